@@ -1,0 +1,105 @@
+# Every target sets up what it needs, in virtual environments of this folder, and does again only what changed.
+#
+#   make demo       train a small network on handwritten digits and draw what it learnt
+#   make test       the tests that need claygrad alone
+#   make test-all   these, the slow ones, and the comparison with PyTorch
+#   make bench      speed against PyTorch, as a table
+#   make lint       ruff, cython-lint;   make types   mypy, stubtest
+#   make wheel      dist/claygrad-….whl
+#
+# .venv holds claygrad and its tools, .venv-oracle has PyTorch too. Both get claygrad as a wheel built from this tree, so
+# that what is tested is what a user installs. Another Python: make PYTHON=python3.13 …
+
+PYTHON ?= python3
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+ORACLE_BIN := .venv-oracle/bin
+PIP_FLAGS := --quiet --disable-pip-version-check
+
+# Python puts neither this folder nor a script's folder on its path: `import claygrad` can only find the installed one,
+# and conftest.py refuses to start on any other.
+export PYTHONSAFEPATH := 1
+export CLAYGRAD_INSTALLED := 1
+
+SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name 'py.typed' \
+  -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
+
+.PHONY: help demo test test-oracle test-all bench instructions lint types wheel clean FORCE
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: .venv/.claygrad .venv/.demo
+	$(BIN)/python examples/digits.py
+
+test: .venv/.claygrad .venv/.test .venv/.demo
+	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle $(PYTEST_ARGS)
+
+test-oracle: .venv-oracle/.claygrad
+	CLAYGRAD_ORACLE=1 $(ORACLE_BIN)/pytest -n $(WORKERS) tests/oracle $(PYTEST_ARGS)
+
+test-all: .venv/.claygrad .venv/.test .venv/.demo .venv-oracle/.claygrad
+	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle -m "" $(PYTEST_ARGS)
+	CLAYGRAD_ORACLE=1 $(ORACLE_BIN)/pytest -n $(WORKERS) tests/oracle -m "" $(PYTEST_ARGS)
+
+bench: .venv-oracle/.claygrad
+	$(ORACLE_BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+# Instructions per operation, counted by valgrind: the same on a busy machine as on an idle one.
+instructions: .venv/.claygrad
+	$(BIN)/python benchmarks/instructions.py $(BENCH_ARGS)
+
+lint: .venv/.lint
+	$(BIN)/ruff check .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint claygrad      # it calls pycodestyle
+
+types: .venv/.claygrad .venv/.lint
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest claygrad.core --mypy-config-file pyproject.toml --allowlist tools/stubtest_allowlist.txt
+
+wheel: build/wheel.stamp
+	@mkdir -p dist && cp build/wheel/*.whl dist/ && ls dist/*.whl
+
+clean:
+	rm -rf build dist out .venv .venv-oracle .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The environments. A stamp is newer than what it was made from.
+
+.venv/.made .venv-oracle/.made:
+	@$(PYTHON) tools/preflight.py
+	@rm -rf build/meson        # it may have been set up for another Python
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
+	@touch $@
+
+.venv/.build .venv/.test .venv/.lint .venv/.demo: .venv/.%: .venv/.made pyproject.toml
+	$(BIN)/python -m pip install $(PIP_FLAGS) --group $*
+	@touch $@
+
+.venv-oracle/.oracle: .venv-oracle/.made pyproject.toml
+	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) --group oracle
+	@touch $@
+
+.venv/.claygrad: .venv/.made build/wheel.stamp
+.venv-oracle/.claygrad: .venv-oracle/.oracle build/wheel.stamp
+.venv/.claygrad .venv-oracle/.claygrad:
+	$(@D)/bin/python -m pip install $(PIP_FLAGS) build/wheel/*.whl
+	$(@D)/bin/python -m pip install $(PIP_FLAGS) --force-reinstall --no-deps build/wheel/*.whl
+	@touch $@
+
+# The wheel. Its build folder stays, so that only what changed is compiled again. The list of sources is a file of its own
+# that changes when one is added or removed, which the time of no remaining file would tell.
+
+build/sources.txt: FORCE
+	@mkdir -p build
+	@printf '%s\n' $(SOURCES) > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+build/wheel.stamp: .venv/.build build/sources.txt $(SOURCES) meson.build pyproject.toml README.md LICENSE tools/not_shipped.py
+	rm -rf build/wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel $(PIP_FLAGS) . --no-build-isolation --no-deps \
+	  --wheel-dir build/wheel --config-settings build-dir=build/meson
+	@touch $@

@@ -1,0 +1,167 @@
+"""Write the types of all operations, from their declarations.
+
+    python tools/make_stubs.py            # claygrad/__init__.pyi and claygrad/core/_operations.pyi
+    python tools/make_stubs.py --check    # only say whether they are up to date
+
+Operations are attached to `claygrad` and to `Tensor` when claygrad is imported, so no type checker can read them off
+the source. The compiled core's own stubs (`claygrad/core/tensor.pyi` and its neighbours) are written by hand.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import claygrad
+from claygrad.core import dtype
+from claygrad.ops._registry import METHODS, REGISTRY, Declaration
+
+PACKAGE = Path(__file__).parents[1] / "claygrad"
+NOTE = "# Written by tools/make_stubs.py from the declarations in claygrad/ops; do not edit.\n"
+HEAD = '''from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+'''
+# What a declaration's words for a parameter mean to a type checker; every other one is meant as it is written.
+WORDS = {
+    "Number": "_Number",
+    "ints": "int | Sequence[int]",
+    "list[Tensor]": "Sequence[Tensor]",
+    "list[Tensor | None]": "Sequence[Tensor | None]",
+    "Device": "_device | str | int | None",
+    "dtype": "_dtype",
+    "device": "_device",
+    "layout": "Any",
+    "memory_format": "Any",
+    "np.ndarray": "Any",
+    "object": "Any",
+}
+KNOWN = {"Tensor", "Storage", "Generator", "Size", "Any", "Callable", "Sequence", "None", "int", "float", "bool", "str",
+         "tuple", "list", "complex", "_Number", "_dtype", "_device"}
+
+
+def type_text(words: str) -> str:
+    """The annotation for a parameter that was declared with these words."""
+    text = WORDS.get(words) or " | ".join(WORDS.get(word, word) for word in words.split(" | "))
+    return text if set(re.findall(r"[A-Za-z_]\w*", text)) <= KNOWN else "Any"
+
+
+def result_text(said: Declaration) -> str:
+    annotated = said.fn.__annotations__.get("return")
+    if said.kind == "composite" and annotated:
+        return type_text(annotated)
+    if said.kind == "multi_view":
+        return "tuple[Tensor, ...]"
+    if said.options.get("returns"):
+        return "Any" if said.kind == "composite" else f"tuple[{', '.join(['Tensor'] * len(said.options['returns']))}]"
+    return "Any" if said.kind == "composite" else "Tensor"
+
+
+def default_text(value: object) -> str:
+    return repr(value) if value is None or isinstance(value, bool | int | str) or value == float(0) else "..."
+
+
+def parameters(said: Declaration, *, method: bool, in_place: bool) -> Iterator[str]:
+    """The parameters as a stub writes them."""
+    given = list(inspect.signature(said.fn, follow_wrapped=False).parameters.values())
+    if said.kind not in ("view", "multi_view", "composite"):
+        given = given[1:]       # the array module
+    names = [p.name for p in given]
+    keywords = False
+    collect = said.options.get("varargs")
+    for i, p in enumerate(given):
+        if method and i == 0:
+            yield "self"
+            continue
+        if p.kind is p.KEYWORD_ONLY and not keywords:
+            yield "*"
+            keywords = True
+        words = type_text(p.annotation) if isinstance(p.annotation, str) else "Any"
+        if p.kind is p.VAR_POSITIONAL or p.name == collect:
+            yield f"*{p.name}: {'int | Sequence[int]' if p.name == collect else words}"
+            keywords = True
+        elif p.kind is p.VAR_KEYWORD:
+            yield f"**{p.name}: {words}"
+        else:
+            default = "" if p.default is p.empty else f" = {default_text(p.default)}"
+            yield f"{p.name.rstrip('_')}: {words}{default}"
+    if said.out and not in_place and not method and "out" not in names:
+        if not keywords:
+            yield "*"
+        yield "out: Any = None" if said.options.get("returns") else "out: Tensor | None = None"
+
+
+def declarations() -> dict[int, Declaration]:
+    """Which declaration a callable came from."""
+    found = {}
+    for said in REGISTRY.values():
+        found[id(said.op)] = said
+        if getattr(said.op, "in_place", None) is not None:
+            found[id(said.op.in_place)] = said
+    return found
+
+
+def operation(name: str, said: Declaration, *, method: bool) -> str:
+    in_place = name.endswith("_") and not said.name.endswith("_")
+    arguments = ", ".join(parameters(said, method=method, in_place=in_place))
+    return f"def {name}({arguments}) -> {'Tensor' if in_place else result_text(said)}: ..."
+
+
+def methods() -> str:
+    """The class from which the stub of Tensor has its operations."""
+    known, lines = declarations(), []
+    for name, made in sorted(METHODS.items()):
+        if isinstance(made, property):
+            lines += ["@property", f"def {name}(self) -> Tensor: ..."]
+        elif id(made) in known:
+            lines.append(operation(name, known[id(made)], method=True))
+        else:
+            lines.append(f"def {name}(self, *args: Any, **kwargs: Any) -> Tensor: ...")
+    imports = ("from claygrad.core.device import device as _device\nfrom claygrad.core.dtypes import dtype as _dtype\n"
+               "from claygrad.core.random import Generator\nfrom claygrad.core.storage import Storage\n"
+               "from claygrad.core.tensor import Size, Tensor\n\n_Number: TypeAlias = float | complex\n\n")
+    return NOTE + HEAD + imports + "class Operations:\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def names() -> str:
+    """What `import claygrad` gives: operations by signature, everything else by where it comes from."""
+    known, imported, values, functions = declarations(), [], [], []
+    for name in sorted(set(vars(claygrad)) - set(HIDDEN)):
+        value = vars(claygrad)[name]
+        if id(value) in known:
+            functions.append(operation(name, known[id(value)], method=False))
+        elif isinstance(value, ModuleType):
+            if value.__name__ == f"claygrad.{name}":
+                imported.append(f"from claygrad import {name} as {name}")
+        elif isinstance(value, dtype):
+            values.append(f"{name}: _dtype")
+        elif getattr(value, "__module__", "").startswith("claygrad.") and hasattr(value, "__name__"):
+            source = "" if value.__name__ == name else value.__name__
+            imported.append(f"from {value.__module__} import {source or name} as {name}")
+        elif not name.startswith("_") or name == "__version__":
+            values.append(f"{name}: {type(value).__name__ if type(value).__module__ == 'builtins' else 'Any'}")
+    imports = ("from claygrad.core.device import device as _device\nfrom claygrad.core.dtypes import dtype as _dtype\n"
+               + "\n".join(sorted(imported)) + "\n\n_Number: TypeAlias = float | complex\n\n")
+    return NOTE + HEAD + imports + "\n".join(values) + "\n\n" + "\n".join(functions) + "\n"
+
+
+HIDDEN = [name for name in vars(claygrad) if name.startswith("_") and name != "__version__"] + ["annotations"]
+FILES = {PACKAGE / "core" / "_operations.pyi": methods, PACKAGE / "__init__.pyi": names}
+
+
+def main() -> None:
+    stale = [path for path, text in FILES.items() if not path.exists() or path.read_text() != text()]
+    if "--check" in sys.argv[1:]:
+        sys.exit("".join(f"{path.name} is out of date: run `make stubs`\n" for path in stale).rstrip() or None)
+    for path in stale:
+        path.write_text(FILES[path]())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""List what the wheel leaves out of claygrad/, for install_subdir in meson.build, which knows no patterns.
+
+    python tools/not_shipped.py files     # sources of compiled parts, build files, objects of a developer's tree
+    python tools/not_shipped.py folders   # caches
+
+The wheel holds the modules (.py), their types (.pyi, py.typed) and the contract of the compiled ones (.pxd); the
+compiled modules come from the build. New files of these kinds need no edit anywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "claygrad"
+SHIPPED = {".py", ".pyi", ".pxd", ".typed"}
+
+
+def names(kind: str) -> list[str]:
+    paths = PACKAGE.rglob("*")
+    if kind == "folders":
+        chosen = [path for path in paths if path.name == "__pycache__"]
+    else:
+        chosen = [path for path in paths if path.is_file() and path.suffix not in SHIPPED]
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in chosen)
+
+
+if __name__ == "__main__":
+    print("\n".join(names(sys.argv[1])))

@@ -1,0 +1,36 @@
+"""Say what a machine lacks for building claygrad, before pip or meson say it less clearly. Called by the Makefile.
+
+Runs under whatever Python is there, so it keeps to the syntax of old ones.
+"""
+
+import os
+import shutil
+import sys
+import sysconfig
+
+OLDEST = (3, 11)
+
+
+def missing():
+    """Sentences, each naming one missing thing and the way to get it."""
+    if sys.version_info < OLDEST:
+        # Nothing below would be true of the Python that is used in the end.
+        return ["claygrad needs Python %d.%d or later; this is %s. Name another one: make PYTHON=python3.12 ..."
+                % (*OLDEST, sys.version.split()[0])]
+    found = []
+    try:
+        import ensurepip
+        import venv  # noqa: F401
+        ensurepip.version()
+    except (ImportError, FileNotFoundError):
+        found.append("this Python cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv")
+    if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
+        found.append("the C headers of this Python are missing; on Debian and Ubuntu: apt-get install python3-dev")
+    compiler = os.environ.get("CXX", "").split()[:1] or ["c++", "g++", "clang++"]
+    if not any(map(shutil.which, compiler)):
+        found.append("there is no C++ compiler; on Debian and Ubuntu: apt-get install g++")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit("".join("make: %s\n" % sentence for sentence in missing()).rstrip() or None)
