@@ -1,0 +1,8 @@
+// The one door to BLAS; kernels.hpp holds what the core may call.
+#pragma once
+
+namespace clay {
+
+void blas_set_threads(int n);            // nothing if no library is loaded
+
+}  // namespace clay

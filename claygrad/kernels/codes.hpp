@@ -1,0 +1,33 @@
+// The element type codes of core/dtypes.pxd, and the tables in which kernels are listed.
+#pragma once
+#include <stdint.h>
+
+namespace clay {
+
+enum Code : int { U8, I8, I16, I32, I64, F16, F32, F64, C64, C128, BOOL, BF16 };
+
+struct Kernel {
+    const char* name;
+    int dtype;
+    void* function;
+};
+
+struct Family {
+    const char* name;
+    const Kernel* kernels;
+    int64_t count;
+};
+
+// What one instruction set offers. bind_math hands it the C library's vector functions.
+struct IsaSet {
+    const char* name;
+    const Family* families;
+    int64_t count;
+    void (*bind_math)(void* (*lookup)(const char*));
+    const Kernel* gemm;                  // float32, float64: looked up on every product, so not by name
+    int64_t gemm_most;                   // m * n * k up to which it beats a call to BLAS
+};
+
+const IsaSet& current_isa();
+
+}  // namespace clay

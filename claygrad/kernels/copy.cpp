@@ -1,0 +1,215 @@
+// Moving bytes: strided copies, rows by index.
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels.hpp"
+#include "threads.hpp"
+
+namespace clay {
+namespace {
+
+constexpr int MAX_DIMS = 66;             // the core's 64, and one cut
+constexpr int64_t SQUARE = 32;           // side of a transposed tile: source and destination lines fit the first cache
+
+struct Walk {
+    const char* src;
+    char* dst;
+    int64_t shape[MAX_DIMS], from[MAX_DIMS], to[MAX_DIMS];     // strides in bytes
+    int ndim = 0;
+    int64_t item = 0;
+
+    void add(int64_t size, int64_t from_step, int64_t to_step) {
+        shape[ndim] = size, from[ndim] = from_step, to[ndim] = to_step;
+        ndim++;
+    }
+    void swap(int i, int j) {
+        int64_t s = shape[i], f = from[i], t = to[i];
+        shape[i] = shape[j], from[i] = from[j], to[i] = to[j];
+        shape[j] = s, from[j] = f, to[j] = t;
+    }
+    void move_last(int i) {
+        for (; i + 1 < ndim; i++) swap(i, i + 1);
+    }
+};
+
+int64_t size_of(int64_t step) { return step < 0 ? -step : step; }
+
+// Axes ordered by the destination's strides, neighbours that form one run merged.
+Walk plan(const char* src, const int64_t* from, char* dst, const int64_t* to, const int64_t* shape, int ndim,
+          int64_t item) {
+    Walk w;
+    w.src = src, w.dst = dst, w.item = item;
+    for (int d = 0; d < ndim; d++)
+        if (shape[d] != 1) w.add(shape[d], from[d], to[d]);
+    for (int i = 1; i < w.ndim; i++)
+        for (int j = i; j > 0 && size_of(w.to[j - 1]) < size_of(w.to[j]); j--) w.swap(j - 1, j);
+    int kept = 0;
+    for (int d = 1; d < w.ndim; d++) {
+        if (w.from[kept] == w.from[d] * w.shape[d] && w.to[kept] == w.to[d] * w.shape[d]) {
+            w.shape[kept] *= w.shape[d];
+            w.from[kept] = w.from[d], w.to[kept] = w.to[d];
+        } else {
+            kept++;
+            w.shape[kept] = w.shape[d], w.from[kept] = w.from[d], w.to[kept] = w.to[d];
+        }
+    }
+    if (w.ndim > 0) w.ndim = kept + 1;
+    return w;
+}
+
+struct Bytes16 { uint64_t a, b; };
+
+template <class T> void line(const char* src, int64_t from, char* dst, int64_t to, int64_t n, int64_t) {
+    for (int64_t i = 0; i < n; i++) {
+        T value;                         // by memcpy: the bytes may lie at any address
+        memcpy(&value, src + i * from, sizeof value);
+        memcpy(dst + i * to, &value, sizeof value);
+    }
+}
+
+void line_any(const char* src, int64_t from, char* dst, int64_t to, int64_t n, int64_t item) {
+    for (int64_t i = 0; i < n; i++) memcpy(dst + i * to, src + i * from, (size_t)item);
+}
+
+void line_whole(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t item) {
+    memcpy(dst, src, (size_t)(n * item));
+}
+
+using line_fn = void (*)(const char*, int64_t, char*, int64_t, int64_t, int64_t);
+
+line_fn line_for(const Walk& w, int axis) {
+    if (w.from[axis] == w.item && w.to[axis] == w.item) return line_whole;
+    switch (w.item) {
+    case 1: return line<uint8_t>;
+    case 2: return line<uint16_t>;
+    case 4: return line<uint32_t>;
+    case 8: return line<uint64_t>;
+    case 16: return line<Bytes16>;
+    }
+    return line_any;
+}
+
+struct Job {
+    const Walk* walk;
+    int outer;                           // axes that are walked one index at a time
+    line_fn copy;
+};
+
+// Index `at` of the outer axes, as byte offsets.
+void offsets(const Walk& w, int outer, int64_t at, int64_t& from, int64_t& to) {
+    from = to = 0;
+    for (int d = outer - 1; d >= 0; d--) {
+        int64_t i = at % w.shape[d];
+        at /= w.shape[d];
+        from += i * w.from[d], to += i * w.to[d];
+    }
+}
+
+void copy_lines(void* data, int64_t begin, int64_t end) {
+    const Job& job = *(const Job*)data;
+    const Walk& w = *job.walk;
+    const int last = w.ndim - 1, row = w.ndim - 2;       // lines, and the axis of their starts
+    while (begin < end) {
+        int64_t from, to, count = 1;
+        offsets(w, job.outer, begin, from, to);
+        if (row >= 0) {
+            count = w.shape[row] - begin % w.shape[row];
+            if (count > end - begin) count = end - begin;
+        }
+        for (int64_t i = 0; i < count; i++)
+            job.copy(w.src + from + (row >= 0 ? i * w.from[row] : 0), w.from[last],
+                     w.dst + to + (row >= 0 ? i * w.to[row] : 0), w.to[last], w.shape[last], w.item);
+        begin += count;
+    }
+}
+
+// The last two axes are a transposed plane: bands of SQUARE rows, tile by tile.
+void copy_tiles(void* data, int64_t begin, int64_t end) {
+    const Job& job = *(const Job*)data;
+    const Walk& w = *job.walk;
+    const int a = w.ndim - 2, b = w.ndim - 1;
+    const int64_t bands = (w.shape[a] + SQUARE - 1) / SQUARE;
+    for (int64_t task = begin; task < end; task++) {
+        int64_t from, to;
+        offsets(w, job.outer, task / bands, from, to);
+        int64_t first = task % bands * SQUARE, stop = first + SQUARE < w.shape[a] ? first + SQUARE : w.shape[a];
+        for (int64_t j = 0; j < w.shape[b]; j += SQUARE) {
+            int64_t width = w.shape[b] - j < SQUARE ? w.shape[b] - j : SQUARE;
+            for (int64_t i = first; i < stop; i++)
+                job.copy(w.src + from + i * w.from[a] + j * w.from[b], w.from[b],
+                         w.dst + to + i * w.to[a] + j * w.to[b], w.to[b], width, w.item);
+        }
+    }
+}
+
+}  // namespace
+
+void copy_strided(const char* src, const int64_t* src_strides, char* dst, const int64_t* dst_strides,
+                  const int64_t* shape, int ndim, int64_t item_size) {
+    int64_t total = item_size;
+    for (int d = 0; d < ndim; d++) total *= shape[d];
+    if (total == 0) return;
+    Walk w = plan(src, src_strides, dst, dst_strides, shape, ndim, item_size);
+    if (w.ndim == 0) {
+        memcpy(dst, src, (size_t)item_size);
+        return;
+    }
+    constexpr int64_t PIECE = 1 << 18;   // bytes that are worth a thread
+    if (w.ndim == 1 && total >= 4 * PIECE) {
+        // One long run: cut it, so that threads can share it.
+        int64_t count = PIECE / item_size, whole = w.shape[0] / count, rest = w.shape[0] % count;
+        int64_t done = whole * count;
+        line_for(w, 0)(src + done * w.from[0], w.from[0], dst + done * w.to[0], w.to[0], rest, item_size);
+        w.shape[0] = count;
+        w.add(whole, count * w.from[0], count * w.to[0]);
+        w.swap(0, 1);
+    }
+    int last = w.ndim - 1, near = last;
+    for (int d = 0; d < last; d++)
+        if (w.from[d] != 0 && size_of(w.from[d]) < size_of(w.from[near])) near = d;
+    if (near != last && w.shape[near] >= 4 && w.shape[last] >= 4) {
+        // Read lines are whole in one axis, written lines in the other.
+        w.move_last(near);
+        w.swap(last - 1, last);
+        Job job{&w, w.ndim - 2, line_for(w, last)};
+        int64_t bands = (w.shape[last - 1] + SQUARE - 1) / SQUARE, tasks = bands;
+        for (int d = 0; d < job.outer; d++) tasks *= w.shape[d];
+        parallel_for(tasks, PIECE / (total / tasks) + 1, copy_tiles, &job);
+        return;
+    }
+    Job job{&w, w.ndim - 1, line_for(w, last)};
+    int64_t lines = total / item_size / w.shape[last];
+    parallel_for(lines, PIECE / (w.shape[last] * item_size) + 1, copy_lines, &job);
+}
+
+namespace {
+
+struct TakeJob {
+    const char* x;
+    const int64_t* index;
+    char* out;
+    int64_t rows, bytes;
+};
+
+template <int64_t SIZE> void take_range(void* data, int64_t begin, int64_t end) {
+    const TakeJob& job = *(const TakeJob*)data;
+    const int64_t bytes = SIZE ? SIZE : job.bytes;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t row = job.index[i] < 0 ? job.index[i] + job.rows : job.index[i];
+        memcpy(job.out + i * bytes, job.x + row * bytes, (size_t)bytes);
+    }
+}
+
+}  // namespace
+
+int64_t take_rows(const void* x, const int64_t* index, void* out, int64_t count, int64_t x_rows, int64_t row_bytes) {
+    for (int64_t i = 0; i < count; i++)
+        if (index[i] < -x_rows || index[i] >= x_rows) return i;
+    if (row_bytes <= 0) return -1;
+    TakeJob job{(const char*)x, index, (char*)out, x_rows, row_bytes};
+    range_body body = row_bytes == 4 ? take_range<4> : row_bytes == 8 ? take_range<8> : take_range<0>;
+    parallel_for(count, (1 << 18) / row_bytes + 1, body, &job);
+    return -1;
+}
+
+}  // namespace clay

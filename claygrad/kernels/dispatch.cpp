@@ -1,0 +1,91 @@
+// Which instruction set this process runs, and the way from a kernel's name to its function.
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codes.hpp"
+#include "kernels.hpp"
+
+namespace clay {
+
+namespace base { extern const IsaSet isa_set; }
+#if defined(__x86_64__)
+namespace avx2 { extern const IsaSet isa_set; }
+namespace avx512 { extern const IsaSet isa_set; }
+#endif
+
+namespace {
+
+void* libmvec = nullptr;
+void* look_in_libmvec(const char* name) { return libmvec ? dlsym(libmvec, name) : nullptr; }
+
+// Best first.
+const IsaSet* const sets[] = {
+#if defined(__x86_64__)
+    &avx512::isa_set,
+    &avx2::isa_set,
+#endif
+    &base::isa_set,
+};
+
+bool machine_has(const IsaSet& set) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (&set == &avx2::isa_set)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (&set == &avx512::isa_set)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#endif
+    return &set == &base::isa_set;
+}
+
+const IsaSet* best() {
+    const char* wanted = getenv("CLAYGRAD_ISA");
+    for (const IsaSet* set : sets)
+        if (machine_has(*set) && (!wanted || !strcmp(wanted, set->name))) return set;
+    for (const IsaSet* set : sets)
+        if (machine_has(*set)) return set;
+    return &base::isa_set;
+}
+
+const IsaSet* start() {
+    libmvec = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
+    for (const IsaSet* set : sets)
+        if (machine_has(*set)) set->bind_math(look_in_libmvec);
+    return best();
+}
+
+const IsaSet*& current() {
+    static const IsaSet* set = start();
+    return set;
+}
+
+}  // namespace
+
+const IsaSet& current_isa() { return *current(); }
+
+const char* isa() { return current()->name; }
+
+bool use_isa(const char* name) {
+    for (const IsaSet* set : sets)
+        if (!strcmp(set->name, name) && machine_has(*set)) {
+            current() = set;
+            return true;
+        }
+    return false;
+}
+
+void* find(const char* family, const char* name, int dtype) {
+    const IsaSet& set = *current();
+    for (int64_t f = 0; f < set.count; f++) {
+        if (strcmp(set.families[f].name, family)) continue;
+        for (int64_t k = 0; k < set.families[f].count; k++) {
+            const Kernel& kernel = set.families[f].kernels[k];
+            if (kernel.dtype == dtype && !strcmp(kernel.name, name)) return kernel.function;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace clay

@@ -1,0 +1,25 @@
+// What each loops_*.cpp lists for the instruction set it is compiled for.
+#pragma once
+#include "codes.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+
+#define CLAY_FAMILY(name)                  \
+    extern const Kernel name##_kernels[];  \
+    extern const int64_t name##_count;
+CLAY_FAMILY(unary)
+CLAY_FAMILY(binary)
+CLAY_FAMILY(compare)
+CLAY_FAMILY(compare_unary)
+CLAY_FAMILY(reduce)
+CLAY_FAMILY(rows)
+CLAY_FAMILY(rows2)
+CLAY_FAMILY(gemm)
+#undef CLAY_FAMILY
+
+}  // namespace CLAY_ISA
+}  // namespace clay
+
+// Ends a table: its length, for the list of families.
+#define CLAY_COUNT(name) const int64_t name##_count = sizeof name##_kernels / sizeof *name##_kernels;

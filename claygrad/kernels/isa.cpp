@@ -1,0 +1,27 @@
+// The list of this instruction set's kernels.
+#include "families.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+
+void bind_math(void* (*lookup)(const char*));
+
+static const Family families[] = {
+    {"unary", unary_kernels, unary_count},     {"binary", binary_kernels, binary_count},
+    {"compare", compare_kernels, compare_count}, {"compare_unary", compare_unary_kernels, compare_unary_count},
+    {"reduce", reduce_kernels, reduce_count},  {"rows", rows_kernels, rows_count},
+    {"rows2", rows2_kernels, rows2_count},     {"gemm", gemm_kernels, gemm_count},
+};
+
+#define CLAY_TEXT_(x) #x
+#define CLAY_TEXT(x) CLAY_TEXT_(x)
+extern const IsaSet isa_set;
+const IsaSet isa_set = {CLAY_TEXT(CLAY_ISA), families, sizeof families / sizeof *families, bind_math, gemm_kernels,
+#if defined(__AVX2__)
+                        16384};
+#else
+                        1024};
+#endif
+
+}  // namespace CLAY_ISA
+}  // namespace clay

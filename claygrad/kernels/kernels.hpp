@@ -1,0 +1,55 @@
+// The door to the native kernels: what the compiled core may call. Loops only: no policy, no Python.
+// Blocks are contiguous; sizes are int64_t; dtype codes are those of core/dtypes.pxd.
+#pragma once
+#include <cstdint>
+
+namespace clay {
+
+// out[i] = f(x[i]); p and q are the operation's numbers (slope, bounds, exponent) or unused.
+using unary_fn = void (*)(const void* x_n, void* out_n, int64_t n, double p, double q);
+// out[i] = f(x[i], y[i]); mode 0: both full, 1: y is one element, 2: x is one element.
+using binary_fn = void (*)(const void* x_n, const void* y_n, void* out_n, int64_t n, int mode);
+// out[o, i] = reduction over the middle axis of x[o, n, i]
+using reduce_fn = void (*)(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner);
+// softmax family: rows of n elements
+using rows_fn = void (*)(const void* x_rn, void* out_rn, int64_t rows, int64_t n);
+using rows2_fn = void (*)(const void* g_rn, const void* out_rn, void* dx_rn, int64_t rows, int64_t n);
+
+// The kernel of a family ("unary", "binary", "compare", "reduce", "rows", "rows2"), or nullptr: use the general path.
+void* find(const char* family, const char* name, int dtype);
+const char* isa();                       // "base", "avx2" or "avx512": what this process runs
+bool use_isa(const char* name);          // for tests; false if the machine lacks it
+
+// y broadcast over rows: x and out are (rows, n), y is (n) [by_row] or (rows) [by column];
+// x_is_small: the kernel's operands change places, out = f(y, x).
+void binary_by_row(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int64_t n,
+                   int64_t in_size, int64_t out_size, bool x_is_small);
+void binary_by_column(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int64_t n,
+                      int64_t in_size, int64_t out_size, bool x_is_small);
+
+// out[i, :] = x[index[i], :] for rows of row_bytes; returns -1, or the position of the first index out of range.
+// Negative indices count from the end.
+int64_t take_rows(const void* x, const int64_t* index, void* out, int64_t count, int64_t x_rows, int64_t row_bytes);
+// Strided copy of equal types, any rank: strides in bytes.
+void copy_strided(const char* src, const int64_t* src_strides, char* dst, const int64_t* dst_strides,
+                  const int64_t* shape, int ndim, int64_t item_size);
+uint64_t fingerprint(const void* bytes, int64_t nbytes);
+
+// Memory: 64-byte aligned blocks, cached by size. The caller holds the interpreter lock.
+void* pool_alloc(int64_t nbytes);        // nullptr when the system has none
+void pool_free(void* ptr, int64_t nbytes);
+struct PoolStats { int64_t allocated, reserved, peak; };
+PoolStats pool_stats();
+void pool_trim();
+
+// Threads
+int max_threads();
+void set_max_threads(int n);
+
+// BLAS, row-major, resolved at run time from the library NumPy already loaded.
+bool blas_load(const char* library_path);
+bool blas_ready();
+void gemm(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
+          const void* a, int64_t lda, const void* b, int64_t ldb, void* c, int64_t ldc, bool accumulate);
+
+}  // namespace clay

@@ -1,0 +1,147 @@
+#include "families.hpp"
+#include "unary.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+#define CLAY_BINARY(Name, Cost, expression)                                        \
+    struct Name : Cost {                                                           \
+        template <class V> V operator()(V x, V y) const { return expression; }     \
+    };
+
+CLAY_BINARY(Add, Cheap, x + y)
+CLAY_BINARY(Sub, Cheap, x - y)
+CLAY_BINARY(Mul, Cheap, x * y)
+CLAY_BINARY(Div, Cheap, x / y)
+CLAY_BINARY(Maximum, Cheap, maximum(x, y))
+CLAY_BINARY(Minimum, Cheap, minimum(x, y))
+CLAY_BINARY(Power, Costly, pow(x, y))
+CLAY_BINARY(Atan2, Costly, atan2(x, y))
+
+// Derivatives: the incoming gradient, then the saved output or input.
+#define CLAY_BACKWARD(Name, Cost, saved, expression)                                   \
+    struct Name : Cost {                                                               \
+        template <class V> V operator()(V g, V saved) const { return expression; }     \
+    };
+
+CLAY_BACKWARD(TanhBackward, Cheap, out, g * (CLAY_NUMBER(1) - out * out))
+CLAY_BACKWARD(SigmoidBackward, Cheap, out, g * (CLAY_NUMBER(1) - out) * out)
+CLAY_BACKWARD(ReluBackward, Cheap, out, pick(out <= CLAY_NUMBER(0), CLAY_NUMBER(0), g))
+CLAY_BACKWARD(SqrtBackward, Cheap, out, g / (CLAY_NUMBER(2) * out))
+
+struct GeluBackward : Costly {
+    template <class V> V operator()(V g, V x) const {
+        V cdf = splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF)));
+        V pdf = splat<V>(0.5 * SQRT_2_OVER_PI) * exp(splat<V>(-0.5) * x * x);
+        return g * (cdf + x * pdf);
+    }
+};
+
+struct GeluTanhBackward : Costly {
+    template <class V> V operator()(V g, V x) const {
+        V one = splat<V>(1), half = splat<V>(0.5), slope = splat<V>(SQRT_2_OVER_PI), cubic = splat<V>(GELU_CUBIC);
+        V t = tanh(slope * (x + cubic * (x * x * x)));
+        V inner = slope * (one + splat<V>(3) * cubic * (x * x));
+        return g * (half * (one + t) + half * x * (one - t * t) * inner);
+    }
+};
+
+struct SiluBackward : Costly {
+    template <class V> V operator()(V g, V x) const {
+        V one = splat<V>(1), s = one / (one + exp(-x));
+        return g * s * (one + x * (one - s));
+    }
+};
+
+// For beta 1 and threshold 20 only
+struct SoftplusBackward : Costly {
+    template <class V> V operator()(V g, V x) const {
+        V z = exp(x);
+        return pick(x > splat<V>(20), g, g * z / (z + splat<V>(1)));
+    }
+};
+
+template <class T> struct BinaryJob {
+    const T* x;
+    const T* y;
+    T* out_n;
+};
+
+// x and y are full blocks, or one element where X / Y is false.
+template <class F, class T, bool X, bool Y> void binary_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    auto& job = *(BinaryJob<T>*)data;
+    const T *x = job.x, *y = job.y;
+    T* out = job.out_n;
+    const F f{};
+    const V one_x = splat<V>(*x), one_y = splat<V>(*y);
+    int64_t i = begin;
+#pragma GCC ivdep
+    for (; i + W <= end; i += W) store<V>(out + i, f(X ? load<V>(x + i) : one_x, Y ? load<V>(y + i) : one_y));
+    if (W > 1 && i < end) {
+        V last_x = X ? load_part<V>(x + i, end - i) : one_x, last_y = Y ? load_part<V>(y + i, end - i) : one_y;
+        store_part<V>(out + i, f(last_x, last_y), end - i);
+    }
+}
+
+// Loops left to the compiler: integers and bools, whose results do not depend on vector functions.
+template <class F, class T, bool X, bool Y> void plain_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(BinaryJob<T>*)data;
+    const T *x = job.x, *y = job.y;
+    T* out = job.out_n;
+    const F f;
+    const T one_x = *x, one_y = *y;
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; i++) out[i] = f(X ? x[i] : one_x, Y ? y[i] : one_y);
+}
+
+template <class T> void run(const void* x, const void* y, void* out_n, int64_t n, int64_t grain, range_body body) {
+    if (n <= 0) return;
+    BinaryJob<T> job{(const T*)x, (const T*)y, (T*)out_n};
+    if (n < 2 * grain) body(&job, 0, n);
+    else parallel_for(n, grain, body, &job);
+}
+
+template <class F, class T> void binary(const void* x, const void* y, void* out_n, int64_t n, int mode) {
+    run<T>(x, y, out_n, n, F::grain, mode == 0 ? binary_range<F, T, true, true>
+                                   : mode == 1 ? binary_range<F, T, true, false> : binary_range<F, T, false, true>);
+}
+
+template <class F, class T> void plain(const void* x, const void* y, void* out_n, int64_t n, int mode) {
+    run<T>(x, y, out_n, n, CHEAP, mode == 0 ? plain_range<F, T, true, true>
+                                : mode == 1 ? plain_range<F, T, true, false> : plain_range<F, T, false, true>);
+}
+
+// Integers wrap around: unsigned arithmetic, signed comparison.
+struct AddInt { uint64_t operator()(uint64_t x, uint64_t y) const { return x + y; } };
+struct SubInt { uint64_t operator()(uint64_t x, uint64_t y) const { return x - y; } };
+struct MulInt { uint64_t operator()(uint64_t x, uint64_t y) const { return x * y; } };
+struct MaximumInt { int64_t operator()(int64_t x, int64_t y) const { return x > y ? x : y; } };
+struct MinimumInt { int64_t operator()(int64_t x, int64_t y) const { return x < y ? x : y; } };
+struct And { template <class T> T operator()(T x, T y) const { return x & y; } };
+struct Or { template <class T> T operator()(T x, T y) const { return x | y; } };
+struct Xor { template <class T> T operator()(T x, T y) const { return x ^ y; } };
+
+#define FLOATS(name, F) {name, F32, (void*)binary<F, float>}, {name, F64, (void*)binary<F, double>}
+#define BITS(name, F) {name, BOOL, (void*)plain<F, uint8_t>}, {name, I64, (void*)plain<F, uint64_t>}
+
+}  // namespace
+
+const Kernel binary_kernels[] = {
+    FLOATS("add", Add), FLOATS("sub", Sub), FLOATS("mul", Mul), FLOATS("div", Div), FLOATS("maximum", Maximum),
+    FLOATS("minimum", Minimum), FLOATS("pow", Power), FLOATS("atan2", Atan2),
+    FLOATS("tanh_backward", TanhBackward), FLOATS("sigmoid_backward", SigmoidBackward),
+    FLOATS("relu_backward", ReluBackward), FLOATS("exp_backward", Mul), FLOATS("sqrt_backward", SqrtBackward),
+    FLOATS("gelu_backward", GeluBackward), FLOATS("gelu_tanh_backward", GeluTanhBackward),
+    FLOATS("silu_backward", SiluBackward), FLOATS("softplus_backward", SoftplusBackward),
+    {"add", I64, (void*)plain<AddInt, uint64_t>}, {"sub", I64, (void*)plain<SubInt, uint64_t>},
+    {"mul", I64, (void*)plain<MulInt, uint64_t>}, {"maximum", I64, (void*)plain<MaximumInt, int64_t>},
+    {"minimum", I64, (void*)plain<MinimumInt, int64_t>},
+    BITS("bitwise_and", And), BITS("bitwise_or", Or), BITS("bitwise_xor", Xor),
+};
+CLAY_COUNT(binary)
+
+}  // namespace CLAY_ISA
+}  // namespace clay

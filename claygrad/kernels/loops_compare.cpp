@@ -1,0 +1,81 @@
+// Comparisons: bytes of 0 and 1. Plain loops, which the compiler vectorises across the change of width.
+#include "families.hpp"
+#include "threads.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+struct Eq { template <class T> bool operator()(T x, T y) const { return x == y; } };
+struct Ne { template <class T> bool operator()(T x, T y) const { return x != y; } };
+struct Lt { template <class T> bool operator()(T x, T y) const { return x < y; } };
+struct Le { template <class T> bool operator()(T x, T y) const { return x <= y; } };
+struct Gt { template <class T> bool operator()(T x, T y) const { return x > y; } };
+struct Ge { template <class T> bool operator()(T x, T y) const { return x >= y; } };
+
+template <class T> struct CompareJob {
+    const T* x;
+    const T* y;
+    uint8_t* out_n;
+};
+
+template <class F, class T, bool X, bool Y> void compare_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(CompareJob<T>*)data;
+    const T *x = job.x, *y = job.y;
+    uint8_t* out = job.out_n;
+    const F f;
+    const T one_x = *x, one_y = *y;
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; i++) out[i] = f(X ? x[i] : one_x, Y ? y[i] : one_y);
+}
+
+template <class F, class T> void compare(const void* x, const void* y, void* out_n, int64_t n, int mode) {
+    if (n <= 0) return;
+    CompareJob<T> job{(const T*)x, (const T*)y, (uint8_t*)out_n};
+    range_body body = mode == 0 ? compare_range<F, T, true, true>
+                    : mode == 1 ? compare_range<F, T, true, false> : compare_range<F, T, false, true>;
+    if (n < 2 * CHEAP) body(&job, 0, n);
+    else parallel_for(n, CHEAP, body, &job);
+}
+
+struct IsNan { template <class T> bool operator()(T x) const { return x != x; } };
+struct IsInf { template <class T> bool operator()(T x) const { return x - x != x - x && x == x; } };
+struct IsFinite { template <class T> bool operator()(T x) const { return x - x == x - x; } };
+struct Not { template <class T> bool operator()(T x) const { return x == T(0); } };
+
+template <class F, class T> void test_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(CompareJob<T>*)data;
+    const T* x = job.x;
+    uint8_t* out = job.out_n;
+    const F f;
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; i++) out[i] = f(x[i]);
+}
+
+template <class F, class T> void test(const void* x_n, void* out_n, int64_t n, double, double) {
+    CompareJob<T> job{(const T*)x_n, nullptr, (uint8_t*)out_n};
+    if (n < 2 * CHEAP) test_range<F, T>(&job, 0, n);
+    else parallel_for(n, CHEAP, test_range<F, T>, &job);
+}
+
+}  // namespace
+
+#define ALL(name, F)                                                                      \
+    {name, F32, (void*)compare<F, float>}, {name, F64, (void*)compare<F, double>},        \
+    {name, I64, (void*)compare<F, int64_t>}, {name, BOOL, (void*)compare<F, uint8_t>}
+
+const Kernel compare_kernels[] = {
+    ALL("eq", Eq), ALL("ne", Ne), ALL("lt", Lt), ALL("le", Le), ALL("gt", Gt), ALL("ge", Ge),
+};
+CLAY_COUNT(compare)
+
+#define FLOATS(name, F) {name, F32, (void*)test<F, float>}, {name, F64, (void*)test<F, double>}
+
+const Kernel compare_unary_kernels[] = {
+    FLOATS("isnan", IsNan), FLOATS("isinf", IsInf), FLOATS("isfinite", IsFinite), FLOATS("logical_not", Not),
+    {"logical_not", I64, (void*)test<Not, int64_t>}, {"logical_not", BOOL, (void*)test<Not, uint8_t>},
+};
+CLAY_COUNT(compare_unary)
+
+}  // namespace CLAY_ISA
+}  // namespace clay

@@ -1,0 +1,136 @@
+#include <stdlib.h>
+
+#include "families.hpp"
+#include "reduce.hpp"
+#include "threads.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+// A reduction knows its types and how one tile of columns (one row, when width and stride are 1) becomes numbers.
+template <class Op, class T> struct Floats {
+    using In = T;
+    using Out = T;
+    using Merge = Floats;
+    static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
+        if (stride == 1) *out_i = reduce_row<Op, T>(x_ni, n);
+        else reduce_columns<Op, T>(x_ni, n, stride, width, out_i);
+    }
+};
+
+// Integers and bools are exact in any order: plain loops.
+template <class Op, class I, class O> struct Exact {
+    using In = I;
+    using Out = O;
+    using Merge = Exact<Op, O, O>;
+    static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, O* out_i) {
+        if (stride == 1) {
+            O acc = Op::identity;
+            for (int64_t r = 0; r < n; r++) acc = Op::combine(acc, (O)x_ni[r]);
+            *out_i = acc;
+            return;
+        }
+        for (int64_t i = 0; i < width; i++) out_i[i] = Op::identity;
+        for (int64_t r = 0; r < n; r++) {
+            const I* row = x_ni + r * stride;
+#pragma GCC ivdep
+            for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(out_i[i], (O)row[i]);
+        }
+    }
+};
+
+struct SumInt {
+    static constexpr uint64_t identity = 0;
+    static uint64_t combine(uint64_t x, uint64_t y) { return x + y; }
+};
+struct ProdInt {
+    static constexpr uint64_t identity = 1;
+    static uint64_t combine(uint64_t x, uint64_t y) { return x * y; }
+};
+struct MaxInt {
+    static constexpr int64_t identity = INT64_MIN;
+    static int64_t combine(int64_t x, int64_t y) { return x > y ? x : y; }
+};
+struct MinInt {
+    static constexpr int64_t identity = INT64_MAX;
+    static int64_t combine(int64_t x, int64_t y) { return x < y ? x : y; }
+};
+struct AnyOf {
+    static constexpr uint8_t identity = 0;
+    static uint8_t combine(uint8_t x, uint8_t y) { return x | y; }
+};
+struct AllOf {
+    static constexpr uint8_t identity = 1;
+    static uint8_t combine(uint8_t x, uint8_t y) { return x & y; }
+};
+
+template <class R> struct ReduceJob {
+    const typename R::In* x_oni;
+    typename R::Out* out_oci;              // c: parts of the reduced axis
+    int64_t n, inner, tiles, parts, part;  // `part` rows each
+};
+
+template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(ReduceJob<R>*)data;
+    if (job.tiles == 1 && job.parts == 1) {      // the usual case, without divisions
+        for (int64_t o = begin; o < end; o++)
+            R::tile(job.x_oni + o * job.n * job.inner, job.n, job.inner, job.inner, job.out_oci + o * job.inner);
+        return;
+    }
+    for (int64_t task = begin; task < end; task++) {
+        int64_t tile = task % job.tiles, c = task / job.tiles % job.parts, o = task / job.tiles / job.parts;
+        int64_t first = c * job.part, rows = job.n - first < job.part ? job.n - first : job.part;
+        int64_t i = tile * TILE, width = job.inner - i < TILE ? job.inner - i : TILE;
+        R::tile(job.x_oni + (o * job.n + first) * job.inner + i, rows, job.inner, width,
+                job.out_oci + (o * job.parts + c) * job.inner + i);
+    }
+}
+
+template <class R> void reduce(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
+    using Out = typename R::Out;
+    ReduceJob<R> job{(const typename R::In*)x_oni, (Out*)out_oi, n, inner, (inner + TILE - 1) / TILE, 1, n};
+    int64_t tasks = outer * job.tiles, width = inner < TILE ? inner : TILE;
+    if (tasks <= 0) return;
+    if (n * width * tasks < 2 * CHEAP) return reduce_range<R>(&job, 0, tasks);
+    // Too few tasks to share out: cut the reduced axis, by size alone so that every run adds in the same order.
+    if (tasks < 64 && n * width >= CHEAP) {
+        int64_t part = CHEAP / 2 / width, parts = (n + part - 1) / part;
+        if (Out* partial_oci = (Out*)malloc((size_t)(outer * parts * inner) * sizeof(Out))) {
+            job.out_oci = partial_oci, job.part = part, job.parts = parts;
+            parallel_for(tasks * parts, 1, reduce_range<R>, &job);
+            ReduceJob<typename R::Merge> merge{partial_oci, (Out*)out_oi, parts, inner, job.tiles, 1, parts};
+            reduce_range<typename R::Merge>(&merge, 0, tasks);
+            free(partial_oci);
+            return;
+        }
+    }
+    int64_t grain = CHEAP / 2 / (n * width + 1) + 1;
+    parallel_for(tasks, grain, reduce_range<R>, &job);
+}
+
+template <class T> void mean(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
+    reduce<Floats<SumOf, T>>(x_oni, out_oi, outer, n, inner);
+    T* out = (T*)out_oi;
+    for (int64_t i = 0; i < outer * inner; i++) out[i] /= (T)n;
+}
+
+#define FLOATS(name, Op) {name, F32, (void*)reduce<Floats<Op, float>>}, {name, F64, (void*)reduce<Floats<Op, double>>}
+
+}  // namespace
+
+const Kernel reduce_kernels[] = {
+    FLOATS("sum", SumOf), FLOATS("prod", ProdOf), FLOATS("amax", MaxOf), FLOATS("amin", MinOf),
+    {"mean", F32, (void*)mean<float>}, {"mean", F64, (void*)mean<double>},
+    {"sum", I64, (void*)reduce<Exact<SumInt, uint64_t, uint64_t>>},
+    {"prod", I64, (void*)reduce<Exact<ProdInt, uint64_t, uint64_t>>},
+    {"amax", I64, (void*)reduce<Exact<MaxInt, int64_t, int64_t>>},
+    {"amin", I64, (void*)reduce<Exact<MinInt, int64_t, int64_t>>},
+    {"sum", BOOL, (void*)reduce<Exact<SumInt, uint8_t, uint64_t>>},
+    {"any", BOOL, (void*)reduce<Exact<AnyOf, uint8_t, uint8_t>>},
+    {"all", BOOL, (void*)reduce<Exact<AllOf, uint8_t, uint8_t>>},
+};
+CLAY_COUNT(reduce)
+
+}  // namespace CLAY_ISA
+}  // namespace clay

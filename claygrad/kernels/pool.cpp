@@ -1,0 +1,175 @@
+// Memory for results. Small blocks are cut from slabs and kept for ever on free lists; large ones go back to the system
+// when more is cached than the program ever used at once, or than an eighth of the machine.
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kernels.hpp"
+
+namespace clay {
+namespace {
+
+constexpr int64_t ALIGN = 64, SMALL = 4096, SLAB = 1 << 18, MAPPED = 4 << 20, HUGE_PAGE = 2 << 20;
+
+struct FreeSmall {
+    FreeSmall* next;
+};
+
+// A cached large block holds its own links: in the list of its class, and in the list of all by age.
+struct FreeLarge {
+    FreeLarge *next, *previous, *newer, *older;
+    int64_t bytes;
+};
+
+FreeSmall* small_free[SMALL / ALIGN + 1];
+char *slab = nullptr, *slab_end = nullptr;
+constexpr int LARGE_CLASSES = 52 * 8;
+FreeLarge* large_free[LARGE_CLASSES];
+FreeLarge *newest = nullptr, *oldest = nullptr;
+int64_t cached = 0;
+PoolStats stats = {0, 0, 0};
+
+// Eight sizes per doubling: at most an eighth is wasted.
+int64_t class_bytes(int64_t nbytes, int& index) {
+    int bits = 63 - __builtin_clzll((uint64_t)(nbytes - 1));       // 2**bits < nbytes <= 2**(bits + 1)
+    int64_t step = (int64_t)1 << (bits - 3), low = (int64_t)1 << bits;
+    int64_t eighths = (nbytes - low + step - 1) / step;
+    index = (bits - 11) * 8 + (int)eighths - 1;
+    return low + eighths * step;
+}
+
+void* from_system(int64_t bytes) {
+    if (bytes < MAPPED) {
+        void* block = nullptr;
+        return posix_memalign(&block, ALIGN, (size_t)bytes) ? nullptr : block;
+    }
+    // Aligned to huge pages: map more, then give back both ends.
+    const int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+    char* map = (char*)mmap(nullptr, (size_t)(bytes + HUGE_PAGE), access, kind, -1, 0);
+    if (map == MAP_FAILED) return nullptr;
+    char* block = (char*)(((uintptr_t)map + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
+    if (block > map) munmap(map, (size_t)(block - map));
+    if (char* end = map + bytes + HUGE_PAGE; end > block + bytes) munmap(block + bytes, (size_t)(end - block - bytes));
+#if defined(MADV_HUGEPAGE)
+    madvise(block, (size_t)bytes, MADV_HUGEPAGE);
+#endif
+    return block;
+}
+
+void to_system(void* block, int64_t bytes) {
+    stats.reserved -= bytes;
+    if (bytes < MAPPED) free(block);
+    else munmap(block, (size_t)bytes);
+}
+
+void unlink(FreeLarge* block) {
+    int index;
+    class_bytes(block->bytes, index);
+    (block->previous ? block->previous->next : large_free[index]) = block->next;
+    if (block->next) block->next->previous = block->previous;
+    (block->newer ? block->newer->older : newest) = block->older;
+    (block->older ? block->older->newer : oldest) = block->newer;
+    cached -= block->bytes;
+}
+
+void release_until(int64_t most) {
+    while (oldest && cached > most) {
+        FreeLarge* block = oldest;
+        unlink(block);
+        to_system(block, block->bytes);
+    }
+}
+
+int64_t cache_limit() {
+    static const int64_t eighth = (int64_t)sysconf(_SC_PHYS_PAGES) / 8 * (int64_t)sysconf(_SC_PAGESIZE);
+    int64_t wanted = stats.peak > (64 << 20) ? stats.peak : (64 << 20);
+    return wanted < eighth ? wanted : eighth;
+}
+
+void count(int64_t bytes) {
+    stats.allocated += bytes;
+    if (stats.allocated > stats.peak) stats.peak = stats.allocated;
+}
+
+void* cut_from_slab(int64_t bytes) {
+    if (slab_end - slab < bytes) {
+        // What is left of the old slab serves smaller requests.
+        if (int64_t rest = (slab_end - slab) / ALIGN) {
+            auto block = (FreeSmall*)slab;
+            block->next = small_free[rest];
+            small_free[rest] = block;
+        }
+        slab = (char*)from_system(SLAB);
+        if (!slab) return slab_end = nullptr;
+        slab_end = slab + SLAB;
+        stats.reserved += SLAB;
+    }
+    char* block = slab;
+    slab += bytes;
+    return block;
+}
+
+void* alloc_large(int64_t nbytes) {
+    if (nbytes > (int64_t)1 << 50) return nullptr;
+    int index;
+    int64_t bytes = class_bytes(nbytes, index);
+    void* block = large_free[index];
+    if (block) {
+        unlink((FreeLarge*)block);
+    } else {
+        block = from_system(bytes);
+        if (!block) {
+            pool_trim();
+            block = from_system(bytes);
+        }
+        if (!block) return nullptr;
+        stats.reserved += bytes;
+    }
+    count(bytes);
+    return block;
+}
+
+void free_large(void* ptr, int64_t nbytes) {
+    int index;
+    int64_t bytes = class_bytes(nbytes, index);
+    stats.allocated -= bytes;
+    auto block = (FreeLarge*)ptr;
+    block->bytes = bytes;
+    block->next = large_free[index], block->previous = nullptr;
+    if (block->next) block->next->previous = block;
+    large_free[index] = block;
+    block->older = newest, block->newer = nullptr;
+    (newest ? newest->newer : oldest) = block;
+    newest = block;
+    cached += bytes;
+    if (int64_t most = cache_limit(); cached > most) release_until(most);
+}
+
+}  // namespace
+
+void* pool_alloc(int64_t nbytes) {
+    if (nbytes > SMALL) return alloc_large(nbytes);
+    int64_t units = nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1;
+    void* block = small_free[units];
+    if (block) small_free[units] = ((FreeSmall*)block)->next;
+    else if (!(block = cut_from_slab(units * ALIGN))) return nullptr;
+    count(units * ALIGN);
+    return block;
+}
+
+void pool_free(void* ptr, int64_t nbytes) {
+    if (!ptr) return;
+    if (nbytes > SMALL) return free_large(ptr, nbytes);
+    int64_t units = nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1;
+    auto block = (FreeSmall*)ptr;
+    block->next = small_free[units];
+    small_free[units] = block;
+    stats.allocated -= units * ALIGN;
+}
+
+PoolStats pool_stats() { return stats; }
+
+void pool_trim() { release_until(0); }
+
+}  // namespace clay

@@ -1,0 +1,87 @@
+// Reductions of floats as trees: neighbouring blocks are combined pairwise, so the rounding error of a sum grows with
+// the logarithm of its length, and no result depends on the number of threads.
+#pragma once
+#include "vec.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+
+struct SumOf {
+    static constexpr double identity = 0;
+    template <class V> static V combine(V x, V y) { return x + y; }
+};
+struct ProdOf {
+    static constexpr double identity = 1;
+    template <class V> static V combine(V x, V y) { return x * y; }
+};
+struct MaxOf {
+    static constexpr double identity = -__builtin_inf();
+    template <class V> static V combine(V x, V y) { return maximum(x, y); }
+};
+struct MinOf {
+    static constexpr double identity = __builtin_inf();
+    template <class V> static V combine(V x, V y) { return minimum(x, y); }
+};
+
+// One row of n contiguous elements.
+template <class Op, class T> T reduce_row(const T* x_n, int64_t n) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width, K = W > 1 ? 4 : 8;
+    constexpr int64_t BLOCK = 32 * K * W;
+    if (n > BLOCK) {
+        int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
+        return Op::combine(reduce_row<Op, T>(x_n, half), reduce_row<Op, T>(x_n + half, n - half));
+    }
+    const V identity = splat<V>(Op::identity);
+    if (W > 1 && n < W) return first_lane(folded<Op>(load_part<V>(x_n, n, identity)));
+    V acc[K];
+    for (int k = 0; k < K; k++) acc[k] = identity;
+    int64_t i = 0;
+    for (; i + K * W <= n; i += K * W)
+        for (int k = 0; k < K; k++) acc[k] = Op::combine(acc[k], load<V>(x_n + i + k * W));
+    for (; i + W <= n; i += W) acc[0] = Op::combine(acc[0], load<V>(x_n + i));
+    if (W > 1 && i < n) acc[1] = Op::combine(acc[1], load_part<V>(x_n + i, n - i, identity));
+    for (int half = K / 2; half > 0; half /= 2)
+        for (int k = 0; k < half; k++) acc[k] = Op::combine(acc[k], acc[k + half]);
+    return first_lane(folded<Op>(acc[0]));
+}
+
+constexpr int64_t TILE = 512;            // columns reduced together
+constexpr int64_t LEAF_ROWS = 32;        // rows added one after another
+
+// out[i] = reduction of x[0:n, i] for i < width <= TILE, rows `stride` elements apart.
+template <class Op, class T> void reduce_columns(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width, K = 8;
+    if (n > LEAF_ROWS) {
+        T right_i[TILE];
+        int64_t half = (n + 2 * LEAF_ROWS - 1) / (2 * LEAF_ROWS) * LEAF_ROWS;
+        reduce_columns<Op, T>(x_ni, half, stride, width, out_i);
+        reduce_columns<Op, T>(x_ni + half * stride, n - half, stride, width, right_i);
+        for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(out_i[i], right_i[i]);
+        return;
+    }
+    const V identity = splat<V>(Op::identity);
+    int64_t i = 0;
+    for (; i + K * W <= width; i += K * W) {
+        V acc[K];
+        for (int k = 0; k < K; k++) acc[k] = identity;
+        for (int64_t r = 0; r < n; r++)
+            for (int k = 0; k < K; k++) acc[k] = Op::combine(acc[k], load<V>(x_ni + r * stride + i + k * W));
+        for (int k = 0; k < K; k++) store<V>(out_i + i + k * W, acc[k]);
+    }
+    for (; i + W <= width; i += W) {
+        V acc = identity;
+        for (int64_t r = 0; r < n; r++) acc = Op::combine(acc, load<V>(x_ni + r * stride + i));
+        store<V>(out_i + i, acc);
+    }
+    if (W > 1 && i < width) {
+        V acc = identity;
+        for (int64_t r = 0; r < n; r++)
+            acc = Op::combine(acc, load_part<V>(x_ni + r * stride + i, width - i, identity));
+        store_part<V>(out_i + i, acc, width - i);
+    }
+}
+
+}  // namespace CLAY_ISA
+}  // namespace clay

@@ -1,0 +1,95 @@
+// out = f(x): what each operation on one number is. V is a number or a vector of them.
+#pragma once
+#include "threads.hpp"
+#include "vmath.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+
+struct Cheap { double p, q; static constexpr int64_t grain = CHEAP; };
+struct Costly { double p, q; static constexpr int64_t grain = COSTLY; };
+
+#define CLAY_UNARY(Name, Cost, expression)                                     \
+    struct Name : Cost {                                                       \
+        template <class V> V operator()(V x) const { return expression; }      \
+    };
+#define CLAY_NUMBER(value) splat<V>(value)
+
+CLAY_UNARY(Neg, Cheap, -x)
+CLAY_UNARY(Abs, Cheap, abs(x))
+CLAY_UNARY(Square, Cheap, x * x)
+CLAY_UNARY(Cube, Cheap, x * x * x)
+CLAY_UNARY(Sqrt, Cheap, sqrt(x))
+CLAY_UNARY(Rsqrt, Cheap, CLAY_NUMBER(1) / sqrt(x))
+CLAY_UNARY(Reciprocal, Cheap, CLAY_NUMBER(1) / x)
+CLAY_UNARY(SquareReciprocal, Cheap, CLAY_NUMBER(1) / (x * x))
+CLAY_UNARY(Floor, Cheap, floor(x))
+CLAY_UNARY(Ceil, Cheap, ceil(x))
+CLAY_UNARY(Round, Cheap, rint(x))
+CLAY_UNARY(Trunc, Cheap, trunc(x))
+// 0 for NaN, as torch
+CLAY_UNARY(Sign, Cheap, pick(x > CLAY_NUMBER(0), CLAY_NUMBER(1),
+                             pick(x < CLAY_NUMBER(0), CLAY_NUMBER(-1), CLAY_NUMBER(0))))
+CLAY_UNARY(Relu, Cheap, pick(x < CLAY_NUMBER(0), CLAY_NUMBER(0), x))
+CLAY_UNARY(LeakyRelu, Cheap, pick(x > CLAY_NUMBER(0), x, x * CLAY_NUMBER(p)))
+CLAY_UNARY(AddScalar, Cheap, x + CLAY_NUMBER(p))
+CLAY_UNARY(MulScalar, Cheap, x * CLAY_NUMBER(p))
+
+CLAY_UNARY(Exp, Costly, exp(x))
+CLAY_UNARY(Exp2, Costly, exp2(x))
+CLAY_UNARY(Expm1, Costly, expm1(x))
+CLAY_UNARY(Log, Costly, log(x))
+CLAY_UNARY(Log2, Costly, log2(x))
+CLAY_UNARY(Log10, Costly, log10(x))
+CLAY_UNARY(Log1p, Costly, log1p(x))
+CLAY_UNARY(Sin, Costly, sin(x))
+CLAY_UNARY(Cos, Costly, cos(x))
+CLAY_UNARY(Tan, Costly, tan(x))
+CLAY_UNARY(Asin, Costly, asin(x))
+CLAY_UNARY(Acos, Costly, acos(x))
+CLAY_UNARY(Atan, Costly, atan(x))
+CLAY_UNARY(Sinh, Costly, sinh(x))
+CLAY_UNARY(Cosh, Costly, cosh(x))
+CLAY_UNARY(Tanh, Costly, tanh(x))
+CLAY_UNARY(Asinh, Costly, asinh(x))
+CLAY_UNARY(Acosh, Costly, acosh(x))
+CLAY_UNARY(Atanh, Costly, atanh(x))
+CLAY_UNARY(Erf, Costly, erf(x))
+CLAY_UNARY(Erfc, Costly, erfc(x))
+CLAY_UNARY(Pow, Costly, pow(x, CLAY_NUMBER(p)))
+CLAY_UNARY(Sigmoid, Costly, CLAY_NUMBER(1) / (CLAY_NUMBER(1) + exp(-x)))
+CLAY_UNARY(Silu, Costly, x / (CLAY_NUMBER(1) + exp(-x)))
+CLAY_UNARY(Elu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(p), x))
+
+constexpr double SQRT_HALF = 0.70710678118654752440;      // 1/sqrt(2)
+constexpr double SQRT_2_OVER_PI = 0.79788456080286535588;
+constexpr double GELU_CUBIC = 0.044715;
+
+CLAY_UNARY(Gelu, Costly, x * CLAY_NUMBER(0.5) * (CLAY_NUMBER(1) + erf(x * CLAY_NUMBER(SQRT_HALF))))
+
+struct GeluTanh : Costly {
+    template <class V> V operator()(V x) const {
+        V inner = splat<V>(SQRT_2_OVER_PI) * (x + splat<V>(GELU_CUBIC) * (x * x * x));
+        return splat<V>(0.5) * x * (splat<V>(1) + tanh(inner));
+    }
+};
+
+// log(1 + exp(beta x)) / beta, the line itself above the threshold
+struct Softplus : Costly {
+    template <class V> V operator()(V x) const {
+        V z = x * splat<V>(p);
+        return pick(z > splat<V>(q), x, log1p(exp(z)) / splat<V>(p));
+    }
+};
+
+// NaN passes; a NaN bound makes everything NaN
+struct Clamp : Cheap {
+    template <class V> V operator()(V x) const {
+        V low = splat<V>(p), high = splat<V>(q);
+        V raised = pick((x >= low) | (x != x), x, low);
+        return pick((raised <= high) | (raised != raised), raised, high);
+    }
+};
+
+}  // namespace CLAY_ISA
+}  // namespace clay
