@@ -1,0 +1,48 @@
+"""The compiled core: storage, tensors, graph, engine, and what happens when an operation is called."""
+from claygrad.core.bridge import (
+    adopt,
+    array_of,
+    attach,
+    empty,
+    empty_cache,
+    empty_strided,
+    fresh_storage,
+    get_num_threads,
+    has_blas,
+    instruction_set,
+    memory_stats,
+    on_storage,
+    refuse_unwritable,
+    require_grad,
+    set_num_threads,
+    share,
+    storage_shares,
+    wrap,
+    write_into,
+)
+from claygrad.core.call import install, install_verbs, into
+from claygrad.core.declared import Op, constant, missing, op_named, zero
+from claygrad.core.device import device, get_default_device, parse_device, set_default_device
+from claygrad.core.dtypes import (
+    DTYPES,
+    default_dtype,
+    dtype,
+    dtype_of_numpy,
+    get_default_dtype,
+    parse_dtype,
+    prefix,
+    promote_types,
+    set_default_dtype,
+    set_prefix,
+)
+from claygrad.core.engine import current_run, gradient_edge_of, increment_version, one_like, run_backward, will_run
+from claygrad.core.function import Function, once_differentiable
+from claygrad.core.general import result_type
+from claygrad.core import index as _index
+from claygrad.core.node import Node, RemovableHandle
+from claygrad.core.random import Generator
+from claygrad.core.storage import Storage
+from claygrad.core.tensor import LATE, AccumulateGrad, Size, Tensor
+
+uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool, bfloat16 = DTYPES.values()
+default_device = get_default_device

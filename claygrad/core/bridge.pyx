@@ -1,0 +1,187 @@
+"""What Python code of claygrad may do with tensors beyond the operations: make, wrap, share, write, adopt."""
+import numpy
+
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.device cimport CPU, META, cpu, device
+from claygrad.core.device cimport parse as parse_device_c
+from claygrad.core.dtypes cimport default_float, dtype
+from claygrad.core.dtypes cimport parse as parse_dtype_c
+from claygrad.core.inplace cimport begin_write, check_writable, rebase, write_layout
+from claygrad.core.kernels cimport (blas_ready, isa, max_threads, pool_stats, pool_trim, set_max_threads)
+from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
+from claygrad.core.modes cimport modes
+from claygrad.core.provenance cimport here
+from claygrad.core.storage cimport Storage, storage_on
+from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, requires
+
+cdef extern from *:
+    """
+    static void clay_unlock(PyTypeObject* t) { t->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE; }
+    static void clay_lock(PyTypeObject* t) { t->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE; PyType_Modified(t); }
+    """
+    void clay_unlock(PyTypeObject* t)
+    void clay_lock(PyTypeObject* t)
+
+
+def attach(dict methods):
+    """Give the tensor class its methods: the one time that the compiled class is opened."""
+    clay_unlock(<PyTypeObject*>Tensor)
+    try:
+        for name, fn in methods.items():
+            setattr(Tensor, name, fn)
+    finally:
+        clay_lock(<PyTypeObject*>Tensor)
+
+
+def wrap(array, d=None):
+    """A new tensor that owns the array; no copy."""
+    if d is not None and array.dtype != (<dtype>d).numpy:
+        array = array.astype((<dtype>d).numpy)
+    if not isinstance(array, numpy.ndarray):
+        array = numpy.asarray(array)
+    if not array.flags.owndata or not array.flags.writeable:
+        array = array.copy()
+    return mark_made(new_tensor(from_array(array)))
+
+
+def share(array):
+    """A tensor on an array's memory, which others may write."""
+    cdef Layout layout = from_array(array)
+    cdef int lasti = 0
+    layout.storage.exports = 1
+    layout.storage.export_where = (here(&lasti), lasti)
+    return mark_made(new_tensor(layout))
+
+
+def array_of(Tensor t):
+    """A view on the live bytes, for reading inside claygrad."""
+    return t.layout.array()
+
+
+def write_into(Tensor t, value):
+    """Assign an array (broadcast and cast) to the tensor's memory: saved values are kept, the write is counted, no history."""
+    cdef Layout src
+    if isinstance(value, Tensor):
+        src = (<Tensor>value).layout
+    else:
+        src = from_array(numpy.asarray(value))
+    begin_write(t)
+    write_layout(t.layout, src)
+    return t
+
+
+cdef int _dims(shape, int64_t* out, int64_t* numel) except -1:
+    cdef int i = 0
+    cdef object n = 1
+    for x in shape:
+        if x < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {x}: [{', '.join(map(str, shape))}]")
+        if i == 64:
+            raise RuntimeError("tensors of more than 64 dimensions are not supported")
+        out[i] = x
+        n = n * x
+        i += 1
+    if n >= 1 << 59:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[{', '.join(map(str, shape))}]")
+    numel[0] = n
+    return i
+
+
+def empty(shape, d=None, where=None):
+    """An uninitialised contiguous tensor."""
+    cdef int64_t dims[64]
+    cdef int64_t numel = 0
+    cdef dtype kind = default_float() if d is None else parse_dtype_c(d)
+    cdef device place = parse_device_c(where)
+    cdef int n = _dims(shape, dims, &numel)
+    return mark_made(new_tensor(new_contiguous(storage_on(place, numel * kind.itemsize), kind, n, dims)))
+
+
+def empty_strided(shape, strides, d=None, where=None):
+    """An uninitialised tensor with these strides."""
+    cdef int64_t dims[64]
+    cdef int64_t steps[64]
+    cdef int64_t numel = 0, span = 1
+    cdef dtype kind = default_float() if d is None else parse_dtype_c(d)
+    cdef device place = parse_device_c(where)
+    cdef int i, n = _dims(shape, dims, &numel)
+    for i in range(n):
+        steps[i] = strides[i]
+        span += (dims[i] - 1) * steps[i]
+    if numel == 0:
+        span = 0
+    return mark_made(new_tensor(new_layout(storage_on(place, span * kind.itemsize), kind, n, dims, steps, 0)))
+
+
+def adopt(Tensor t, Tensor other, bint record=True):
+    """Make t what other is (memory, shape, history) and count it as a write: unsqueeze_, t_, set_, resize_ ..."""
+    t.layout = other.layout
+    if record and other.node is not None:
+        t.node = other.node
+        t.output_nr = other.output_nr
+        t.leaf_grad = False
+    t.bump()
+    return t
+
+
+def refuse_unwritable(Tensor t, bint recording=False):
+    """Raise what an in-place operation on t would raise."""
+    check_writable(t, recording)
+
+
+def require_grad(Tensor t, bint value):
+    """Set requires_grad on a new leaf."""
+    t.leaf_grad = value
+    return t
+
+
+def storage_shares(Tensor a, Tensor b):
+    """Whether two tensors lie in one storage."""
+    return a.layout.storage is b.layout.storage
+
+
+def on_storage(Storage storage, d, shape, strides, offset):
+    """A tensor on an existing storage."""
+    cdef int64_t dims[64]
+    cdef int64_t steps[64]
+    cdef int i, n = len(shape)
+    for i in range(n):
+        dims[i] = shape[i]
+        steps[i] = strides[i]
+    return new_tensor(new_layout(storage, <dtype?>d, n, dims, steps, offset))
+
+
+def fresh_storage(int64_t nbytes, where=None):
+    return storage_on(parse_device_c(where), nbytes)
+
+
+def memory_stats():
+    """Bytes in use, bytes held by the pool, and the peak of bytes in use."""
+    stats = pool_stats()
+    return stats.allocated, stats.reserved, stats.peak
+
+
+def empty_cache():
+    """Give memory that the pool keeps back to the system."""
+    pool_trim()
+
+
+def get_num_threads():
+    return max_threads()
+
+
+def set_num_threads(int n):
+    if n <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    set_max_threads(n)
+
+
+def instruction_set():
+    """The instruction set that the kernels run on: base, avx2 or avx512."""
+    return isa().decode()
+
+
+def has_blas():
+    return blas_ready()

@@ -1,0 +1,460 @@
+"""What happens when an operation is called: arguments, fast path or general path, recording."""
+import numpy
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_DECREF
+from libc.stdint cimport int64_t
+
+from claygrad.core cimport matmul, pointwise, reduce, assign, views
+from claygrad.core.declared cimport (COMPOSITE, MAX_PARAMS, MULTI_VIEW, P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOAT_OPT, P_INT,
+                                     P_INT_OPT, P_INTS, P_INTS_OPT, P_NUMBER, P_STR, P_STR_OPT, P_TENSOR, P_TENSOR_NUM,
+                                     P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, REDUCTION, VIEW, Op, find_op, vectorcall_t)
+from claygrad.core.declared import op_named
+from claygrad.core.tensor import LATE
+from claygrad.core.dtypes cimport CAT_FLOAT, dtype, parse
+from claygrad.core.general cimport call_declared, general
+from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, write_layout
+from claygrad.core.layout cimport Layout, same_shape
+from claygrad.core.modes cimport modes
+from claygrad.core.node cimport Node
+from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.tensor cimport (ADD, EQ, MUL, N_VERBS, NE, SUB, DIV, POW, FLOORDIV, MOD, Tensor, mark_cut, new_tensor, requires,
+                                   shape_text, verbs)
+
+cdef extern from "Python.h":
+    size_t PY_VECTORCALL_ARGUMENTS_OFFSET
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
+    PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
+
+_NAMES = ("Tensor", "Tensor", "Tensor", "Tensor", "tuple of Tensors", "Number", "int", "int", "float", "float", "bool", "str", "str",
+          "tuple of ints", "tuple of ints", "claygrad.dtype", "")
+
+
+cdef object _wrong(Op op, int i, object value):
+    wanted = _NAMES[op.kinds[i]]
+    place = f" (position {i + 1})" if i < op.n_positional else ""
+    kind = type(value).__name__
+    if op.kinds[i] in (P_INTS, P_INTS_OPT) and isinstance(value, (tuple, list)) and value:
+        bad = next((k for k, x in enumerate(value) if not _is_int(x)), 0)
+        return TypeError(f"{op.name}(): argument '{op.params[i]}'{place} must be tuple of ints, but found element of type "
+                         f"{type(value[bad]).__name__} at pos {bad}")
+    if op.kinds[i] == P_TENSORS and isinstance(value, (tuple, list)):
+        for k, x in enumerate(value):
+            if not isinstance(x, Tensor):
+                return TypeError(f"expected Tensor as element {k} in argument {i}, but got {type(x).__name__}")
+    return TypeError(f"{op.name}(): argument '{op.params[i]}'{place} must be {wanted}, not {kind}")
+
+
+cdef bint _is_int(object x):
+    return (isinstance(x, int) and not isinstance(x, bool)) or (hasattr(x, "__index__") and not isinstance(x, bool))
+
+
+cdef object _from_numpy(object value):
+    """A NumPy number as a Python one, an array as a tensor."""
+    return LATE["as_tensor"](value) if isinstance(value, numpy.ndarray) else value.item()
+
+
+cdef object _checked(Op op, int i, object value):
+    """The argument in the form its kind asks for, or an error. Only called when the quick test failed."""
+    cdef int kind = op.kinds[i]
+    if kind == P_TENSOR_OPT and value is None or kind == P_TENSOR_NUM_OPT and value is None:
+        return value
+    if kind <= P_TENSOR_NUM_OPT:
+        if kind >= P_TENSOR_NUM:
+            if isinstance(value, (int, float, complex)):
+                return value
+            if type(value).__module__ == "numpy":
+                return _from_numpy(value)
+        raise _wrong(op, i, value)
+    if kind == P_TENSORS:
+        if not isinstance(value, (tuple, list)):
+            raise _wrong(op, i, value)
+        for x in value:
+            if not isinstance(x, Tensor) and x is not None:
+                raise _wrong(op, i, value)
+        return value
+    if value is None and kind in (P_INT_OPT, P_FLOAT_OPT, P_STR_OPT, P_INTS_OPT, P_DTYPE_OPT):
+        return value
+    if kind == P_NUMBER:
+        if isinstance(value, (int, float, complex)):
+            return value
+        if isinstance(value, Tensor) and (<Tensor>value).layout.ndim == 0 or type(value).__module__ == "numpy" and value.ndim == 0:
+            return value.item()
+    elif kind == P_INT or kind == P_INT_OPT:
+        if _is_int(value):
+            return value.__index__()
+    elif kind == P_FLOAT or kind == P_FLOAT_OPT:
+        if isinstance(value, (int, float)):
+            return value
+        if isinstance(value, Tensor) and (<Tensor>value).layout.ndim == 0 or type(value).__module__ == "numpy" and value.ndim == 0:
+            return float(value)
+    elif kind == P_BOOL:
+        if isinstance(value, bool):
+            return value
+        if type(value).__name__ in ("bool_", "bool"):
+            return bool(value)
+    elif kind == P_STR or kind == P_STR_OPT:
+        if isinstance(value, str):
+            return value
+    elif kind == P_INTS or kind == P_INTS_OPT:
+        if _is_int(value):
+            return value.__index__()
+        if isinstance(value, (tuple, list)):
+            if all([_is_int(x) for x in value]):
+                return tuple([x.__index__() for x in value])
+        elif isinstance(value, Tensor) and value.dtype.category < CAT_FLOAT and value.ndim <= 1:
+            made = value.tolist()
+            return made if isinstance(made, int) else tuple(made)
+    elif kind == P_DTYPE_OPT:
+        found = parse(value)
+        if found is not None:
+            return found
+    else:
+        return value
+    raise _wrong(op, i, value)
+
+
+cdef inline bint _quick(int kind, object value) noexcept:
+    """Whether the argument surely is what its kind asks for."""
+    if kind <= P_TENSOR_NUM_OPT:
+        return isinstance(value, Tensor)
+    if kind == P_ANY:
+        return True
+    if kind == P_BOOL:
+        return value is True or value is False
+    if kind == P_INT or kind == P_INTS or kind == P_INT_OPT or kind == P_INTS_OPT:
+        return type(value) is int
+    return False
+
+
+cdef object _axes(object dim, int ndim):
+    """Reduction dims as a tuple of axes from 0 on; None for all of them."""
+    cdef int n = ndim if ndim else 1
+    cdef int d
+    if dim is None:
+        return None
+    given = (dim,) if isinstance(dim, int) else tuple(dim)
+    if not given:
+        return None
+    out = []
+    for x in given:
+        d = x
+        if d < -n or d >= n:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+        d = d + n if d < 0 else d
+        if d in out:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+        out.append(d)
+    return tuple(out) if ndim else ()
+
+
+# NumPy's names for the same parameters, as torch accepts them.
+cdef dict _ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+
+cdef int _index_of(Op op, str name) noexcept:
+    cdef int i
+    for i in range(op.n_params):
+        if <object>(<tuple>op.params)[i] is name:
+            return i
+    for i in range(op.n_params):
+        if (<tuple>op.params)[i] == name:
+            return i
+    alias = _ALIASES.get(name)
+    return _index_of(op, alias) if alias is not None and alias != name else -1
+
+
+cdef object _bind_keywords(Op op, PyObject** slots, PyObject** values, PyObject* kwnames):
+    """Put keyword arguments in their places; returns out=."""
+    cdef Py_ssize_t k
+    cdef int j
+    out = None
+    for k in range(PyTuple_GET_SIZE(kwnames)):
+        name = <object>PyTuple_GET_ITEM(kwnames, k)
+        if name == "out" and op.has_out:
+            out = <object>values[k]
+            continue
+        j = _index_of(op, name)
+        if j < 0:
+            raise TypeError(f"{op.name}() got an unexpected keyword argument '{name}'")
+        if slots[j] != NULL:
+            raise TypeError(f"{op.name}() got multiple values for argument '{name}'")
+        slots[j] = values[k]
+    return out
+
+
+cdef object _collect(Op op, PyObject** args, Py_ssize_t n):
+    """Positional ints that stand for one tuple: x.view(2, 3). None if the call is not of that form."""
+    cdef Py_ssize_t i
+    if n == op.varargs + 1 and not _is_int(<object>args[op.varargs]):
+        return None
+    value = tuple([<object>args[i] for i in range(op.varargs, n)])
+    for x in value:
+        if not _is_int(x):
+            return None
+    return value
+
+
+cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+    cdef Op op = <Op>self
+    cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf), taken
+    cdef PyObject* slots[24]
+    cdef int i
+    cdef list kept = None
+    cdef object out = None, value
+    for i in range(op.n_params):
+        slots[i] = NULL
+    taken = n
+    if op.varargs >= 0 and n > op.varargs:
+        value = _collect(op, args, n)
+        if value is not None:
+            kept = [value]
+            slots[op.varargs] = <PyObject*>value
+            taken = op.varargs
+    if taken > op.n_positional:
+        plural = "" if op.n_positional == 1 else "s"
+        raise TypeError(f"{op.name}() takes {op.n_positional} positional argument{plural} but {taken} were given")
+    for i in range(taken):
+        slots[i] = args[i]
+    if kwnames != NULL:
+        out = _bind_keywords(op, slots, args + n, kwnames)
+    for i in range(op.n_params):
+        if slots[i] == NULL:
+            value = <object>(<tuple>op.defaults)[i]
+            if value is ...:
+                raise TypeError(f"{op.name}() missing 1 required positional arguments: \"{op.params[i]}\"")
+            slots[i] = <PyObject*>value
+        elif not _quick(op.kinds[i], <object>slots[i]):
+            value = _checked(op, i, <object>slots[i])
+            if <PyObject*>value != slots[i]:
+                if kept is None:
+                    kept = []
+                kept.append(value)
+                slots[i] = <PyObject*>value
+    if op.kind == REDUCTION and op.dim_at >= 0 and <object>slots[op.dim_at] is not None:
+        value = _axes(<object>slots[op.dim_at], (<Tensor><object>slots[0]).layout.ndim)
+        if kept is None:
+            kept = []
+        kept.append(value)
+        slots[op.dim_at] = <PyObject*>value
+    if op.inplace_at >= 0 and <object>slots[op.inplace_at] is True:
+        return call_inplace(op.in_place, slots)
+    if op.inplace:
+        return call_inplace(op, slots)
+    if out is not None:
+        return _into(op, slots, out)
+    return run(op, slots)
+
+
+cdef object run(Op op, PyObject** slots):
+    """Compute and record; the arguments are bound."""
+    cdef Layout made = None
+    cdef Tensor t
+    cdef Node node
+    cdef object result
+    cdef int i
+    if op.kind >= VIEW:
+        if op.kind == COMPOSITE:
+            result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
+            return op.returns(result) if op.returns is not None and type(result) is tuple else result
+        return views.call_view(op, slots)
+    if op.fast != NULL:
+        made = op.fast(op, slots, None)
+    if made is None:
+        result = general(op, slots)
+        if type(result) is not Layout:
+            return _several(op, slots, <list>result)
+        made = <Layout>result
+    t = new_tensor(made)
+    if should_record(op, slots):
+        if made.dtype.category >= CAT_FLOAT:
+            node = record_inputs(op, slots)
+            record_output(node, t, True)
+    elif modes().no_grad:
+        _note_cut(op, slots, t)
+    return t
+
+
+cdef int _note_cut(Op op, PyObject** slots, Tensor t) except -1:
+    """Remember where a result was cut from a graph by no_grad."""
+    cdef int i
+    if not op.recorded:
+        return 0
+    for i in range(op.n_tensors):
+        if isinstance(<object>slots[op.tensors[i]], Tensor) and requires(<Tensor><object>slots[op.tensors[i]]):
+            mark_cut(t)
+            return 0
+    return 0
+
+
+cdef object _several(Op op, PyObject** slots, list layouts):
+    cdef Node node = None
+    cdef Tensor t
+    cdef int i
+    outs = []
+    if should_record(op, slots):
+        node = record_inputs(op, slots)
+    for i, layout in enumerate(layouts):
+        t = new_tensor(<Layout>layout)
+        if node is not None:
+            record_output(node, t, t.layout.dtype.category >= CAT_FLOAT
+                          and (op.differentiable is None or i in op.differentiable))
+        outs.append(t)
+    return tuple(outs) if op.returns is None else op.returns(outs)
+
+
+cdef object _into(Op op, PyObject** slots, object out):
+    """Call with out=: compute without recording, then write."""
+    cdef bint was = modes().no_grad
+    targets = out if isinstance(out, (tuple, list)) else (out,)
+    for t in targets:
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(t).__name__}")
+    if should_record(op, slots) or (not was and any([requires(<Tensor>t) for t in targets])):
+        raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                           "arguments requires grad.")
+    modes().no_grad = True
+    try:
+        made = run(op, slots)
+    finally:
+        modes().no_grad = was
+    if op.kind == COMPOSITE and not was and any([isinstance(x, Tensor) and requires(<Tensor>x) for x in _flat(op, slots)]):
+        raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                           "arguments requires grad.")
+    results = made if isinstance(made, tuple) else (made,)
+    for target, result in zip(targets, results):
+        write_out(op.name, <Tensor>target, <Tensor>result)
+    return out if not isinstance(out, list) else tuple(out)
+
+
+cdef list _flat(Op op, PyObject** slots):
+    """All tensor arguments, those in lists too."""
+    cdef int i
+    out = []
+    for i in range(op.n_params):
+        value = <object>slots[i]
+        out.extend(value if isinstance(value, (list, tuple)) else [value])
+    return out
+
+
+cdef int write_out(str name, Tensor target, Tensor result) except -1:
+    """Put a result into the tensor given as out=, resized where its shape differs."""
+    if result.layout.dtype.category > target.layout.dtype.category:
+        raise RuntimeError(f"result type {result.layout.dtype.legacy} can't be cast to the desired output type "
+                           f"{target.layout.dtype.legacy}")
+    if result.layout.storage.where.kind != target.layout.storage.where.kind:
+        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
+    check_writable(target, False)
+    if not same_shape(result.layout, target.layout):
+        if target.layout.numel:
+            import warnings
+            warnings.warn(f"An output with one or more elements was resized since it had shape {shape_text(target.layout)}, which "
+                          f"does not match the required output shape {shape_text(result.layout)}. This behavior is deprecated, "
+                          "and in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
+                          "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+                          UserWarning, stacklevel=1)
+        target.resize_(result.shape)
+    begin_write(target)
+    write_layout(target.layout, result.layout)
+    return 0
+
+
+def into(str name, target, result):
+    """Write a composite's result into out=; returns out."""
+    write_out(name, <Tensor?>target, <Tensor?>result)
+    return target
+
+
+# --- registration and Python's operators ---------------------------------------------------------------------
+def install(Op op):
+    """Make a declared operation callable."""
+    op.vectorcall = _call
+    if op.kind == COMPOSITE:
+        return op
+    if op.kind >= VIEW:
+        views.prepare(op)
+    elif op.family:
+        pointwise.prepare(op)
+    else:
+        views.prepare(op)
+        reduce.prepare(op)
+        if op.fast == NULL:
+            matmul.prepare(op)
+        if op.fast == NULL:
+            assign.prepare(op)
+    return op
+
+
+_VERBS = ("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "matmul", "bitwise_and", "bitwise_or", "bitwise_xor",
+          "bitwise_left_shift", "bitwise_right_shift", "eq", "ne", "lt", "le", "gt", "ge", "neg", "abs", "bitwise_not")
+_SYMBOLS = ("+", "-", "*", "/", "//", "%", "** or pow()", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=")
+cdef list _verb_ops = [None] * N_VERBS
+
+
+def install_verbs():
+    """Bind Python's operators to the declared operations."""
+    for i, name in enumerate(_VERBS):
+        _verb_ops[i] = op_named(name)
+
+
+cdef inline bint _number(object x) noexcept:
+    cdef type kind = type(x)
+    return kind is float or kind is int or kind is bool or kind is complex
+
+
+cdef object _binary(int which, object a, object b):
+    cdef PyObject* slots[24]
+    cdef Op op
+    cdef int i
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        other = b if isinstance(a, Tensor) else a
+        if not _number(other):
+            if type(other).__module__ == "numpy" and isinstance(a, Tensor) and hasattr(other, "dtype"):
+                return _binary(which, a, _from_numpy(other))
+            if isinstance(other, (int, float, complex)):
+                return _binary(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
+            if which == EQ or which == NE:
+                return which == NE
+            return NotImplemented
+        if not isinstance(a, Tensor) and (which == SUB or which == DIV):
+            if which == SUB:
+                return find_op("rsub")(b, a)
+            return find_op("mul")(find_op("reciprocal")(b), a)
+        if which == 7:
+            return NotImplemented
+    op = <Op>_verb_ops[which]
+    slots[0] = <PyObject*>a
+    slots[1] = <PyObject*>b
+    for i in range(2, op.n_params):
+        slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
+    return run(op, slots)
+
+
+cdef object _inplace(int which, object a, object b):
+    cdef Op op = (<Op>_verb_ops[which]).in_place
+    cdef PyObject* slots[24]
+    cdef int i
+    if op is None or not (isinstance(b, Tensor) or _number(b)):
+        if op is None or not hasattr(b, "dtype"):
+            return NotImplemented
+        return op(a, b)
+    slots[0] = <PyObject*>a
+    slots[1] = <PyObject*>b
+    for i in range(2, op.n_params):
+        slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
+    return call_inplace(op, slots)
+
+
+cdef object _unary(int which, Tensor a):
+    cdef PyObject* slots[24]
+    cdef Op op = <Op>_verb_ops[which]
+    cdef int i
+    slots[0] = <PyObject*>a
+    for i in range(1, op.n_params):
+        slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
+    return run(op, slots)
+
+
+verbs().binary = _binary
+verbs().inplace = _inplace
+verbs().unary = _unary

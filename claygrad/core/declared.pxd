@@ -1,0 +1,137 @@
+from cpython.object cimport PyObject
+
+from claygrad.core.layout cimport Layout
+
+cdef enum:
+    MAX_PARAMS = 24
+    MAX_SLOTS = 24
+
+# What kind of operation: decides how the general path treats its inputs and results.
+cdef enum:
+    POINTWISE = 0
+    REDUCTION = 1
+    GENERAL = 2
+    VIEW = 3
+    MULTI_VIEW = 4
+    COMPOSITE = 5            # a Python function over tensors
+
+cdef enum:
+    PROMOTE_NONE = 0
+    PROMOTE_COMMON = 1
+    PROMOTE_FLOAT = 2
+    PROMOTE_BOOL = 3
+    PROMOTE_SUM = 4
+    PROMOTE_INDEX = 5
+
+# What a parameter takes (P_TENSOR .. P_TENSORS are tensor parameters).
+cdef enum:
+    P_TENSOR = 0
+    P_TENSOR_OPT = 1
+    P_TENSOR_NUM = 2
+    P_TENSOR_NUM_OPT = 3
+    P_TENSORS = 4
+    P_NUMBER = 5
+    P_INT = 6
+    P_INT_OPT = 7
+    P_FLOAT = 8
+    P_FLOAT_OPT = 9
+    P_BOOL = 10
+    P_STR = 11
+    P_STR_OPT = 12
+    P_INTS = 13
+    P_INTS_OPT = 14
+    P_DTYPE_OPT = 15
+    P_ANY = 16
+
+# What a rule's argument is.
+cdef enum:
+    A_SLOT = 0               # slots from 0 on
+    A_G = -1
+    A_GS = -2
+    A_NEEDS = -3
+
+cdef enum:
+    S_PARAM = 0              # the value of a parameter (tensor: saved)
+    S_SHAPE = 1              # the Size of a tensor parameter
+    S_DTYPE = 2
+    S_STRIDE = 3
+    S_OFFSET = 4
+    S_OUT = 5                # output 0
+    S_OUTS = 6               # all outputs
+
+# How a gradient is had.
+cdef enum:
+    R_NONE = 0               # no word: not differentiable by construction
+    R_RULE = 1
+    R_ZERO = 2
+    R_CONSTANT = 3
+    R_MISSING = 4
+    R_JOINT = 5
+
+cdef enum:
+    FAMILY_NONE = 0
+    FAMILY_UNARY = 1
+    FAMILY_BINARY = 2
+    FAMILY_COMPARE = 3
+
+ctypedef object (*vectorcall_t)(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+# Computes a result natively into `target` (None: into new memory); None when it does not apply.
+ctypedef Layout (*fast_t)(Op op, PyObject** slots, Layout target)
+
+cdef class Op:
+    cdef vectorcall_t vectorcall
+    cdef fast_t fast
+    cdef void* kernels[12]        # by dtype code
+    cdef int family
+    cdef readonly str name
+    cdef readonly object forward
+    cdef readonly str node_label
+    cdef object node_rule         # callable that names the node, or None
+    cdef tuple node_args          # the parameters it takes; None: all, by name
+    cdef object promote_rule      # callable that tells the promotion, or None
+    cdef tuple promote_args
+    cdef object check             # callable that refuses arguments before anything is cast, or None
+    cdef tuple check_args         # parameter numbers; -1: whether the call is in place
+    cdef bint kept[24]            # tensor parameters that take no part in promotion
+    cdef int inplace_at           # an `inplace` flag among the parameters, or -1
+    cdef bint number_edge         # a number in a tensor's place shows as an edge
+    cdef bint fast_any            # the in-place fast path takes every layout
+    cdef int kind
+    cdef int promote
+    cdef bint half_raw
+    cdef bint inplace             # this is the in-place form
+    cdef bint has_out
+    cdef readonly Op in_place     # the in-place form of this one
+    cdef readonly tuple params
+    cdef int n_params
+    cdef int n_positional
+    cdef tuple keyword_names      # of the parameters after those, as the forward calls them
+    cdef int varargs              # the parameter that collects positional ints, or -1
+    cdef signed char kinds[24]
+    cdef tuple defaults           # `...` where there is none
+    cdef object kernel_if         # {param index: value} the kernel's attributes must have
+    cdef int n_tensors            # tensor parameters, in order:
+    cdef int tensors[16]
+    cdef int list_at              # position in `tensors` of the list parameter, or -1
+    cdef int dim_at               # reduction: index of `dim`, `keepdim`, `dtype`, or -1
+    cdef int keepdim_at
+    cdef int dtype_at
+    cdef object meta
+    cdef object returns           # named tuple class for several outputs, or None
+    cdef object differentiable    # tuple of output numbers, or None: all floating ones
+    cdef bint recorded            # has rules: calls on tensors that require grad make nodes
+    # rules
+    cdef int n_slots
+    cdef int slot_kind[24]
+    cdef int slot_param[24]
+    cdef tuple slot_names
+    cdef int how[16]              # R_* by tensor parameter
+    cdef tuple rule_fns           # callables by tensor parameter
+    cdef object joint
+    cdef tuple rule_args          # tuples of A_*/slot numbers, by tensor parameter; joint: one at 0
+    cdef unsigned int needs[16]   # slots that a parameter's rule reads, as bits
+    cdef readonly dict info       # what the registry knows besides: samples, docs, names
+
+cdef Op find_op(str name)
+cdef int promotion_of(Op op, PyObject** slots) except -1
+cdef int run_check(Op op, PyObject** slots) except -1

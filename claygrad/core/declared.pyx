@@ -1,0 +1,335 @@
+"""An operation as it was declared: signature, kernels, rules. What happens on a call is in call.pyx."""
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+
+from claygrad.core.dtypes cimport N_DTYPES
+from claygrad.core.kernels cimport find as find_kernel
+
+cdef extern from "Python.h":
+    object PyMethod_New(object func, object self)
+    PyObject* PyVectorcall_Call(PyObject*, PyObject*, PyObject*)
+    void PyType_Modified(PyTypeObject*)
+    unsigned long Py_TPFLAGS_HAVE_VECTORCALL
+    unsigned long Py_TPFLAGS_METHOD_DESCRIPTOR
+
+cdef extern from *:
+    """
+    static void clay_make_callable(PyTypeObject* type, Py_ssize_t offset) {
+        type->tp_vectorcall_offset = offset;
+        type->tp_call = PyVectorcall_Call;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+        PyType_Modified(type);
+    }
+    """
+    void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
+
+_KINDS = {
+    "Tensor": P_TENSOR, "Tensor | None": P_TENSOR_OPT, "Tensor | Number": P_TENSOR_NUM,
+    "Tensor | Number | None": P_TENSOR_NUM_OPT, "list[Tensor]": P_TENSORS, "list[Tensor | None]": P_TENSORS,
+    "Number": P_NUMBER, "int": P_INT, "int | None": P_INT_OPT, "float": P_FLOAT, "float | None": P_FLOAT_OPT,
+    "bool": P_BOOL, "str": P_STR, "str | None": P_STR_OPT, "ints": P_INTS, "ints | None": P_INTS_OPT,
+    "dtype | None": P_DTYPE_OPT,
+}
+_OP_KINDS = {"pointwise": POINTWISE, "reduction": REDUCTION, "op": GENERAL, "view": VIEW, "multi_view": MULTI_VIEW,
+             "composite": COMPOSITE}
+_PROMOTE = {"none": PROMOTE_NONE, "common": PROMOTE_COMMON, "float": PROMOTE_FLOAT, "bool": PROMOTE_BOOL,
+            "sum": PROMOTE_SUM, "index": PROMOTE_INDEX}
+_FAMILIES = (("binary", FAMILY_BINARY), ("unary", FAMILY_UNARY), ("compare", FAMILY_COMPARE))
+
+
+_ASPECTS = {"shape": S_SHAPE, "dtype": S_DTYPE, "stride": S_STRIDE, "offset": S_OFFSET}
+
+
+class zero:
+    """A rule: the gradient is a true zero."""
+
+
+class constant:
+    """A rule: this input cannot have a gradient."""
+
+
+class missing:
+    """A rule: the derivative is not implemented; backward says so."""
+
+
+_ops = {}
+
+cdef Op find_op(str name):
+    return <Op>_ops[name]
+
+def op_named(name):
+    return _ops.get(name)
+
+
+cdef class Op:
+    """An operation, callable as function and as method.
+
+    Note [Ops are method descriptors]
+    The type takes part in vectorcall and is flagged as a method descriptor, so `x.tanh()` reaches the C
+    function of `tanh` without a Python frame or a bound-method object.
+    """
+
+    def __init__(self, forward, str kind, promote, names, annotations, defaults, int n_positional, *, str name,
+                 node, kernel=None, kernel_if=None, varargs=None, half="float32", meta=None, returns=None,
+                 differentiable=None, bint out=True, keep=(), check=None, bint number_edge=False, info=None):
+        cdef int i
+        self.name = name
+        self.forward = forward
+        self.kind = _OP_KINDS[kind]
+        if isinstance(promote, str):
+            self.promote = _PROMOTE[promote]
+        self.half_raw = half == "raw"
+        self.params = tuple(names)
+        self.n_params = len(names)
+        self.n_positional = n_positional
+        code = getattr(forward, "__code__", None)
+        self.keyword_names = () if code is None else code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
+        self.defaults = tuple(defaults)
+        self.varargs = self.params.index(varargs) if varargs else -1
+        self.meta = meta
+        self.returns = returns
+        self.differentiable = differentiable
+        self.has_out = out
+        self.info = info if info is not None else {}
+        self.number_edge = number_edge
+        self.dim_at = self.keepdim_at = self.dtype_at = self.list_at = self.inplace_at = -1
+        if self.n_params > MAX_PARAMS:
+            raise TypeError(f"{name}: more than {MAX_PARAMS} parameters")
+        for i in range(self.n_params):
+            self.kinds[i] = _KINDS.get(annotations.get(names[i], ""), P_ANY)
+            if self.kinds[i] <= P_TENSORS:
+                if self.kinds[i] == P_TENSORS:
+                    self.list_at = self.n_tensors
+                self.tensors[self.n_tensors] = i
+                self.n_tensors += 1
+            self.kept[i] = names[i] in keep
+            if names[i] == "inplace":
+                self.inplace_at = i
+            if self.kind == REDUCTION:
+                if names[i] == "dim":
+                    self.dim_at = i
+                elif names[i] == "keepdim":
+                    self.keepdim_at = i
+                elif names[i] == "dtype":
+                    self.dtype_at = i
+        if isinstance(node, str):
+            self.node_label = node
+        else:
+            self.node_rule = node
+            self.node_label = name
+            self.node_args = None if node.__code__.co_flags & 8 else self._places(node)
+        if not isinstance(promote, str):
+            self.promote = PROMOTE_COMMON
+            self.promote_rule = promote
+            self.promote_args = self._places(promote)
+        if check is not None:
+            self.check = check
+            self.check_args = self._places(check)
+        if kernel_if:
+            self.kernel_if = {self.params.index(k): v for k, v in kernel_if.items()}
+        self.slot_names = ()
+        self.rule_fns = ()
+        self.rule_args = ()
+        if kernel is not None:
+            _find_kernels(self, kernel.encode())
+        _ops[name] = self
+
+    def _places(self, fn):
+        """The parameters that a helper names, as numbers; -1 for `inplace` where that is no parameter."""
+        names = fn.__code__.co_varnames[:fn.__code__.co_argcount]
+        return tuple([-1 if n == "inplace" else self.params.index(n) for n in names])
+
+    def in_place_form(self):
+        """The in-place twin: the same declaration, written into its first tensor."""
+        cdef Op twin = Op.__new__(Op)
+        cdef int i
+        twin.name = self.name + "_"
+        twin.fast = self.fast
+        twin.family = self.family
+        for i in range(N_DTYPES):
+            twin.kernels[i] = self.kernels[i]
+        twin.forward, twin.kind, twin.promote, twin.half_raw = self.forward, self.kind, self.promote, self.half_raw
+        twin.node_label, twin.node_rule, twin.node_args = self.node_label, self.node_rule, self.node_args
+        twin.promote_rule, twin.promote_args, twin.check, twin.check_args = (self.promote_rule, self.promote_args, self.check,
+                                                                              self.check_args)
+        twin.kept, twin.inplace_at, twin.number_edge = self.kept, self.inplace_at, self.number_edge
+        twin.inplace = True
+        twin.params, twin.n_params, twin.n_positional = self.params, self.n_params, self.n_positional
+        twin.keyword_names = self.keyword_names
+        twin.varargs, twin.kinds, twin.defaults, twin.kernel_if = self.varargs, self.kinds, self.defaults, self.kernel_if
+        twin.n_tensors, twin.tensors, twin.list_at = self.n_tensors, self.tensors, self.list_at
+        twin.dim_at, twin.keepdim_at, twin.dtype_at = self.dim_at, self.keepdim_at, self.dtype_at
+        twin.meta, twin.returns, twin.differentiable = self.meta, self.returns, self.differentiable
+        twin.slot_names, twin.rule_fns, twin.rule_args = (), (), ()
+        twin.info = self.info
+        twin.vectorcall = self.vectorcall
+        self.in_place = twin
+        _copy_rules(self, twin)
+        _ops[twin.name] = twin
+        return twin
+
+    def rule(self, **rules):
+        """Declare the gradient of each named tensor parameter; see CONTRIBUTING for the names a rule may take."""
+        cdef int i, k
+        unknown = set(rules) - {self.params[self.tensors[i]] for i in range(self.n_tensors)}
+        if unknown:
+            raise TypeError(f"{self.name}: no tensor parameter {', '.join(sorted(unknown))}")
+        fns, args = [None] * self.n_tensors, [()] * self.n_tensors
+        for i in range(self.n_tensors):
+            rule = rules.get(self.params[self.tensors[i]])
+            if rule is None:
+                self.how[i] = R_NONE
+            elif rule is zero:
+                self.how[i] = R_ZERO
+            elif rule is constant:
+                self.how[i] = R_CONSTANT
+            elif rule is missing:
+                self.how[i] = R_MISSING
+            else:
+                self.how[i] = R_RULE
+                fns[i] = rule
+                args[i], self.needs[i] = self._arguments(rule)
+        self.rule_fns, self.rule_args = tuple(fns), tuple(args)
+        self.recorded = True
+        _copy_rules(self, self.in_place)
+        return self
+
+    def rules(self, fn):
+        """Declare one function that gives the gradients of all tensor parameters, as a tuple."""
+        cdef int i
+        args, needs = self._arguments(fn)
+        for i in range(self.n_tensors):
+            self.how[i] = R_JOINT
+            self.needs[i] = needs
+        self.joint = fn
+        self.rule_args = (args,)
+        self.recorded = True
+        _copy_rules(self, self.in_place)
+        return self
+
+    def _arguments(self, rule):
+        """The places of a rule's arguments among the saved slots, and those slots as bits."""
+        code = rule.__code__
+        places, bits = [], 0
+        for argument in code.co_varnames[:code.co_argcount]:
+            if argument == "g":
+                places.append(A_G)
+            elif argument == "gs":
+                places.append(A_GS)
+            elif argument == "needs":
+                places.append(A_NEEDS)
+            else:
+                k = self._slot(argument)
+                places.append(k)
+                bits |= 1 << k
+        return tuple(places), bits
+
+    def _slot(self, str argument):
+        if argument in self.slot_names:
+            return self.slot_names.index(argument)
+        cdef int k = self.n_slots
+        if argument == "out":
+            self.slot_kind[k] = S_OUT
+        elif argument == "outs":
+            self.slot_kind[k] = S_OUTS
+        elif argument in self.params:
+            self.slot_kind[k] = S_PARAM
+            self.slot_param[k] = self.params.index(argument)
+        elif argument.rpartition("_")[0] in self.params and argument.rpartition("_")[2] in _ASPECTS:
+            self.slot_kind[k] = _ASPECTS[argument.rpartition("_")[2]]
+            self.slot_param[k] = self.params.index(argument.rpartition("_")[0])
+        else:
+            raise TypeError(f"{self.name}: a rule takes '{argument}', which is no parameter and not g, gs, out, outs or needs")
+        self.slot_names = self.slot_names + (argument,)
+        self.n_slots += 1
+        if self.n_slots > MAX_SLOTS:
+            raise TypeError(f"{self.name}: rules read more than {MAX_SLOTS} values")
+        return k
+
+    @property
+    def has_rules(self):
+        return self.recorded
+
+    def word(self, str param):
+        """How the gradient of a tensor parameter is had: 'rule', 'zero', 'constant', 'missing' or ''."""
+        cdef int i
+        for i in range(self.n_tensors):
+            if self.params[self.tensors[i]] == param:
+                return ("", "rule", "zero", "constant", "missing", "rule")[self.how[i]]
+        return ""
+
+    @property
+    def tensor_params(self):
+        cdef int i
+        return tuple([self.params[self.tensors[i]] for i in range(self.n_tensors)])
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    @property
+    def __name__(self):
+        return self.name
+
+    @property
+    def __qualname__(self):
+        return self.name
+
+    @property
+    def __doc__(self):
+        return self.forward.__doc__
+
+    @property
+    def __text_signature__(self):
+        parts = []
+        for i, (name, default) in enumerate(zip(self.params, self.defaults)):
+            if i == self.n_positional:
+                parts.append("*")
+            parts.append(name if default is ... else f"{name}={default!r}")
+        return "(" + ", ".join(parts) + (", *, out=None)" if self.has_out and self.n_positional == self.n_params
+                                         else ", out=None)" if self.has_out else ")")
+
+    def __repr__(self):
+        return f"<operation {self.name}>"
+
+    def __reduce__(self):
+        return op_named, (self.name,)
+
+
+cdef int promotion_of(Op op, PyObject** slots) except -1:
+    if op.promote_rule is None:
+        return op.promote
+    return _PROMOTE[op.promote_rule(*[<object>slots[<int>i] for i in op.promote_args])]
+
+
+cdef int run_check(Op op, PyObject** slots) except -1:
+    if op.check is not None:
+        op.check(*[op.inplace if i == -1 else <object>slots[<int>i] for i in op.check_args])
+    return 0
+
+
+cdef _copy_rules(Op op, Op twin):
+    if twin is None:
+        return
+    twin.n_slots, twin.slot_kind, twin.slot_param, twin.slot_names = op.n_slots, op.slot_kind, op.slot_param, op.slot_names
+    twin.how, twin.rule_fns, twin.joint, twin.rule_args, twin.needs = op.how, op.rule_fns, op.joint, op.rule_args, op.needs
+    twin.recorded = op.recorded
+
+
+cdef _find_kernels(Op op, bytes name):
+    cdef int code
+    for family, number in _FAMILIES:
+        found = False
+        encoded = family.encode()
+        for code in range(N_DTYPES):
+            op.kernels[code] = find_kernel(encoded, name, code)
+            found = found or op.kernels[code] != NULL
+        if found:
+            op.family = number
+            return
+
+
+cdef _init():
+    cdef Op probe = Op.__new__(Op)
+    clay_make_callable(<PyTypeObject*>Op, <char*>&probe.vectorcall - <char*><PyObject*>probe)
+
+_init()

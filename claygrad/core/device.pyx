@@ -1,0 +1,145 @@
+"""Where a tensor's bytes live."""
+from claygrad.core.device cimport CPU, CUDA, META, OTHER
+
+_TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+          "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")
+
+cdef int _kind_of(str name):
+    return CPU if name == "cpu" else CUDA if name == "cuda" else META if name == "meta" else OTHER
+
+
+cdef device _make(str kind, object index):
+    cdef device d = device.__new__(device)
+    d.type = kind
+    d.index = index
+    d.kind = _kind_of(kind)
+    return d
+
+
+def _refuse(args):
+    got = ", ".join(type(a).__name__ for a in args)
+    return TypeError(f"device() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                     " * (claygrad.device device)\n * (str type, int index = -1)\n")
+
+
+cdef tuple _split(str text):
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    kind, colon, index = text.partition(":")
+    if kind not in _TYPES:
+        raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {kind}")
+    if not colon:
+        return kind, None
+    if not (index.isascii() and index.isdigit()) or (len(index) > 1 and index[0] == "0"):
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    return kind, int(index)
+
+
+cdef class device:
+    """A device: `device('cpu')`, `device('cuda', 1)`, `device('meta')`. As a context, the default of factories."""
+
+    def __cinit__(self, *args, **kwargs):
+        names = ("type", "index")
+        if not args and not kwargs:
+            return                                  # internal: filled by _make
+        if len(args) > 2 or any(k not in names for k in kwargs):
+            raise _refuse(args + tuple(kwargs.values()))
+        values = dict(zip(names, args)) | kwargs
+        spec = values.get("type")
+        if isinstance(spec, device) and len(values) == 1:
+            self.type, self.index, self.kind = (<device>spec).type, (<device>spec).index, (<device>spec).kind
+            return
+        if isinstance(spec, int) and not isinstance(spec, bool) and len(values) == 1:
+            raise RuntimeError("Cannot access accelerator device when none is available.")
+        if not isinstance(spec, str):
+            raise _refuse(args + tuple(kwargs.values()))
+        self.type, self.index = _split(spec)
+        self.kind = _kind_of(self.type)
+        if "index" in values:
+            index = values["index"]
+            if not isinstance(index, int):
+                raise _refuse(args + tuple(kwargs.values()))
+            if self.index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {spec}")
+            if index < 0:
+                raise RuntimeError("Device index must not be negative")
+            self.index = index
+
+    def __init__(self, *args, **kwargs):
+        if not args and not kwargs:
+            raise _refuse(())
+
+    def __repr__(self):
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other):
+        if not isinstance(other, device):
+            return NotImplemented
+        return self.type == (<device>other).type and self.index == (<device>other).index
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __reduce__(self):
+        return device, ((self.type,) if self.index is None else (self.type, self.index))
+
+    def __enter__(self):
+        _defaults.append(_current())
+        set_default_device(self)
+        return self
+
+    def __exit__(self, *exc):
+        set_default_device(_defaults.pop())
+
+
+cdef device cpu = _make("cpu", None)
+cdef device _default = cpu
+cdef list _defaults = []
+
+
+cdef device _current():
+    return _default
+
+
+def get_default_device():
+    """The device on which factories make tensors."""
+    return _default
+
+
+def set_default_device(where):
+    """Change the device on which factories make tensors."""
+    global _default
+    _default = cpu if where is None else parse(where)
+
+
+def no_cuda():
+    """The error that every use of CUDA raises where none is available."""
+    return AssertionError("Torch not compiled with CUDA enabled\n"
+                          "No CUDA device can be used by this process; tensors on 'cpu' and 'meta' work.")
+
+
+cdef device parse(object spec):
+    if spec is None:
+        return _default
+    cdef device d
+    if isinstance(spec, device):
+        d = <device>spec
+    elif isinstance(spec, (str, int)):
+        d = device(spec)
+    else:
+        return None
+    if d.kind == CPU:
+        return cpu
+    if d.kind == CUDA:
+        raise no_cuda()
+    if d.kind == OTHER:
+        raise RuntimeError(f"device type '{d.type}' is not supported by claygrad: cpu and meta are")
+    return d
+
+
+def parse_device(spec):
+    """A usable device from a device, a string or None; None for anything else."""
+    return parse(spec)

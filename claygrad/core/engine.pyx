@@ -1,0 +1,551 @@
+"""Backward: runs the nodes of a graph from the roots to the leaves.
+
+Iterative: nodes wait until all gradients for them have come, then the newest ready one runs. Any number of runs may be
+under way at once, nested (a hook or a custom Function calls backward) or in several threads.
+"""
+import warnings
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from libc.stdint cimport int64_t
+from libcpp.algorithm cimport sort as cpp_sort
+from libcpp.pair cimport pair
+from libcpp.queue cimport priority_queue
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from claygrad.core.declared cimport Op, find_op
+from claygrad.core.dtypes cimport CAT_COMPLEX, F32, F64, dtype
+from claygrad.core.layout cimport Layout, fresh_like, same_shape
+from claygrad.core.modes cimport anomaly, anomaly_checks_nan, modes
+from claygrad.core.node cimport Hooks, Node, expose
+from claygrad.core.provenance cimport here, where_text
+from claygrad.core.rules cimport call_rules, fit, zeros_for
+from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, gradient_edge, new_tensor, requires, shape_text, verbs
+from claygrad.core.tensor import LATE
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*)
+
+cdef extern from *:
+    """
+    static thread_local PyObject* clay_current_run = nullptr;
+    static inline PyObject* clay_get_run(void) { return clay_current_run; }
+    static inline void clay_set_run(PyObject* run) { clay_current_run = run; }
+    """
+    PyObject* clay_get_run()
+    void clay_set_run(PyObject* run)
+
+cdef struct Task:
+    PyObject* node             # borrowed: the roots keep the graph alive
+    PyObject* grad             # owned: a Tensor, or a list for nodes with several outputs
+    int64_t waiting            # gradients still to come
+    bint needed                # lies on the way to an input that was asked for
+
+ctypedef pair[int64_t, int64_t] Ready     # (sequence number, task)
+
+cdef int64_t _runs = 0
+cdef int64_t _active = 0
+
+
+cdef class Run:
+    cdef int64_t id
+    cdef bint alone             # no other run is under way: places are kept in the nodes themselves
+    cdef bint retain, create_graph, accumulate
+    cdef vector[Task] tasks
+    cdef unordered_map[size_t, int64_t] places
+    cdef priority_queue[Ready] ready
+    cdef dict captures          # task -> [(output number, position in inputs)]
+    cdef list results
+    cdef object code
+    cdef int lasti
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.tasks.size()):
+            Py_XDECREF(self.tasks[i].grad)
+
+    cdef int64_t place(self, Node node) noexcept:
+        """The task of a node, or -1."""
+        if self.alone:
+            return node.task if node.run == self.id else -1
+        it = self.places.find(<size_t><PyObject*>node)
+        return -1 if it == self.places.end() else self.places[<size_t><PyObject*>node]
+
+    cdef int64_t add(self, Node node):
+        cdef Task task
+        task.node = <PyObject*>node
+        task.grad = NULL
+        task.waiting = 0
+        task.needed = True
+        self.tasks.push_back(task)
+        if self.alone:
+            node.run = self.id
+            node.task = self.tasks.size() - 1
+        else:
+            self.places[<size_t><PyObject*>node] = self.tasks.size() - 1
+        return self.tasks.size() - 1
+
+    cdef int discover(self, list roots) except -1:
+        """Find every node that can be reached, and count what each waits for."""
+        cdef vector[PyObject*] stack
+        cdef Node node, following
+        cdef int i
+        cdef int64_t t
+        for node in roots:
+            if self.place(node) < 0:
+                self.add(node)
+                stack.push_back(<PyObject*>node)
+        while stack.size():
+            node = <Node>stack.back()
+            stack.pop_back()
+            for i in range(node.n_edges):
+                following = node.edge(i)
+                if following is None:
+                    continue
+                t = self.place(following)
+                if t < 0:
+                    t = self.add(following)
+                    stack.push_back(<PyObject*>following)
+                self.tasks[t].waiting += 1
+        return 0
+
+    cdef int restrict(self, list targets) except -1:
+        """Mark what lies on the way to the targets; the rest does not run."""
+        cdef vector[Ready] order
+        cdef size_t i
+        cdef int64_t t, k
+        cdef Node node, following
+        cdef int e
+        for i in range(self.tasks.size()):
+            self.tasks[i].needed = False
+            order.push_back(Ready((<Node>self.tasks[i].node).seq, i))
+        for k in targets:
+            self.tasks[k].needed = True
+        cpp_sort(order.begin(), order.end())
+        for i in range(order.size()):              # older nodes first: what they lead to is known
+            t = order[i].second
+            node = <Node>self.tasks[t].node
+            for e in range(node.n_edges):
+                following = node.edge(e)
+                if following is not None and self.tasks[self.place(following)].needed:
+                    self.tasks[t].needed = True
+        return 0
+
+    cdef int send(self, int64_t t, int nr, Tensor grad) except -1:
+        """Add a gradient to what a node has got so far."""
+        cdef Task* task = &self.tasks[t]
+        cdef Node node = <Node>task.node
+        cdef list box
+        cdef object total
+        if node.n_outputs <= 1:
+            if task.grad == NULL:
+                Py_INCREF(grad)
+                task.grad = <PyObject*>grad
+            else:
+                total = self.total(task.grad, grad)
+                Py_INCREF(total)
+                Py_DECREF(<object>task.grad)
+                self.tasks[t].grad = <PyObject*>total
+            return 0
+        if task.grad == NULL:
+            box = [None] * node.n_outputs
+            Py_INCREF(box)
+            task.grad = <PyObject*>box
+        box = <list>task.grad
+        if box[nr] is None:
+            box[nr] = grad
+        else:
+            box[nr] = <Tensor>box[nr] + grad
+        return 0
+
+    cdef object total(self, PyObject* so_far, Tensor grad):
+        """The sum of two gradients, in place where nobody else can see the first."""
+        cdef Tensor first = <Tensor>so_far
+        if not self.create_graph and Py_REFCNT(so_far) == 2 and _private(first) and first.layout.dtype is grad.layout.dtype:
+            return verbs().inplace(0, first, grad)
+        return verbs().binary(0, first, grad)
+
+    cdef int come(self, int64_t t) except -1:
+        """One gradient fewer to wait for."""
+        self.tasks[t].waiting -= 1
+        if self.tasks[t].waiting == 0 and self.tasks[t].needed:
+            self.ready.push(Ready((<Node>self.tasks[t].node).seq, t))
+        return 0
+
+    cdef int loop(self) except -1:
+        cdef int64_t t
+        cdef Ready top
+        while not self.ready.empty():
+            top = self.ready.top()
+            self.ready.pop()
+            self.execute(top.second)
+        return 0
+
+    cdef int execute(self, int64_t t) except -1:
+        cdef Node node = <Node>self.tasks[t].node
+        cdef PyObject* owned = self.tasks[t].grad
+        cdef list grads, out = None
+        cdef int i
+        cdef bint runs
+        if owned == NULL:                          # nothing came: what follows waits no longer
+            return self.pass_on(t, node, None)
+        self.tasks[t].grad = NULL
+        if type(<object>owned) is list:
+            grads = <list>owned
+        else:
+            grads = [<object>owned]
+        Py_DECREF(<object>owned)
+        _tensor_hooks(node, grads)
+        runs = True
+        if self.captures is not None and t in self.captures:
+            for nr, position in self.captures[t]:
+                self.results[position] = grads[nr]
+            runs = self.leads_on(node)
+        if not runs:
+            return 0
+        if node.hooks is not None and node.hooks.pre:
+            grads = _pre_hooks(node, grads)
+        if isinstance(node, AccumulateGrad):
+            if self.accumulate:
+                _accumulate(<AccumulateGrad>node, grads, self.create_graph)
+            return 0
+        if node.op is not None:
+            out = call_rules(node, grads, self.create_graph, 0 if self.captures is None else self.skips(node))
+        else:
+            out = node.apply(grads, self.create_graph)
+        if node.hooks is not None and node.hooks.post:
+            out = _post_hooks(node, out, grads)
+        if not self.retain and node.holds:
+            node.freed_code, node.freed_lasti = self.code, self.lasti
+            node.free_saved()
+            node.freed = True
+        if anomaly():
+            _look_for_nan(node, out)
+        grads = None
+        return self.pass_on(t, node, out)
+
+    cdef bint leads_on(self, Node node):
+        """Whether a captured node must also run, for inputs further on."""
+        cdef int i
+        cdef Node following
+        if isinstance(node, AccumulateGrad):
+            return False
+        for i in range(node.n_edges):
+            following = node.edge(i)
+            if following is not None and self.tasks[self.place(following)].needed:
+                return True
+        return False
+
+    cdef unsigned long long skips(self, Node node):
+        cdef int i
+        cdef Node following
+        cdef unsigned long long bits = 0
+        for i in range(node.n_edges if node.n_edges < 63 else 63):
+            following = node.edge(i)
+            if following is not None and not self.tasks[self.place(following)].needed:
+                bits |= 1ULL << i
+        return bits
+
+    cdef int pass_on(self, int64_t t, Node node, list out) except -1:
+        cdef int i
+        cdef Node following
+        cdef int64_t k
+        cdef object grad
+        for i in range(node.n_edges):
+            following = node.edge(i)
+            if following is None:
+                continue
+            k = self.place(following)
+            if out is not None and self.tasks[k].needed:
+                grad = out[i]
+                if grad is not None:
+                    if type(grad) is not Tensor and not isinstance(grad, Tensor):
+                        raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
+                    out[i] = None
+                    grad = fit(<Tensor>grad, node, i, following, node.edge_nr(i))
+                    self.send(k, node.edge_nr(i), <Tensor>grad)
+                    grad = None
+            self.come(k)
+        return 0
+
+
+cdef bint _private(Tensor t) noexcept:
+    """Whether nobody but one holder of this tensor can see its memory."""
+    return (Py_REFCNT(<PyObject*>t.layout) == 1 and Py_REFCNT(<PyObject*>t.layout.storage) == 1 and t.base is None
+            and t.node is None and not t.leaf_grad and t.layout.storage.owner is None)
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------
+cdef object _run_hook(object hook, object grad):
+    cdef Layout before = (<Tensor>grad).layout
+    out = hook(grad)
+    if out is None:
+        return grad
+    if not isinstance(out, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(out).__name__}'")
+    if not same_shape((<Tensor>out).layout, before):
+        raise RuntimeError(f"hook '{getattr(hook, '__name__', hook)}' has changed the size of value")
+    return out
+
+
+cdef int _tensor_hooks(Node node, list grads) except -1:
+    cdef Hooks hooks
+    cdef Tensor kept
+    if isinstance(node, AccumulateGrad):
+        if (<AccumulateGrad>node).variable_.hooks:
+            for hook in list((<AccumulateGrad>node).variable_.hooks.values()):
+                grads[0] = _run_hook(hook, grads[0])
+        return 0
+    hooks = node.hooks
+    if hooks is None:
+        return 0
+    if hooks.tensor is not None:
+        for nr, found in hooks.tensor.items():
+            for hook in list(found.values()):
+                if grads[nr] is None:
+                    grads[nr] = zeros_for(node, nr)
+                grads[nr] = _run_hook(hook, grads[nr])
+    if hooks.retain is not None:
+        for nr, ref in hooks.retain.items():
+            kept = ref()
+            if kept is not None and grads[nr] is not None:
+                kept.grad_ = grads[nr].clone() if kept.grad_ is None else kept.grad_ + grads[nr]
+    return 0
+
+
+cdef list _pre_hooks(Node node, list grads):
+    for hook in list(node.hooks.pre.values()):
+        out = hook(tuple(grads))
+        if out is not None:
+            grads = list(out) if isinstance(out, (tuple, list)) else [out]
+    return grads
+
+
+cdef list _post_hooks(Node node, list out, list grads):
+    for hook in list(node.hooks.post.values()):
+        made = hook(tuple(out), tuple(grads))
+        if made is not None:
+            out = list(made) if isinstance(made, (tuple, list)) else [made]
+    return out
+
+
+cdef int _look_for_nan(Node node, list out) except -1:
+    cdef int i
+    if not anomaly_checks_nan():
+        return 0
+    for i, g in enumerate(out):
+        if g is not None and g.dtype.category >= 2 and bool((g != g).any()):
+            if node.trace is not None:
+                warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
+                              + "".join(node.trace), UserWarning, stacklevel=1)
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."
+                               + where_text("the forward ran", node.code, node.lasti))
+    return 0
+
+
+# --- leaves ----------------------------------------------------------------------------------------------------
+cdef int _accumulate(AccumulateGrad node, list grads, bint create_graph) except -1:
+    cdef Tensor variable = node.variable_, g = <Tensor>grads[0], own
+    grads[0] = None
+    if variable.grad_ is None:
+        if create_graph:
+            variable.grad_ = g if g.node is not None else _own(variable, g)
+        else:
+            variable.grad_ = _own(variable, g)
+    elif create_graph:
+        variable.grad_ = variable.grad_ + g
+    else:
+        if variable.grad_.node is not None:
+            variable.grad_ = variable.grad_ + g
+        else:
+            verbs().inplace(0, variable.grad_, g)
+    if variable.after_hooks:
+        for hook in list(variable.after_hooks.values()):
+            out = hook(variable)
+            if out is not None:
+                raise TypeError(f"expected None, but hook returned '{type(out).__name__}'")
+    return 0
+
+
+cdef Tensor _own(Tensor variable, Tensor g):
+    """The gradient in memory of its own, laid out as its leaf."""
+    cdef Tensor out
+    if Py_REFCNT(<PyObject*>g) == 1 and _private(g) and g.layout.contiguous and variable.layout.contiguous:
+        return g
+    if variable.layout.contiguous:
+        out = g.contiguous()
+        return out.clone().detach() if out is g or not _private(out) else out
+    if _dense(variable.layout):
+        return variable.new_empty_strided(variable.shape, variable.stride()).copy_(g)
+    return g.detach().clone()
+
+
+cdef bint _dense(Layout v):
+    """Whether the elements fill their memory without gaps or overlaps."""
+    pairs = sorted([(s, n) for s, n in zip(v.stride_tuple(), v.shape_tuple()) if n != 1])
+    step = 1
+    for s, n in pairs:
+        if s != step:
+            return False
+        step *= n
+    return True
+
+
+# --- the doors --------------------------------------------------------------------------------------------------
+cdef object not_required(Tensor t, int k):
+    text = f"element {k} of tensors does not require grad and does not have a grad_fn"
+    if t.mark == CUT:
+        text += where_text("it was cut from its graph", t.code, t.lasti)
+    elif t.code is not None:
+        text += where_text("it was made", t.code, t.lasti) + "\n  Nothing it was computed from requires grad."
+    return RuntimeError(text)
+
+
+cdef object _edge_of(object x, int k, int* nr, bint root):
+    """Node and output number of a tensor or of a gradient edge."""
+    if isinstance(x, Tensor):
+        node = gradient_edge(<Tensor>x, nr)
+        if node is None:
+            if root:
+                raise not_required(<Tensor>x, k)
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        return node
+    nr[0] = x[1]
+    return x[0]
+
+
+cpdef object run_backward(tuple roots, tuple seeds, bint retain_graph, bint create_graph, object inputs=None,
+                          bint allow_unused=True, bint accumulate=True):
+    """Run backward from roots with these gradients.
+
+    Without inputs every leaf accumulates. With inputs, the gradients of just those are returned (accumulate=False) or
+    accumulated (True: only leaves among them; others are returned for the caller to keep).
+    """
+    global _runs, _active
+    cdef Run run = Run.__new__(Run)
+    cdef Tensor seed
+    cdef int i, nr = 0
+    cdef int64_t t
+    cdef Node node
+    cdef list nodes = [], numbers = [], targets = []
+    cdef bint was = modes().no_grad
+    cdef PyObject* outer = clay_get_run()
+    for i in range(len(roots)):
+        nodes.append(_edge_of(roots[i], i, &nr, True))
+        numbers.append(nr)
+    _runs += 1
+    run.id = _runs
+    run.alone = _active == 0
+    run.retain = retain_graph
+    run.create_graph = create_graph
+    run.accumulate = accumulate or inputs is None
+    run.code = here(&run.lasti)
+    _active += 1
+    modes().no_grad = not create_graph
+    clay_set_run(<PyObject*>run)
+    try:
+        run.discover(nodes)
+        if inputs is not None:
+            run.captures = {}
+            run.results = [None] * len(inputs)
+            for i in range(len(inputs)):
+                node = _edge_of(inputs[i], i, &nr, False)
+                t = run.place(node)
+                if t < 0:
+                    continue
+                targets.append(t)
+                if not (accumulate and isinstance(node, AccumulateGrad)):
+                    run.captures.setdefault(t, []).append((nr, i))
+            run.restrict(targets)
+        for i in range(len(nodes)):
+            node = nodes[i]
+            t = run.place(node)
+            run.tasks[t].waiting += 1
+        for i in range(len(nodes)):
+            t = run.place(nodes[i])
+            run.send(t, numbers[i], <Tensor>seeds[i])
+        seeds = ()
+        for i in range(len(nodes)):
+            run.come(run.place(nodes[i]))
+        run.loop()
+    finally:
+        modes().no_grad = was
+        _active -= 1
+        clay_set_run(outer)
+    if inputs is None:
+        return None
+    if not allow_unused:
+        for i in range(len(inputs)):
+            if run.results[i] is None:
+                raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                                   "allow_unused=True if this is the desired behavior.")
+    return tuple(run.results)
+
+
+cdef object _one(Tensor t):
+    """The gradient of a scalar with respect to itself."""
+    cdef Layout v
+    cdef Tensor out
+    if t.layout.numel != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs"
+                           f"\n  got a tensor of shape {shape_text(t.layout)}; reduce it (sum(), mean()) or pass gradient="
+                           + ("" if t.node is None else where_text("it was made", t.node.code, t.node.lasti)))
+    if t.layout.dtype.category == CAT_COMPLEX:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.layout.dtype!r}")
+    if t.layout.dtype.code == F32 and t.layout.storage.ptr != NULL:
+        v = fresh_like(t.layout)
+        (<float*>v.data())[0] = 1
+        out = Tensor.__new__(Tensor)
+        out.layout = v
+        return out
+    was = modes().no_grad
+    modes().no_grad = True
+    try:
+        return find_op("_ones")(t)
+    finally:
+        modes().no_grad = was
+
+
+def one_like(Tensor t):
+    """The gradient that a scalar root starts from; refused for anything else."""
+    return _one(t)
+
+
+def _backward(Tensor self, gradient, retain_graph, create_graph, inputs):
+    if gradient is None and inputs is None and not create_graph:
+        if not requires(self):
+            raise not_required(self, 0)
+        run_backward((self,), (_one(self),), bool(retain_graph), False)
+        return
+    LATE["autograd.backward"](self, gradient, retain_graph, create_graph, inputs=inputs)
+
+LATE["backward"] = _backward
+
+
+def gradient_edge_of(Tensor t):
+    """(node, output number) that receives the gradient of t; (None, 0) if it requires none."""
+    cdef int nr = 0
+    node = gradient_edge(t, &nr)
+    return expose(node), nr
+
+
+def current_run():
+    """The number of the innermost backward of this thread, or -1."""
+    return -1 if clay_get_run() == NULL else (<Run>clay_get_run()).id
+
+
+def will_run(Node node):
+    """Whether the running backward executes this node."""
+    cdef Run run
+    cdef int64_t t
+    if clay_get_run() == NULL:
+        return False
+    run = <Run>clay_get_run()
+    t = run.place(node)
+    return t >= 0 and run.tasks[t].needed
+
+
+def increment_version(Tensor t):
+    """Count a write that happened elsewhere."""
+    t.bump()

@@ -1,0 +1,68 @@
+#include "frames.h"
+
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+#define CLAY_FAST_FRAMES 1
+#define Py_BUILD_CORE 1
+#include "internal/pycore_frame.h"
+#undef Py_BUILD_CORE
+#endif
+
+/* Whether a code object is claygrad's own: asked for every recorded operation, so remembered per code object.
+   An entry keeps its code object alive, so that an address cannot come to mean another one. */
+typedef struct { PyObject* code; int ours; } Entry;
+static Entry cache[1024];
+static PyObject* home = NULL;
+
+void clay_set_home(PyObject* directory) {
+    Py_INCREF(directory);
+    Py_XSETREF(home, directory);
+}
+
+static int is_ours(PyCodeObject* code) {
+    Entry* e = &cache[((size_t)code >> 5) & 1023];
+    if (e->code == (PyObject*)code) return e->ours;
+    int ours = home != NULL && PyUnicode_Tailmatch(code->co_filename, home, 0, PY_SSIZE_T_MAX, -1) == 1;
+    Py_INCREF(code);
+    PyObject* old = e->code;
+    e->code = (PyObject*)code;
+    e->ours = ours;
+    Py_XDECREF(old);
+    return ours;
+}
+
+#ifdef CLAY_FAST_FRAMES
+PyObject* clay_where(int* lasti) {
+    PyThreadState* state = PyThreadState_GET();
+    _PyInterpreterFrame* f = state->cframe ? state->cframe->current_frame : NULL;
+    _PyInterpreterFrame* first = f;
+    while (f != NULL && is_ours(f->f_code)) f = f->previous;
+    if (f == NULL) f = first;
+    if (f == NULL) return NULL;
+    *lasti = _PyInterpreterFrame_LASTI(f) * (int)sizeof(_Py_CODEUNIT);
+    Py_INCREF(f->f_code);
+    return (PyObject*)f->f_code;
+}
+#else
+PyObject* clay_where(int* lasti) {
+    PyFrameObject* f = PyEval_GetFrame();
+    PyFrameObject* first = f;
+    PyCodeObject* code = NULL;
+    Py_XINCREF(f);
+    Py_XINCREF(first);
+    while (f != NULL) {
+        code = PyFrame_GetCode(f);
+        if (!is_ours(code)) break;
+        Py_CLEAR(code);
+        Py_SETREF(f, PyFrame_GetBack(f));
+    }
+    if (f == NULL && first != NULL) {
+        f = first;
+        Py_INCREF(f);
+        code = PyFrame_GetCode(f);
+    }
+    if (f != NULL) *lasti = PyFrame_GetLasti(f);
+    Py_XDECREF(f);
+    Py_XDECREF(first);
+    return (PyObject*)code;
+}
+#endif

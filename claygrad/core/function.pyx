@@ -1,0 +1,364 @@
+"""Custom operations: `autograd.Function`, whose context is the node itself."""
+import functools
+import warnings
+import weakref
+
+from cpython.object cimport PyObject
+
+from claygrad.core.dtypes cimport CAT_FLOAT
+from claygrad.core.dtypes import prefix
+from claygrad.core.inplace cimport rebase
+from claygrad.core.modes cimport modes
+from claygrad.core.node cimport Node, SavedTensor, next_seq
+from claygrad.core.provenance cimport here, where_text
+from claygrad.core.recording cimport box, freed_error, record_output, unbox
+from claygrad.core.rules cimport zeros_for
+from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_MULTI, VIEW_NO_GRAD, Tensor, gradient_edge, mark_cut, requires, verbs)
+from claygrad.core.views cimport make_view
+
+
+cdef class FunctionNode(Node):
+    """The node of a custom Function, and the `ctx` of its forward and backward."""
+    cdef public object needs_input_grad
+    cdef tuple to_save
+    cdef list saved
+    cdef tuple dirty
+    cdef tuple constant
+    cdef bint materialize
+    cdef tuple is_tensor            # by argument: whether it has an edge
+    cdef int n_args
+
+    def __cinit__(self):
+        self.materialize = True
+
+    cpdef str name(self):
+        return type(self).__name__
+
+    def __repr__(self):
+        return f"<{prefix()}.autograd.function.{type(self).__name__} object at {<size_t><PyObject*>self:#x}>"
+
+    def save_for_backward(self, *tensors):
+        """Keep tensors for backward; a later write to them does not change what backward sees."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        for t in tensors:
+            if not isinstance(t, Tensor) and t is not None:
+                raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
+                                     "on ctx.")
+
+    def mark_dirty(self, *tensors):
+        """Say that these inputs were changed in place."""
+        self.dirty = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """Say that these outputs carry no gradient."""
+        self.constant = tensors
+
+    def mark_shared_storage(self, *pairs):
+        warnings.warn("function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked. Note "
+                      "that calls to `set_()` are not tracked", FutureWarning, stacklevel=1)
+
+    def set_materialize_grads(self, bint value):
+        """Whether absent gradients come as zeros (the default) or as None."""
+        self.materialize = value
+
+    @property
+    def saved_tensors(self):
+        if self.freed:
+            raise freed_error(self)
+        if self.saved is None:
+            return ()
+        return tuple([_restore(self, x) for x in self.saved])
+
+    cdef void free_saved(self):
+        if self.saved is not None:
+            for x in self.saved:
+                if x is not None:
+                    (<SavedTensor>x).release()
+        self.saved = None
+
+    cdef list apply(self, list grads, bint create_graph):
+        cdef int i
+        cls = self._forward_cls
+        if self.materialize:
+            grads = [zeros_for(self, i) if g is None else g for i, g in enumerate(grads)]
+        return _sorted_out(self, _backward_of(cls)(self, *grads))
+
+
+cdef object _restore(FunctionNode node, SavedTensor s):
+    """A saved tensor; the very object that was saved if it still stands for the same value."""
+    cdef Tensor t
+    if s is None:
+        return None
+    if s.original is not None and not s.hooked:
+        t = s.original()
+        if t is not None and t.layout is s.layout and s.epoch == s.layout.storage.epoch:
+            if not s.requires_grad or t.node is s.node or t.node is None:
+                return t
+    return unbox(s, node, True)
+
+
+cdef object _backward_of(cls):
+    has_backward = cls.backward is not Function.backward
+    has_vjp = cls.vjp is not Function.vjp
+    if has_backward and has_vjp:
+        raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
+                           "of them.")
+    return cls.vjp if has_vjp else cls.backward
+
+
+cdef list _sorted_out(FunctionNode node, object made):
+    """Returned gradients, one for each tensor argument."""
+    cdef int i
+    grads = made if isinstance(made, tuple) else (made,)
+    n = len(grads)
+    while n > node.n_args and grads[n - 1] is None:
+        n -= 1
+    if n != node.n_args:
+        raise RuntimeError(f"function {node.name()} returned an incorrect number of gradients (expected {node.n_args}, got "
+                           f"{len(grads)})" + where_text("applied", node.code, node.lasti))
+    out = []
+    for i in range(node.n_args):
+        g = grads[i]
+        if not node.is_tensor[i]:
+            if g is not None:
+                raise RuntimeError(f"function {node.name()} returned a gradient different from None at position {i + 1}, but the "
+                                   "corresponding forward input was not a Variable" + where_text("applied", node.code, node.lasti))
+            continue
+        if g is not None and not isinstance(g, Tensor):
+            if node.edge(len(out)) is None:
+                g = None
+            else:
+                raise RuntimeError(f"expected Variable or None (got {type(g).__name__})"
+                                   + where_text(f"{node.name()} was applied", node.code, node.lasti))
+        out.append(g)
+    return out
+
+
+cdef class DelayedError(Node):
+    """A node that says at backward why there is no gradient."""
+    cdef str text
+
+    cpdef str name(self):
+        return "Error"
+
+    cdef list apply(self, list grads, bint create_graph):
+        raise RuntimeError(self.text)
+
+
+def once_differentiable(fn):
+    """Say that a backward is not made of differentiable operations: a second derivative is an error."""
+    @functools.wraps(fn)
+    def wrapper(ctx, *args):
+        cdef bint was = modes().no_grad
+        cdef DelayedError node
+        modes().no_grad = True
+        try:
+            made = fn(ctx, *args)
+        finally:
+            modes().no_grad = was
+        if was or not any([isinstance(a, Tensor) and requires(<Tensor>a) for a in args]):
+            return made
+        outs = made if isinstance(made, tuple) else (made,)
+        node = DelayedError.__new__(DelayedError)
+        node.text = "trying to differentiate twice a function that was marked with @once_differentiable"
+        node.seq = next_seq()
+        for a in args:
+            node.add_edge(None, 0)
+        wrapped = []
+        for t in outs:
+            if isinstance(t, Tensor) and (<Tensor>t).layout.dtype.category >= CAT_FLOAT:
+                t = t.detach()
+                record_output(node, <Tensor>t)
+            wrapped.append(t)
+        return tuple(wrapped) if isinstance(made, tuple) else wrapped[0]
+    return wrapper
+
+
+class FunctionMeta(type):
+    def __init__(cls, name, bases, members):
+        super().__init__(name, bases, members)
+        cls._backward_cls = type(name + "Backward", (FunctionNode,), {"_forward_cls": cls,
+                                                                       "__module__": "claygrad.autograd.function"})
+
+
+class Function(metaclass=FunctionMeta):
+    """A differentiable operation with a forward and a backward of your own, as static methods; call it by `apply`."""
+
+    def __init__(self, *args, **kwargs):
+        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
+                      "them on the class itself. Instantiating an autograd function will raise an error in a future version of "
+                      "PyTorch.", DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+                           "function with static forward method. (Example: "
+                           "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it "
+                                  "with backward mode AD.")
+
+    @staticmethod
+    def vjp(ctx, *grad_outputs):
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it "
+                                  "with backward mode AD.")
+
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Run forward and record the node."""
+        return _apply(cls, args, kwargs)
+
+
+InplaceFunction = Function
+
+
+cdef object _apply(object cls, tuple args, dict kwargs):
+    cdef FunctionNode ctx = <FunctionNode>cls._backward_cls.__new__(cls._backward_cls)
+    cdef bint was = modes().no_grad, record = False
+    cdef Tensor t
+    cdef Node target
+    cdef int nr = 0
+    if kwargs:
+        args = _positional(cls, ctx, args, kwargs)
+    needs, tensors = [], []
+    for a in args:
+        if isinstance(a, Tensor):
+            tensors.append(True)
+            needs.append(requires(<Tensor>a))
+            record = record or requires(<Tensor>a)
+        else:
+            tensors.append(False)
+            needs.append(False)
+    record = record and not was and not modes().inference
+    ctx.needs_input_grad = tuple(needs)
+    ctx.is_tensor = tuple(tensors)
+    ctx.n_args = len(args)
+    ctx.code = here(&ctx.lasti)
+    modes().no_grad = True
+    try:
+        if cls.setup_context is not Function.setup_context:
+            made = cls.forward(*args)
+            cls.setup_context(ctx, args, made)
+        else:
+            made = cls.forward(ctx, *args)
+    finally:
+        modes().no_grad = was
+    if record:
+        ctx.seq = next_seq()
+        ctx.holds = True
+        for a in args:
+            if isinstance(a, Tensor):
+                target = gradient_edge(<Tensor>a, &nr)
+                ctx.add_edge(target, nr)
+    outs = _wrapped(ctx, made, args, record)
+    if record:
+        _save(ctx)
+    return outs
+
+
+cdef tuple _positional(object cls, FunctionNode ctx, tuple args, dict kwargs):
+    """Keyword arguments put in the places of the forward's parameters."""
+    import inspect
+    lead = () if cls.setup_context is not Function.setup_context else (ctx,)
+    bound = inspect.signature(cls.forward).bind(*lead, *args, **kwargs)
+    return tuple(bound.args[len(lead):]) + tuple(bound.kwargs.values())
+
+
+cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
+    """The outputs of forward with their history set."""
+    cdef Tensor t
+    cdef int views = 0
+    if not isinstance(made, (tuple, Tensor)):
+        if ctx.dirty is not None:
+            _check_dirty(ctx, (), args)
+        return made
+    outs = made if isinstance(made, tuple) else (made,)
+    dirty = [id(x) for x in (ctx.dirty or ())]
+    constant = [id(x) for x in (ctx.constant or ())]
+    _check_dirty(ctx, outs, args)
+    inputs = [id(a) for a in args if isinstance(a, Tensor)]
+    for x in outs:
+        if isinstance(x, Tensor) and ((<Tensor>x).base is not None or id(x) in inputs and id(x) not in dirty):
+            views += 1
+    result = []
+    for x in outs:
+        if not isinstance(x, Tensor):
+            result.append(x)
+            continue
+        t = <Tensor>x
+        if id(x) in dirty:
+            if record:
+                if t.leaf_grad and t.node is None:
+                    raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation."
+                                       + where_text("the leaf was made", t.code, t.lasti))
+                rebase(t, ctx)
+            result.append(t)
+            continue
+        was_view = t.base is not None
+        if id(x) in inputs:
+            t = make_view(t, t.layout, False)
+            t.leaf_grad = False
+            was_view = True
+        if not record or id(x) in constant or t.layout.dtype.category < CAT_FLOAT:
+            if record:
+                t.node = None
+                t.leaf_grad = False
+                ctx.describe_output(t.layout)
+            result.append(t)
+            continue
+        t.leaf_grad = False
+        t.inference = False
+        record_output(ctx, t)
+        if was_view:
+            t.creation = VIEW_MULTI if views > 1 else VIEW_CUSTOM
+            t.view_version = t.version()
+        result.append(t)
+    return tuple(result) if isinstance(made, tuple) else result[0]
+
+
+cdef int _check_dirty(FunctionNode ctx, tuple outs, tuple args) except -1:
+    returned = [id(x) for x in outs]
+    given = [id(a) for a in args]
+    for x in ctx.dirty or ():
+        if not isinstance(x, Tensor):
+            raise TypeError(f"mark_dirty can only accept variables, but argument 0 is of type {type(x).__name__}")
+        if id(x) not in returned or id(x) not in given:
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+                               "modified inplace must all be outputs of the Function.")
+    return 0
+
+
+cdef int _save(FunctionNode ctx) except -1:
+    cdef SavedTensor s
+    cdef int i
+    ctx.saved = []
+    for i, x in enumerate(ctx.to_save or ()):
+        if x is None:
+            ctx.saved.append(None)
+            continue
+        if not isinstance(x, Tensor):
+            raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(x).__name__}")
+        is_output = (<Tensor>x).node is ctx
+        s = box(<Tensor>x, is_output)
+        if is_output:
+            s.output_nr = (<Tensor>x).output_nr
+        else:
+            s.original = weakref.ref(x)
+        ctx.saved.append(s)
+    ctx.to_save = None
+    return 0

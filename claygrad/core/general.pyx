@@ -1,0 +1,397 @@
+"""The general path: dtype promotion, broadcasting, and the declared forward over an array module."""
+import contextvars
+
+import numpy
+
+cimport numpy as cnp
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_COMMON, PROMOTE_FLOAT,
+                                     PROMOTE_INDEX, PROMOTE_NONE, PROMOTE_SUM, REDUCTION, Op, promotion_of, run_check)
+from claygrad.core.device cimport CPU, META, device
+from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_BOOL, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F16, F32, F64, I64,
+                                   category_of, default_float, default_of_category, dtype, of_code, promote)
+from claygrad.core.layout cimport Layout, from_array, new_contiguous
+from claygrad.core.provenance cimport where_text
+from claygrad.core.storage cimport storage_on
+from claygrad.core.tensor cimport Tensor, shape_text
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    int PyContext_Enter(object ctx) except -1
+    int PyContext_Exit(object ctx) except -1
+
+
+# Note [Quiet contexts]
+# Division by zero and its kin are values here, not warnings. numpy.errstate costs as much as a small operation,
+# so contexts in which the warnings are off are kept and entered; one in use is never entered twice.
+cdef list _quiet = []
+
+cdef object _make_quiet():
+    ctx = contextvars.copy_context()
+    ctx.run(numpy.seterr, all="ignore")
+    return ctx
+
+
+cdef object call_declared(Op op, list args, int lead):
+    """Call the Python function of a declaration with an argument for each parameter (and `lead` before them)."""
+    cdef int i, n = op.n_positional + lead
+    if not op.keyword_names:
+        return op.forward(*args)
+    return op.forward(*args[:n], **{op.keyword_names[i]: args[n + i] for i in range(len(args) - n)})
+
+
+cdef object run_forward(Op op, list args):
+    ctx = _quiet.pop() if _quiet else _make_quiet()
+    PyContext_Enter(ctx)
+    try:
+        return call_declared(op, args, 1)
+    finally:
+        PyContext_Exit(ctx)
+        _quiet.append(ctx)
+
+
+cdef int _number_code(object value) except -2:
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return I64
+    if isinstance(value, float):
+        return default_of_category(CAT_FLOAT)
+    if isinstance(value, complex):
+        return default_of_category(CAT_COMPLEX)
+    return -1
+
+
+cdef int _over(int higher, int lower) noexcept:
+    """How a stronger group of operands combines with a weaker one (-1: the group is empty)."""
+    cdef int ch, cl
+    if higher < 0:
+        return lower
+    if lower < 0:
+        return higher
+    ch = category_of(higher)
+    cl = category_of(lower)
+    if ch == CAT_COMPLEX:
+        return higher
+    if ch == CAT_FLOAT:
+        if cl == CAT_COMPLEX:
+            return C128 if higher == F64 else C64
+        return higher
+    if higher == BOOL or cl >= CAT_FLOAT:
+        return promote(higher, lower)
+    return higher
+
+
+cdef class _Types:
+    """Collects operands: tensors with dimensions decide, then 0-dim tensors, then Python numbers."""
+    cdef int dims, zero, number
+
+    def __cinit__(self):
+        self.dims = self.zero = self.number = -1
+
+    cdef int add(self, object value) except -1:
+        cdef Layout v
+        cdef int code
+        if isinstance(value, Tensor):
+            v = (<Tensor>value).layout
+            code = v.dtype.code
+            if v.ndim:
+                self.dims = code if self.dims < 0 else promote(self.dims, code)
+            else:
+                self.zero = code if self.zero < 0 else promote(self.zero, code)
+        elif value is not None:
+            code = _number_code(value)
+            if code >= 0:
+                self.number = code if self.number < 0 else promote(self.number, code)
+        return 0
+
+    cdef int result(self) noexcept:
+        return _over(self.dims, _over(self.zero, self.number))
+
+
+def result_type(*operands):
+    """The dtype of an operation on these tensors and numbers."""
+    cdef _Types types = _Types()
+    for x in operands:
+        types.add(x)
+    return of_code(types.result())
+
+
+cdef int result_code(Op op, PyObject** slots) except? -2:
+    cdef _Types types
+    cdef int i, code
+    cdef int promote_ = promotion_of(op, slots)
+    if promote_ == PROMOTE_NONE:
+        return -1
+    types = _Types()
+    for i in range(op.n_tensors):
+        if op.kept[op.tensors[i]]:
+            continue
+        value = <object>slots[op.tensors[i]]
+        if i == op.list_at and not isinstance(value, Tensor):
+            for x in value:
+                types.add(x)
+        else:
+            types.add(value)
+    code = types.result()
+    if op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
+        return (<dtype>(<object>slots[op.dtype_at])).code
+    if promote_ == PROMOTE_FLOAT and category_of(code) < CAT_FLOAT:
+        return default_float().code
+    if promote_ == PROMOTE_SUM and category_of(code) < CAT_FLOAT:
+        return I64
+    return code
+
+
+cdef int broadcast(Layout a, int64_t* shape, int ndim) except -1:
+    """Widen shape (ndim numbers, aligned at the end of a 64 array) by the shape of a."""
+    cdef int i
+    cdef int64_t n, m
+    for i in range(a.ndim):
+        n = a.shape[a.ndim - 1 - i]
+        if i >= ndim:
+            shape[63 - i] = n
+            continue
+        m = shape[63 - i]
+        if m == 1:
+            shape[63 - i] = n
+        elif n != 1 and n != m:
+            total = a.ndim if a.ndim > ndim else ndim
+            raise RuntimeError(f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                               f"{total - 1 - i}")
+    return a.ndim if a.ndim > ndim else ndim
+
+
+cdef device _common_device(Op op, PyObject** slots):
+    """The device of all tensor arguments; a 0-dim CPU tensor goes anywhere as a scalar."""
+    cdef device found = None
+    cdef Tensor first = None, t
+    cdef int i
+    for i in range(op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        for x in (value if isinstance(value, (list, tuple)) else (value,)):
+            if not isinstance(x, Tensor):
+                continue
+            t = <Tensor>x
+            if found is None:
+                found = t.layout.storage.where
+                first = t
+            elif t.layout.storage.where.kind != found.kind:
+                if t.layout.ndim == 0 and t.layout.storage.where.kind == CPU and op.kind == POINTWISE:
+                    continue
+                if first.layout.ndim == 0 and found.kind == CPU and op.kind == POINTWISE:
+                    found = t.layout.storage.where
+                    first = t
+                    continue
+                raise RuntimeError(f"Tensor on device {t.layout.storage.where} is not on the expected device {found}!\n"
+                                   f"  {op.name} got a {shape_text(first.layout)} tensor on {found} and a "
+                                   f"{shape_text(t.layout)} tensor on {t.layout.storage.where}"
+                                   f"{_made('the first', first)}{_made('the second', t)}")
+    return found
+
+
+cdef str _made(str which, Tensor t):
+    if t.node is not None:
+        return where_text(which + " was made", t.node.code, t.node.lasti)
+    return where_text(which + " was made", t.code, t.lasti)
+
+
+cdef inline object _array(Layout v, int code, bint half_raw):
+    """The tensor's array in the compute dtype; halves compute in float32."""
+    array = v.array()
+    cdef int want = code if code >= 0 else v.dtype.code
+    if not half_raw and (want == F16 or want == BF16):
+        want = F32
+    if want != v.dtype.code:
+        array = array.astype(of_code(want).numpy)
+    return array
+
+
+cdef object _number_array(object value, int code, bint half_raw):
+    cdef int want = F32 if not half_raw and (code == F16 or code == BF16) else code
+    d = of_code(want).numpy
+    if category_of(want) == CAT_INT and isinstance(value, int):
+        return numpy.array(value, dtype=object).astype(numpy.int64).astype(d)[()] if abs(value) < 2**63 else d.type(value)
+    return d.type(value)
+
+
+cdef bint _owns(object array):
+    """Whether the array's memory is its own, or of another array that nobody else was given."""
+    if cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_OWNDATA):
+        return True
+    base = array.base
+    return type(base) is numpy.ndarray and cnp.PyArray_CHKFLAGS(base, cnp.NPY_ARRAY_OWNDATA)
+
+
+cdef Layout layout_of_result(object array, dtype want, bint keep_order):
+    """A layout that owns the memory of a result."""
+    if not isinstance(array, numpy.ndarray):
+        array = numpy.asarray(array)
+    if want is not None and array.dtype != want.numpy:
+        array = array.astype(want.numpy)
+    if not _owns(array) or not cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_WRITEABLE):
+        array = array.copy(order="K" if keep_order else "C")
+    elif not keep_order and not cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_C_CONTIGUOUS):
+        array = numpy.ascontiguousarray(array)
+    return from_array(array)
+
+
+cdef dtype _final(Op op, int code, object array, int half):
+    """The dtype of a result, given what the forward returned."""
+    cdef dtype d
+    if op.promote == PROMOTE_BOOL:
+        return of_code(BOOL) if op.kind != REDUCTION else None
+    if op.promote == PROMOTE_INDEX:
+        return of_code(I64)
+    if code >= 0 and op.kind != GENERAL:
+        d = of_code(code)
+        if d.category == CAT_COMPLEX and array.dtype.kind == "f":
+            return of_code(F64 if code == C128 else F32)
+        return d
+    if half >= 0 and array.dtype == numpy.float32:
+        return of_code(half)
+    return None
+
+
+cdef object general(Op op, PyObject** slots):
+    cdef device where = _common_device(op, slots)
+    cdef int code = result_code(op, slots)
+    cdef int i, at = 0, ndim = 0, half = -1
+    cdef int64_t shape[64]
+    cdef list args = [numpy]
+    cdef Layout v
+    if op.kind == POINTWISE:
+        for i in range(op.n_tensors):
+            value = <object>slots[op.tensors[i]]
+            if isinstance(value, Tensor):
+                ndim = broadcast((<Tensor>value).layout, shape, ndim)
+    run_check(op, slots)
+    if where is not None and where.kind == META:
+        return _on_meta(op, slots, code, where, shape, ndim)
+    if code == F16 or code == BF16:
+        half = code
+    for i in range(op.n_params):
+        if i == op.inplace_at:
+            args.append(False)
+            continue
+        value = <object>slots[i]
+        if op.kept[i] and isinstance(value, Tensor):
+            value = (<Tensor>value).layout.array()
+        elif op.kinds[i] <= P_TENSORS:
+            if isinstance(value, Tensor):
+                v = (<Tensor>value).layout
+                if not op.half_raw and half < 0 and (v.dtype.code == F16 or v.dtype.code == BF16):
+                    half = v.dtype.code
+                value = _array(v, code if op.dtype_at < 0 or code < 0 else _cast_code(op, slots, code, v), op.half_raw)
+            elif op.kinds[i] == P_TENSORS:
+                value = [_list_item(x, code, op.half_raw) for x in value]
+                for x in <object>slots[i]:
+                    if x is not None and ((<Tensor>x).layout.dtype.code == F16 or (<Tensor>x).layout.dtype.code == BF16):
+                        half = (<Tensor>x).layout.dtype.code if half < 0 else promote(half, (<Tensor>x).layout.dtype.code)
+            elif value is not None and code >= 0:
+                value = _number_array(value, code, op.half_raw)
+        args.append(value)
+    if op.half_raw:
+        half = -1
+    result = run_forward(op, args)
+    if isinstance(result, tuple):
+        return [layout_of_result(x, _final(op, code, numpy.asarray(x), half), op.kind != REDUCTION) for x in result]
+    if not isinstance(result, numpy.ndarray):
+        result = numpy.asarray(result)
+    return layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)
+
+
+cdef int _cast_code(Op op, PyObject** slots, int code, Layout v):
+    """A reduction casts its input first only when dtype= was given."""
+    return code if <object>slots[op.dtype_at] is not None else v.dtype.code
+
+
+cdef object _list_item(object x, int code, bint half_raw):
+    return None if x is None else _array((<Tensor?>x).layout, code, half_raw)
+
+
+# --- meta: shapes and dtypes only ------------------------------------------------------------------------------
+cdef Layout _meta_layout(device where, dtype d, shape):
+    cdef int64_t dims[64]
+    cdef int i = 0
+    cdef int64_t n = 1
+    for x in shape:
+        dims[i] = x
+        n *= x
+        i += 1
+    return new_contiguous(storage_on(where, n * d.itemsize), d, i, dims)
+
+
+cdef object _on_meta(Op op, PyObject** slots, int code, device where, int64_t* shape, int ndim):
+    cdef int i
+    if op.kind == POINTWISE:
+        d = _final(op, code, numpy.empty(0, of_code(code).numpy), -1) if code >= 0 else None
+        out_shape = [shape[64 - ndim + i] for i in range(ndim)]
+        if d is None or (category_of(code) == CAT_COMPLEX):
+            d = _probe_dtype(op, slots, code)
+        return _meta_layout(where, d, out_shape)
+    if op.meta == "data":
+        raise NotImplementedError(f"{op.name}: the shape of the result depends on the data, which a meta tensor does not have")
+    values = [<object>slots[i] for i in range(op.n_params)]
+    if op.meta is not None:
+        names = op.meta.__code__.co_varnames[:op.meta.__code__.co_argcount]
+        given = dict(zip(op.params, values))
+        made = op.meta(*[given[n] for n in names])
+        if isinstance(made, list) and made and isinstance(made[0], tuple) and len(made[0]) == 2 and isinstance(made[0][1], dtype):
+            return [_meta_layout(where, d, s) for s, d in made]
+        return _meta_layout(where, of_code(code) if code >= 0 else _first_dtype(values), made)
+    if op.kind == REDUCTION:
+        return _meta_reduce(op, slots, code, where)
+    return _meta_by_zeros(op, values, where)
+
+
+cdef dtype _probe_dtype(Op op, PyObject** slots, int code):
+    """The dtype of a pointwise result, told by the forward on empty arrays."""
+    cdef int i
+    args = [numpy]
+    for i in range(op.n_params):
+        value = <object>slots[i]
+        if isinstance(value, Tensor):
+            value = numpy.empty(0, of_code(code if code >= 0 else (<Tensor>value).layout.dtype.code).numpy)
+        args.append(value)
+    made = numpy.asarray(run_forward(op, args))
+    return layout_of_result(made, _final(op, code, made, -1), False).dtype
+
+
+cdef dtype _first_dtype(list values):
+    for v in values:
+        if isinstance(v, Tensor):
+            return (<Tensor>v).layout.dtype
+        if isinstance(v, (list, tuple)) and v and isinstance(v[0], Tensor):
+            return (<Tensor>v[0]).layout.dtype
+
+
+cdef object _meta_reduce(Op op, PyObject** slots, int code, device where):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    dim = <object>slots[op.dim_at] if op.dim_at >= 0 else None
+    keep = op.keepdim_at >= 0 and <object>slots[op.keepdim_at]
+    axes = range(v.ndim) if dim is None else dim
+    shape = [1 if i in axes else n for i, n in enumerate(v.shape_tuple()) if keep or i not in axes]
+    d = _final(op, code, numpy.empty(0, of_code(code).numpy), -1) if code >= 0 else v.dtype
+    if code >= 0 and op.promote == PROMOTE_BOOL:
+        d = of_code(BOOL)
+    return _meta_layout(where, d if d is not None else of_code(code), shape)
+
+
+cdef object _meta_by_zeros(Op op, list values, device where):
+    """Shapes found by running the forward on zeros: only for inputs small enough to make."""
+    total = sum([(<Tensor>v).layout.numel for v in values if isinstance(v, Tensor)])
+    if total > 1 << 22:
+        raise NotImplementedError(f"{op.name}: not available for meta tensors of this size")
+    def zeros(v):
+        if isinstance(v, Tensor):
+            return numpy.zeros(v.shape, (<Tensor>v).layout.dtype.numpy)
+        return [zeros(x) for x in v] if isinstance(v, (list, tuple)) and v and isinstance(v[0], Tensor) else v
+    made = run_forward(op, [numpy, *[zeros(v) for v in values]])
+    def describe(x):
+        x = numpy.asarray(x)
+        return _meta_layout(where, layout_of_result(x, None, False).dtype, x.shape)
+    return [describe(x) for x in made] if isinstance(made, tuple) else describe(made)

@@ -1,0 +1,355 @@
+"""Indexing and index assignment: views for ints, slices, None and ...; gathers for masks and index tensors."""
+import warnings
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport Op, find_op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, I64, U8, dtype
+from claygrad.core.kernels cimport take_rows
+from claygrad.core.layout cimport Layout, fresh, new_layout
+from claygrad.core.modes cimport modes
+from claygrad.core.node cimport Node
+from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.tensor cimport Tensor, new_tensor, requires, shape_text, verbs
+from claygrad.core.views cimport make_view
+from claygrad.core.tensor import LATE
+
+
+cdef class Ops:
+    """The operations that indexing is made of, looked up once."""
+    cdef Op select, slice_, unsqueeze, alias, index, index_put_
+
+cdef Ops _ops = None
+
+cdef Ops ops():
+    global _ops
+    if _ops is None:
+        _ops = Ops()
+        _ops.select, _ops.slice_, _ops.unsqueeze = find_op("select"), find_op("slice"), find_op("unsqueeze")
+        _ops.alias, _ops.index, _ops.index_put_ = find_op("alias"), find_op("index"), find_op("index_put_")
+    return _ops
+
+
+cdef inline Tensor _recorded(Op op, PyObject** slots, Tensor t, Layout layout):
+    cdef Tensor out = make_view(t, layout, False)
+    cdef Node node
+    if requires(t) and should_record(op, slots):
+        node = record_inputs(op, slots)
+        record_output(node, out)
+    return out
+
+
+cdef Tensor _select(Tensor t, int dim, object index, object shown):
+    """t with `dim` fixed at an index."""
+    cdef Layout v = t.layout
+    cdef int64_t at = index, n
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    cdef PyObject* slots[3]
+    n = v.shape[dim]
+    if at < -n or at >= n:
+        raise IndexError(f"index {at} is out of bounds for dimension {shown} with size {n}")
+    if at < 0:
+        at += n
+    for i in range(v.ndim - 1):
+        shape[i] = v.shape[i if i < dim else i + 1]
+        strides[i] = v.strides[i if i < dim else i + 1]
+    where, index = dim, at
+    slots[0] = <PyObject*>t
+    slots[1] = <PyObject*>where
+    slots[2] = <PyObject*>index
+    return _recorded(ops().select, slots, t, new_layout(v.storage, v.dtype, v.ndim - 1, shape, strides, v.offset + at * v.strides[dim]))
+
+
+cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
+    """t with `dim` narrowed to a slice; a slice that takes everything gives t itself unless `whole_too`."""
+    cdef Layout v = t.layout
+    cdef int64_t n = v.shape[dim], start = 0, stop = n, step = 1, length
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    cdef PyObject* slots[5]
+    if key.step is not None:
+        step = key.step
+        if step == 0:
+            raise ValueError("slice step cannot be zero")
+        if step < 0:
+            raise ValueError("step must be greater than zero")
+    if key.start is not None:
+        start = _bound(key.start, n)
+    if key.stop is not None:
+        stop = _bound(key.stop, n)
+    if stop < start:
+        stop = start
+    if start == 0 and stop == n and step == 1 and not whole_too:
+        return t
+    length = (stop - start + step - 1) // step
+    for i in range(v.ndim):
+        shape[i] = v.shape[i]
+        strides[i] = v.strides[i]
+    shape[dim] = length
+    strides[dim] = v.strides[dim] * step
+    where, first, last, by = dim, start, stop, step
+    slots[0] = <PyObject*>t
+    slots[1] = <PyObject*>where
+    slots[2] = <PyObject*>first
+    slots[3] = <PyObject*>last
+    slots[4] = <PyObject*>by
+    return _recorded(ops().slice_, slots, t, new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset + start * v.strides[dim]))
+
+
+cdef int64_t _bound(object x, int64_t n) except? -1:
+    """A slice bound in 0..n."""
+    cdef int64_t at
+    if type(x) is not int:
+        x = x.__index__() if hasattr(x, "__index__") else None
+        if x is None:
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+    if x < -n:
+        return 0
+    if x > n:
+        return n
+    at = x
+    return at + n if at < 0 else at
+
+
+cdef Tensor _unsqueeze(Tensor t, int dim):
+    cdef PyObject* slots[2]
+    cdef Op op = ops().unsqueeze
+    where = dim
+    slots[0] = <PyObject*>t
+    slots[1] = <PyObject*>where
+    return _recorded(op, slots, t, op.fast(op, slots, None))
+
+
+cdef Tensor _alias(Tensor t):
+    cdef PyObject* slots[1]
+    cdef Layout v = t.layout
+    slots[0] = <PyObject*>t
+    return _recorded(ops().alias, slots, t, new_layout(v.storage, v.dtype, v.ndim, v.shape, v.strides, v.offset))
+
+
+cdef object _as_index(object item):
+    """A sequence or array as an index tensor."""
+    tensor = LATE["tensor"]
+    if isinstance(item, (list, tuple)) and not item:
+        return tensor([], dtype=_long())
+    made = tensor(item)
+    return made
+
+cdef object _long():
+    from claygrad.core import int64
+    return int64
+
+
+cdef bint _basic(object item) noexcept:
+    return item is None or item is Ellipsis or type(item) is slice or type(item) is int
+
+
+cdef bint _like_tuple(list key):
+    """torch's old reading of a list that holds more than numbers as a tuple of indices."""
+    if len(key) >= 32:
+        return False
+    for x in key:
+        if x is None or x is Ellipsis or isinstance(x, (slice, Tensor, list, tuple)):
+            return True
+    return False
+
+
+cdef int _takes(object item) except -1:
+    """How many dimensions an item of the key uses up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and ((<Tensor>item).layout.dtype.code == BOOL or (<Tensor>item).layout.dtype.code == U8):
+        return (<Tensor>item).layout.ndim
+    return 1
+
+
+cdef tuple _apply(Tensor t, tuple key):
+    """Do all that is a view; returns the view and a list of index tensors by dimension (None: take it whole)."""
+    cdef int dim = 0, used = 0, i
+    cdef Tensor out = t
+    cdef list tensors = []
+    cdef bint any_ = False
+    items = []
+    for item in key:
+        if not _basic(item) and not isinstance(item, (Tensor, bool)):
+            if isinstance(item, (list, tuple)) or hasattr(item, "__array__"):
+                item = _as_index(item)
+            elif hasattr(item, "__index__"):
+                item = item.__index__()
+            else:
+                raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                                 f"(got {type(item).__name__})")
+        items.append(item)
+        used += _takes(item)
+    if used > t.layout.ndim:
+        if t.layout.ndim == 0 and len(items) == 1 and type(items[0]) is int:
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+                             "0-dim tensor to a number")
+        raise IndexError(f"too many indices for tensor of dimension {t.layout.ndim}")
+    for item in items:
+        if type(item) is int:
+            out = _select(out, dim, item, dim if len(items) > 1 else 0)
+        elif type(item) is slice:
+            out = _slice(out, dim, item, False)
+            dim += 1
+        elif item is None:
+            out = _unsqueeze(out, dim)
+            dim += 1
+        elif item is Ellipsis:
+            dim += t.layout.ndim - used
+        elif isinstance(item, bool):
+            out = _unsqueeze(out, dim)
+            _put(tensors, dim, _as_index(item))
+            any_ = True
+            dim += 1
+        else:
+            code = (<Tensor>item).layout.dtype.code
+            if (<Tensor>item).layout.ndim == 0 and code != BOOL and code != U8 and (<Tensor>item).layout.dtype.category < CAT_FLOAT:
+                out = _select(out, dim, item.item(), dim)
+                continue
+            if (<Tensor>item).layout.ndim == 0:
+                out = _unsqueeze(out, dim)
+            _put(tensors, dim, item)
+            any_ = True
+            dim += max(1, _takes(item)) if code == BOOL or code == U8 else 1
+    return out, tensors if any_ else None
+
+
+cdef _put(list tensors, int dim, object item):
+    while len(tensors) < dim:
+        tensors.append(None)
+    tensors.append(item)
+
+
+cdef Tensor _rows(Tensor t, Tensor index):
+    """t[index] for rows of contiguous memory; None if it is not that simple."""
+    cdef Layout v = t.layout, at = index.layout, out
+    cdef int64_t shape[64]
+    cdef int64_t row = v.dtype.itemsize
+    cdef int i
+    cdef PyObject* slots[2]
+    cdef Tensor result
+    if at.dtype.code != I64 or not at.contiguous or not v.contiguous or v.ndim == 0 or at.ndim == 0:
+        return None
+    if v.storage.where.kind != CPU or at.storage.where.kind != CPU or at.ndim + v.ndim > 64 or v.shape[0] == 0:
+        return None
+    for i in range(at.ndim):
+        shape[i] = at.shape[i]
+    for i in range(1, v.ndim):
+        shape[at.ndim + i - 1] = v.shape[i]
+        row *= v.shape[i]
+    out = fresh(v.dtype, at.ndim + v.ndim - 1, shape)
+    if take_rows(v.data(), <int64_t*>at.data(), out.data(), at.numel, v.shape[0], row) >= 0:
+        return None                                # out of range: the general path says which
+    result = new_tensor(out)
+    indices = [index]
+    slots[0] = <PyObject*>t
+    slots[1] = <PyObject*>indices
+    if requires(t) and should_record(ops().index, slots):
+        record_output(record_inputs(ops().index, slots), result)
+    return result
+
+
+cdef object _getitem(Tensor t, object key):
+    cdef Tensor found
+    if type(key) is int:
+        if t.layout.ndim == 0:
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+                             "0-dim tensor to a number")
+        return _select(t, 0, key, 0)
+    if type(key) is slice:
+        if t.layout.ndim == 0:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        return _slice(t, 0, key, True)
+    if key is Ellipsis:
+        return _alias(t)
+    if key is None:
+        return _unsqueeze(t, 0)
+    if isinstance(key, Tensor):
+        found = _rows(t, <Tensor>key)
+        if found is not None:
+            return found
+    out, tensors = _apply(t, _as_tuple(key))
+    if tensors is None:
+        return _alias(t) if out is t else out
+    return ops().index(out, tensors)
+
+
+cdef tuple _as_tuple(object key):
+    if type(key) is tuple:
+        return <tuple>key
+    if type(key) is list and _like_tuple(<list>key):
+        warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+                      "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+                      "x[torch.tensor(seq)], which will result either in an error or a different result", UserWarning, stacklevel=1)
+        return tuple(key)
+    if isinstance(key, tuple):
+        return tuple(key)
+    return (key,)
+
+
+cdef object _value_for(Tensor t, object value):
+    """What is assigned, as a tensor."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (int, float, complex)):
+        return _scalar(value, t)
+    if getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
+        return _scalar(value.item(), t)
+    raise TypeError(f"can't assign a {type(value).__name__} to a {t.type()}")
+
+
+cdef Tensor _scalar(object value, Tensor t):
+    """A number in the dtype of the tensor it is assigned to."""
+    cdef Layout made = fresh(t.layout.dtype, 0, NULL)
+    if t.layout.dtype.category < CAT_FLOAT and not isinstance(value, complex):
+        value = bool(value) if t.layout.dtype.code == BOOL else int(value)
+    if t.layout.dtype.code == F32 and type(value) is float:
+        (<float*>made.data())[0] = <float><double>value
+    else:
+        made.array()[...] = value
+    return new_tensor(made)
+
+
+cdef object _without_leading_ones(Tensor value):
+    cdef int skip = 0
+    while skip < value.layout.ndim and value.layout.shape[skip] == 1:
+        skip += 1
+    return value.view(value.layout.shape_tuple()[skip:]) if skip else value
+
+
+cdef int _assign(Tensor target, Tensor value) except -1:
+    if target.layout.shape_tuple() == value.layout.shape_tuple():
+        target.copy_(value)
+    elif value.layout.ndim == 0 and value.layout.storage.where.kind == CPU:
+        target.fill_(value)
+    else:
+        target.copy_(_without_leading_ones(value).expand(target.layout.shape_tuple()))
+    return 0
+
+
+cdef int _setitem(Tensor t, object key, object value) except -1:
+    cdef Tensor given = <Tensor>_value_for(t, value), target
+    if key is Ellipsis:
+        return _assign(t, given)
+    if type(key) is slice and t.layout.ndim == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    out, tensors = _apply(t, _as_tuple(key))
+    target = <Tensor>out
+    if tensors is None:
+        return _assign(target, given)
+    if given.layout.ndim > 1:
+        given = _without_leading_ones(given)
+    if not isinstance(value, Tensor):
+        given = given.to(t.layout.dtype)
+    ops().index_put_(target, tensors, given)
+    return 0
+
+
+verbs().getitem = _getitem
+verbs().setitem = _setitem

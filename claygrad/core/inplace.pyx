@@ -1,0 +1,266 @@
+"""Writing to tensors: what is refused, what saved values keep, and how history is rewritten."""
+import numpy
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, find_op
+from claygrad.core.device cimport CPU, META
+from claygrad.core.dtypes cimport CAT_FLOAT, category_of, dtype, of_code
+from claygrad.core.general cimport general, result_code
+from claygrad.core.kernels cimport copy_strided
+from claygrad.core.layout cimport Layout, new_layout, same_shape
+from claygrad.core.modes cimport modes
+from claygrad.core.node cimport Hooks, Node, next_seq
+from claygrad.core.provenance cimport here, where_text
+from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.rules cimport call_rules
+from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_NO_GRAD_MULTI, Tensor,
+                                   gradient_edge, requires, shape_text, verbs)
+
+cdef str _MULTI = ("This view is the output of a function that returns multiple views. Such functions do not allow the output "
+                   "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
+cdef str _BLOCK = (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+                   "both the view and the inplace either both inside the {0} block (if you don't want the inplace to be tracked) "
+                   "or both outside (if you want the inplace to be tracked).")
+
+
+cdef int check_writable(Tensor t, bint recording) except -1:
+    if t.inference and not modes().inference:
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
+                           "a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
+                           "details.")
+    if modes().no_grad or modes().inference:
+        return 0
+    if t.base is not None:
+        return _check_view(t, recording)
+    if t.leaf_grad and t.node is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."
+                           + where_text("the leaf was made", t.code, t.lasti)
+                           + "\n  Change it under no_grad(), through .data, or work on a copy (clone()).")
+    return 0
+
+
+cdef int _check_view(Tensor t, bint recording) except -1:
+    cdef Tensor base = t.base
+    if t.creation and (recording or requires(t) or requires(base)):
+        verbs().refresh(t)
+        name = "" if t.node is None else t.node.name().replace("Backward0", "").replace("Backward", "")
+        if t.creation == VIEW_MULTI:
+            raise RuntimeError(f"Output {t.output_nr} of {name or 'Split'} is a view and is being modified inplace. {_MULTI}")
+        if t.creation == VIEW_CUSTOM:
+            raise RuntimeError(f"Output {t.output_nr} of {name} is a view and is being modified inplace. This view was created "
+                               "inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+                               "handle view+inplace would override the custom backward associated with the custom Function, "
+                               "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+                               "output of the custom Function.")
+        if t.creation == VIEW_NO_GRAD:
+            raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled."
+                               + _BLOCK.format("no_grad"))
+        if t.creation == VIEW_NO_GRAD_MULTI:
+            raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+                               + _MULTI)
+        if t.creation == VIEW_INFERENCE:
+            raise RuntimeError("A view was created in inference mode and is being modified inplace in normal mode."
+                               + _BLOCK.format("inference_mode"))
+    if (base.leaf_grad and base.node is None) or (t.leaf_grad and t.node is None):
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation."
+                           + where_text("the leaf was made", base.code, base.lasti)
+                           + "\n  Change it under no_grad(), through .data, or work on a copy (clone()).")
+    return 0
+
+
+cdef int begin_write(Tensor t) except -1:
+    t.layout.storage.before_write()
+    t.bump()
+    return 0
+
+
+cdef bint overlaps_itself(Layout v) noexcept:
+    """Whether two indices surely reach one element (an expanded axis)."""
+    cdef int i
+    for i in range(v.ndim):
+        if v.strides[i] == 0 and v.shape[i] > 1:
+            return True
+    return False
+
+
+cdef int _check_overlap(Op op, Layout target, PyObject** slots) except -1:
+    cdef int i
+    cdef Layout v
+    if overlaps_itself(target):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")
+    for i in range(1, op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        if not isinstance(value, Tensor):
+            continue
+        v = (<Tensor>value).layout
+        if v.storage is not target.storage or v.numel == 0 or target.numel == 0:
+            continue
+        if v.offset == target.offset and same_shape(v, target) and v.stride_tuple() == target.stride_tuple():
+            continue
+        if _share_elements(v, target):
+            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                               "single memory location. Please clone() the tensor before performing the operation.")
+    return 0
+
+
+cdef bint _share_elements(Layout a, Layout b):
+    return a.dtype.itemsize == b.dtype.itemsize and numpy.shares_memory(a.array(), b.array(), max_work=1000) \
+        if _bounded(a, b) else numpy.may_share_memory(a.array(), b.array())
+
+cdef bint _bounded(Layout a, Layout b):
+    try:
+        numpy.shares_memory(a.array(), b.array(), max_work=1000)
+    except Exception:
+        return False
+    return True
+
+
+cdef int write_layout(Layout dst, Layout src) except -1:
+    cdef int64_t a[64]
+    cdef int64_t b[64]
+    cdef int64_t item
+    cdef int i, k
+    if dst.storage.where.kind != CPU:
+        return 0
+    if dst.dtype is src.dtype and src.storage.where.kind == CPU and src.ndim <= dst.ndim:
+        item = dst.dtype.itemsize
+        for i in range(dst.ndim):
+            k = i - (dst.ndim - src.ndim)
+            b[i] = dst.strides[i] * item
+            if k < 0:
+                a[i] = 0
+            elif src.shape[k] == dst.shape[i]:
+                a[i] = src.strides[k] * item
+            elif src.shape[k] == 1:
+                a[i] = 0
+            else:
+                raise RuntimeError(f"shape mismatch: cannot write {shape_text(src)} into {shape_text(dst)}")
+        copy_strided(src.data(), a, dst.data(), b, dst.shape, dst.ndim, item)
+        return 0
+    source = src.array()
+    if source.dtype.kind == "c" and dst.dtype.category <= CAT_FLOAT:
+        source = source.real
+    numpy.copyto(dst.array(), source, casting="unsafe")
+    return 0
+
+
+cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
+    """In place the dtype stays: a result of a higher category is refused."""
+    cdef int code
+    if op.kind != POINTWISE or op.promote == PROMOTE_NONE or op.promote == PROMOTE_BOOL:
+        return 0
+    code = result_code(op, slots)
+    if category_of(code) > target.dtype.category:
+        raise RuntimeError(f"result type {of_code(code).legacy} can't be cast to the desired output type {target.dtype.legacy}")
+    return 0
+
+
+cdef object call_inplace(Op op, PyObject** slots):
+    cdef Tensor t = <Tensor?><object>slots[0]
+    cdef Layout target = t.layout, made = None
+    cdef bint record = should_record(op, slots)
+    cdef Node node = None
+    check_writable(t, record)
+    if op.fast == NULL or not target.contiguous or target.storage.where.kind != CPU:
+        _check_overlap(op, target, slots)
+    _check_result(op, slots, target)
+    if record:
+        node = record_inputs(op, slots)
+    if op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU:
+        target.storage.before_write()
+        made = op.fast(op, slots, target)
+    if made is None:
+        if op.fast != NULL:
+            _check_overlap(op, target, slots)
+        result = general(op, slots)
+        made = <Layout>(result[0] if isinstance(result, list) else result)
+        if not same_shape(made, target):
+            raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
+        target.storage.before_write()
+        write_layout(target, made)
+    t.bump()
+    if record:
+        rebase(t, node)
+    return t
+
+
+# --- history -----------------------------------------------------------------------------------------------------
+cdef class CopySlices(Node):
+    """The history of a base after a write to one of its views: inside the view through `fn`, outside unchanged."""
+    cdef Node fn
+    cdef tuple view_shape
+    cdef tuple view_strides
+    cdef object view_offset
+    cdef tuple base_shape
+    cdef tuple base_strides                # None: contiguous
+
+    cpdef str name(self):
+        return "torch::autograd::CopySlices"
+
+    cdef list apply(self, list grads, bint create_graph):
+        cdef Tensor g = <Tensor>grads[0]
+        cdef int i
+        if self.base_strides is None:
+            base = g.clone() if g.layout.contiguous else g.contiguous()
+        else:
+            base = g.new_empty_strided(self.base_shape, self.base_strides).copy_(g)
+        part = base.as_strided(self.view_shape, self.view_strides, self.view_offset)
+        if self.fn.op is not None:
+            inner = call_rules(self.fn, [part.clone()], create_graph, 0)
+        else:
+            inner = self.fn.apply([part.clone()], create_graph)
+        if inner[0] is None:
+            part.zero_()
+        else:
+            part.copy_(inner[0])
+        inner[0] = base
+        return inner
+
+    cdef void free_saved(self):
+        if self.fn is not None:
+            self.fn.free_saved()
+            self.fn.freed = self.fn.holds
+            self.fn.freed_code, self.fn.freed_lasti = self.freed_code, self.freed_lasti
+
+
+cdef int rebase(Tensor t, Node node) except -1:
+    """Make the written tensor an output of the node; if it is a view, rewrite the history of its base."""
+    cdef Tensor base = t.base
+    cdef CopySlices slices
+    cdef int i, nr = 0
+    cdef Node old
+    cdef Hooks hooks
+    retained = None
+    if t.node is not None and t.node.hooks is not None and t.node.hooks.retain is not None:
+        retained = t.node.hooks.retain.pop(t.output_nr, None)
+    if base is None:
+        record_output(node, t)
+    else:
+        old = gradient_edge(base, &nr)
+        slices = CopySlices.__new__(CopySlices)
+        slices.seq = next_seq()
+        slices.code = node.code
+        slices.lasti = node.lasti
+        slices.fn = node
+        slices.holds = node.holds
+        slices.view_shape, slices.view_strides = t.layout.shape_tuple(), t.layout.stride_tuple()
+        slices.view_offset = t.layout.offset - base.layout.offset
+        if not base.layout.contiguous:
+            slices.base_shape, slices.base_strides = base.layout.shape_tuple(), base.layout.stride_tuple()
+        slices.add_edge(old, nr)
+        for i in range(1, node.n_edges):
+            slices.add_edge(node.edge(i), node.edge_nr(i))
+        t.node = None
+        record_output(node, t)                       # saves `out` for the rule
+        record_output(slices, base)
+        t.view_version = -1
+        verbs().refresh(t)
+    if retained is not None:
+        hooks = t.node.want_hooks()
+        if hooks.retain is None:
+            hooks.retain = {}
+        hooks.retain[t.output_nr] = retained
+    return 0

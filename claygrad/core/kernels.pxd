@@ -1,0 +1,36 @@
+# The one door from Cython to the native kernels.
+from libc.stdint cimport int64_t, uint64_t
+
+cdef extern from "kernels.hpp" namespace "clay" nogil:
+    ctypedef void (*unary_fn)(const void*, void*, int64_t, double, double) noexcept nogil
+    ctypedef void (*binary_fn)(const void*, const void*, void*, int64_t, int) noexcept nogil
+    ctypedef void (*reduce_fn)(const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
+    ctypedef void (*rows_fn)(const void*, void*, int64_t, int64_t) noexcept nogil
+    ctypedef void (*rows2_fn)(const void*, const void*, void*, int64_t, int64_t) noexcept nogil
+
+    void* find(const char* family, const char* name, int dtype) noexcept
+    const char* isa() noexcept
+    bint use_isa(const char* name) noexcept
+    void binary_by_row(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int64_t n,
+                       int64_t in_size, int64_t out_size, bint x_is_small) noexcept
+    void binary_by_column(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int64_t n,
+                          int64_t in_size, int64_t out_size, bint x_is_small) noexcept
+    int64_t take_rows(const void* x, const int64_t* index, void* out, int64_t count, int64_t x_rows,
+                      int64_t row_bytes) noexcept
+    void copy_strided(const char* src, const int64_t* src_strides, char* dst, const int64_t* dst_strides,
+                      const int64_t* shape, int ndim, int64_t item_size) noexcept
+    uint64_t fingerprint(const void* data, int64_t nbytes) noexcept
+    void* pool_alloc(int64_t nbytes) noexcept
+    void pool_free(void* ptr, int64_t nbytes) noexcept
+    struct PoolStats:
+        int64_t allocated
+        int64_t reserved
+        int64_t peak
+    PoolStats pool_stats() noexcept
+    void pool_trim() noexcept
+    int max_threads() noexcept
+    void set_max_threads(int n) noexcept
+    bint blas_load(const char* library_path) noexcept
+    bint blas_ready() noexcept
+    void gemm(int dtype, bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
+              const void* b, int64_t ldb, void* c, int64_t ldc, bint accumulate) noexcept

@@ -1,0 +1,33 @@
+from libc.stdint cimport int64_t
+from claygrad.core.dtypes cimport dtype
+from claygrad.core.storage cimport Storage
+
+cdef enum:
+    INLINE_DIMS = 5
+    MAX_DIMS = 64
+
+# Where the elements of a tensor lie. Immutable once made: a saved value keeps the layout itself, and a
+# tensor whose shape changes in place gets another one.
+cdef class Layout:
+    cdef Storage storage
+    cdef dtype dtype
+    cdef int64_t offset               # in elements, as strides
+    cdef int64_t numel
+    cdef int ndim
+    cdef bint contiguous
+    cdef int64_t* shape
+    cdef int64_t* strides
+    cdef int64_t inline_dims[10]
+
+    cdef char* data(self) noexcept nogil
+    cdef tuple shape_tuple(self)
+    cdef tuple stride_tuple(self)
+    cdef object array_with_base(self, object base)
+    cdef object array(self)           # an array-module view on the bytes (numpy.ndarray on the CPU)
+
+cdef Layout new_layout(Storage storage, dtype dt, int ndim, const int64_t* shape, const int64_t* strides, int64_t offset)
+cdef Layout new_contiguous(Storage storage, dtype dt, int ndim, const int64_t* shape)   # offset 0
+cdef Layout fresh(dtype dt, int ndim, const int64_t* shape)      # contiguous, new CPU storage
+cdef Layout fresh_like(Layout other)                            # same shape and type, contiguous, new CPU storage
+cdef Layout from_array(object array)                            # borrows the array's memory (any strides >= 0)
+cdef bint same_shape(Layout a, Layout b) noexcept

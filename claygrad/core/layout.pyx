@@ -1,0 +1,185 @@
+"""Where the elements of a tensor lie: storage, type, shape, strides, offset."""
+cimport cython
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy
+
+cimport numpy as cnp
+
+from claygrad.core.device cimport CPU, cpu, device
+from claygrad.core.dtypes cimport dtype, from_numpy
+from claygrad.core.storage cimport Storage, borrow, new_storage
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    static PyObject* clay_array(PyObject* descr, int nd, const npy_intp* dims, const npy_intp* strides, void* data) {
+        Py_INCREF(descr);                                /* NewFromDescr takes the reference */
+        return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr*)descr, nd, dims, strides, data, NPY_ARRAY_WRITEABLE, NULL);
+    }
+    static int clay_set_base(PyObject* array, PyObject* base) {
+        Py_INCREF(base);                                 /* and SetBaseObject this one */
+        return PyArray_SetBaseObject((PyArrayObject*)array, base);
+    }
+    """
+    object clay_array(object descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides, void* data)
+    int clay_set_base(object array, object base) except -1
+
+@cython.final
+@cython.freelist(512)
+@cython.no_gc
+cdef class Layout:
+    def __dealloc__(self):
+        if self.shape != self.inline_dims and self.shape != NULL:
+            free(self.shape)
+
+    cdef char* data(self) noexcept nogil:
+        return self.storage.ptr + self.offset * self.dtype.itemsize
+
+    cdef tuple shape_tuple(self):
+        return _tuple(self.shape, self.ndim)
+
+    cdef tuple stride_tuple(self):
+        return _tuple(self.strides, self.ndim)
+
+    cdef object array(self):
+        """A view on the live bytes in the array module's own type."""
+        return self.array_with_base(self.storage)
+
+    cdef object array_with_base(self, object base):
+        if self.storage.where.kind != CPU:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        cdef cnp.npy_intp strides[64]
+        cdef int i
+        cdef int64_t size = self.dtype.itemsize
+        for i in range(self.ndim):
+            strides[i] = self.strides[i] * size
+        out = clay_array(self.dtype.numpy, self.ndim, <cnp.npy_intp*>self.shape, strides, self.data())
+        clay_set_base(out, base)
+        return out
+
+
+cdef tuple _tuple(const int64_t* values, int n):
+    cdef int i
+    cdef list out = []
+    for i in range(n):
+        out.append(values[i])
+    return tuple(out)
+
+
+cdef inline Layout _bare(Storage storage, dtype dt, int ndim, const int64_t* shape, int64_t offset):
+    cdef Layout v = Layout.__new__(Layout)
+    cdef int i
+    cdef int64_t n = 1
+    v.storage = storage
+    v.dtype = dt
+    v.offset = offset
+    v.ndim = ndim
+    if ndim <= INLINE_DIMS:
+        v.shape = v.inline_dims
+        v.strides = v.inline_dims + INLINE_DIMS
+    else:
+        if ndim > MAX_DIMS:
+            v.shape = NULL
+            raise RuntimeError(f"tensors of more than {MAX_DIMS} dimensions are not supported, got {ndim}")
+        v.shape = <int64_t*>malloc(2 * ndim * sizeof(int64_t))
+        v.strides = v.shape + ndim
+    for i in range(ndim):
+        v.shape[i] = shape[i]
+        n *= shape[i]
+    v.numel = n
+    return v
+
+
+cdef Layout new_layout(Storage storage, dtype dt, int ndim, const int64_t* shape, const int64_t* strides, int64_t offset):
+    cdef Layout v = _bare(storage, dt, ndim, shape, offset)
+    cdef int i
+    cdef int64_t expected = 1
+    v.contiguous = True
+    for i in range(ndim - 1, -1, -1):
+        v.strides[i] = strides[i]
+        if shape[i] != 1:
+            if strides[i] != expected:
+                v.contiguous = False
+            expected *= shape[i]
+    if v.numel == 0:
+        v.contiguous = True
+    return v
+
+
+cdef Layout new_contiguous(Storage storage, dtype dt, int ndim, const int64_t* shape):
+    cdef Layout v = _bare(storage, dt, ndim, shape, 0)
+    cdef int i
+    cdef int64_t step = 1
+    for i in range(ndim - 1, -1, -1):
+        v.strides[i] = step
+        if shape[i] > 1:
+            step *= shape[i]
+    v.contiguous = True
+    return v
+
+
+cdef Layout fresh(dtype dt, int ndim, const int64_t* shape):
+    cdef int64_t n = dt.itemsize
+    cdef int i
+    for i in range(ndim):
+        n *= shape[i]
+    return new_contiguous(new_storage(n), dt, ndim, shape)
+
+
+cdef Layout fresh_like(Layout other):
+    cdef Layout v = Layout.__new__(Layout)
+    cdef int i
+    cdef int64_t step = 1
+    if other.ndim > INLINE_DIMS:
+        return fresh(other.dtype, other.ndim, other.shape)
+    v.storage = new_storage(other.numel * other.dtype.itemsize)
+    v.dtype = other.dtype
+    v.ndim = other.ndim
+    v.numel = other.numel
+    v.shape = v.inline_dims
+    v.strides = v.inline_dims + INLINE_DIMS
+    v.contiguous = True
+    for i in range(other.ndim):
+        v.shape[i] = other.shape[i]
+    if other.contiguous:
+        for i in range(other.ndim):
+            v.strides[i] = other.strides[i]
+    else:
+        for i in range(other.ndim - 1, -1, -1):
+            v.strides[i] = step
+            if v.shape[i] > 1:
+                step *= v.shape[i]
+    return v
+
+
+cdef Layout from_array(object array):
+    cdef dtype dt = from_numpy(array.dtype)
+    if dt is None:
+        raise TypeError(f"can't convert np.ndarray of type {array.dtype.type.__module__}.{array.dtype.type.__name__}. "
+                        "The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, "
+                        "int16, int8, uint64, uint32, uint16, uint8, and bool.")
+    cdef int i, ndim = cnp.PyArray_NDIM(array)
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int64_t span = 1
+    cdef int64_t item = dt.itemsize
+    cdef cnp.npy_intp* s = cnp.PyArray_STRIDES(array)
+    cdef cnp.npy_intp* d = cnp.PyArray_DIMS(array)
+    for i in range(ndim):
+        if s[i] % item != 0:
+            raise ValueError("given numpy array strides not a multiple of the element byte size. "
+                             "Copy the numpy array to reallocate the memory.")
+        shape[i] = d[i]
+        strides[i] = s[i] // item
+        if d[i] == 0:
+            span = 0
+        elif span:
+            span += (d[i] - 1) * strides[i]
+    cdef Storage storage = borrow(<char*>cnp.PyArray_DATA(array), span * item, array)
+    return new_layout(storage, dt, ndim, shape, strides, 0)
+
+
+cdef bint same_shape(Layout a, Layout b) noexcept:
+    return a.ndim == b.ndim and memcmp(a.shape, b.shape, a.ndim * sizeof(int64_t)) == 0

@@ -1,0 +1,162 @@
+"""Matrix products on the CPU through BLAS: plain and transposed matrices, without copies."""
+import numpy
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport C64, C128, F32, F64
+from claygrad.core.kernels cimport blas_load, gemm
+from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.tensor cimport Tensor
+
+blas_load(numpy._core._multiarray_umath.__file__.encode())
+
+# Multiply-adds above which BLAS runs without the interpreter lock.
+cdef enum:
+    RELEASE = 65536
+
+
+cdef inline bint _blas(Layout v) noexcept:
+    return v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == C64
+                                            or v.dtype.code == C128)
+
+
+cdef bint _matrix(Layout v, int at, bint* transposed, int64_t* ld) noexcept:
+    """Whether the axes at, at+1 form a matrix that BLAS can read as it lies."""
+    cdef int64_t rows = v.shape[at], cols = v.shape[at + 1], r = v.strides[at], c = v.strides[at + 1]
+    if (c == 1 or cols <= 1) and (r >= cols or rows <= 1) and r >= 0:
+        transposed[0] = False
+        ld[0] = r if rows > 1 and r > 0 else (cols if cols > 0 else 1)
+        return True
+    if (r == 1 or rows <= 1) and (c >= rows or cols <= 1) and c >= 0:
+        transposed[0] = True
+        ld[0] = c if cols > 1 and c > 0 else (rows if rows > 0 else 1)
+        return True
+    return False
+
+
+cdef void _gemm(int code, bint ta, bint tb, int64_t m, int64_t n, int64_t k, char* a, int64_t lda, char* b, int64_t ldb, char* c,
+                int64_t ldc, bint add):
+    if m * n * k > RELEASE:
+        with nogil:
+            gemm(code, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, add)
+    else:
+        gemm(code, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, add)
+
+
+cdef Layout _product(Layout a, Layout b, int64_t* shape, Layout start):
+    """a @ b (+ start, broadcast) for two matrices; None if BLAS cannot read them."""
+    cdef bint ta, tb
+    cdef int64_t lda, ldb, m = a.shape[0], k = a.shape[1], n = b.shape[1], i, item = a.dtype.itemsize
+    cdef Layout out
+    if not _matrix(a, 0, &ta, &lda) or not _matrix(b, 0, &tb, &ldb):
+        return None
+    out = fresh(a.dtype, 2, shape)
+    if m == 0 or n == 0:
+        return out
+    if start is not None:
+        for i in range(m):
+            memcpy(out.data() + i * n * item, start.data() + (0 if start.ndim == 1 or start.shape[0] == 1 else i * n * item), n * item)
+    elif k == 0:
+        memset(out.data(), 0, m * n * item)
+        return out
+    if k:
+        _gemm(a.dtype.code, ta, tb, m, n, k, a.data(), lda, b.data(), ldb, out.data(), n, start is not None)
+    return out
+
+
+cdef Layout _mm(Op op, PyObject** slots, Layout target):
+    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout
+    cdef int64_t shape[2]
+    if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or not _blas(a) or not _blas(b) or a.shape[1] != b.shape[0]:
+        return None
+    shape[0] = a.shape[0]
+    shape[1] = b.shape[1]
+    return _product(a, b, shape, None)
+
+
+cdef Layout _addmm(Op op, PyObject** slots, Layout target):
+    """addmm(input, mat1, mat2, beta=1, alpha=1) with a row or a full matrix as input."""
+    cdef Layout c = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, b = (<Tensor><object>slots[2]).layout
+    cdef int64_t shape[2]
+    cdef int i
+    if target is not None:
+        return None
+    for i in range(3, op.n_params):
+        if <object>slots[i] != 1:
+            return None
+    if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or c.dtype is not a.dtype or not _blas(a) or not _blas(b):
+        return None
+    if a.shape[1] != b.shape[0] or not c.contiguous or c.storage.where.kind != CPU:
+        return None
+    shape[0] = a.shape[0]
+    shape[1] = b.shape[1]
+    if c.ndim == 1 and c.shape[0] == shape[1] or c.ndim == 2 and c.shape[1] == shape[1] and (c.shape[0] == shape[0] or c.shape[0] == 1):
+        return _product(a, b, shape, c)
+    return None
+
+
+cdef Layout _bmm(Op op, PyObject** slots, Layout target):
+    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out
+    cdef int64_t shape[3]
+    cdef bint ta, tb
+    cdef int64_t lda, ldb, i, item = a.dtype.itemsize
+    if a.ndim != 3 or b.ndim != 3 or a.dtype is not b.dtype or not _blas(a) or not _blas(b):
+        return None
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or not _matrix(a, 1, &ta, &lda) or not _matrix(b, 1, &tb, &ldb):
+        return None
+    shape[0], shape[1], shape[2] = a.shape[0], a.shape[1], b.shape[2]
+    out = fresh(a.dtype, 3, shape)
+    if out.numel == 0:
+        return out
+    if a.shape[2] == 0:
+        memset(out.data(), 0, out.numel * item)
+        return out
+    for i in range(shape[0]):
+        _gemm(a.dtype.code, ta, tb, shape[1], shape[2], a.shape[2], a.data() + i * a.strides[0] * item, lda,
+              b.data() + i * b.strides[0] * item, ldb, out.data() + i * shape[1] * shape[2] * item, shape[2], False)
+    return out
+
+
+cdef Layout _mv(Op op, PyObject** slots, Layout target):
+    cdef Layout a = (<Tensor><object>slots[0]).layout, x = (<Tensor><object>slots[1]).layout, out
+    cdef bint ta
+    cdef int64_t lda, shape[1]
+    if a.ndim != 2 or x.ndim != 1 or a.dtype is not x.dtype or not _blas(a) or not _blas(x) or a.shape[1] != x.shape[0]:
+        return None
+    if not _matrix(a, 0, &ta, &lda) or not x.contiguous or a.shape[1] == 0:
+        return None
+    shape[0] = a.shape[0]
+    out = fresh(a.dtype, 1, shape)
+    if shape[0]:
+        _gemm(a.dtype.code, ta, False, a.shape[0], 1, a.shape[1], a.data(), lda, x.data(), 1, out.data(), 1, False)
+    return out
+
+
+cdef Layout _dot(Op op, PyObject** slots, Layout target):
+    cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout, out
+    if x.ndim != 1 or y.ndim != 1 or x.dtype is not y.dtype or not _blas(x) or not _blas(y) or x.shape[0] != y.shape[0]:
+        return None
+    if not x.contiguous or not y.contiguous or x.shape[0] == 0:
+        return None
+    out = fresh(x.dtype, 0, NULL)
+    _gemm(x.dtype.code, False, False, 1, 1, x.shape[0], x.data(), x.shape[0], y.data(), 1, out.data(), 1, False)
+    return out
+
+
+cdef int prepare(Op op) except -1:
+    kernel = op.info.get("kernel")
+    if kernel == "mm":
+        op.fast = _mm
+    elif kernel == "addmm":
+        op.fast = _addmm
+    elif kernel == "bmm":
+        op.fast = _bmm
+    elif kernel == "mv":
+        op.fast = _mv
+    elif kernel == "dot":
+        op.fast = _dot
+    return 0

@@ -1,0 +1,9 @@
+cdef struct Modes:
+    bint no_grad              # recording is off
+    bint inference            # results are inference tensors
+    bint tracing_saves        # saved-tensor hooks are active, or forbidden
+
+cdef Modes* modes() noexcept nogil
+cdef bint anomaly() noexcept nogil            # detect_anomaly is on
+cdef bint anomaly_checks_nan() noexcept nogil
+cdef object saved_hooks()                      # (pack, unpack) or None

@@ -1,0 +1,323 @@
+"""A node of the graph: one recorded operation."""
+cimport cython
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int64_t
+from libcpp.vector cimport vector
+
+from claygrad.core.device cimport device
+from claygrad.core.dtypes cimport dtype
+from claygrad.core.layout cimport Layout
+from claygrad.core.provenance cimport line_of, where_text
+
+cdef extern from "Python.h":
+    void Py_SET_TYPE(PyObject* o, PyTypeObject* t)
+
+cdef int64_t _seq = 0
+
+cdef int64_t next_seq() noexcept:
+    global _seq
+    _seq += 1
+    return _seq
+
+
+# Note [Iterative free]
+# A graph is a chain of references; letting each node drop the next would recurse as deep as the graph is long.
+# A dying node hands what it holds to `doomed`; the outermost one empties it in a loop.
+cdef vector[PyObject*] doomed
+cdef bint draining = False
+
+cdef inline void _doom(object x) noexcept:
+    if x is not None:
+        Py_INCREF(x)
+        doomed.push_back(<PyObject*>x)
+
+cdef void _drain() noexcept:
+    global draining
+    cdef PyObject* p
+    if draining:
+        return
+    draining = True
+    while doomed.size():
+        p = doomed.back()
+        doomed.pop_back()
+        Py_DECREF(<object>p)
+    draining = False
+
+
+@cython.final
+cdef class SavedTensor:
+    def __dealloc__(self):
+        self.release()
+        _doom(self.node)
+        _doom(self.original)
+
+    cdef void release(self):
+        if self.layout is not None and not self.hooked and self.epoch >= 0:
+            self.layout.storage.release(self.epoch)
+        self.layout = None
+        self.packed = None
+        self.original = None
+
+
+@cython.final
+cdef class Hooks:
+    pass
+
+
+@cython.freelist(512)
+cdef class Node:
+    """A recorded operation: its edges to the nodes of its inputs, what it saved, and where it was recorded."""
+
+    def __dealloc__(self):
+        if not self.freed:
+            self.free_saved()
+        _doom(self.edge0)
+        _doom(self.edge1)
+        _doom(self.edges)
+        _doom(self.hooks)
+        if doomed.size():
+            _drain()
+
+    cdef Node edge(self, int i):
+        if i == 0:
+            return self.edge0
+        if i == 1:
+            return self.edge1
+        return <Node>(<tuple>self.edges[i - 2])[0]
+
+    cdef int edge_nr(self, int i) noexcept:
+        if i == 0:
+            return self.nr0
+        if i == 1:
+            return self.nr1
+        return <int>(<tuple>self.edges[i - 2])[1]
+
+    cdef int add_edge(self, Node node, int nr) except -1:
+        if self.n_edges == 0:
+            self.edge0 = node
+            self.nr0 = nr
+        elif self.n_edges == 1:
+            self.edge1 = node
+            self.nr1 = nr
+        else:
+            if self.edges is None:
+                self.edges = []
+            self.edges.append((node, nr))
+        self.n_edges += 1
+        return 0
+
+    cdef int save(self, object value, int64_t epoch) except -1:
+        if self.n_slots == 0:
+            self.slot0 = value
+            self.epoch0 = epoch
+        elif self.n_slots == 1:
+            self.slot1 = value
+            self.epoch1 = epoch
+        elif self.n_slots == 2:
+            self.slot2 = value
+            self.epoch2 = epoch
+        else:
+            if self.slots is None:
+                self.slots = []
+            self.slots.append((value, epoch))
+        self.n_slots += 1
+        return 0
+
+    cdef int set_slot(self, int k, object value, int64_t epoch) except -1:
+        if k == 0:
+            self.slot0 = value
+            self.epoch0 = epoch
+        elif k == 1:
+            self.slot1 = value
+            self.epoch1 = epoch
+        elif k == 2:
+            self.slot2 = value
+            self.epoch2 = epoch
+        else:
+            self.slots[k - 3] = (value, epoch)
+        return 0
+
+    cdef object slot(self, int k, int64_t* epoch):
+        if k == 0:
+            epoch[0] = self.epoch0
+            return self.slot0
+        if k == 1:
+            epoch[0] = self.epoch1
+            return self.slot1
+        if k == 2:
+            epoch[0] = self.epoch2
+            return self.slot2
+        pair = <tuple>self.slots[k - 3]
+        epoch[0] = pair[1]
+        return pair[0]
+
+    cdef void free_saved(self):
+        cdef int k
+        cdef int64_t epoch
+        for k in range(self.n_slots):
+            value = self.slot(k, &epoch)
+            if epoch >= 0:
+                (<Layout>value).storage.release(epoch)
+            elif epoch == BOXED:
+                _release_boxed(value)
+        self.n_slots = 0
+        self.slot0 = self.slot1 = self.slot2 = None
+        self.slots = None
+
+    cdef int describe_output(self, Layout layout) except -1:
+        """Remember what a gradient of the next output must look like."""
+        cdef int i
+        if self.n_outputs == 0:
+            self.out_dtype = layout.dtype
+            self.out_device = layout.storage.where
+            self.out_ndim = layout.ndim
+            if layout.ndim <= 5:
+                for i in range(layout.ndim):
+                    self.out_shape[i] = layout.shape[i]
+            else:
+                self.out_big = layout.shape_tuple()
+        else:
+            if self.outs is None:
+                self.outs = []
+            self.outs.append((layout.shape_tuple(), layout.dtype, layout.storage.where))
+        self.n_outputs += 1
+        return 0
+
+    cdef tuple shape_of(self, int nr):
+        cdef int i
+        if nr:
+            return <tuple>(<tuple>self.outs[nr - 1])[0]
+        if self.out_big is not None:
+            return self.out_big
+        return tuple([self.out_shape[i] for i in range(self.out_ndim)])
+
+    cdef bint fits(self, int nr, Layout grad):
+        cdef int i
+        if nr == 0 and self.out_big is None:
+            if grad.ndim != self.out_ndim:
+                return False
+            for i in range(grad.ndim):
+                if grad.shape[i] != self.out_shape[i]:
+                    return False
+            return True
+        return grad.shape_tuple() == self.shape_of(nr)
+
+    cdef dtype dtype_of(self, int nr):
+        return self.out_dtype if nr == 0 else <dtype>(<tuple>self.outs[nr - 1])[1]
+
+    cdef device device_of(self, int nr):
+        return self.out_device if nr == 0 else <device>(<tuple>self.outs[nr - 1])[2]
+
+    cdef Hooks want_hooks(self):
+        if self.hooks is None:
+            self.hooks = Hooks.__new__(Hooks)
+        return self.hooks
+
+    cdef list apply(self, list grads, bint create_graph):
+        """Gradients of the inputs from those of the outputs; special nodes override it."""
+        raise NotImplementedError(f"{self.name()} has no backward")
+
+    cpdef str name(self):
+        if self.label is not None:
+            return self.label
+        return "Node" if self.op is None else self.op.node_label
+
+    # What Python sees
+    def __repr__(self):
+        return f"<{type(self).__name__} object at {<size_t><PyObject*>self:#x}>"
+
+    @property
+    def next_functions(self):
+        cdef int i
+        return tuple([(expose(self.edge(i)), self.edge_nr(i) if self.edge(i) is not None else 0)
+                      for i in range(self.n_edges) if i > 31 or not self.numbers >> i & 1])
+
+    @property
+    def metadata(self):
+        if self.notes is None:
+            self.notes = {}
+        return self.notes
+
+    @property
+    def _sequence_nr(self):
+        return self.seq
+
+    @property
+    def _input_metadata(self):
+        return [(self.shape_of(i), self.dtype_of(i), self.device_of(i)) for i in range(self.n_outputs)]
+
+    @property
+    def where(self):
+        """File, line, function and source text of the operation that this node records."""
+        return line_of(self.code, self.lasti)
+
+    def register_hook(self, fn):
+        cdef Hooks hooks = self.want_hooks()
+        if hooks.post is None:
+            hooks.post = {}
+        return RemovableHandle(hooks.post, fn)
+
+    def register_prehook(self, fn):
+        cdef Hooks hooks = self.want_hooks()
+        if hooks.pre is None:
+            hooks.pre = {}
+        return RemovableHandle(hooks.pre, fn)
+
+    def __getattr__(self, name):
+        if name.startswith("_saved_") and self.op is not None:
+            from claygrad.core.recording import saved_attribute
+            return saved_attribute(self, name[7:])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+cdef _release_boxed(object value):
+    if isinstance(value, SavedTensor):
+        (<SavedTensor>value).release()
+    elif value is not None:
+        for item in value:
+            if item is not None:
+                (<SavedTensor>item).release()
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away again; a context manager too."""
+    _next = 0
+
+    def __init__(self, hooks, fn=None):
+        self.id = RemovableHandle._next
+        RemovableHandle._next += 1
+        self._hooks = hooks
+        if fn is not None:
+            hooks[self.id] = fn
+
+    def remove(self):
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+cdef dict _classes = {}
+
+cdef object expose(Node node):
+    """The node as Python sees it: of a class named after it.
+
+    Nodes are made as plain `Node`s, because that is quick, and take their own class when somebody looks.
+    """
+    if node is None:
+        return None
+    if type(node) is not Node:
+        return node
+    name = node.name()
+    cls = _classes.get(name)
+    if cls is None:
+        cls = type(name, (Node,), {"__slots__": (), "__module__": "claygrad.autograd.graph"})
+        _classes[name] = cls
+    Py_INCREF(cls)
+    Py_SET_TYPE(<PyObject*>node, <PyTypeObject*>cls)
+    return node
+

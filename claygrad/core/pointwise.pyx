@@ -1,0 +1,176 @@
+"""Fast paths of elementwise operations: contiguous CPU tensors of one dtype, with scalars and row/column broadcasting."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t
+
+from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport BOOL, F32, F64, I64, dtype, of_code
+from claygrad.core.kernels cimport binary_by_column, binary_by_row, binary_fn, unary_fn
+from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.tensor cimport Tensor
+
+# Elements above which a kernel runs without the interpreter lock.
+cdef enum:
+    RELEASE = 32768
+
+
+cdef inline bint _plain_attributes(Op op, PyObject** slots):
+    """Whether the attributes are those that the kernel computes."""
+    if op.kernel_if is None:
+        return True
+    for i, want in (<dict>op.kernel_if).items():
+        value = <object>slots[<int>i]
+        if value is not want and value != want:
+            return False
+    return True
+
+
+cdef inline bint _native(Layout v) noexcept:
+    return v.contiguous and v.storage.where.kind == CPU
+
+
+cdef Layout _unary(Op op, PyObject** slots, Layout target):
+    cdef object a = <object>slots[0]
+    if not isinstance(a, Tensor):
+        return None
+    cdef Layout x = (<Tensor>a).layout, out
+    cdef unary_fn f = <unary_fn>op.kernels[x.dtype.code]
+    if f == NULL or not _native(x) or not _plain_attributes(op, slots):
+        return None
+    out = fresh_like(x) if target is None else target
+    if x.numel > RELEASE:
+        with nogil:
+            f(x.data(), out.data(), x.numel, 0.0, 0.0)
+    else:
+        f(x.data(), out.data(), x.numel, 0.0, 0.0)
+    return out
+
+
+cdef union Scalar:
+    float f32
+    double f64
+    int64_t i64
+
+cdef bint _fill_scalar(object value, int code, Scalar* out) except -1:
+    """The number in the tensor's dtype; False if that would change the result's dtype."""
+    cdef type kind = type(value)
+    if code == F32 or code == F64:
+        if kind is not float and kind is not int and kind is not bool:
+            return False
+        if code == F32:
+            out.f32 = <float><double>value
+        else:
+            out.f64 = value
+        return True
+    if code == I64 and kind is int and -0x7fffffffffffffff < value < 0x7fffffffffffffff:
+        out.i64 = value
+        return True
+    return False
+
+
+cdef inline Layout _out_for(Op op, Layout x):
+    if op.family == FAMILY_COMPARE:
+        return fresh(of_code(BOOL), x.ndim, x.shape)
+    return fresh_like(x)
+
+
+cdef inline void _run(binary_fn f, const void* x, const void* y, void* out, int64_t n, int mode):
+    if n > RELEASE:
+        with nogil:
+            f(x, y, out, n, mode)
+    else:
+        f(x, y, out, n, mode)
+
+
+cdef Layout _binary(Op op, PyObject** slots, Layout target):
+    cdef object a = <object>slots[0], b = <object>slots[1]
+    cdef Layout x, y, out
+    cdef binary_fn f
+    cdef Scalar number
+    cdef bint a_is = isinstance(a, Tensor), b_is = isinstance(b, Tensor)
+    if a_is and b_is:
+        x = (<Tensor>a).layout
+        y = (<Tensor>b).layout
+        if x.dtype is not y.dtype or not _native(x) or not _native(y):
+            return None
+        f = <binary_fn>op.kernels[x.dtype.code]
+        if f == NULL or (op.kernel_if is not None and not _plain_attributes(op, slots)):
+            return None
+        if same_shape(x, y):
+            if target is None:
+                out = _out_for(op, x)
+            else:
+                if y.storage is target.storage and y.offset != target.offset:
+                    return None
+                out = target
+            _run(f, x.data(), y.data(), out.data(), x.numel, 0)
+            return out
+        return _broadcast(op, f, x, y, target)
+    x = (<Tensor>(a if a_is else b)).layout
+    f = <binary_fn>op.kernels[x.dtype.code]
+    if f == NULL or not _native(x) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
+        return None
+    if op.kernel_if is not None and not _plain_attributes(op, slots):
+        return None
+    if target is not None and not a_is:
+        return None
+    out = _out_for(op, x) if target is None else target
+    if a_is:
+        _run(f, x.data(), &number, out.data(), x.numel, 1)
+    else:
+        _run(f, &number, x.data(), out.data(), x.numel, 2)
+    return out
+
+
+cdef Layout _broadcast(Op op, binary_fn f, Layout x, Layout y, Layout target):
+    """One operand is a scalar, a row or a column of the other."""
+    cdef Layout big = x, small = y, out
+    cdef bint swapped = False
+    cdef int64_t rows = 1, n = 1, item
+    cdef int i, skip
+    if y.numel > x.numel or (y.numel == x.numel and y.ndim > x.ndim):
+        big, small, swapped = y, x, True
+    if small.ndim > big.ndim or big.numel == 0 or small.numel == 0:
+        return None
+    if target is not None and (swapped or small.storage is target.storage):
+        return None
+    if small.numel == 1:
+        out = _out_for(op, big) if target is None else target
+        _run(f, x.data(), y.data(), out.data(), big.numel, 2 if swapped else 1)
+        return out
+    item = big.dtype.itemsize
+    skip = 0
+    while small.shape[skip] == 1:                   # leading ones of the small operand
+        skip += 1
+    for i in range(small.ndim - 1, skip - 1, -1):
+        if small.shape[i] != big.shape[big.ndim - small.ndim + i]:
+            break
+        n *= small.shape[i]
+    if n == small.numel:                           # it equals the last axes of the big one: a row
+        rows = big.numel // n
+        out = _out_for(op, big) if target is None else target
+        binary_by_row(f, big.data(), small.data(), out.data(), rows, n, item, out.dtype.itemsize, swapped)
+        return out
+    if small.ndim != big.ndim or small.shape[small.ndim - 1] != 1:
+        return None
+    i = small.ndim - 1                             # ones at the end, equal before: a column
+    n = 1
+    while i >= 0 and small.shape[i] == 1:
+        n *= big.shape[i]
+        i -= 1
+    while i >= 0:
+        if small.shape[i] != big.shape[i]:
+            return None
+        rows *= small.shape[i]
+        i -= 1
+    out = _out_for(op, big) if target is None else target
+    binary_by_column(f, big.data(), small.data(), out.data(), rows, n, item, out.dtype.itemsize, swapped)
+    return out
+
+
+cdef int prepare(Op op) except -1:
+    if op.family == FAMILY_UNARY:
+        op.fast = _unary
+    elif op.family == FAMILY_BINARY or op.family == FAMILY_COMPARE:
+        op.fast = _binary
+    return 0

@@ -1,0 +1,375 @@
+"""Random numbers: generators, and the filling of tensors in the order that PyTorch fills them."""
+import os
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU, cpu, device
+from claygrad.core.dtypes cimport C64, C128, CAT_COMPLEX, CAT_FLOAT, F32, F64, U8, default_float, dtype, of_code
+from claygrad.core.device cimport parse as parse_device
+from claygrad.core.inplace cimport check_writable, overlaps_itself, rebase
+from claygrad.core.kernels cimport copy_strided
+from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.node cimport Node
+from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.storage cimport Storage, new_storage
+from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
+
+# What a fill draws. `a` and `b` are its numbers: bounds, mean and deviation, rate, probability; base and width of a range.
+cdef enum:
+    UNIFORM = 0
+    NORMAL = 1
+    LOG_NORMAL = 2
+    EXPONENTIAL = 3
+    CAUCHY = 4
+    GEOMETRIC = 5
+    BERNOULLI = 6
+    RANGE = 7
+    FULL_RANGE = 8
+    NATURAL_RANGE = 9
+    PERMUTATION = 10
+    BERNOULLI_EACH = 11
+
+KINDS = {"uniform": UNIFORM, "normal": NORMAL, "log_normal": LOG_NORMAL, "exponential": EXPONENTIAL, "cauchy": CAUCHY,
+         "geometric": GEOMETRIC, "bernoulli": BERNOULLI, "range": RANGE, "full_range": FULL_RANGE,
+         "natural_range": NATURAL_RANGE, "permutation": PERMUTATION, "bernoulli_each": BERNOULLI_EACH}
+
+
+cdef object _chance():
+    """A seed that nobody can foresee, of 53 bits so that a float holds it."""
+    return int.from_bytes(os.urandom(8), "little") & ((1 << 53) - 1)
+
+
+cdef class Generator:
+    """A stream of random numbers with a state of its own; the same seed gives the numbers that PyTorch draws on the CPU."""
+
+    def __cinit__(self, device=None):            # no-cython-lint: torch's name
+        cdef object where = _device_of(device)
+        if where.type == "cuda":
+            raise RuntimeError("Cannot get CUDA generator without ATen_cuda library.\n"
+                               "  Generators live on the CPU here; no CUDA device can be used by this process.")
+        if where.type != "cpu":
+            raise RuntimeError(f"{where.type.upper()} device type not an accelerator.")
+        engine_seed(self.engine, 67280421310721)
+
+    @property
+    def device(self):
+        return cpu
+
+    def manual_seed(self, seed, /):
+        """Start the stream that belongs to a seed; returns the generator."""
+        if isinstance(seed, bool) or not hasattr(seed, "__index__") or isinstance(seed, Tensor):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        number = seed.__index__()
+        if not -2**63 <= number < 2**64:
+            raise ValueError("Overflow when unpacking long long")
+        engine_seed(self.engine, number & 0xffffffffffffffff)
+        return self
+
+    def seed(self):
+        """Start an unforeseeable stream; returns its seed."""
+        number = _chance()
+        engine_seed(self.engine, number)
+        return number
+
+    def initial_seed(self):
+        """The seed of the running stream."""
+        return self.engine.seed
+
+    def get_state(self):
+        """The whole state as a tensor of bytes, in PyTorch's layout: states may be exchanged with it."""
+        cdef int64_t shape[1]
+        shape[0] = STATE_BYTES
+        cdef Layout v = fresh(of_code(U8), 1, shape)
+        engine_save(self.engine, v.data())
+        return new_tensor(v)
+
+    def set_state(self, new_state, /):
+        """Go on from a state that get_state() gave; returns the generator."""
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        cdef Layout v = (<Tensor>new_state).layout
+        if v.dtype.code != U8 or not v.contiguous or v.storage.where.kind != CPU:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if v.numel != STATE_BYTES:
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size to "
+                               f"be {v.numel}")
+        if not engine_load(self.engine, v.data()):
+            raise RuntimeError("Invalid mt19937 state")
+        return self
+
+    def clone_state(self):
+        """A new generator in the same state."""
+        cdef Generator twin = Generator.__new__(Generator)
+        twin.engine = self.engine
+        return twin
+
+    def get_offset(self):
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def set_offset(self, offset, /):
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def graphsafe_get_state(self):
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator")
+
+    def graphsafe_set_state(self, state, /):
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
+
+    def __reduce__(self):
+        return Generator, (cpu,), (self.initial_seed(), None, self.get_state())
+
+    def __setstate__(self, saved):
+        self.manual_seed(saved[0])
+        self.set_state(saved[2])
+
+
+def _device_of(spec):
+    """The device that a generator is asked for; None: the CPU."""
+    return cpu if spec is None else spec if isinstance(spec, device) else device(spec)
+
+
+cdef Generator _default = Generator()
+_default.manual_seed(_chance())
+default_generator = _default
+
+
+cdef inline Generator _pick(object generator):
+    return _default if generator is None else <Generator?>generator
+
+
+# Note [Order of a fill]
+# PyTorch walks a tensor in the order of its memory: the axis with the smallest stride first, whatever the order of
+# the axes. Axes of equal stride go by size; an axis of stride 0 cannot be compared and stays where it is.
+cdef void _walk(Layout v, int* order) noexcept:
+    """The axes from the slowest to the fastest."""
+    cdef int n = v.ndim, i, at, before, a, b, verdict
+    for i in range(n):
+        order[i] = n - 1 - i                      # fastest first, until the end
+    for i in range(1, n):
+        at = i
+        before = i - 1
+        while before >= 0:
+            a = order[before]
+            b = order[at]
+            verdict = 0
+            if v.strides[a] != 0 and v.strides[b] != 0:
+                if v.strides[a] != v.strides[b]:
+                    verdict = 1 if v.strides[a] > v.strides[b] else -1
+                elif v.shape[a] > v.shape[b]:
+                    verdict = 1
+            if verdict < 0:
+                break
+            if verdict > 0:
+                order[before], order[at] = b, a
+                at = before
+            before -= 1
+    for i in range(n // 2):
+        order[i], order[n - 1 - i] = order[n - 1 - i], order[i]
+
+
+cdef bint _is_block(Layout v, int* order) noexcept:
+    """Whether that walk goes through memory without gaps."""
+    cdef int i
+    cdef int64_t step = 1
+    for i in range(v.ndim - 1, -1, -1):
+        if v.shape[order[i]] != 1:
+            if v.strides[order[i]] != step:
+                return False
+            step *= v.shape[order[i]]
+    return True
+
+
+cdef int _draw(Generator g, int kind, int code, void* out, int64_t n, a, b, bint blocks) except -1:
+    """Fill n elements; a complex element is two real ones."""
+    if code == C64 or code == C128:
+        code = F32 if code == C64 else F64
+        n *= 2
+    if kind == UNIFORM:
+        fill_uniform(g.engine, code, out, n, a, b)
+    elif kind == NORMAL:
+        fill_normal(g.engine, code, out, n, a, b, blocks and n >= 16)
+    elif kind == BERNOULLI:
+        fill_bernoulli(g.engine, code, out, n, a)
+    elif kind == RANGE:
+        fill_range(g.engine, code, out, n, b, a)
+    elif kind == NATURAL_RANGE:
+        fill_natural_range(g.engine, code, out, n)
+    elif kind == FULL_RANGE:
+        fill_full_range(g.engine, code, out, n)
+    elif kind == LOG_NORMAL:
+        fill_log_normal(g.engine, code, out, n, a, b)
+    elif kind == EXPONENTIAL:
+        fill_exponential(g.engine, code, out, n, a)
+    elif kind == CAUCHY:
+        fill_cauchy(g.engine, code, out, n, a, b)
+    elif kind == GEOMETRIC:
+        fill_geometric(g.engine, code, out, n, a)
+    elif kind == PERMUTATION:
+        fill_permutation(g.engine, code, out, n)
+    return 0
+
+
+cdef int _fill(Generator g, int kind, Layout v, a, b, Layout p) except -1:
+    """Fill the elements that a layout reaches, in PyTorch's order."""
+    cdef int order[64]
+    cdef int i
+    cdef int64_t shape[64]
+    cdef int64_t steps[64]
+    cdef int64_t packed[64]
+    cdef int64_t item = v.dtype.itemsize
+    cdef Storage aside
+    cdef char* to = v.data()
+    cdef bint direct = v.contiguous
+    if v.numel == 0:
+        return 0
+    if direct and p is None:
+        return _draw(g, kind, v.dtype.code, to, v.numel, a, b, True)
+    _walk(v, order)
+    if not direct:
+        direct = _is_block(v, order)
+    for i in range(v.ndim):
+        shape[i] = v.shape[order[i]]
+        steps[i] = v.strides[order[i]] * item
+    if not direct:
+        aside = new_storage(v.numel * item)
+        to = aside.ptr
+        _pack(shape, packed, v.ndim, item)
+    if p is None:
+        _draw(g, kind, v.dtype.code, to, v.numel, a, b, False)
+    else:
+        _draw_each(g, v, order, shape, to, p)
+    if not direct:
+        copy_strided(to, packed, v.data(), steps, shape, v.ndim, item)
+    return 0
+
+
+cdef void _pack(int64_t* shape, int64_t* steps, int ndim, int64_t item) noexcept:
+    """Byte strides of a block of that shape."""
+    cdef int i
+    for i in range(ndim - 1, -1, -1):
+        steps[i] = item
+        item *= shape[i]
+
+
+cdef int _draw_each(Generator g, Layout v, int* order, int64_t* shape, char* to, Layout p) except -1:
+    """Bernoulli draws with a probability of their own, taken from p in the order of v's walk."""
+    cdef int64_t steps[64]
+    cdef int64_t packed[64]
+    cdef int64_t item = p.dtype.itemsize
+    cdef int i, k
+    cdef Storage chances = new_storage(v.numel * item)
+    for i in range(v.ndim):
+        k = order[i] - (v.ndim - p.ndim)                 # p broadcasts to v
+        steps[i] = 0 if k < 0 or p.shape[k] == 1 else p.strides[k] * item
+    _pack(shape, packed, v.ndim, item)
+    copy_strided(p.data(), steps, chances.ptr, packed, shape, v.ndim, item)
+    if fill_bernoulli_each(g.engine, v.dtype.code, to, p.dtype.code, chances.ptr, v.numel) >= 0:
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  "
+                           "If so, please report an enhancement request to PyTorch.)")
+    return 0
+
+
+def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
+    """Overwrite a tensor with draws; `op` names the node of the write, whose gradient is zero. Returns the tensor."""
+    cdef PyObject* slots[2]
+    cdef Layout v = t.layout
+    cdef Node node = None
+    cdef bint record
+    cdef Generator g = _pick(generator)
+    slots[0] = <PyObject*>t
+    slots[1] = <PyObject*>p
+    record = should_record(op, slots)
+    check_writable(t, record)
+    if overlaps_itself(v):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")
+    if record:
+        node = record_inputs(op, slots)
+    if v.storage.where.kind == CPU:
+        v.storage.before_write()
+        _fill(g, kind, v, a, b, None if p is None else p.layout)
+    t.bump()
+    if record:
+        rebase(t, node)
+    return t
+
+
+cdef bint _simple_size(tuple size, int64_t* shape) except -1:
+    """Whether the size is some non-negative ints that make a tensor of less than 2**48 elements; they are then in shape."""
+    cdef int i = 0
+    cdef int64_t n, total = 1
+    if len(size) > 16:
+        return False
+    for value in size:
+        if type(value) is not int or not 0 <= value < 2**47:
+            return False
+        n = value
+        if n and total > (<int64_t>1 << 47) // n:
+            return False
+        shape[i] = n
+        total *= n
+        i += 1
+    return True
+
+
+def filled(int kind, tuple size, dict named, kind_of_number=None, a=0, b=1):
+    """A new tensor of draws in the plain cases, which are most: on the CPU, a size of ints, of the default dtype (or the one
+    given), `named` options of a factory only generator, requires_grad and a floating dtype. None in all other cases."""
+    cdef int64_t shape[16]
+    cdef Layout v
+    cdef Tensor made
+    cdef Generator g = _default
+    cdef dtype d = default_float() if kind_of_number is None else kind_of_number
+    cdef bint leaf = False
+    for key, value in named.items():
+        if key == "generator" and isinstance(value, Generator):
+            g = <Generator>value
+        elif key == "dtype" and kind_of_number is None and isinstance(value, dtype) and (<dtype>value).category >= CAT_FLOAT:
+            d = <dtype>value
+        elif key == "requires_grad" and kind_of_number is None and (value is True or value is False):
+            leaf = value
+        elif value is not None or key not in ("generator", "dtype", "out", "layout", "device"):
+            return None
+    if len(size) == 1 and isinstance(size[0], tuple):
+        size = <tuple>size[0]
+    elif not size:
+        return None
+    if parse_device(None) is not cpu or not _simple_size(size, shape):
+        return None
+    if kind == NORMAL and d.category == CAT_COMPLEX:
+        b = 1 / 2**0.5                            # the parts share the variance
+    v = fresh(d, len(size), shape)
+    if v.numel:
+        _draw(g, kind, d.code, v.data(), v.numel, a, b, True)
+    made = mark_made(new_tensor(v))
+    made.leaf_grad = leaf
+    return made
+
+
+def record_draws(Op op, Tensor out, *inputs):
+    """Record that a new tensor of draws came from these inputs, through which no gradient passes. Returns the tensor."""
+    cdef PyObject* slots[2]
+    cdef int i = 0
+    for x in inputs:
+        slots[i] = <PyObject*>x
+        i += 1
+    if should_record(op, slots):
+        record_output(record_inputs(op, slots), out)
+    return out
+
+
+def sample(Tensor weights, int64_t count, Tensor draws, Tensor out, generator):
+    """Categories drawn from rows of weights into `out`: with replacement, or without it by exponential draws. All contiguous.
+
+    Returns 0, or what is wrong with the weights: 1 a negative one, 2 one that is not finite, 3 a row of zeros.
+    """
+    cdef Layout w = weights.layout
+    cdef int64_t rows = w.shape[0] if w.ndim == 2 else 1
+    cdef int64_t n = w.shape[w.ndim - 1]
+    cdef int64_t* to = <int64_t*>out.layout.data()
+    if draws is None:
+        return <int>sample_with_replacement(_pick(generator).engine, w.dtype.code, w.data(), rows, n, to, count)
+    sample_without_replacement(w.dtype.code, w.data(), draws.layout.data(), rows, n, to, count)
+    return 0

@@ -1,0 +1,15 @@
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport Op
+from claygrad.core.layout cimport Layout
+from claygrad.core.node cimport Node, SavedTensor
+from claygrad.core.tensor cimport Tensor
+
+cdef bint should_record(Op op, PyObject** slots) noexcept
+cdef Node record_inputs(Op op, PyObject** slots)
+cdef int record_output(Node node, Tensor out, bint differentiable=*) except -1
+cdef object unpack_slot(Node node, int k, bint create_graph)
+cdef SavedTensor box(Tensor t, bint is_output)
+cdef Tensor unbox(SavedTensor saved, Node node, bint create_graph)
+cdef object freed_error(Node node)

@@ -1,0 +1,343 @@
+"""Recording a call in the graph: the node, its edges, and what it saves; and reading saved values back."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from claygrad.core.declared cimport (P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_DTYPE, S_OFFSET, S_OUT, S_OUTS, S_PARAM, S_SHAPE,
+                                     S_STRIDE,
+                                     Op)
+from claygrad.core.kernels cimport copy_strided, fingerprint
+from claygrad.core.layout cimport Layout, fresh, new_layout
+from claygrad.core.modes cimport anomaly, modes, saved_hooks
+from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, next_seq
+from claygrad.core.provenance cimport here, where_text
+from claygrad.core.storage cimport Storage
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, new_tensor, requires, shape_text, size_of
+
+# Memory that was handed out is copied when saved up to this size, fingerprinted above it.
+cdef enum:
+    COPY_LIMIT = 65536
+
+
+cdef inline bint _any_requires(object value) noexcept:
+    if isinstance(value, Tensor):
+        return requires(<Tensor>value)
+    return False
+
+
+cdef bint should_record(Op op, PyObject** slots) noexcept:
+    cdef int i
+    cdef object value
+    if modes().no_grad or modes().inference or not op.recorded:
+        return False
+    for i in range(op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        if isinstance(value, Tensor):
+            if requires(<Tensor>value) and op.how[i] != R_CONSTANT and op.how[i] != R_NONE:
+                return True
+        elif i == op.list_at and value is not None:
+            for item in value:
+                if isinstance(item, Tensor) and requires(<Tensor>item):
+                    return True
+    return False
+
+
+cdef int _edge_for(Node node, Tensor t) except -1:
+    cdef int nr = 0
+    cdef Node target = gradient_edge(t, &nr)
+    node.add_edge(target, nr)
+    return 0
+
+
+cdef Node record_inputs(Op op, PyObject** slots):
+    """A node with edges to the inputs, that holds what its rules will read of them."""
+    cdef Node node = Node.__new__(Node)
+    cdef int i, k
+    cdef unsigned int wanted = 0
+    cdef object value
+    cdef Tensor t
+    node.op = op
+    node.seq = next_seq()
+    node.code = here(&node.lasti)
+    for i in range(op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        if isinstance(value, Tensor):
+            t = <Tensor>value
+            if requires(t) and op.how[i] != R_CONSTANT and op.how[i] != R_NONE:
+                _edge_for(node, t)
+                wanted |= op.needs[i]
+            else:
+                node.add_edge(None, 0)
+        elif i == op.list_at:
+            for item in value:
+                if isinstance(item, Tensor) and requires(<Tensor>item):
+                    _edge_for(node, <Tensor>item)
+                    wanted |= op.needs[i]
+                else:
+                    node.add_edge(None, 0)
+        else:
+            if value is not None and not op.number_edge and node.n_edges < 32:
+                node.numbers |= 1U << node.n_edges
+            node.add_edge(None, 0)
+    node.wanted = wanted
+    for k in range(op.n_slots):
+        if not wanted >> k & 1:
+            node.save(None, PLAIN)
+            continue
+        if op.slot_kind[k] >= S_OUT:
+            node.holds = True
+            node.save(None, PLAIN)                    # filled by record_output
+            continue
+        value = <object>slots[op.slot_param[k]]
+        if op.slot_kind[k] == S_PARAM:
+            if isinstance(value, Tensor):
+                _save(node, <Tensor>value, False)
+                node.holds = True
+            elif op.kinds[op.slot_param[k]] == P_TENSORS:
+                node.save([box(<Tensor>x, False) if isinstance(x, Tensor) else None for x in value], BOXED)
+                node.holds = True
+            else:
+                node.save(value, PLAIN)
+                if op.kinds[op.slot_param[k]] < P_TENSORS and value is not None:
+                    node.holds = True                 # a number in a tensor's place: torch saves it as a tensor
+        elif isinstance(value, Tensor):
+            node.save(_aspect(<Tensor>value, op.slot_kind[k]), PLAIN)
+        elif op.kinds[op.slot_param[k]] == P_TENSORS:
+            node.save([None if x is None else _aspect(<Tensor>x, op.slot_kind[k]) for x in value], PLAIN)
+        else:
+            node.save(() if op.slot_kind[k] == S_SHAPE else None, PLAIN)
+    if op.node_rule is not None:
+        node.label = _label(op, slots)
+    if anomaly():
+        import traceback
+        node.trace = traceback.format_stack()
+    return node
+
+
+cdef object _aspect(Tensor t, int kind):
+    if kind == S_SHAPE:
+        return size_of(t.layout)
+    if kind == S_DTYPE:
+        return t.layout.dtype
+    return t.layout.stride_tuple() if kind == S_STRIDE else t.layout.offset
+
+
+cdef str _label(Op op, PyObject** slots):
+    """The name of a node, where it depends on the call."""
+    cdef int i
+    if op.node_args is None:
+        bound = {op.params[i]: <object>slots[i] for i in range(op.n_params)}
+        bound.setdefault("inplace", op.inplace)
+        return op.node_rule(**bound)
+    return op.node_rule(*[op.inplace if i == -1 else <object>slots[i] for i in op.node_args])
+
+
+cdef int record_output(Node node, Tensor out, bint differentiable=True) except -1:
+    """Make `out` the next output of the node."""
+    cdef Op op
+    cdef int k
+    cdef int number = node.n_outputs
+    node.describe_output(out.layout)
+    if differentiable:
+        out.node = node
+        out.output_nr = number
+        out.leaf_grad = False
+    if node.op is not None:
+        op = <Op>node.op
+        for k in range(op.n_slots):
+            if node.wanted >> k & 1:
+                if op.slot_kind[k] == S_OUT and number == 0:
+                    _save_at(node, k, out)
+                elif op.slot_kind[k] == S_OUTS:
+                    _save_more(node, k, out)
+    return 0
+
+
+cdef inline int _save(Node node, Tensor t, bint is_output) except -1:
+    cdef Storage storage = t.layout.storage
+    if storage.exports == 0 and not modes().tracing_saves and not t.inference:
+        node.save(t.layout, storage.hold())
+    else:
+        node.save(box(t, is_output), BOXED)
+    return 0
+
+
+cdef int _save_at(Node node, int k, Tensor t) except -1:
+    cdef Storage storage = t.layout.storage
+    if storage.exports == 0 and not modes().tracing_saves:
+        node.set_slot(k, t.layout, storage.hold())
+    else:
+        node.set_slot(k, box(t, True), BOXED)
+    return 0
+
+
+cdef int _save_more(Node node, int k, Tensor out) except -1:
+    cdef int64_t epoch
+    former = node.slot(k, &epoch)
+    cdef SavedTensor one = box(out, True)
+    one.output_nr = node.n_outputs - 1
+    one.is_output = out.node is node
+    node.set_slot(k, [one] if former is None else former + [one], BOXED)
+    return 0
+
+
+cdef SavedTensor box(Tensor t, bint is_output):
+    """Save a tensor with all it may need: hooks, a private copy or a fingerprint of memory that was handed out."""
+    cdef SavedTensor s = SavedTensor.__new__(SavedTensor)
+    cdef Layout layout = t.layout, copy
+    cdef Storage storage = layout.storage
+    if t.inference:
+        raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
+                           "mode in computation tracked by autograd. To work around this, you can make a clone to get a "
+                           "normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+                           "`torch.inference_mode()`.")
+    s.is_output = is_output
+    s.requires_grad = requires(t)
+    s.epoch = -1
+    if not is_output and s.requires_grad:
+        s.node = gradient_edge(t, &s.output_nr)
+    hooks = saved_hooks() if modes().tracing_saves else None
+    if hooks is not None:
+        return _pack(s, t, hooks)
+    if storage.exports != 0 and layout.numel * layout.dtype.itemsize <= COPY_LIMIT:
+        copy = fresh(layout.dtype, layout.ndim, layout.shape)
+        _copy_bytes(layout, copy)
+        layout = copy
+    elif storage.exports != 0:
+        s.print_ = fingerprint(storage.ptr, storage.length)
+        s.printed = True
+    s.layout = layout
+    s.epoch = layout.storage.hold()
+    return s
+
+
+cdef _pack(SavedTensor s, Tensor t, tuple hooks):
+    cdef int64_t before = t.version()
+    cdef bint no_grad = modes().no_grad
+    given = t if not s.is_output else t.detach()
+    modes().no_grad = True
+    try:
+        s.packed = hooks[0](given)
+    finally:
+        modes().no_grad = no_grad
+    if t.version() != before:
+        raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                           "can not be modified by in-place operations as this can lead to unexpected side-effects. Please "
+                           "open an issue if you need to perform in-place operations on the input to a pack hook.")
+    s.unpack = hooks[1]
+    s.hooked = True
+    s.layout = t.layout if s.node is not None and isinstance(s.node, AccumulateGrad) else None
+    return s
+
+
+cdef void _copy_bytes(Layout src, Layout dst):
+    cdef int64_t item = src.dtype.itemsize
+    cdef int64_t a[64]
+    cdef int64_t b[64]
+    cdef int i
+    for i in range(src.ndim):
+        a[i] = src.strides[i] * item
+        b[i] = dst.strides[i] * item
+    copy_strided(src.data(), a, dst.data(), b, src.shape, src.ndim, item)
+
+
+cdef Layout _at(Layout layout, int64_t epoch):
+    cdef Storage storage = layout.storage
+    if epoch == storage.epoch:
+        return layout
+    return new_layout(storage.at(epoch), layout.dtype, layout.ndim, layout.shape, layout.strides, layout.offset)
+
+
+cdef inline Tensor _attach(Layout layout, Node edge, int nr, bint create_graph):
+    cdef Tensor t, variable
+    if create_graph and edge is not None and isinstance(edge, AccumulateGrad):
+        variable = (<AccumulateGrad>edge).variable_
+        if variable.layout is layout:
+            return variable
+    t = Tensor.__new__(Tensor)
+    t.layout = layout
+    if create_graph and edge is not None:
+        t.node = edge
+        t.output_nr = nr
+    return t
+
+
+cdef object unpack_slot(Node node, int k, bint create_graph):
+    """The value of a saved slot; tensors take part in the graph again under create_graph."""
+    cdef int64_t epoch
+    cdef Op op = <Op>node.op
+    cdef int i
+    value = node.slot(k, &epoch)
+    if epoch == PLAIN:
+        return value
+    if epoch >= 0:
+        if op.slot_kind[k] == S_OUT:
+            return _attach(_at(<Layout>value, epoch), node, 0, create_graph)
+        if create_graph:
+            for i in range(op.n_tensors):
+                if op.tensors[i] == op.slot_param[k]:
+                    i = _edge_at(op, node, i)
+                    return _attach(_at(<Layout>value, epoch), node.edge(i), node.edge_nr(i), True)
+        return _attach(_at(<Layout>value, epoch), None, 0, False)
+    if isinstance(value, SavedTensor):
+        return unbox(<SavedTensor>value, node, create_graph)
+    return [None if x is None else unbox(<SavedTensor>x, node, create_graph) for x in value]
+
+
+cdef int _edge_at(Op op, Node node, int i) noexcept:
+    """The edge of the i-th tensor parameter: a list parameter before it takes several."""
+    if op.list_at >= 0 and i > op.list_at:
+        return i + node.n_edges - op.n_tensors
+    return i
+
+
+cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
+    cdef Tensor t, out
+    cdef Storage now
+    if s.hooked:
+        made = s.unpack(s.packed)
+        if not isinstance(made, Tensor):
+            raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                            f"{type(made).__name__}")
+        t = <Tensor>made
+        if not create_graph:
+            return t
+        out = Tensor.__new__(Tensor)
+        out.layout = t.layout
+        out.node = node if s.is_output else s.node
+        out.output_nr = s.output_nr
+        return out
+    if s.layout is None:
+        raise freed_error(node)
+    if s.printed:
+        now = s.layout.storage.at(s.epoch)
+        if fingerprint(now.ptr, now.length) != s.print_:
+            code, lasti = s.layout.storage.export_where or (None, 0)
+            raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
+                               f"operation: [{s.layout.dtype!r} {shape_text(s.layout)}] was changed through memory shared with "
+                               f"another library.{where_text('its memory was handed out', code, lasti)}"
+                               f"{where_text('it was saved', node.code, node.lasti)}\n"
+                               "  Give the other library a copy, or change the tensor with claygrad's own operations.")
+    if s.is_output:
+        return _attach(_at(s.layout, s.epoch), node, s.output_nr, create_graph)
+    return _attach(_at(s.layout, s.epoch), s.node, s.output_nr, create_graph)
+
+
+cdef object freed_error(Node node):
+    text = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+            "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+            "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+            "tensors after calling backward.")
+    return RuntimeError(text + where_text(f"{node.name()} was recorded", node.code, node.lasti)
+                        + where_text("its values were freed by the backward", node.freed_code, node.freed_lasti))
+
+
+def saved_attribute(Node node, str name):
+    """The value behind `node._saved_<name>`, with torch's names for what claygrad calls input and out."""
+    cdef Op op = <Op>node.op
+    ours = {"self": "input", "result": "out"}.get(name, name)
+    if ours not in op.slot_names:
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+    if node.freed:
+        raise freed_error(node)
+    return unpack_slot(node, op.slot_names.index(ours), True)

@@ -1,0 +1,162 @@
+"""Running derivative rules: the one place that calls them, and the one that fits what they return."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, P_TENSORS, R_JOINT, R_MISSING, R_RULE, R_ZERO, Op, find_op)
+from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
+from claygrad.core.layout cimport Layout, new_contiguous
+from claygrad.core.node cimport Node
+from claygrad.core.provenance cimport where_text
+from claygrad.core.recording cimport freed_error, unpack_slot
+from claygrad.core.storage cimport storage_on
+from claygrad.core.tensor cimport Tensor, shape_text
+from libc.string cimport memset
+
+cdef extern from "Python.h":
+    object PyObject_Vectorcall(object fn, PyObject** args, size_t n, PyObject* kwnames)
+
+
+cdef Tensor zeros_for(Node node, int nr):
+    """Zeros that look like the gradient of an output."""
+    cdef int64_t dims[64]
+    cdef int i = 0
+    cdef int64_t n = 1
+    cdef dtype d = node.dtype_of(nr)
+    cdef Tensor t
+    for x in node.shape_of(nr):
+        dims[i] = x
+        n *= x
+        i += 1
+    t = Tensor.__new__(Tensor)
+    t.layout = new_contiguous(storage_on(node.device_of(nr), n * d.itemsize), d, i, dims)
+    if t.layout.storage.ptr != NULL:
+        memset(t.layout.storage.ptr, 0, n * d.itemsize)
+    return t
+
+
+cdef list call_rules(Node node, list grads, bint create_graph, unsigned long long skip):
+    """Gradients for every edge of an op's node (None where none is needed); `skip` has a bit for each edge to leave out."""
+    cdef Op op = <Op>node.op
+    cdef int i, j, k, n_list, at
+    cdef bint needed
+    cdef int edge = 0
+    cdef list out = [None] * node.n_edges
+    cdef object g = grads[0]
+    cdef tuple places
+    cdef PyObject* args[32]
+    cdef list values = [None] * op.n_slots
+    cdef unsigned int known = 0
+    if node.freed and node.holds:
+        raise freed_error(node)
+    if g is None:
+        g = zeros_for(node, 0)
+    n_list = node.n_edges - (op.n_tensors - 1)
+    if op.joint is not None:
+        return _call_joint(op, node, grads, g, create_graph, skip)
+    for i in range(op.n_tensors):
+        if i == op.list_at:
+            needed = False
+            for j in range(n_list):
+                if node.edge(edge + j) is not None and not skip >> (edge + j if edge + j < 63 else 63) & 1:
+                    needed = True
+        else:
+            needed = node.edge(edge) is not None and not skip >> edge & 1
+        if needed:
+            if op.how[i] == R_RULE:
+                places = <tuple>op.rule_args[i]
+                at = 0
+                for place in places:
+                    k = place
+                    if k >= 0:
+                        if not known >> k & 1:
+                            values[k] = unpack_slot(node, k, create_graph)
+                            known |= 1 << k
+                        args[at] = <PyObject*>values[k]
+                    elif k == A_G:
+                        args[at] = <PyObject*>g
+                    elif k == A_GS:
+                        gs = tuple(grads)
+                        args[at] = <PyObject*>gs
+                    else:
+                        needs = tuple([node.edge(j) is not None for j in range(node.n_edges)])
+                        args[at] = <PyObject*>needs
+                    at += 1
+                result = PyObject_Vectorcall(<object>op.rule_fns[i], args, at, NULL)
+                if i == op.list_at:
+                    j = 0
+                    for x in result:
+                        out[edge + j] = x
+                        j += 1
+                else:
+                    out[edge] = result
+            elif op.how[i] == R_MISSING:
+                raise RuntimeError(f"derivative for aten::{op.name.rstrip('_')} is not implemented"
+                                   + where_text(f"{node.name()} was recorded", node.code, node.lasti))
+            elif op.how[i] == R_ZERO and node.edge(edge) is not None:
+                out[edge] = zeros_for(node.edge(edge), node.edge_nr(edge))
+        edge += n_list if i == op.list_at else 1
+    return out
+
+
+cdef list _call_joint(Op op, Node node, list grads, object g, bint create_graph, unsigned long long skip):
+    cdef int i, j
+    cdef list args = [], out = []
+    needs = tuple([node.edge(j) is not None and not skip >> (j if j < 63 else 63) & 1 for j in range(node.n_edges)])
+    for place in <tuple>op.rule_args[0]:
+        if place >= 0:
+            args.append(unpack_slot(node, place, create_graph))
+        elif place == A_G:
+            args.append(g)
+        elif place == A_GS:
+            args.append(tuple(grads))
+        else:
+            args.append(needs)
+    made = op.joint(*args)
+    if not isinstance(made, tuple):
+        made = (made,)
+    for i, x in enumerate(made):
+        if i == op.list_at:
+            out.extend(x if x is not None else [None] * (node.n_edges - op.n_tensors + 1))
+        else:
+            out.append(x)
+    return [x if need else None for x, need in zip(out, needs)]
+
+
+cdef Tensor fit(Tensor grad, Node source, int index, Node target, int nr):
+    """The gradient in the shape, dtype and device of what it is a gradient of.
+
+    Broadcasting in the forward is undone here by summing, and nowhere else.
+    """
+    cdef dtype want = target.dtype_of(nr)
+    cdef Layout v = grad.layout
+    if v.storage.where.kind != target.device_of(nr).kind:
+        raise RuntimeError(f"Function {source.name()} returned an invalid gradient at index {index} - expected device "
+                           f"{target.device_of(nr)} but got {v.storage.where}"
+                           + where_text("recorded", source.code, source.lasti))
+    if not target.fits(nr, v):
+        grad = _sum_to(grad, target.shape_of(nr), source, index)
+        v = grad.layout
+    if v.dtype is not want:
+        if v.dtype.category == CAT_COMPLEX and want.category != CAT_COMPLEX:
+            grad = find_op("real")(grad)
+        if grad.layout.dtype is not want:
+            grad = grad.to(want)
+    return grad
+
+
+cdef Tensor _sum_to(Tensor grad, tuple shape, Node source, int index):
+    cdef tuple have = grad.layout.shape_tuple()
+    cdef int lead = len(have) - len(shape)
+    cdef int i
+    ok = lead >= 0
+    if ok:
+        for i in range(len(shape)):
+            if shape[i] != have[lead + i] and shape[i] != 1:
+                ok = False
+    if not ok:
+        raise RuntimeError(f"Function {source.name()} returned an invalid gradient at index {index} - got "
+                           f"{shape_text(grad.layout)} but expected shape compatible with [{', '.join(map(str, shape))}]"
+                           + where_text(f"{source.name()} was recorded", source.code, source.lasti))
+    axes = [i for i in range(len(have)) if i < lead or (shape[i - lead] == 1 and have[i] != 1)]
+    out = find_op("sum")(grad, tuple(axes), True)
+    return out.view(shape) if lead else out

@@ -1,0 +1,29 @@
+from libc.stdint cimport int64_t
+from claygrad.core.device cimport device
+
+# Note [Epochs]
+# A saved value reads its storage as it was when it was saved. `holders` counts the saved values that
+# read the storage as it is now (epoch `epoch`). A write with holders > 0 first copies the bytes to
+# `past[epoch]` and hands the holders over to that copy; a write with none costs one comparison.
+
+cdef class Storage:
+    cdef char* ptr                    # NULL on meta
+    cdef int64_t length                # bytes
+    cdef object owner                 # what keeps the bytes alive; None: the pool
+    cdef device where
+    cdef int64_t version              # counts writes seen through tensors (not through .data)
+    cdef int64_t epoch
+    cdef int64_t holders
+    cdef dict past                    # epoch -> [Storage, holders]
+    cdef int64_t exports              # live arrays outside claygrad that share these bytes
+    cdef object export_where          # (code, lasti) of the newest export
+    cdef object __weakref__
+
+    cdef int before_write(self) except -1
+    cdef int64_t hold(self) noexcept
+    cdef void release(self, int64_t epoch)
+    cdef Storage at(self, int64_t epoch)      # the storage that holds that epoch's bytes
+
+cdef Storage new_storage(int64_t nbytes)                       # CPU, from the pool, not initialised
+cdef Storage borrow(char* ptr, int64_t nbytes, object owner)   # CPU, somebody else's bytes
+cdef Storage storage_on(device where, int64_t nbytes)

@@ -1,0 +1,710 @@
+"""The tensor: its state, its place in the graph, and Python's protocol on it. What it can do is in ops/."""
+import warnings
+
+cimport cython
+from cpython.object cimport PyObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from claygrad.core.device cimport CPU, META, device
+from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I8, I16, I32, I64, U8,
+                                   dtype)
+from claygrad.core.dtypes import prefix
+from claygrad.core.layout cimport Layout, new_layout
+from claygrad.core.modes cimport modes
+from claygrad.core.node cimport Hooks, Node, expose, next_seq
+from claygrad.core.node import RemovableHandle
+from claygrad.core.provenance cimport here, line_of
+from claygrad.core.storage cimport Storage
+
+# Functions of the layers above that the tensor calls, filled in when they are loaded.
+LATE = {}
+
+cdef Verbs _verbs
+
+cdef Verbs* verbs() noexcept:
+    return &_verbs
+
+
+class Size(tuple):
+    """A shape: a tuple of ints that prints as torch's does."""
+    __slots__ = ()
+
+    def numel(self):
+        out = 1
+        for n in self:
+            out *= n
+        return out
+
+    def __repr__(self):
+        return f"{prefix()}.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, key):
+        out = tuple.__getitem__(self, key)
+        return Size(out) if isinstance(key, slice) else out
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other):
+        return Size(tuple.__add__(tuple(other), self))
+
+    def __mul__(self, n):
+        return Size(tuple.__mul__(self, n))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+
+cdef object size_of(Layout layout):
+    return Size(layout.shape_tuple())
+
+
+cdef str shape_text(Layout layout):
+    return "[" + ", ".join([str(n) for n in layout.shape_tuple()]) + "]"
+
+
+@cython.final
+@cython.no_gc
+cdef class Counter:
+    pass
+
+
+@cython.final
+cdef class Export:
+    def __dealloc__(self):
+        (<Storage>self.storage).exports -= 1
+
+
+cdef object number_at(Layout layout, int64_t at):
+    cdef char* p = layout.storage.ptr + at * layout.dtype.itemsize
+    cdef int code = layout.dtype.code
+    if code == F32:
+        return (<float*>p)[0]
+    if code == F64:
+        return (<double*>p)[0]
+    if code == I64:
+        return (<int64_t*>p)[0]
+    if code == BOOL:
+        return bool((<uint8_t*>p)[0])
+    if code == I32:
+        return (<int32_t*>p)[0]
+    if code == I16:
+        return (<int16_t*>p)[0]
+    if code == I8:
+        return (<int8_t*>p)[0]
+    if code == U8:
+        return (<uint8_t*>p)[0]
+    if code == C64:
+        return complex((<float*>p)[0], (<float*>p)[1])
+    if code == C128:
+        return complex((<double*>p)[0], (<double*>p)[1])
+    one = new_layout(layout.storage, layout.dtype, 0, NULL, NULL, at)
+    return float(one.array())
+
+
+# Note [No float nodes on ints]
+# Only floating and complex tensors can require gradients; the two texts are torch's, by route.
+
+@cython.freelist(256)
+cdef class Tensor:
+    """A multi-dimensional array of one dtype on one device, with its place in the graph of operations."""
+
+    def __init__(self, *args, **kwargs):
+        if args or kwargs or self.layout is None:
+            made = <Tensor?>LATE["legacy_tensor"](*args, **kwargs)
+            self.layout = made.layout
+
+    cdef int64_t version(self) noexcept:
+        return self.layout.storage.version if self.counter is None else self.counter.value
+
+    cdef void bump(self) noexcept:
+        if self.counter is None:
+            self.layout.storage.version += 1
+        else:
+            self.counter.value += 1
+
+    # --- shape and type ---------------------------------------------------------------------------------------
+    @property
+    def shape(self):
+        return Size(self.layout.shape_tuple())
+
+    def size(self, dim=None):
+        if dim is None:
+            return Size(self.layout.shape_tuple())
+        return self.layout.shape[_wrap(dim, self.layout.ndim)]
+
+    def stride(self, dim=None):
+        if dim is None:
+            return self.layout.stride_tuple()
+        return self.layout.strides[_wrap(dim, self.layout.ndim)]
+
+    @property
+    def dtype(self):
+        return self.layout.dtype
+
+    @property
+    def device(self):
+        return self.layout.storage.where
+
+    @property
+    def ndim(self):
+        return self.layout.ndim
+
+    def dim(self):
+        return self.layout.ndim
+
+    def ndimension(self):
+        return self.layout.ndim
+
+    def numel(self):
+        return self.layout.numel
+
+    def nelement(self):
+        return self.layout.numel
+
+    @property
+    def itemsize(self):
+        return self.layout.dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self.layout.numel * self.layout.dtype.itemsize
+
+    def element_size(self):
+        return self.layout.dtype.itemsize
+
+    def storage_offset(self):
+        return self.layout.offset
+
+    def data_ptr(self):
+        return <size_t>self.layout.data() if self.layout.numel else 0
+
+    def untyped_storage(self):
+        return self.layout.storage
+
+    @property
+    def is_cuda(self):
+        return False
+
+    @property
+    def is_cpu(self):
+        return self.layout.storage.where.kind == CPU
+
+    @property
+    def is_meta(self):
+        return self.layout.storage.where.kind == META
+
+    @property
+    def is_sparse(self):
+        return False
+
+    @property
+    def is_quantized(self):
+        return False
+
+    def get_device(self):
+        return -1
+
+    # --- autograd state ---------------------------------------------------------------------------------------
+    @property
+    def requires_grad(self):
+        return requires(self)
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        _set_requires_grad(self, value, "only Tensors of floating point and complex dtype can require gradients", False)
+
+    def requires_grad_(self, requires_grad=True):
+        if not isinstance(requires_grad, bool):
+            raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                            f"{type(requires_grad).__name__}")
+        _set_requires_grad(self, requires_grad, "only Tensors of floating point dtype can require gradients", True)
+        return self
+
+    @property
+    def is_leaf(self):
+        return self.node is None
+
+    @property
+    def output_nr(self):
+        return self.output_nr
+
+    @property
+    def grad_fn(self):
+        if self.base is not None:
+            _verbs.refresh(self)
+        return expose(self.node)
+
+    @property
+    def grad(self):
+        if self.grad_ is None and self.node is not None and not _retains(self):
+            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+                          "attribute won't be populated during autograd.backward(). If you indeed want the .grad field to "
+                          "be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
+                          "non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+                          "github.com/pytorch/pytorch/pull/30531 for more information.", UserWarning, stacklevel=1)
+        return self.grad_
+
+    @grad.setter
+    def grad(self, value):
+        if value is None:
+            self.grad_ = None
+            return
+        if not isinstance(value, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        cdef Tensor g = <Tensor>value
+        if g is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if g.layout.dtype is not self.layout.dtype:
+            raise RuntimeError(f"attempting to assign a gradient with dtype '{g.layout.dtype.c_name}' to a tensor with "
+                               f"grad_dtype '{self.layout.dtype.legacy}'. The gradient must match the tensor's grad_dtype "
+                               "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a "
+                               "specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
+                               "dtypes of a tensor and its gradient may break downstream systems that assume they match.")
+        if g.layout.storage.where.kind != self.layout.storage.where.kind:
+            raise RuntimeError(f"attempting to assign a gradient with device type '{g.layout.storage.where.type}' to a "
+                               f"tensor with device type '{self.layout.storage.where.type}'. Please ensure that the gradient "
+                               "and the tensor are on the same device")
+        if g.layout.shape_tuple() != self.layout.shape_tuple():
+            raise RuntimeError(f"attempting to assign a gradient of size '{shape_text(g.layout)}' to a tensor of size "
+                               f"'{shape_text(self.layout)}'. Please ensure that the gradient and the tensor are the same size")
+        self.grad_ = g
+
+    @grad.deleter
+    def grad(self):
+        self.grad_ = None
+
+    @property
+    def _grad(self):
+        return self.grad_
+
+    @_grad.setter
+    def _grad(self, value):
+        self.grad = value
+
+    @property
+    def data(self):
+        return mark_cut(alias(self, True)) if requires(self) else alias(self, True)
+
+    @data.setter
+    def data(self, value):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        cdef Tensor t = <Tensor>value
+        if requires(self) and t.layout.dtype.category < CAT_FLOAT:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if t.layout.storage.where.kind != self.layout.storage.where.kind:
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+                               "incompatible tensor type.")
+        cdef Counter own
+        if t.layout.storage is not self.layout.storage or self.counter is not None:
+            own = Counter.__new__(Counter)
+            own.value = self.version()
+            self.counter = own
+        self.layout = t.layout
+
+    @data.deleter
+    def data(self):
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+    def detach(self):
+        """A tensor on the same memory, cut from the graph."""
+        cdef Tensor out = alias(self, False)
+        return mark_cut(out) if requires(self) else out
+
+    def detach_(self):
+        if self.base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using "
+                               "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, "
+                               "gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. "
+                               "To fix this error, please refer to the Optimizer.zero_grad() function in "
+                               "torch/optim/optimizer.py as a solution.")
+        self.node = None
+        self.leaf_grad = False
+        self.output_nr = 0
+        return mark_cut(self)
+
+    @property
+    def _version(self):
+        if self.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self.version()
+
+    @property
+    def _base(self):
+        return self.base
+
+    def _is_view(self):
+        return self.base is not None
+
+    def is_inference(self):
+        return self.inference
+
+    @property
+    def retains_grad(self):
+        return self.node is not None and _retains(self)
+
+    def retain_grad(self):
+        """Fill `.grad` of this non-leaf in backward."""
+        if not requires(self):
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.base is not None:
+            _verbs.refresh(self)
+        if self.node is None:
+            return
+        import weakref
+        cdef Hooks hooks = self.node.want_hooks()
+        if hooks.retain is None:
+            hooks.retain = {}
+        hooks.retain[self.output_nr] = weakref.ref(self)
+
+    def register_hook(self, hook):
+        """Call hook(grad) with the total gradient of this tensor in every backward; what it returns replaces it."""
+        if not requires(self):
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.base is not None:
+            _verbs.refresh(self)
+        cdef Hooks hooks
+        if self.node is None:
+            if self.hooks is None:
+                self.hooks = {}
+            return RemovableHandle(self.hooks, hook)
+        hooks = self.node.want_hooks()
+        if hooks.tensor is None:
+            hooks.tensor = {}
+        return RemovableHandle(hooks.tensor.setdefault(self.output_nr, {}), hook)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Call hook(self) after each accumulation into `.grad` of this leaf."""
+        if not requires(self):
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.node is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self.after_hooks is None:
+            self.after_hooks = {}
+        return RemovableHandle(self.after_hooks, hook)
+
+    @property
+    def _backward_hooks(self):
+        return self.hooks
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Gradients of this tensor with respect to the leaves, accumulated into their `.grad`."""
+        return LATE["backward"](self, gradient, retain_graph, create_graph, inputs)
+
+    @property
+    def where(self):
+        """File, line, function and source of the line that made this tensor, or that cut it from its graph."""
+        if self.node is not None:
+            return line_of(self.node.code, self.node.lasti)
+        return line_of(self.code, self.lasti)
+
+    # --- Python's protocol ------------------------------------------------------------------------------------
+    def __add__(a, b):
+        return _verbs.binary(ADD, a, b)
+
+    def __sub__(a, b):
+        return _verbs.binary(SUB, a, b)
+
+    def __mul__(a, b):
+        return _verbs.binary(MUL, a, b)
+
+    def __truediv__(a, b):
+        return _verbs.binary(DIV, a, b)
+
+    def __floordiv__(a, b):
+        return _verbs.binary(FLOORDIV, a, b)
+
+    def __mod__(a, b):
+        return _verbs.binary(MOD, a, b)
+
+    def __pow__(a, b, modulo):
+        if modulo is not None:
+            raise TypeError("pow() with three arguments is not supported for tensors")
+        return _verbs.binary(POW, a, b)
+
+    def __matmul__(a, b):
+        return _verbs.binary(MATMUL, a, b)
+
+    def __and__(a, b):
+        return _verbs.binary(AND, a, b)
+
+    def __or__(a, b):
+        return _verbs.binary(OR, a, b)
+
+    def __xor__(a, b):
+        return _verbs.binary(XOR, a, b)
+
+    def __lshift__(a, b):
+        return _verbs.binary(LSHIFT, a, b)
+
+    def __rshift__(a, b):
+        return _verbs.binary(RSHIFT, a, b)
+
+    def __iadd__(self, other):
+        return _verbs.inplace(ADD, self, other)
+
+    def __isub__(self, other):
+        return _verbs.inplace(SUB, self, other)
+
+    def __imul__(self, other):
+        return _verbs.inplace(MUL, self, other)
+
+    def __itruediv__(self, other):
+        return _verbs.inplace(DIV, self, other)
+
+    def __ifloordiv__(self, other):
+        return _verbs.inplace(FLOORDIV, self, other)
+
+    def __imod__(self, other):
+        return _verbs.inplace(MOD, self, other)
+
+    def __ipow__(self, other, modulo):
+        return _verbs.inplace(POW, self, other)
+
+    def __iand__(self, other):
+        return _verbs.inplace(AND, self, other)
+
+    def __ior__(self, other):
+        return _verbs.inplace(OR, self, other)
+
+    def __ixor__(self, other):
+        return _verbs.inplace(XOR, self, other)
+
+    def __ilshift__(self, other):
+        return _verbs.inplace(LSHIFT, self, other)
+
+    def __irshift__(self, other):
+        return _verbs.inplace(RSHIFT, self, other)
+
+    def __neg__(self):
+        return _verbs.unary(NEG, self)
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return _verbs.unary(ABS, self)
+
+    def __invert__(self):
+        return _verbs.unary(INVERT, self)
+
+    def __richcmp__(self, other, int which):
+        return _verbs.binary(EQ if which == Py_EQ else NE if which == Py_NE else LT if which == Py_LT else
+                             LE if which == Py_LE else GT if which == Py_GT else GE, self, other)
+
+    def __hash__(self):
+        return (<size_t><PyObject*>self) >> 4
+
+    def __getitem__(self, key):
+        return _verbs.getitem(self, key)
+
+    def __setitem__(self, key, value):
+        _verbs.setitem(self, key, value)
+
+    def __delitem__(self, key):
+        raise TypeError("Tensor does not support deleting items")
+
+    def __len__(self):
+        if self.layout.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.layout.shape[0]
+
+    def __bool__(self):
+        if self.layout.numel != 1:
+            what = "no values" if self.layout.numel == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.item())
+
+    def item(self):
+        """The only element, as a Python number."""
+        if self.layout.numel != 1:
+            raise RuntimeError(f"a Tensor with {self.layout.numel} elements cannot be converted to Scalar")
+        if self.layout.storage.where.kind == META:
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        return number_at(self.layout, self.layout.offset)
+
+    def __float__(self):
+        return float(_scalar(self))
+
+    def __int__(self):
+        return int(_scalar(self))
+
+    def __complex__(self):
+        return complex(_scalar(self))
+
+    def __index__(self):
+        if self.layout.numel != 1 or self.layout.dtype.category >= CAT_FLOAT:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __iter__(self):
+        if self.layout.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __repr__(self):
+        return LATE["tensor_text"](self)
+
+    def __format__(self, spec):
+        if self.layout.ndim == 0 and self.layout.storage.where.kind != META and type(self) is Tensor:
+            return format(self.item(), spec)
+        if spec:
+            raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
+        return repr(self)
+
+    # --- memory shared with NumPy -----------------------------------------------------------------------------
+    def numpy(self, *, force=False):
+        """An array on the same memory. What is written through it is noticed where a graph needs the old value."""
+        if self.layout.storage.where.kind != CPU:
+            if self.layout.storage.where.kind == META:
+                raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                                "host memory first.")
+        if not force and requires(self) and not modes().no_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self.layout.dtype.code == BF16:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return _handed_out(self.layout)
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    __array_priority__ = 1000
+
+    @staticmethod
+    def _make_subclass(cls, data, require_grad=False):
+        cdef Tensor source = <Tensor?>data
+        cdef Tensor out = <Tensor?>cls.__new__(cls)
+        out.layout = source.layout
+        out.leaf_grad = require_grad
+        return mark_made(out)
+
+
+cdef object _handed_out(Layout layout):
+    cdef Storage storage = layout.storage
+    cdef int lasti = 0
+    cdef Export token = Export.__new__(Export)
+    token.storage = storage
+    storage.exports += 1
+    storage.export_where = (here(&lasti), lasti)
+    return layout.array_with_base(token)
+
+
+cdef _scalar(Tensor t):
+    if t.layout.numel != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    if requires(t):
+        warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                      "Consider using tensor.detach() first.", UserWarning, stacklevel=1)
+    return t.item()
+
+
+cdef int _wrap(object dim, int ndim) except? -1:
+    """A dimension counted from either end, as an axis; 0-dim tensors take 0 and -1."""
+    cdef int d = dim
+    cdef int n = ndim if ndim > 0 else 1
+    if d < -n or d >= n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
+    return d + n if d < 0 else d
+
+
+cdef bint _retains(Tensor t):
+    if t.node is None or t.node.hooks is None or t.node.hooks.retain is None:
+        return False
+    ref = t.node.hooks.retain.get(t.output_nr)
+    return ref is not None and ref() is t
+
+
+cdef _set_requires_grad(Tensor t, bint value, str int_text, bint method):
+    if t.node is not None:
+        if value and method:
+            return
+        if value:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+        raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                           "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+    if value and t.layout.dtype.category < CAT_FLOAT:
+        raise RuntimeError(int_text)
+    if value and t.inference and not modes().inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    t.leaf_grad = value
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class AccumulateGrad(Node):
+    """The end of a path: adds the gradient to the `.grad` of its leaf."""
+
+    def __dealloc__(self):
+        if self.variable_ is not None:
+            self.variable_.accumulator = NULL
+
+    cpdef str name(self):
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def variable(self):
+        return self.variable_
+
+
+cdef Tensor new_tensor(Layout layout):
+    cdef Tensor t = Tensor.__new__(Tensor)
+    t.layout = layout
+    if modes().inference:
+        t.inference = True
+    return t
+
+
+cdef Tensor mark_made(Tensor t):
+    t.code = here(&t.lasti)
+    t.mark = MADE
+    return t
+
+
+cdef Tensor mark_cut(Tensor t):
+    t.code = here(&t.lasti)
+    t.mark = CUT
+    return t
+
+
+cdef Tensor alias(Tensor t, bint own_counter):
+    """A plain tensor on the same memory."""
+    cdef Tensor out = Tensor.__new__(Tensor)
+    out.layout = t.layout
+    out.inference = t.inference
+    out.counter = t.counter
+    if own_counter:
+        out.counter = Counter.__new__(Counter)
+    return out
+
+
+cdef Node gradient_edge(Tensor t, int* nr):
+    """The node (and its output number) that receives the gradient of t."""
+    cdef AccumulateGrad acc
+    if t.base is not None:
+        _verbs.refresh(t)
+    if t.node is not None:
+        nr[0] = t.output_nr
+        return t.node
+    nr[0] = 0
+    if not t.leaf_grad:
+        return None
+    if t.accumulator != NULL:
+        return <Node>t.accumulator
+    acc = AccumulateGrad.__new__(AccumulateGrad)
+    acc.variable_ = t
+    acc.seq = 0x7fffffffffffffff
+    acc.n_outputs = 0
+    acc.describe_output(t.layout)
+    t.accumulator = <PyObject*>acc
+    return acc

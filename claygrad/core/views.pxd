@@ -1,0 +1,11 @@
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport Op
+from claygrad.core.layout cimport Layout
+from claygrad.core.tensor cimport Tensor
+
+cdef Tensor make_view(Tensor t, Layout layout, bint multi)
+cdef object call_view(Op op, PyObject** slots)
+cdef Layout restride(Tensor t, shape, strides, int64_t offset)
+cdef int prepare(Op op) except -1

@@ -1,0 +1,270 @@
+"""Views: tensors on another tensor's memory, and how their history follows that of their base."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport MULTI_VIEW, VIEW, Op, find_op
+from claygrad.core.dtypes cimport dtype
+from claygrad.core.general cimport call_declared
+from claygrad.core.layout cimport Layout, new_contiguous, new_layout
+from claygrad.core.modes cimport modes
+from claygrad.core.node cimport Node
+from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_NO_GRAD_MULTI, VIEW_PLAIN,
+                                   Tensor, mark_cut, requires, verbs)
+
+
+cdef Layout restride(Tensor t, shape, strides, int64_t offset):
+    cdef int64_t dims[64]
+    cdef int64_t steps[64]
+    cdef int n = len(shape), i
+    if n > 64:
+        raise RuntimeError(f"tensors of more than 64 dimensions are not supported, got {n}")
+    for i in range(n):
+        dims[i] = shape[i]
+        steps[i] = strides[i]
+    return new_layout(t.layout.storage, t.layout.dtype, n, dims, steps, offset)
+
+
+cdef Tensor make_view(Tensor t, Layout layout, bint multi):
+    """A view of t with this layout; its node is recorded by the caller."""
+    cdef Tensor out = Tensor.__new__(Tensor)
+    out.layout = layout
+    out.base = t if t.base is None else t.base
+    out.counter = t.counter
+    out.inference = t.inference
+    out.view_version = t.version()
+    if modes().inference and not t.inference:
+        out.creation = VIEW_INFERENCE
+    elif modes().no_grad:
+        out.creation = VIEW_NO_GRAD_MULTI if multi else VIEW_NO_GRAD
+        if requires(t):
+            out.leaf_grad = True
+            mark_cut(out)
+    else:
+        out.creation = VIEW_MULTI if multi else t.creation if t.base is not None else VIEW_PLAIN
+    return out
+
+
+cdef object call_view(Op op, PyObject** slots):
+    cdef Tensor t = <Tensor><object>slots[0], out
+    cdef Layout layout = None
+    cdef Node node
+    cdef int i
+    cdef bint retyped = False
+    if op.kind == MULTI_VIEW:
+        return _call_multi(op, slots)
+    if op.fast != NULL:
+        layout = op.fast(op, slots, None)
+    if layout is None:
+        geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
+        layout = restride(t, geometry[0], geometry[1], geometry[2])
+        if len(geometry) == 4:
+            layout = new_layout(layout.storage, <dtype?>geometry[3], layout.ndim, layout.shape, layout.strides, layout.offset)
+            retyped = not op.recorded or op.name == "view"
+    out = make_view(t, layout, False)
+    if retyped:                          # bytes read as another type: no view in the sense of autograd
+        out.base = None
+        out.leaf_grad = False
+    elif should_record(op, slots):
+        node = record_inputs(op, slots)
+        record_output(node, out)
+    return out
+
+
+cdef object _call_multi(Op op, PyObject** slots):
+    cdef Tensor t = <Tensor><object>slots[0], out
+    cdef Node node = None
+    cdef int i
+    geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
+    outs = []
+    if should_record(op, slots):
+        node = record_inputs(op, slots)
+    for shape, strides, offset in geometry:
+        out = make_view(t, restride(t, shape, strides, offset), True)
+        if node is not None:
+            record_output(node, out)
+        outs.append(out)
+    return tuple(outs)
+
+
+# --- keeping up with the base ----------------------------------------------------------------------------------
+cdef int _refresh(Tensor view) except -1:
+    """Give a view whose base was written since its node was made a node on the base's new history."""
+    cdef Tensor base = view.base
+    cdef Op op
+    cdef Node node
+    cdef PyObject* slots[4]
+    cdef bint no_grad
+    if view.view_version == view.version() or view.inference:
+        return 0
+    if view.node is None and not requires(base):
+        return 0
+    if view.leaf_grad and view.node is None:
+        return 0
+    if view.creation == VIEW_MULTI and base.node is not None:
+        view.node = _Invalid.__new__(_Invalid)
+        (<_Invalid>view.node).source = view.node
+        return 0
+    if not requires(base):
+        return 0
+    op = find_op("as_strided")
+    shape, strides, offset = view.layout.shape_tuple(), view.layout.stride_tuple(), view.layout.offset
+    slots[0] = <PyObject*>base
+    slots[1] = <PyObject*>shape
+    slots[2] = <PyObject*>strides
+    slots[3] = <PyObject*>offset
+    node = record_inputs(op, slots)
+    record_output(node, view)
+    view.view_version = view.version()
+    return 0
+
+
+cdef class _Invalid(Node):
+    """The history of a view from a function with several views after its base was written: cannot be followed."""
+    cdef object source
+
+    cpdef str name(self):
+        return "Invalid"
+
+verbs().refresh = _refresh
+
+
+# --- native geometry of the views that programs use all the time ------------------------------------------------
+cdef Layout _transposed(Layout v, int a, int b):
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    for i in range(v.ndim):
+        shape[i] = v.shape[i]
+        strides[i] = v.strides[i]
+    shape[a], shape[b] = v.shape[b], v.shape[a]
+    strides[a], strides[b] = v.strides[b], v.strides[a]
+    return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset)
+
+
+cdef Layout _t(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    return _transposed(v, 0, 1) if v.ndim == 2 else None
+
+
+cdef Layout _transpose(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    first, second = <object>slots[1], <object>slots[2]
+    if type(first) is not int or type(second) is not int:
+        return None
+    cdef int a = first, b = second
+    a = a + v.ndim if a < 0 else a
+    b = b + v.ndim if b < 0 else b
+    return _transposed(v, a, b) if 0 <= a < v.ndim and 0 <= b < v.ndim else None
+
+
+cdef Layout _unsqueeze(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    if type(<object>slots[1]) is not int or v.ndim >= 63:
+        return None
+    cdef int i, d = <object>slots[1]
+    d = d + v.ndim + 1 if d < 0 else d
+    if d < 0 or d > v.ndim:
+        return None
+    for i in range(v.ndim):
+        shape[i if i < d else i + 1] = v.shape[i]
+        strides[i if i < d else i + 1] = v.strides[i]
+    shape[d] = 1
+    strides[d] = v.shape[d] * v.strides[d] if d < v.ndim else 1
+    return new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset)
+
+
+cdef int _sizes(object given, int64_t* out) except -2:
+    """A tuple or list of plain ints as C numbers; -1 if it is anything else."""
+    cdef int i = 0
+    if type(given) is not tuple and type(given) is not list and not isinstance(given, tuple):
+        return -1
+    for x in given:
+        if type(x) is not int or i == 64:
+            return -1
+        out[i] = x
+        i += 1
+    return i
+
+
+cdef Layout _view(Op op, PyObject** slots, Layout target):
+    """Contiguous tensors only; the Python form does the rest, errors included."""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int64_t known = 1
+    cdef int i, hole = -1
+    if not v.contiguous or v.numel == 0:
+        return None
+    cdef int n = _sizes(<object>slots[1], shape)
+    if n < 0:
+        return None
+    for i in range(n):
+        if shape[i] == -1 and hole < 0:
+            hole = i
+        elif shape[i] < 0:
+            return None
+        else:
+            known *= shape[i]
+    if hole >= 0:
+        if known == 0 or v.numel % known:
+            return None
+        shape[hole] = v.numel // known
+        known *= shape[hole]
+    if known != v.numel:
+        return None
+    known = 1
+    for i in range(n - 1, -1, -1):
+        strides[i] = known
+        known *= shape[i]
+    return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
+
+
+cdef Layout _expand(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i, k, n = _sizes(<object>slots[1], shape)
+    if n < v.ndim:
+        return None
+    for i in range(n):
+        k = i - (n - v.ndim)
+        if k < 0:
+            if shape[i] < 0:
+                return None
+            strides[i] = 0
+        elif shape[i] == -1 or shape[i] == v.shape[k]:
+            shape[i] = v.shape[k]
+            strides[i] = v.strides[k]
+        elif v.shape[k] == 1 and shape[i] >= 0:
+            strides[i] = 0
+        else:
+            return None
+    if n > v.ndim and v.ndim > 0:        # torch: a new leading axis of size 1 has the stride of a contiguous one
+        for i in range(n - v.ndim - 1, -1, -1):
+            strides[i] = 0 if shape[i] != 1 else shape[i + 1] * strides[i + 1]
+    return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
+
+
+cdef Layout _same_memory(Op op, PyObject** slots, Layout target):
+    """The memory of an intermediate result under another shape, without being a view of it."""
+    return _view(op, slots, target)
+
+
+cdef int prepare(Op op) except -1:
+    cdef str name = op.name
+    if name == "t":
+        op.fast = _t
+    elif name == "transpose":
+        op.fast = _transpose
+    elif name == "unsqueeze":
+        op.fast = _unsqueeze
+    elif name == "view":
+        op.fast = _view
+    elif name == "_unsafe_view":
+        op.fast = _same_memory
+    elif name == "expand":
+        op.fast = _expand
+    return 0
