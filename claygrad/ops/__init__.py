@@ -1,0 +1,45 @@
+"""Every operation, one declaration each; importing this package makes them callable and gives the tensor its methods."""
+from claygrad.core import LATE, attach, install_verbs
+from claygrad.ops import (
+    activation,
+    arithmetic,
+    assign,
+    cast,
+    choose,
+    compare,
+    complex,
+    contraction,
+    creation,
+    exponential,
+    extremum,
+    fill,
+    indexing,
+    join,
+    logic,
+    loss,
+    loss_class,
+    loss_margin,
+    matmul,
+    matrix,
+    moments,
+    part,
+    products,
+    random,
+    random_fill,
+    ranges,
+    reduce,
+    rounding,
+    scan,
+    scatter,
+    shape,
+    softmax,
+    sort,
+    special,
+    split,
+    view,
+)
+from claygrad.ops._registry import METHODS
+
+install_verbs()
+attach(METHODS)
+LATE.update(tensor=creation.tensor, as_tensor=creation.as_tensor, legacy_tensor=creation.legacy_tensor)

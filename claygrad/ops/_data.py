@@ -1,0 +1,188 @@
+"""Python data as arrays: the dtype that nested sequences mean, their shape, and their elements checked one by one."""
+from __future__ import annotations
+
+import math
+from itertools import chain
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from claygrad.core import DTYPES, Tensor, default_dtype, dtype_of_numpy, promote_types
+from claygrad.ops._numbers import fits
+
+if TYPE_CHECKING:
+    from claygrad.core import dtype
+
+_INT64, _BOOL = DTYPES["int64"], DTYPES["bool"]
+_PLAIN = frozenset((float, int, bool, complex))
+_NESTED = frozenset((list, tuple))
+_SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+              "uint8, "
+              "and bool.")
+
+
+def default_complex() -> dtype:
+    """The dtype of Python's complex numbers."""
+    return DTYPES["complex128" if default_dtype().name == "float64" else "complex64"]
+
+
+def number_dtype(value: Any) -> dtype:
+    """The dtype that a Python number means by itself."""
+    if isinstance(value, bool):
+        return _BOOL
+    if isinstance(value, int):
+        return _INT64
+    return default_complex() if isinstance(value, complex) else default_dtype()
+
+
+def array_from(data: Any, wanted: dtype | None) -> np.ndarray:
+    """A new array with the elements of numbers in nested sequences, of `wanted` or the dtype that they mean."""
+    kind = type(data)
+    leaves = _leaf_types(data) if kind is list or kind is tuple else {kind}
+    if not leaves or not leaves <= _PLAIN:
+        return _array_element_wise(data, wanted)
+    if wanted is None:
+        wanted = (default_dtype() if float in leaves else _INT64 if int in leaves else _BOOL) if complex not in leaves \
+            else default_complex()
+    # Where nothing can overflow NumPy reads the data at once; what it refuses is read again for PyTorch's words.
+    if wanted.is_complex or (complex not in leaves and (wanted.itemsize >= 4 and wanted.is_floating_point
+                                                        or wanted is _INT64 and float not in leaves)):
+        try:
+            return np.array(data, wanted.numpy)
+        except (ValueError, OverflowError, TypeError):
+            pass
+    return _array_element_wise(data, wanted)
+
+
+def _leaf_types(data: Any) -> set[type]:
+    """The types found below all lists and tuples; nothing where they are of unequal depth."""
+    kinds = set(map(type, data))
+    while kinds and kinds <= _NESTED:
+        data = list(chain.from_iterable(data))
+        kinds = set(map(type, data))
+    return kinds
+
+
+def _array_element_wise(data: Any, wanted: dtype | None) -> np.ndarray:
+    inferred = wanted or _inferred(data)
+    shape = _shape(data)
+    flat: list = []
+    _store(data, shape, 0, _READERS[inferred.name if inferred.name == "bool" else inferred.numpy.kind], inferred, flat)
+    kind = inferred.numpy.kind
+    wide = {"f": np.float64, "V": np.float64, "c": np.complex128}.get(kind)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array(flat, wide).astype(inferred.numpy).reshape(shape) if wide else np.array(flat,
+                                                                                                inferred.numpy).reshape(shape)
+
+
+def is_sequence(data: Any) -> bool:
+    return hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data,
+                                                                                        (dict, Tensor, np.generic))
+
+
+def _inferred(data: Any) -> dtype:
+    """The dtype of data, promoted over all elements."""
+    if isinstance(data, (np.generic, np.ndarray)):
+        return supported(data.dtype)
+    if isinstance(data, (bool, int, float, complex)):
+        return number_dtype(data)
+    if isinstance(data, Tensor):
+        return data.dtype
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if not is_sequence(data):
+        raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
+    if len(data) == 0:
+        return default_dtype()
+    if isinstance(data[0], str) and all(isinstance(item, str) for item in data):
+        raise ValueError(f"too many dimensions '{type(data[0]).__name__}'")
+    out = None
+    for item in data:
+        if item is data:
+            raise TypeError("new(): self-referential lists are incompatible")
+        kind = _inferred(item)
+        out = kind if out is None else promote_types(out, kind)
+    return out
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    """The lengths of the first entries, level by level."""
+    out = []
+    while is_sequence(data) and not isinstance(data, (str, bytes)):
+        out.append(len(data))
+        if len(out) > 64:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        if not out[-1]:
+            break
+        data = data[0]
+    return tuple(out)
+
+
+def _store(data: Any, shape: tuple[int, ...], dim: int, read: Any, into: dtype, flat: list) -> None:
+    if dim == len(shape):
+        flat.append(read(data, into))
+        return
+    if not is_sequence(data):
+        raise TypeError("not a sequence")
+    if len(data) != shape[dim]:
+        if shape[dim] == 0:                     # the first entry was empty: nothing below it is looked at
+            return
+        raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
+    for item in data:
+        _store(item, shape, dim + 1, read, into, flat)
+
+
+def _read_float(value: Any, into: dtype) -> float:
+    return math.ldexp(value, 0)                 # refuses what is no real number in the words of PyFloat_AsDouble
+
+
+def _read_complex(value: Any, into: dtype) -> complex:
+    return complex(value) if isinstance(value, (complex, np.complexfloating, Tensor)) else math.ldexp(value, 0)
+
+
+def _read_int(value: Any, into: dtype) -> int:
+    if not isinstance(value, float):
+        value = index(value)
+        if not -1 << 63 <= value < 1 << 63:
+            raise ValueError("Overflow when unpacking long long")
+    if not fits(value, into):
+        raise RuntimeError(f"value cannot be converted to type {into.name} without overflow")
+    return int(value) % 256 if into.name == "uint8" else int(value)
+
+
+def _read_bool(value: Any, into: dtype) -> bool:
+    return bool(value)
+
+
+_READERS = {"f": _read_float, "V": _read_float, "c": _read_complex, "i": _read_int, "u": _read_int, "bool": _read_bool}
+
+
+def type_name(value: Any) -> str:
+    """A type as CPython prints it: with its module where it was made in C outside the builtins."""
+    kind = type(value)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
+def supported(kind: np.dtype) -> dtype:
+    """The dtype of a NumPy one, or PyTorch's refusal."""
+    found = dtype_of_numpy(kind)
+    if found is None:
+        raise TypeError(f"can't convert np.ndarray of type numpy.{kind.type.__name__}. The only supported types are: "
+                        f"{_SUPPORTED}")
+    return found
+
+
+def shareable(array: np.ndarray) -> np.ndarray:
+    """The array, if a tensor can lie on its memory."""
+    if any(step < 0 for step in array.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides "
+                         "are not "
+                         "currently supported. (You can probably work around this by making a copy of your array  with "
+                         "array.copy().) ")
+    if not array.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between "
+                         "byte orders "
+                         "is currently not supported.")
+    supported(array.dtype)
+    return array

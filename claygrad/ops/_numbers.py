@@ -1,0 +1,57 @@
+"""Python numbers as elements of a dtype, refused where they do not fit."""
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numbers import Number
+
+    from claygrad.core import dtype
+
+C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+           "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+           "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool"}
+_LARGEST = {"float16": 65504.0, "float32": 3.4028234663852886e38, "bfloat16": 3.3895313892515355e38,
+            "complex64": 3.4028234663852886e38}
+_BITS = {"uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63}
+
+
+def fits(value: Number, dtype: dtype, *, floats: bool = True) -> bool:
+    """Whether a dtype can hold a number; fractions may be cut, negative numbers may wrap in uint8. Finite numbers too
+    large for a floating dtype count as infinite unless `floats`."""
+    name = dtype.name
+    if name == "bool":
+        return True
+    if isinstance(value, complex) and not dtype.is_complex:
+        if value.imag:
+            return False
+        value = value.real
+    if name in _BITS:
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                return False
+            value = int(value)
+        lowest = -255 if name == "uint8" else -(1 << _BITS[name])
+        return lowest <= value < 1 << _BITS[name]
+    if not floats or name not in _LARGEST:
+        return True
+    parts = (value.real, value.imag) if isinstance(value, complex) else (value,)
+    return all(abs(part) <= _LARGEST[name] or not math.isfinite(part) for part in map(float, parts))
+
+
+def element(value: Number, dtype: dtype) -> object:
+    """`value` as a NumPy scalar array of `dtype`."""
+    if not fits(value, dtype):
+        raise RuntimeError(f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
+    return _converted(value, dtype)
+
+
+def _converted(value: Number, dtype: dtype) -> object:
+    if isinstance(value, complex) and not dtype.is_complex and dtype.name != "bool":
+        value = value.real
+    if dtype.name in _BITS:
+        value = int(value)
+        if dtype.name == "uint8":
+            value %= 256
+    return dtype.numpy.type(value)

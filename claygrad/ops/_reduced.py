@@ -1,0 +1,80 @@
+"""Reductions into places that may repeat, shared by `scatter_reduce` and `index_reduce`."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.ops._places import add_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claygrad.core import Tensor
+
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+def _identity(xp, reduce: str, dtype):
+    """What leaves every number unchanged under a reduction."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if dtype.kind == "b":
+        return reduce == "amin"
+    if dtype.kind in "iu":
+        limits = xp.iinfo(dtype)
+        return limits.min if reduce == "amax" else limits.max
+    return -xp.inf if reduce == "amax" else xp.inf
+
+
+def reduce_at(xp, reduce: str, out, places, values, include_self: bool = True) -> None:
+    """Reduce `values` into out.flat[places], in place; `out` is in row-major order."""
+    flat, places = out.reshape(-1), places.reshape(-1)
+    if not include_self:
+        flat[places] = _identity(xp, reduce, out.dtype)
+    values = values.astype(out.dtype, copy=False).reshape(-1)
+    if reduce in ("sum", "mean"):
+        add_at(xp, out, places, values)
+    elif reduce == "prod":
+        (xp.logical_and if out.dtype == bool else xp.multiply).at(flat, places, values)
+    else:
+        (xp.maximum if reduce == "amax" else xp.minimum).at(flat, places, values)
+    if reduce == "mean":
+        count = xp.bincount(places, minlength=flat.size) + include_self
+        count[count == 0] = 1
+        if out.dtype.kind in "iu":
+            xp.floor_divide(flat, count.astype(out.dtype), out=flat)
+        elif out.dtype.kind != "b":
+            xp.true_divide(flat, count.astype(out.real.dtype), out=flat)
+
+
+def reduction_gradients(g: Tensor, out: Tensor, input: Tensor, src: Tensor, reduce: str, include_self: bool, *,
+                        pick: Callable, add: Callable, clear: Callable, again: Callable) -> tuple[Tensor, Tensor]:
+    """Gradients of input and src of a reduction into places.
+
+    `pick(x)` reads x at the places, `add(x, values)` adds values there, `clear(x)` puts zeros there, and
+    `again(input, src)` is the reduction itself.
+    """
+    if reduce == "sum":
+        for_input, for_src = g, pick(g)
+    elif reduce == "mean":
+        count = g.new_ones(g.shape) if include_self else g.new_zeros(g.shape)
+        count = add(count, src.new_ones(src.shape))
+        count = count.masked_fill(count == 0, 1)
+        for_input, for_src = g / count, pick(g) / pick(count)
+    elif reduce == "prod":
+        # Where a factor is 0, the product of the others is had by putting 1 in its place.
+        without = input.masked_fill(input == 0, 1)
+        for_input = g * again(without, src) / without
+        zero = src == 0
+        zeros = pick(add(input.new_zeros(input.shape), zero.to(input.dtype)))
+        alone = zero & (zeros == 1)
+        others = again(input, src.masked_fill(alone, 1))
+        for_src = (pick(g * others)).where(alone, pick(g * out) / src.masked_fill(zero, 1))
+    else:
+        # The elements that equal the extremum share its gradient.
+        from_input = (input == out).to(g.dtype)
+        from_src = (src == pick(out)).to(g.dtype)
+        share = g / add(from_input, from_src)
+        for_input, for_src = from_input * share, from_src * pick(share)
+    return (for_input if include_self else clear(for_input)), for_src

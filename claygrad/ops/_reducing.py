@@ -1,0 +1,104 @@
+"""What reductions share: sums that stay accurate, and the way back from a reduced shape."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.ops._geometry import product
+from claygrad.ops._registry import op
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+    Axes = tuple[int, ...] | None        # None: all of them
+
+BLOCK = 128
+
+
+def total(xp, x, dim: Axes, keepdim: bool = False):
+    """The sum over `dim`, with an error that grows like the logarithm of the length and not like the length.
+
+    NumPy adds in pairs only along the axis it walks fastest; along any other it adds row after row.
+    Long slow axes are therefore summed in blocks first.
+    """
+    if x.size > BLOCK and x.dtype.kind in "fc":
+        axes = range(x.ndim) if dim is None else dim
+        steps = [abs(step) if length > 1 else x.size * x.itemsize for step, length in zip(x.strides, x.shape)]
+        dense = dim is None and (x.flags.c_contiguous or x.flags.f_contiguous)
+        fastest = min(range(x.ndim), key=steps.__getitem__)
+        for axis in axes:
+            while not dense and axis != fastest and x.shape[axis] > 2 * BLOCK:
+                x = _in_blocks(xp, x, axis)
+    return xp.sum(x, axis=dim, keepdims=keepdim)
+
+
+def _in_blocks(xp, x, axis: int):
+    """Sums of BLOCK neighbours along an axis; what is left over becomes one more."""
+    before, length, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1:]
+    whole = length - length % BLOCK
+    at = (slice(None),) * axis
+    sums = x[(*at, slice(whole))].reshape(*before, whole // BLOCK, BLOCK, *after).sum(axis + 1)
+    if whole == length:
+        return sums
+    return xp.concatenate([sums, x[(*at, slice(whole, None))].sum(axis, keepdims=True)], axis)
+
+
+def spread(t: Tensor, shape: tuple[int, ...], dim: Axes, keepdim: bool) -> Tensor:
+    """A reduced tensor stretched to the shape it was reduced from."""
+    return (t if dim is None else restored(t, shape, dim, keepdim)).expand(shape)
+
+
+def restored(t: Tensor, shape: tuple[int, ...], dim: Axes, keepdim: bool) -> Tensor:
+    """A reduced tensor with its lost axes back as axes of one element."""
+    if dim is not None and not keepdim and shape:
+        for axis in sorted(dim):
+            t = t.unsqueeze(axis)
+    return t
+
+
+def count(shape: tuple[int, ...], dim: Axes) -> int:
+    """How many elements go into each element of the result."""
+    return product(shape) if dim is None else product(shape[axis] for axis in dim) if shape else 1
+
+
+def selected(g: Tensor, indices: Tensor, shape: tuple[int, ...], dim: int, keepdim: bool = True) -> Tensor:
+    """The gradient of values picked along `dim`: zeros with g at the places they came from."""
+    if not shape:
+        return g
+    if not keepdim:
+        g, indices = g.unsqueeze(dim), indices.unsqueeze(dim)
+    return g.new_zeros(shape).scatter_add(dim, indices, g)
+
+
+def shared(g: Tensor, mask: Tensor, dim: Axes = None) -> Tensor:
+    """The gradient of an extreme value, in equal parts to all elements that attain it."""
+    n = mask.sum() if dim is None else mask.sum(dim, keepdim=True)
+    return mask * (g / n)
+
+
+@op(function=False, method=False, samples=lambda t: [t.args(t(3, 4), 0, 1, 1.0), t.args(t(5), 0, -1, 0.0)])
+def shift(xp, input: Tensor, dim: int, by: int, fill: float):
+    """The elements moved one place along an axis, `fill` in the place that becomes free.
+
+    by = 1: forward, the first place becomes free; -1: back, the last.
+    """
+    out = xp.full_like(input, fill)
+    at = (slice(None),) * dim
+    ahead, behind = (*at, slice(1, None)), (*at, slice(None, -1))
+    if by == 1:
+        out[ahead] = input[behind]
+    else:
+        out[behind] = input[ahead]
+    return out
+shift.rule(input=lambda g, dim, by: shift(g, dim, -by, 0.0))
+
+
+def need_elements(name: str, shape: tuple[int, ...], dim: Axes) -> None:
+    """Refuse to look for the extreme of nothing."""
+    if 0 not in shape:
+        return
+    if dim is None:
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                           "Specify the reduction dim with the 'dim' argument.")
+    for axis in dim:
+        if shape[axis] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")

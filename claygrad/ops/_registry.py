@@ -1,0 +1,188 @@
+"""Declaring operations: the decorators that turn one Python block into function, method, in-place and out= forms."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core import Op, constant, install, missing, zero
+from claygrad.ops._returns import named_tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["METHODS", "NAMESPACES", "REGISTRY", "Declaration", "composite", "conj", "constant", "missing", "op", "pointwise",
+           "reduction", "view", "zero"]
+
+
+class Declaration:
+    """All that was said of one operation; tests, docs and stubs are derived from it."""
+
+    __slots__ = ("aliases", "errors", "fn", "inplace", "kind", "method", "name", "namespaces", "op", "options", "out", "promote",
+                 "public", "samples")
+
+    def __init__(self, kind: str, fn: Callable, op: Any, options: dict[str, Any]) -> None:
+        self.kind, self.fn, self.op, self.options = kind, fn, op, options
+        self.name: str = options.get("name") or fn.__name__
+        self.samples, self.errors = options.get("samples"), options.get("errors")
+        self.aliases: tuple[str, ...] = options.get("names", ())
+        self.method: bool = options.get("method", True)
+        self.public: bool = options.get("function", True)
+        space = options.get("namespace", "torch")
+        self.namespaces: tuple[str, ...] = (space,) if isinstance(space, str) else tuple(space)
+        self.inplace: bool = options.get("inplace", kind == "pointwise")
+        self.out: bool = options.get("out", kind in ("pointwise", "reduction", "op"))
+        self.promote = options.get("promote", "common" if kind in ("pointwise", "reduction") else "none")
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}>"
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether a call on a tensor that requires grad gives one that does."""
+        return self.kind == "composite" or self.op.has_rules
+
+
+REGISTRY: dict[str, Declaration] = {}
+METHODS: dict[str, Any] = {}
+NAMESPACES: dict[str, dict[str, Any]] = {"torch": {}, "nn.functional": {}, "special": {}, "linalg": {}}
+
+
+def conj(x: Any) -> Any:
+    """The conjugate of a tensor or number; reals are their own."""
+    if isinstance(x, (int, float)):
+        return x
+    if isinstance(x, complex):
+        return x.conjugate()
+    return x.conj() if x.dtype.is_complex else x
+
+
+def pointwise(**options: Any) -> Callable[[Callable], Op]:
+    """An elementwise operation: broadcasting and dtypes are the machinery's."""
+    return lambda fn: _declare("pointwise", fn, options)
+
+
+def reduction(**options: Any) -> Callable[[Callable], Op]:
+    """An operation over the axes `dim`, which it gets as a tuple of axes or None for all."""
+    return lambda fn: _declare("reduction", fn, options)
+
+
+def op(**options: Any) -> Callable[[Callable], Op]:
+    """Any other operation on arrays."""
+    return lambda fn: _declare("op", fn, options)
+
+
+def view(*, multi: bool = False, **options: Any) -> Callable[[Callable], Op]:
+    """An operation that only describes the memory of its input in another way."""
+    return lambda fn: _declare("multi_view" if multi else "view", fn, options)
+
+
+def composite(**options: Any) -> Callable[[Callable], Callable]:
+    """A function made of operations; its gradients are theirs."""
+    return lambda fn: _compose(fn, options)
+
+
+def _camel(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))
+
+
+def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dict[str, str]]:
+    """Names, defaults (... where none), how many are positional, annotations. A trailing underscore escapes a keyword."""
+    code = fn.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[skip:count])
+    positional = code.co_argcount - skip
+    given = fn.__defaults__ or ()
+    defaults: list[Any] = [...] * (positional - len(given)) + list(given)
+    keyword = fn.__kwdefaults__ or {}
+    defaults += [keyword.get(name, ...) for name in names[positional:]]
+    annotations = {name.rstrip("_"): text for name, text in fn.__annotations__.items()}
+    return [name.rstrip("_") for name in names], defaults, positional, annotations
+
+
+_TO_CORE = ("kernel", "kernel_if", "varargs", "half", "meta", "differentiable", "keep", "check", "number_edge")
+
+
+def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
+    said = Declaration(kind, fn, None, options)
+    names, defaults, positional, annotations = _parameters(fn, 0 if kind in ("view", "multi_view", "composite") else 1)
+    returns = options.get("returns")
+    passed = {key: options[key] for key in _TO_CORE if key in options}
+    if isinstance(passed.get("differentiable"), int):
+        passed["differentiable"] = (passed["differentiable"],)
+    made = Op(fn, kind, said.promote, names, annotations, defaults, positional, name=said.name,
+              node=options.get("node") or _camel(said.name) + "Backward0", out=said.out,
+              returns=named_tuple(said.name, returns) if returns else None,
+              info={"kernel": options.get("kernel"), "declaration": said}, **passed)
+    install(made)
+    said.op = made
+    if said.inplace and kind == "composite":
+        METHODS[said.name + "_"] = _in_place(said.name, made)
+    elif said.inplace:
+        twin = made.in_place_form()
+        for name in (said.name, *said.aliases):
+            METHODS[name.rpartition(".")[2] + "_"] = twin
+        if said.public and "torch" in said.namespaces:
+            NAMESPACES["torch"][said.name + "_"] = twin
+    _place(said, made)
+    return made
+
+
+def _place(said: Declaration, made: Any) -> None:
+    REGISTRY[said.fn.__name__ if said.fn.__name__ not in REGISTRY else f"{said.namespaces[0]}.{said.name}"] = said
+    if said.options.get("property") or said.options.get("attribute"):
+        METHODS[said.name] = property(made, _assign_attribute(said.name)) if said.options.get("attribute") else property(made)
+        if said.options.get("property"):
+            return
+    for name in (said.name, *said.aliases):
+        space, _, last = name.rpartition(".")
+        if said.public:
+            for where in (space,) if space else said.namespaces:
+                NAMESPACES[where][last] = made
+        if said.method and not space and last not in METHODS | {} and "torch" in said.namespaces:
+            METHODS[last] = made
+
+
+def _assign_attribute(name: str) -> Callable:
+    def assign(self: Any, value: Any) -> None:
+        getattr(self, name).copy_(value)
+    return assign
+
+
+def _compose(fn: Callable, options: dict[str, Any]) -> Callable:
+    if options.get("raw") or fn.__code__.co_flags & (0x04 | 0x08) or "out" in fn.__code__.co_varnames[:_count(fn)]:
+        return _plain(fn, options)
+    return _declare("composite", fn, options)
+
+
+def _count(fn: Callable) -> int:
+    return fn.__code__.co_argcount + fn.__code__.co_kwonlyargcount
+
+
+def _plain(fn: Callable, options: dict[str, Any]) -> Callable:
+    """A composite that binds its own arguments: *args, **kwargs, an out= of its own, or raw=True for speed."""
+    said = Declaration("composite", fn, fn, options)
+    made = _returning(fn, named_tuple(said.name, options["returns"])) if options.get("returns") else fn
+    said.op = made
+    if said.inplace:
+        METHODS[said.name + "_"] = _in_place(said.name, made)
+    _place(said, made)
+    return made
+
+
+def _dressed(made: Callable, fn: Callable, name: str) -> Callable:
+    made.__name__ = made.__qualname__ = name
+    made.__doc__, made.__annotations__ = fn.__doc__, fn.__annotations__
+    made.__wrapped__ = fn  # type: ignore[attr-defined]
+    return made
+
+
+def _returning(fn: Callable, kind: type) -> Callable:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = fn(*args, **kwargs)
+        return kind(made) if type(made) is tuple else made
+    return _dressed(call, fn, fn.__name__)
+
+
+def _in_place(name: str, fn: Callable) -> Callable:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.copy_(fn(self, *args, **kwargs))
+    return _dressed(call, fn, name + "_")

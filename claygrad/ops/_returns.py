@@ -1,0 +1,34 @@
+"""Named results: `claygrad.return_types.max(values=..., indices=...)`."""
+from __future__ import annotations
+
+from operator import itemgetter
+
+from claygrad.core import prefix
+
+TYPES: dict[str, type] = {}
+
+
+class _Named(tuple):
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        parts = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        return f"{prefix()}.return_types.{type(self).__name__}(\n{parts})"
+
+    def __reduce__(self) -> tuple:
+        return _restore, (type(self).__name__, tuple(self))
+
+
+def _restore(name: str, values: tuple) -> tuple:
+    return TYPES[name](values)
+
+
+def named_tuple(name: str, fields: tuple[str, ...]) -> type:
+    """The class of an operation's results, made once per name."""
+    if name not in TYPES:
+        members = {"__slots__": (), "_fields": tuple(fields), "__module__": "claygrad.return_types",
+                   "n_fields": len(fields), "n_sequence_fields": len(fields)}
+        members |= {field: property(itemgetter(i)) for i, field in enumerate(fields)}
+        TYPES[name] = type(name, (_Named,), members)
+    return TYPES[name]

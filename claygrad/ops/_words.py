@@ -1,0 +1,46 @@
+"""The words operations share when they refuse: PyTorch's names of dtypes and kernels, and its sentences."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.ops._numbers import C_NAMES, fits
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+NAMES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}
+FLOATS, INTS, COMPLEX = "fV", "iu", "c"      # NumPy's dtype.kind; V is bfloat16
+
+
+def need(array, kinds: str, kernel: str) -> None:
+    """Refuse an array whose kind of numbers `kernel` has no loop for."""
+    if array.dtype.kind not in kinds:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[array.dtype.name]}'")
+
+
+def refuse_complex(array, text: str, error: type[Exception] = NotImplementedError) -> None:
+    if array.dtype.kind == "c":
+        raise error(text)
+
+
+def is_number(value: object) -> bool:
+    """A Python number rather than a tensor: such arguments select PyTorch's scalar overloads and their node names."""
+    return isinstance(value, (int, float, complex))
+
+
+def same_dtype(expected: Tensor, **others: object) -> None:
+    """Operations without promotion: every named tensor must have the dtype of the first."""
+    for name, other in others.items():
+        if not is_number(other) and other is not None and other.dtype != expected.dtype:
+            raise RuntimeError(f"expected dtype {expected.dtype.c_name} for `{name}` "
+                               f"but got dtype {other.dtype.c_name}")
+
+
+def refuse_overflow(value: complex, dtype) -> None:
+    """Refuse a Python number that a dtype cannot hold."""
+    if not fits(value, dtype):
+        raise RuntimeError(f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")

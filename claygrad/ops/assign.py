@@ -1,0 +1,122 @@
+"""Writing values: copy_, fill_, zero_, and the in-place changes of a tensor's own geometry."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core import adopt, array_of, empty, fresh_storage, on_storage, refuse_unwritable
+from claygrad.ops._registry import composite, op, zero
+
+if TYPE_CHECKING:
+    from numbers import Number
+
+    from claygrad.core import Storage, Tensor
+
+
+def check_copy(input: Tensor, src: Tensor) -> None:
+    if src.is_meta and not input.is_meta:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    here, there = tuple(input.shape), tuple(src.shape)
+    if len(there) > len(here):
+        raise RuntimeError(f"output with shape {list(here)} doesn't match the broadcast shape {list(there)}")
+    for back in range(1, len(there) + 1):
+        if there[-back] not in (1, here[-back]):
+            raise RuntimeError(f"The size of tensor a ({here[-back]}) must match the size of tensor b ({there[-back]}) at "
+                               f"non-singleton dimension {len(here) - back}")
+
+
+@op(kernel="copy", inplace=True, function=False, method=False, out=False, half="raw", node="CopyBackwards", check=check_copy,
+    meta=lambda input: input.shape,
+    samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3), t())])
+def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):
+    "The elements of src, broadcast and cast, in the memory of the tensor: input[:] = src."
+    if src.dtype.kind == "c" and input.dtype.kind != "c":
+        src = src.real
+    return xp.broadcast_to(src, input.shape).astype(input.dtype)
+copy.rule(input=zero, src=lambda g: g)
+
+
+def check_fill(value: Any) -> None:
+    if not isinstance(value, (int, float, complex)) and value.ndim != 0:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+
+
+@op(kernel="fill", inplace=True, method=False, out=False, half="raw", check=check_fill, meta=lambda input: input.shape,
+    node=lambda value: "FillBackward2" if isinstance(value, (int, float, complex)) else "FillBackward3",
+    samples=lambda t: [t.args(t(3, 4), 2.5), t.args(t(3), t())])
+def fill(xp, input: Tensor, value: Tensor | Number):
+    "One value everywhere: out[i] = value."
+    return xp.full(input.shape, value).astype(input.dtype)
+fill.rule(input=zero, value=lambda g: g.sum())
+
+
+@op(name="zero", kernel="zero", inplace=True, function=False, method=False, out=False, half="raw", meta=lambda input: input.shape,
+    samples=lambda t: [t.args(t(3, 4))])
+def zero_fill(xp, input: Tensor):
+    "Zeros everywhere."
+    return xp.zeros_like(input)
+zero_fill.rule(input=zero)
+
+
+@op(name="_ones", function=False, method=False, half="raw", meta=lambda input: input.shape)
+def ones(xp, input: Tensor):
+    "Ones in the shape and dtype of the input: what backward starts from."
+    return xp.ones_like(input)
+
+
+@composite(function=False)
+def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = None) -> Tensor:
+    "Another shape on the same storage, which grows if it must; new elements are uninitialised."
+    shape = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
+    if memory_format is not None:
+        raise RuntimeError("resize_: memory_format is not supported; use as_strided_ to lay the elements out")
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    numel = 1
+    strides = []
+    for n in reversed(shape):
+        strides.insert(0, numel)
+        numel *= max(n, 1)
+    storage, needed = self.untyped_storage(), (numel + self.storage_offset()) * self.element_size()
+    if 0 in shape:
+        needed = 0
+    if storage.nbytes() < needed:
+        grown = empty((self.storage_offset() + numel,), self.dtype, self.device)
+        if not self.is_meta:
+            count = storage.nbytes() // self.element_size()
+            array_of(grown)[:count] = array_of(on_storage(storage, self.dtype, (count,), (1,), 0))
+        storage = grown.untyped_storage()
+    return adopt(self, on_storage(storage, self.dtype, shape, strides, self.storage_offset()))
+
+
+@composite(function=False)
+def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: int = 0, size: tuple[int, ...] | None = None,
+         stride: tuple[int, ...] | None = None) -> Tensor:
+    "Lie on the storage of another tensor."
+    from claygrad.core import Tensor as TensorType
+    refuse_unwritable(self)
+    if source is None:
+        return adopt(self, empty((0,), self.dtype, self.device))
+    if isinstance(source, TensorType):
+        if source.dtype != self.dtype:
+            raise RuntimeError(f"Could not set tensor of type {source.dtype.c_name} to a tensor of type {self.dtype.c_name}")
+        if size is None:
+            return adopt(self, source, False)
+        source = source.untyped_storage()
+    if size is None:
+        size = (source.nbytes() // self.element_size(),)
+    if stride is None:
+        stride = tuple(on_storage(fresh_storage(0), self.dtype, size, (1,) * len(size), 0).contiguous().stride())
+    return adopt(self, on_storage(source, self.dtype, tuple(size), tuple(stride), storage_offset))
+
+
+def _geometry_in_place(name: str) -> None:
+    def change(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        refuse_unwritable(self)
+        return adopt(self, getattr(self, name)(*args, **kwargs))
+    change.__name__ = change.__qualname__ = name + "_"
+    change.__doc__ = f"In-place form of {name}: the tensor itself takes the new geometry."
+    composite(function=False)(change)
+
+
+for _name in ("unsqueeze", "squeeze", "t", "transpose", "swapaxes", "swapdims", "as_strided"):
+    _geometry_in_place(_name)

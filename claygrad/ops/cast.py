@@ -1,0 +1,259 @@
+"""Other dtypes and devices of a tensor, and questions about them."""
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core import (
+    DTYPES,
+    Storage,
+    empty_strided,
+    parse_device,
+    parse_dtype,
+    prefix,
+)
+from claygrad.core import Tensor as TensorType
+from claygrad.core import promote_types as core_promote_types
+from claygrad.core import result_type as core_result_type
+from claygrad.ops._formats import element_strides, empty_array, preserve_format, strided, strides_like, suggested_format
+from claygrad.ops._registry import composite, op
+
+if TYPE_CHECKING:
+    from numbers import Number
+
+    from claygrad.core import Tensor, device, dtype
+    from claygrad.ops._formats import memory_format
+
+    Device = device | str | int | None
+
+
+# --- to ---------------------------------------------------------------------------------------------------------
+@op(method=False, function=False, half="raw", node="ToCopyBackward0")
+def to_copy(xp, input: Tensor, dtype: dtype, memory_format: memory_format | None):
+    "A copy of another dtype; the fraction of a number that becomes an int is cut."
+    out = empty_array(xp, input.shape, strides_like(input.shape, element_strides(input), memory_format), dtype.numpy)
+    if input.dtype.kind == "c" and not dtype.is_complex and dtype.name != "bool":
+        warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
+        input = input.real
+    if out.dtype.itemsize == 2 and dtype.is_floating_point and input.dtype.kind != "b":
+        input = input.astype(xp.float32)                     # as PyTorch: rounded twice
+    elif out.dtype.kind in "iu" and out.dtype.itemsize < 4 and input.dtype.kind in "fV":
+        input = input.astype(xp.int32)                       # what is too large wraps around
+    out[...] = input
+    return out
+to_copy.rule(input=lambda g, input_dtype: g.to(input_dtype))
+
+
+def moved(input: Tensor, dtype: dtype, where: device, copy: bool = False,
+          memory_format: memory_format | None = None) -> Tensor:
+    """The tensor itself if it is what is wanted, else a copy that is."""
+    keeps = memory_format is None or memory_format is preserve_format \
+        or suggested_format(input.shape, input.stride()) is memory_format
+    if dtype == input.dtype and where == input.device and keeps and not copy:
+        return input
+    if where == input.device and not (input.is_meta and not input.requires_grad):
+        return to_copy(input, dtype, memory_format)
+    if input.is_meta and where.type != "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    return empty_strided(input.shape, strides_like(input.shape, input.stride(), memory_format), dtype, where)
+
+
+_FORMS = (" * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
+          "torch.memory_format memory_format = None)\n"
+          " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+          " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = "
+          "None)\n")
+
+
+def _refused(args: tuple, kwargs: dict[str, Any]) -> TypeError:
+    got = [type(value).__name__ for value in args] + [f"{name}={type(value).__name__}" for name,
+                                                      value in kwargs.items()]
+    return TypeError(f"to() received an invalid combination of arguments - got ({', '.join(got)}), but expected one "
+                     f"of:\n{_FORMS}")
+
+
+_NAMES = {"dtype": ("dtype", "non_blocking", "copy"), "device": ("device", "dtype", "non_blocking", "copy"),
+          "tensor": ("tensor", "non_blocking", "copy")}
+
+
+def _form(args: tuple, kwargs: dict[str, Any]) -> tuple[str, ...]:
+    """Which of the three signatures a call uses, told by its first argument."""
+    first = args[0] if args else kwargs.get("tensor")
+    if isinstance(first, TensorType):
+        return _NAMES["tensor"]
+    if args and parse_dtype(first) is not None:
+        return _NAMES["dtype"]
+    return _NAMES["device"]
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), DTYPES["float64"]),
+                                                        t.args(t(2, 3).t(), DTYPES["float64"]), t.args(t(3), "cpu")])
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor with another dtype or device, or both: `to(dtype)`, `to(device, dtype)`, `to(other)`.
+
+    It is returned itself where nothing changes and no `copy` is asked for.
+
+    >>> claygrad.ones(2).to(claygrad.int64)
+    tensor([1, 1])
+    """
+    form = _form(args, kwargs)
+    options = dict(zip(form, args))
+    for name, value in kwargs.items():
+        if name in options or name not in (*form, "memory_format"):
+            raise _refused(args, kwargs)
+        options[name] = value
+    wanted, where = options.get("dtype"), options.get("device")
+    copy, blocking = options.get("copy", False), options.get("non_blocking", False)
+    if len(args) > len(form) or type(copy) is not bool or type(blocking) is not bool:
+        raise _refused(args, kwargs)
+    if "tensor" in options:
+        wanted, where = options["tensor"].dtype, options["tensor"].device
+    else:
+        kind, place = parse_dtype(wanted), parse_device(where)
+        if (wanted is not None and kind is None) or (where is not None and place is None):
+            raise _refused(args, kwargs)
+        wanted, where = kind or self.dtype, self.device if where is None else place
+    return moved(self, wanted, where, copy, options.get("memory_format"))
+
+
+def _cast_method(name: str, dtype_name: str) -> None:
+    wanted = DTYPES[dtype_name]
+
+    def cast(self: Tensor, memory_format: memory_format | None = preserve_format) -> Tensor:
+        return moved(self, wanted, self.device, False, memory_format)
+
+    cast.__name__ = cast.__qualname__ = name
+    cast.__doc__ = f"`self.to({dtype_name})`."
+    composite(function=False, raw=True, samples=lambda t: [t.args(t(3)), t.args(t(2, 3, dtype="int64"))])(cast)
+
+
+for _name, _dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
+                      ("int", "int32"), ("long", "int64"), ("short", "int16"), ("char", "int8"), ("byte", "uint8"),
+                      ("bool", "bool"), ("cfloat", "complex64"), ("cdouble", "complex128")):
+    _cast_method(_name, _dtype)
+
+
+_LEGACY = {kind.legacy: kind for kind in DTYPES.values()}
+
+
+@composite(name="type", function=False, raw=True, samples=lambda t: [t.args(t(3), DTYPES["float64"])])
+def type_or_cast(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | Tensor:
+    "The name of the tensor's type, or the tensor cast to a dtype given as such or by the name of its type."
+    if dtype is None:
+        return f"{prefix()}.{self.dtype.legacy}Tensor"
+    wanted = dtype if dtype in DTYPES.values() else None
+    if isinstance(dtype, str):
+        wanted = _LEGACY.get(dtype.rpartition(".")[2].removesuffix("Tensor")) if dtype.endswith("Tensor") else None
+    if wanted is None:
+        shown = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype)
+        raise ValueError(f"invalid type: '{shown}'")
+    return moved(self, wanted, self.device)
+
+
+@composite(function=False, samples=lambda t: [t.args(t(3), t(2, dtype="int64"))])
+def type_as(input: Tensor, other: Tensor):
+    "The tensor with the dtype and on the device of another."
+    return moved(input, other.dtype, other.device)
+
+
+@composite(function=False, samples=lambda t: [t.args(t(3))])
+def cpu(input: Tensor, memory_format: memory_format | None = preserve_format):
+    "The tensor in the computer's own memory."
+    return moved(input, input.dtype, parse_device("cpu"), False, memory_format)
+
+
+@composite(function=False)
+def cuda(input: Tensor, device: Device = None, non_blocking: bool = False,
+         memory_format: memory_format | None = preserve_format):
+    "The tensor on a CUDA device."
+    return moved(input, input.dtype, parse_device("cuda" if device is None else device), False, memory_format)
+
+
+@composite(property=True)
+def layout(input: Tensor):
+    "How the tensor keeps its elements: always strided."
+    return strided
+
+
+# --- questions --------------------------------------------------------------------------------------------------
+def _need_dtype(name: str, argument: str, position: int, value: Any) -> dtype:
+    found = parse_dtype(value)
+    if found is None:
+        raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be {prefix()}.dtype, not "
+                        f"{type(value).__name__}")
+    return found
+
+
+@composite(method=False, raw=True)
+def can_cast(from_: dtype, to: dtype) -> bool:
+    "Whether values of one dtype may be written into another: complex never into real, real never into int, int never into bool."
+    source, target = _need_dtype("can_cast", "from_", 1, from_), _need_dtype("can_cast", "to", 2, to)
+    return source.category <= target.category or (source.category == target.category)
+
+
+@composite(method=False, raw=True)
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    "The smallest dtype that is no smaller than either."
+    return core_promote_types(_need_dtype("promote_types", "type1", 1, type1),
+                              _need_dtype("promote_types", "type2", 2, type2))
+
+
+@composite(method=False, raw=True)
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
+    "The dtype of an arithmetic operation on two tensors or numbers."
+    for value in (tensor1, tensor2):
+        if not isinstance(value, (TensorType, int, float, complex)):
+            got = ", ".join(type(v).__name__ for v in (tensor1, tensor2))
+            raise TypeError(f"result_type() received an invalid combination of arguments - got ({got}), but expected "
+                            "one of:\n"
+                            " * (Tensor tensor, Tensor other)\n * (Number scalar, Tensor tensor)\n * (Tensor tensor, Number other)\n"
+                            " * (Number scalar1, Number scalar2)\n")
+    return core_result_type(tensor1, tensor2)
+
+
+@composite(method=False, raw=True)
+def is_tensor(obj: Any) -> bool:
+    "Whether an object is a tensor."
+    return isinstance(obj, TensorType)
+
+
+@composite(method=False, raw=True)
+def is_storage(obj: Any) -> bool:
+    "Whether an object is a storage."
+    return isinstance(obj, Storage)
+
+
+@composite()
+def is_floating_point(input: Tensor):
+    "Whether the elements are real numbers with fractions."
+    return input.dtype.is_floating_point
+
+
+@composite()
+def is_complex(input: Tensor):
+    "Whether the elements are complex numbers."
+    return input.dtype.is_complex
+
+
+@composite()
+def is_signed(input: Tensor):
+    "Whether the elements can be negative."
+    return input.dtype.is_signed
+
+
+@composite()
+def is_nonzero(input: Tensor):
+    "Whether the only element is not zero."
+    return input.__bool__()
+
+
+@composite()
+def is_same_size(input: Tensor, other: Tensor):
+    "Whether two tensors have the same shape."
+    return input.shape == other.shape
+
+
+@composite(method=False)
+def numel(input: Tensor):
+    "The number of elements."
+    return input.numel()

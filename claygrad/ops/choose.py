@@ -1,0 +1,143 @@
+"""Elements chosen by masks, by flat positions, or because they are not zero."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.ops._formats import empty_array_like
+from claygrad.ops._geometry import broadcast, product
+from claygrad.ops._places import add_at, legacy, out_of_bounds, widened
+from claygrad.ops._registry import composite, constant, op
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+
+@op(half="raw", meta="data", samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool")),
+                                                t.args(t(3, 1), t(4, dtype="bool")), t.args(t(), t(dtype="bool"))],
+    errors=lambda t: [(t.args(t(3), t(3)), RuntimeError, "masked_select: expected BoolTensor for mask")])
+def masked_select(xp, input: Tensor, mask: Tensor):
+    "The elements where the mask is True, in a row; input and mask are broadcast."
+    if mask.dtype.name != "bool":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = broadcast(mask.shape, input.shape)
+    return xp.broadcast_to(input, shape)[xp.broadcast_to(mask, shape)]
+masked_select.rule(input=lambda g, input_shape, mask:
+                   g.new_zeros(broadcast(input_shape, mask.shape)).masked_scatter(mask, g), mask=constant)
+
+
+@op(half="raw", inplace=True, meta=lambda input, mask: broadcast(input.shape, mask.shape),
+    samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), t(12)), t.args(t(3, 4), t(4, dtype="bool"), t(4, 5))],
+    errors=lambda t: [(t.args(t(3), t(3), t(3)), RuntimeError,
+                       "masked_scatter_ only supports boolean masks, but got mask with dtype"),
+                      (t.args(t(3), t(3, dtype="bool"), t(3, dtype="int64")), RuntimeError,
+                       "masked_scatter: expected self and source to")])
+def masked_scatter(xp, input: Tensor, mask: Tensor, source: Tensor):
+    "A copy in which the elements where the mask is True are replaced by those of `source`, in order."
+    if source.dtype != input.dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
+                           f"{legacy(input)} and {legacy(source)}")
+    if mask.dtype.name != "bool":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {legacy(mask)}")
+    shape = broadcast(input.shape, mask.shape)
+    mask = xp.broadcast_to(mask, shape)
+    n = int(xp.count_nonzero(mask))
+    if n > source.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    out = xp.array(xp.broadcast_to(input, shape), order="C")
+    out[mask] = source.reshape(-1)[:n]
+    return out
+
+
+def _unscattered(g: Tensor, mask: Tensor, source_shape: tuple[int, ...]) -> Tensor:
+    from claygrad.ops.join import cat
+    taken = g.masked_select(mask)
+    unused = product(source_shape) - taken.numel()
+    return (cat([taken, g.new_zeros(unused)]) if unused else taken).reshape(source_shape)
+
+
+masked_scatter.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=constant, source=_unscattered)
+
+
+def _check_flat(xp, name: str, input, index) -> None:
+    if index.dtype.name != "int64":
+        raise RuntimeError(f"{name}: Expected a long tensor for index, but got {legacy(index)}")
+    n = input.size
+    bad = out_of_bounds(xp, index, n, -n)
+    if bad is not None:
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
+
+
+@op(half="raw", meta=lambda index: index.shape,
+    samples=lambda t: [t.args(t(3, 4), t.index((2, 3), 12)), t.args(t(3, 4), t.index((), 12)),
+                       t.args(t(0), t.index((0,), 1))],
+    errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4)), IndexError,
+                       "out of range: tried to access index 4 on a tensor of 4"),
+                      (t.args(t(4), t(1)), RuntimeError, "take(): Expected a long tensor for index, but got Float")])
+def take(xp, input: Tensor, index: Tensor):
+    "The elements at flat positions `index`, in its shape; negative positions count from the end."
+    if index.dtype.name == "int64" and input.size == 0 and index.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    _check_flat(xp, "take()", input, index)
+    return xp.ascontiguousarray(input.reshape(-1)[index]).reshape(index.shape)
+take.rule(input=lambda g, input_shape, index: g.new_zeros(input_shape).put(index, g, True), index=constant)
+
+
+@op(half="raw", inplace=True, meta=lambda input: input.shape,
+    samples=lambda t: [t.args(t(3, 4), t.index((1,), 12), t(1)),
+                       t.args(t(3, 4), t.index((2, 3), 12), t(2, 3), accumulate=True)],
+    errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4), t(1)), IndexError,
+                       "out of range: tried to access index 4 on a tensor of 4"),
+                      (t.args(t(4), t.index((2,), 4), t(1)), IndexError,
+                       "put_(): Expected source and index to have the same number of"),
+                      (t.args(t(4), t.index((1,), 4), t(1, dtype="int64")), RuntimeError,
+                       "put_(): self and source expected to have the")])
+def put(xp, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
+    "A copy with `source` at flat positions `index`, or added there with `accumulate`."
+    if index.dtype.name != "int64":
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {legacy(index)}")
+    if source.dtype != input.dtype:
+        raise RuntimeError("put_(): self and source expected to have the same dtype, but got self.dtype = "
+                           f"{legacy(input)} and source.dtype = {legacy(source)}")
+    if source.size != index.size:
+        raise IndexError("put_(): Expected source and index to have the same number of elements, but got "
+                         "source.numel() = "
+                         f"{source.size}, index.numel() = {index.size}")
+    _check_flat(xp, "put_()", input, index)
+    flat = widened(xp, input) if accumulate else xp.array(input, order="C")
+    if accumulate:
+        add_at(xp, flat, index, source)
+    else:
+        flat.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
+    out = empty_array_like(xp, input)
+    out[...] = flat
+    return out
+put.rule(input=lambda g, index, accumulate: g if accumulate else g.put(index, g.new_zeros(index.shape)), index=constant,
+         source=lambda g, index, source_shape: g.take(index).reshape(source_shape))
+
+
+@op(method=False, function=False, meta="data")
+def nonzero_positions(xp, input: Tensor):
+    "Positions of the elements that are not zero, one per row."
+    if input.ndim == 0:
+        return xp.empty((int(input != 0), 0), xp.int64)
+    return xp.stack(xp.nonzero(input)).astype(xp.int64, copy=False).T       # one axis after the other in memory
+
+
+@composite(out=True, samples=lambda t: [t.args(t(3, 4, dtype="bool")), t.args(t(3, 4, dtype="int64"), as_tuple=True),
+                                        t.args(t())])
+def nonzero(input: Tensor, *, as_tuple: bool = False):
+    """Positions of the elements that are not zero, one per row; as a tuple, one tensor per axis, fit for indexing.
+
+    >>> claygrad.nonzero(claygrad.tensor([0, 3, 0, 5]))
+    tensor([[1],
+            [3]])
+    """
+    if not as_tuple:
+        return nonzero_positions(input)
+    return nonzero_positions(input if input.ndim else input.unsqueeze(0)).unbind(1)
+
+
+@composite(samples=lambda t: [t.args(t(3, 4, dtype="bool")), t.args(t())])
+def argwhere(input: Tensor):
+    "Positions of the elements that are not zero, one per row."
+    return nonzero_positions(input)

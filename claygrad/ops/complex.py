@@ -1,0 +1,214 @@
+"""Complex numbers: their parts, conjugates and angles, and the ways between real and complex tensors."""
+from __future__ import annotations
+
+from math import pi
+from typing import TYPE_CHECKING
+
+from claygrad.core import complex64, complex128, float32, float64
+from claygrad.ops._registry import composite, pointwise, view
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+REAL_OF = {complex64: float32, complex128: float64}
+COMPLEX_OF = {float32: complex64, float64: complex128}
+
+
+# Two views of the same memory
+
+@view(method=False, samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(dtype="complex128"))],
+      errors=lambda t: [(t.args(t(2)), RuntimeError, "view_as_real is only supported for complex tensors")])
+def view_as_real(input: Tensor):
+    "The complex tensor seen as pairs of reals: a last axis of size 2 holds real and imaginary part."
+    if input.dtype not in REAL_OF:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    strides = tuple(2 * s for s in input.stride())
+    return (*input.shape, 2), (*strides, 1), 2 * input.storage_offset(), REAL_OF[input.dtype]
+view_as_real.rule(input=lambda g: view_as_complex(g.contiguous()))
+
+
+@view(method=False, samples=lambda t: [t.args(t(3, 4, 2)), t.args(t(2))],
+      errors=lambda t: [(t.args(t(3)), RuntimeError, "Tensor must have a last dimension of size 2"),
+                        (t.args(t()), RuntimeError, "Input tensor must have one or more dimensions")])
+def view_as_complex(input: Tensor):
+    "The inverse of view_as_real: a last axis of size 2 becomes one complex number."
+    if input.dtype not in COMPLEX_OF:
+        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, "
+                           f"but got a tensor of scalar type: {input.dtype.legacy}")
+    if input.dim() == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    strides, offset = input.stride(), input.storage_offset()
+    if strides[-1] != 1 and input.numel():
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s % 2 for s in strides[:-1]) and input.numel():
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if offset % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    return input.shape[:-1], tuple(s // 2 for s in strides[:-1]), offset // 2, COMPLEX_OF[input.dtype]
+view_as_complex.rule(input=lambda g: view_as_real(g))
+
+
+# Parts
+
+@composite(attribute=True, samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
+def real(input: Tensor) -> Tensor:
+    "The real parts, as a view: `x.real = y` writes into x. A real tensor is its own real part."
+    return view_as_real(input).select(-1, 0) if input.dtype in REAL_OF else input
+
+
+@composite(attribute=True, samples=lambda t: [t.args(t(3, 4, dtype="complex128"))],
+           errors=lambda t: [(t.args(t(2)), RuntimeError,
+                              "imag is not implemented for tensors with non-complex dtypes.")])
+def imag(input: Tensor) -> Tensor:
+    "The imaginary parts, as a view: `x.imag = y` writes into x."
+    if input.dtype not in REAL_OF:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view_as_real(input).select(-1, 1)
+
+
+@pointwise(function=False, method=False, inplace=False, node="SelectBackward0",
+           samples=lambda t: [t.args(t(3, dtype="complex128"))])
+def _real(xp, input: Tensor):
+    "The real parts, copied: what the engine uses to bring a complex gradient back to a real input."
+    return input.real.copy()
+_real.rule(input=lambda g: g)
+
+
+# Conjugates
+
+@pointwise(samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
+def conj_physical(xp, input: Tensor):
+    "The conjugate: out = real - i * imag."
+    return xp.conj(input) if input.dtype.kind == "c" else input.copy()
+conj_physical.rule(input=lambda g: g.conj())
+
+
+@pointwise(function=False, method=False, inplace=False, node="ConjBackward0",
+           samples=lambda t: [t.args(t(3, dtype="complex128"))])
+def conjugate(xp, input: Tensor):
+    "The conjugate, under the node name that PyTorch gives its lazy one."
+    return xp.conj(input)
+conjugate.rule(input=lambda g: g.conj())
+
+
+@composite(samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
+def conj(input: Tensor) -> Tensor:
+    "The conjugate; a real tensor is returned itself. Unlike PyTorch's, the result is a copy, not a lazy view."
+    return conjugate(input) if input.dtype in REAL_OF else input
+
+
+@composite(samples=lambda t: [t.args(t(3, dtype="complex128"))])
+def resolve_conj(input: Tensor) -> Tensor:
+    "The tensor itself: conjugates are never lazy here."
+    return input
+
+
+@composite(samples=lambda t: [t.args(t(3, dtype="complex128"))])
+def resolve_neg(input: Tensor) -> Tensor:
+    "The tensor itself: negatives are never lazy here."
+    return input
+
+
+# Polar form
+
+@pointwise(promote="float", inplace=False,
+           samples=lambda t: [t.args(t(3, 4, dtype="complex128", nonzero=True)), t.args(t(3, 4))])
+def angle(xp, input: Tensor):
+    "The angle of the number in the complex plane; of a real one, 0 or pi."
+    if input.dtype.kind == "c":
+        return xp.angle(input)
+    return xp.where(xp.isnan(input), input, xp.where(input < 0, pi, 0)).astype(input.dtype)
+
+
+def angle_grad(g, input):
+    if input.dtype not in REAL_OF:
+        return None
+    square = (input * input.conj()).real
+    return g * (input * 1j / square).masked_fill(square == 0, 0)
+
+
+angle.rule(input=angle_grad)
+
+
+def check_parts(first: Tensor, second: Tensor, name: str) -> None:
+    floats = ("Half", "Float", "Double")
+    if first.dtype.legacy not in floats or second.dtype.legacy not in floats:
+        raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
+                           f"{first.dtype.legacy} and {second.dtype.legacy}")
+    if first.dtype != second.dtype:
+        raise RuntimeError(f"Expected object of scalar type {first.dtype.legacy} but got scalar type "
+                           f"{second.dtype.legacy} for second argument")
+    if first.dtype.legacy == "Half":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Half'")
+
+
+def join(xp, real, imag):
+    shape = xp.broadcast_shapes(real.shape, imag.shape)
+    out = xp.empty(shape, dtype=xp.result_type(real.dtype, xp.complex64))
+    out.real, out.imag = real, imag
+    return out
+
+
+@pointwise(name="complex", promote="none", method=False, inplace=False, check=lambda real,
+           imag: check_parts(real, imag, "complex"),
+           samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(), t(3))],
+           errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64")), RuntimeError,
+                              "Expected object of scalar type Float but got"),
+                             (t.args(t(2, dtype="int64"), t(2)), RuntimeError,
+                              "Expected both inputs to be Half, Float or Double")])
+def complex_(xp, real: Tensor, imag: Tensor):
+    "The complex number with these parts: out = real + i * imag."
+    return join(xp, real, imag)
+complex_.rule(real=lambda g: g.real, imag=lambda g: g.imag)
+
+
+@pointwise(promote="none", method=False, inplace=False, check=lambda abs, angle: check_parts(abs, angle, "polar"),
+           samples=lambda t: [t.args(t(3, 4, low=0.1), t(4)), t.args(t(low=0.1), t(3))],
+           errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64")), RuntimeError,
+                              "Expected object of scalar type Float but got")])
+def polar(xp, abs: Tensor, angle: Tensor):
+    "The complex number with this length and angle: out = abs * (cos(angle) + i * sin(angle))."
+    return join(xp, abs * xp.cos(angle), abs * xp.sin(angle))
+polar.rule(abs=lambda g, out: g * out.sgn().conj(), angle=lambda g, out: g * (out * 1j).conj())
+
+
+# Questions about the kind of numbers
+
+@composite(samples=lambda t: [t.args(t(3, dtype="complex128")), t.args(t(3))])
+def is_complex(input: Tensor) -> bool:
+    "Whether the tensor holds complex numbers."
+    return input.dtype.is_complex
+
+
+@composite(samples=lambda t: [t.args(t(3)), t.args(t(3, dtype="int64"))])
+def is_floating_point(input: Tensor) -> bool:
+    "Whether the tensor holds real floating-point numbers."
+    return input.dtype.is_floating_point
+
+
+@composite(function=True, samples=lambda t: [t.args(t(3)), t.args(t(3, dtype="bool"))])
+def is_signed(input: Tensor) -> bool:
+    "Whether the tensor's dtype can hold negative numbers."
+    return input.dtype.is_signed
+
+
+@composite(samples=lambda t: [t.args(t(3, dtype="complex128"))])
+def is_conj(input: Tensor) -> bool:
+    "False: conjugates are never lazy here."
+    return False
+
+
+@composite(samples=lambda t: [t.args(t(3, dtype="complex128"))])
+def is_neg(input: Tensor) -> bool:
+    "False: negatives are never lazy here."
+    return False
+
+
+@composite(samples=lambda t: [t.args(t(1)), t.args(t(1, dtype="int64"))],
+           errors=lambda t: [(t.args(t(2)), RuntimeError,
+                              "Boolean value of Tensor with more than one value is ambiguous")])
+def is_nonzero(input: Tensor) -> bool:
+    "Whether the only element is different from zero."
+    return bool(input)

@@ -1,0 +1,299 @@
+"""Tensors from data that exists: Python numbers and sequences, NumPy arrays, buffers, other tensors."""
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from claygrad.core import (
+    Size,
+    Tensor,
+    array_of,
+    default_device,
+    default_dtype,
+    empty,
+    empty_strided,
+    parse_device,
+    parse_dtype,
+    prefix,
+    require_grad,
+    share,
+    wrap,
+)
+from claygrad.ops._data import array_from, is_sequence, shareable, supported, type_name
+from claygrad.ops._formats import dense_like, element_strides
+from claygrad.ops._geometry import sizes
+from claygrad.ops._registry import composite
+
+if TYPE_CHECKING:
+    from claygrad.core import device, dtype
+    from claygrad.ops._formats import layout
+
+
+# --- what factories ask for -------------------------------------------------------------------------------------
+def chosen_dtype(name: str, given: Any) -> dtype | None:
+    """The dtype an argument means; None means none was given."""
+    if given is None:
+        return None
+    found = parse_dtype(given)
+    if found is None:
+        raise TypeError(f"{name}(): argument 'dtype' must be {prefix()}.dtype, not {type(given).__name__}")
+    return found
+
+
+def chosen_device(name: str, given: Any) -> device:
+    """The device an argument means; None means the default one."""
+    if given is None:
+        return default_device()
+    found = parse_device(given)
+    if found is None:
+        raise TypeError(f"{name}(): argument 'device' must be {prefix()}.device, not {type(given).__name__}")
+    return found
+
+
+def refuse_pinning(name: str, given: Any) -> None:
+    if given is True:
+        raise RuntimeError("pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator "
+                           "is available "
+                           "on this system.")
+    if given is not False and given is not None:
+        raise TypeError(f"{name}(): argument 'pin_memory' must be bool, not {type(given).__name__}")
+
+
+def leaf(name: str, made: Tensor, requires_grad: Any) -> Tensor:
+    """A tensor just made, as a leaf that requires grad if that was asked for."""
+    if requires_grad is False:
+        return made
+    if requires_grad is not True:
+        raise TypeError(f"{name}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+    if not (made.dtype.is_floating_point or made.dtype.is_complex):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return require_grad(made, True)
+
+
+def _placed(array: np.ndarray, where: device) -> Tensor:
+    return wrap(array) if where.type == "cpu" else empty(array.shape, supported(array.dtype), where)
+
+
+# --- tensor -----------------------------------------------------------------------------------------------------
+def _copied(array: np.ndarray, wanted: dtype | None, where: device) -> Tensor:
+    """A tensor with the elements of an array and, where they are dense, its strides."""
+    kind = wanted or supported(shareable(array).dtype)
+    out = empty_strided(array.shape, dense_like(array.shape, element_strides(shareable(array))), kind, where)
+    if where.type == "cpu":
+        with np.errstate(over="ignore", invalid="ignore"):
+            array_of(out)[...] = array.real if array.dtype.kind == "c" and not kind.is_complex else array
+    return out
+
+
+def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> Tensor:
+    if isinstance(data, Tensor):
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                      f"sourceTensor.detach().clone().requires_grad_(True), rather than {advice}(sourceTensor).",
+                      stacklevel=3)
+        return data.detach().to(where, wanted or data.dtype, copy=True)
+    if isinstance(data, (np.ndarray, np.generic)):
+        return _copied(np.asarray(data), wanted, where)
+    if type(data) is list and data and type(data[0]) is np.ndarray:
+        warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "
+                      "the list to a "
+                      "single numpy.ndarray with numpy.array() before converting to a tensor.", stacklevel=3)
+    return _placed(array_from(data, wanted), where)
+
+
+@composite(method=False, raw=True,
+           errors=lambda t: [(t.args(None), RuntimeError, "Could not infer dtype of NoneType"),
+                             (t.args("a"), TypeError, "new(): invalid data type 'str'"),
+                             (t.args([[1, 2], [3]]), ValueError, "expected sequence of length 2 at dim 1 (got 1)"),
+                             (t.args(2**63), ValueError, "Overflow when unpacking long long")])
+def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | None = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:
+    """A new tensor with a copy of the data: numbers, nested sequences of them, NumPy arrays.
+
+    Without `dtype`: floats mean the default dtype, ints int64, bools bool; arrays and tensors keep their own.
+
+    >>> claygrad.tensor([[1, 2.5], [3, 4]])
+    tensor([[1.0000, 2.5000],
+            [3.0000, 4.0000]])
+    """
+    if pin_memory is not False:
+        refuse_pinning("tensor", pin_memory)
+    if dtype is not None:
+        dtype = chosen_dtype("tensor", dtype)
+    where = default_device() if device is None else chosen_device("tensor", device)
+    kind = type(data)
+    if (kind is list or kind is float or kind is int) and where.type == "cpu" \
+            and not (kind is list and data and type(data[0]) is np.ndarray):
+        made = wrap(array_from(data, dtype))
+    else:
+        made = _from_data(data, dtype, where, "torch.tensor")
+    return made if requires_grad is False else leaf("tensor", made, requires_grad)
+
+
+@composite(method=False, raw=True)
+def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None = None) -> Tensor:
+    """The data as a tensor, without copying where that can be: tensors as they are, NumPy arrays by sharing memory."""
+    wanted = chosen_dtype("as_tensor", dtype)
+    if isinstance(data, Tensor):
+        where = data.device if device is None else chosen_device("as_tensor", device)
+        return data.to(where, wanted or data.dtype)
+    where = chosen_device("as_tensor", device)
+    if isinstance(data, np.ndarray) and where.type == "cpu" and (wanted is None or wanted.numpy == data.dtype):
+        return from_numpy(data)
+    return _from_data(data, wanted, where, "torch.as_tensor")
+
+
+_warned = False
+
+
+@composite(method=False, raw=True)
+def from_numpy(ndarray: np.ndarray, /) -> Tensor:
+    """A tensor on the memory of a NumPy array: what is written to one shows in the other."""
+    global _warned
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
+    if not ndarray.flags.writeable and not _warned:
+        _warned = True
+        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This "
+                      "means writing "
+                      "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
+                      "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this "
+                      "program.", stacklevel=2)
+    return share(shareable(ndarray))
+
+
+@composite(method=False, raw=True)
+def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None = None,
+                  device: device | str | None = None,
+                  pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """A tensor without axes that holds one number, of the default dtype unless another is given."""
+    from claygrad.ops.fill import full
+    if isinstance(s, Tensor) and s.ndim == 0:
+        s = s.item()
+    if not isinstance(s, (int, float, complex)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+    return full((), s, dtype=dtype or default_dtype(), layout=layout, device=device, pin_memory=pin_memory,
+                requires_grad=requires_grad)
+
+
+@composite(method=False, raw=True)
+def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A tensor on the memory of an object with Python's buffer protocol."""
+    wanted = chosen_dtype("frombuffer", dtype)
+    size = memoryview(buffer).nbytes
+    if count == 0 or count < -1:
+        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if size == 0:
+        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} "
+                         "bytes) minus 1")
+    if count < 0 and (size - offset) % wanted.itemsize:
+        raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of "
+                         "element size "
+                         f"({wanted.itemsize})")
+    if count > 0 and offset + count * wanted.itemsize > size:
+        raise ValueError(f"requested buffer length ({count} * {wanted.itemsize} bytes) after offset ({offset} bytes) "
+                         "must not be "
+                         f"greater than actual buffer length ({size} bytes)")
+    return leaf("frombuffer", share(np.frombuffer(buffer, wanted.numpy, count, offset)), requires_grad)
+
+
+@composite(method=False, raw=True)
+def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | None = None, copy: bool | None = None,
+            requires_grad: bool = False) -> Tensor:
+    """The object as a tensor: memory is shared where it can be, or never (`copy=True`), or always (`copy=False`)."""
+    wanted = chosen_dtype("asarray", dtype)
+    where = None if device is None else chosen_device("asarray", device)
+    source = _without_copy(obj, wanted)
+    if source is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return leaf("asarray", _from_data(obj, wanted, where or default_device(), "torch.asarray"), requires_grad)
+    kind, place = wanted or source.dtype, where or source.device
+    if copy is False and kind != source.dtype:
+        raise ValueError(f"can't alias tensor with dtype '{source.dtype.legacy}' into dtype '{kind.legacy}'.")
+    if copy is False and place != source.device:
+        raise ValueError(f"can't alias tensor with device '{source.device}' into device '{place}'.")
+    if copy is True or kind != source.dtype or place != source.device:
+        source = source.to(place, kind, copy=True)
+    if requires_grad is False:
+        return source.detach() if source.requires_grad else source
+    return leaf("asarray", source if source.is_leaf and source is not obj else source.detach(), requires_grad)
+
+
+def _without_copy(obj: Any, wanted: dtype | None) -> Tensor | None:
+    """A tensor on the memory of obj, or None where it has none to share."""
+    if isinstance(obj, Tensor):
+        return obj
+    if isinstance(obj, np.ndarray):
+        return from_numpy(obj)
+    if isinstance(obj, np.generic):
+        return wrap(np.array(obj))
+    if isinstance(obj, (bytes, bytearray, memoryview)) or (hasattr(obj, "typecode") and hasattr(obj, "buffer_info")):
+        return frombuffer(obj, dtype=wanted or default_dtype())
+    return None
+
+
+@composite(function=False, raw=True)
+def new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | None = None,
+               requires_grad: bool = False, layout: layout | None = None, pin_memory: bool = False) -> Tensor:
+    """A new tensor with a copy of the data, of this one's dtype and device unless others are given."""
+    from claygrad.ops.fill import check_layout
+    refuse_pinning("new_tensor", pin_memory)
+    check_layout("new_tensor", layout)
+    wanted = chosen_dtype("new_tensor", dtype) or self.dtype
+    where = self.device if device is None else chosen_device("new_tensor", device)
+    return leaf("new_tensor", _from_data(data, wanted, where, "tensor.new_tensor"), requires_grad)
+
+
+# --- the constructor of the class itself ------------------------------------------------------------------------
+_FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
+          " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n")
+
+
+def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
+    """What `Tensor(...)` makes: an uninitialised shape from ints, an alias of a tensor, else data in the default dtype."""
+    words = dict(kwargs)
+    place = words.pop("device", None)
+    values = list(args)
+    for name in ("data", "size", "other"):
+        if name in words and not values:
+            values.append(Size(sizes(words.pop(name))) if name == "size" else words.pop(name))
+    if words or not all(_is_int(value) for value in values) and len(values) > 1:
+        got = ", ".join([type(value).__name__ for value in args] + [f"{k}={type(v).__name__}" for k,
+                                                                    v in kwargs.items()])
+        raise TypeError(f"new() received an invalid combination of arguments - got ({got}), but expected one "
+                        f"of:\n{_FORMS}")
+    if place is not None and chosen_device("new", place).type != "cpu":
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: "
+                           f"{chosen_device('new', place).type} was passed")
+    if not values:
+        return empty((0,), default_dtype(), None)
+    if all(_is_int(value) for value in values):
+        return empty(sizes(values), default_dtype(), None)
+    data = values[0]
+    if isinstance(data, Size):
+        return empty(tuple(data), default_dtype(), None)
+    if isinstance(data, Tensor):
+        return data.detach()
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if isinstance(data, np.ndarray):
+        return _copied(data, default_dtype(), default_device())
+    if not is_sequence(data):
+        raise TypeError(f"new(): data must be a sequence (got {type_name(data)})")
+    return _placed(array_from(data, default_dtype()), default_device())
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+@composite(function=False, raw=True)
+def new(self: Tensor, *args: Any, device: device | str | None = None) -> Tensor:
+    """A tensor of this one's dtype and device from a shape, a sequence or another tensor."""
+    made = legacy_tensor(*args, **({} if device is None else {"device": device}))
+    return made if made.dtype == self.dtype else made.to(self.dtype)
+

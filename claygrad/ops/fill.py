@@ -1,0 +1,281 @@
+"""Tensors of a given shape: empty or filled with one number, by themselves, like another tensor, or from one."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from claygrad.core import Tensor as TensorType
+from claygrad.core import array_of, default_dtype, into, prefix
+from claygrad.core import empty as core_empty
+from claygrad.core import empty_strided as core_empty_strided
+from claygrad.ops._data import number_dtype, type_name
+from claygrad.ops._formats import contiguous_format, preserve_format, strides_for, strides_like, strided
+from claygrad.ops._formats import layout as layout_type
+from claygrad.ops._geometry import sizes, text
+from claygrad.ops._numbers import element
+from claygrad.ops._registry import composite
+from claygrad.ops.creation import chosen_device, chosen_dtype, leaf, refuse_pinning
+
+if TYPE_CHECKING:
+    from numbers import Number
+
+    from claygrad.core import Tensor, device, dtype
+    from claygrad.ops._formats import layout, memory_format
+
+    ints = int | tuple[int, ...] | list[int]
+    Device = device | str | None
+
+
+def check_layout(name: str, given: Any) -> None:
+    if given is not None and given is not strided:
+        if isinstance(given, layout_type):
+            raise RuntimeError(f"{name}: layout {given} is not supported; tensors are {prefix()}.strided")
+        raise TypeError(f"{name}(): argument 'layout' must be {prefix()}.layout, not {type(given).__name__}")
+
+
+def set_to(made: Tensor, value: Number) -> Tensor:
+    """Fill a tensor that was just made: no history, no count."""
+    number = element(value, made.dtype)
+    if made.device.type == "cpu":
+        array_of(made).fill(number)
+    return made
+
+
+def shape_from(name: str, args: tuple, size: Any) -> tuple[int, ...]:
+    """The shape of `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`, refused in PyTorch's words."""
+    if args and size is not None:
+        raise TypeError(f"{name}() got multiple values for argument 'size'")
+    if not args:
+        if size is None:
+            raise TypeError(f"{name}() missing 1 required positional arguments: \"size\"")
+        args = (size,)
+    given = args[0] if len(args) == 1 and not _is_int(args[0]) else args
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(given)}")
+    for i, n in enumerate(given):
+        if not _is_int(n):
+            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of type "
+                            f"{type_name(n)} at pos {i}")
+    return sizes(given)
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, TensorType):
+        return value.ndim == 0 and not value.dtype.is_floating_point and not value.dtype.is_complex
+    return hasattr(value, "__index__") and not isinstance(value, bool) and not getattr(value, "ndim", 0)
+
+
+def out_dtype(name: str, out: Tensor | None, given: dtype | None) -> dtype | None:
+    """The dtype in which a result is made: that of out= where there is one, which must not contradict."""
+    if out is None:
+        return given
+    if not isinstance(out, TensorType):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    if given is not None and given != out.dtype:
+        raise RuntimeError(f"dtype {given.legacy} does not match dtype of out parameter ({out.dtype.legacy})")
+    return out.dtype
+
+
+def finished(name: str, made: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
+    """A tensor just made, or the one given as out= with its elements, as a leaf if that is asked for."""
+    if out is None:
+        return leaf(name, made, requires_grad)
+    into(name, out, made)
+    return out if requires_grad is False else out.requires_grad_(requires_grad)
+
+
+def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype, dtype: Any, out: Tensor | None,
+          layout: Any,
+          device: Device, pin_memory: Any, requires_grad: Any) -> Tensor:
+    """A contiguous tensor filled with `value` (None: left as it is), of the dtype given or the natural one."""
+    kind = out_dtype(name, out, chosen_dtype(name, dtype)) or natural
+    if pin_memory is not False:
+        refuse_pinning(name, pin_memory)
+    if layout is not None and layout is not strided:
+        check_layout(name, layout)
+    made = core_empty(size, kind, chosen_device(name, device) if out is None else out.device)
+    return finished(name, made if value is None else set_to(made, value), out, requires_grad)
+
+
+@composite(method=False, samples=lambda t: [t.args(2, 3), t.args((2, 0)), t.args(())],
+           errors=lambda t: [(t.args(-1), RuntimeError, "zeros: Dimension size must be non-negative.")])
+def zeros(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
+          layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
+          requires_grad: bool = False):
+    "Zeros in a shape: `zeros(2, 3)` or `zeros((2, 3))`."
+    size = shape_from("zeros", args, size)
+    if any(n < 0 for n in size):
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    return _make("zeros", size, 0, default_dtype(), dtype, out, layout, device, pin_memory, requires_grad)
+
+
+@composite(method=False, samples=lambda t: [t.args(2, 3), t.args((2, 0)), t.args(())],
+           errors=lambda t: [(t.args(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]")])
+def ones(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
+         layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False):
+    "Ones in a shape: `ones(2, 3)` or `ones((2, 3))`."
+    return _make("ones", shape_from("ones", args, size), 1, default_dtype(), dtype, out, layout, device, pin_memory,
+                 requires_grad)
+
+
+@composite(method=False, samples=lambda t: [t.args((2, 3), 1.5), t.args((2,), 3), t.args((), True)],
+           errors=lambda t: [(t.args((-2,), 1), RuntimeError,
+                              "Trying to create tensor with negative dimension -2: [-2]")])
+def full(size: ints, fill_value: Number, *, out: Tensor | None = None, dtype: dtype | None = None,
+         layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False):
+    "One number in every place of a shape; its dtype is that of the number unless another is given."
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
+    value = fill_value
+    if isinstance(value, (TensorType, np.generic)) and value.ndim == 0 and not getattr(value, "requires_grad", False):
+        value = value.item()
+    if not isinstance(value, (int, float, complex)):
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type_name(fill_value)}")
+    return _make("full", shape_from("full", (size,), None), value, number_dtype(value), dtype, out, layout, device,
+                 pin_memory,
+                 requires_grad)
+
+
+@composite(method=False,
+           errors=lambda t: [(t.args(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]")])
+def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
+          layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
+          memory_format: memory_format | None = None):
+    "A tensor of a shape whose elements are whatever the memory held."
+    size = shape_from("empty", args, size)
+    if memory_format is preserve_format:
+        raise RuntimeError("unsupported memory format Preserve")
+    if memory_format is None or memory_format is contiguous_format:
+        return _make("empty", size, None, default_dtype(), dtype, out, layout, device, pin_memory, requires_grad)
+    if out is not None:
+        raise RuntimeError("empty: out= and memory_format= cannot be given together")
+    return empty_strided(size, strides_for(size, memory_format), dtype=dtype, layout=layout, device=device,
+                         pin_memory=pin_memory, requires_grad=requires_grad)
+
+
+@composite(method=False,
+           errors=lambda t: [(t.args((2, 3), (1,)), RuntimeError,
+                              "dimensionality of sizes (2) must match dimensionality"),
+                             (t.args((2,), (-1,)), RuntimeError, "Storage size calculation overflowed with sizes=[2]")])
+def empty_strided(size: ints, stride: ints, *, dtype: dtype | None = None, layout: layout | None = strided,
+                  device: Device = None, pin_memory: bool = False, requires_grad: bool = False):
+    "A tensor with a shape and strides whose elements are whatever the memory held."
+    size, stride = sizes(size), sizes(stride)
+    refuse_pinning("empty_strided", pin_memory)
+    check_layout("empty_strided", layout)
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
+                           f"({len(stride)})")
+    if any(n < 0 for n in stride) and not any(n < 0 for n in size):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={text(size)} and strides={text(stride)}")
+    made = core_empty_strided(size, stride, dtype or default_dtype(), chosen_device("empty_strided", device))
+    return leaf("empty_strided", made, requires_grad)
+
+
+@composite(method=False, samples=lambda t: [t.args(3), t.args(2, 3), t.args(0)],
+           errors=lambda t: [(t.args(-1), RuntimeError, "n must be greater or equal to 0, got -1")])
+def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None,
+        layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False):
+    "A matrix with ones on its diagonal and zeros elsewhere."
+    m = n if m is None else m
+    for i, (name, value) in enumerate((("n", n), ("m", m))):
+        if not _is_int(value):
+            raise TypeError(f"eye(): argument '{name}' (position {i + 1}) must be int, not {type_name(value)}")
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
+    kind = out_dtype("eye", out, chosen_dtype("eye", dtype)) or default_dtype()
+    made = _make("eye", sizes((n, m)), 0, kind, kind, None, layout, device, pin_memory, False)
+    if made.device.type == "cpu":
+        array_of(made).reshape(-1)[:int(m) * min(int(n), int(m)):int(m) + 1] = 1
+    return finished("eye", made, out, requires_grad)
+
+
+# --- like another tensor ----------------------------------------------------------------------------------------
+def _like(name: str, input: Tensor, value: Number | None, dtype: dtype | None, layout: layout | None, device: Device,
+          pin_memory: bool, requires_grad: bool, memory_format: memory_format | None) -> Tensor:
+    refuse_pinning(name, pin_memory)
+    check_layout(name, layout)
+    where = input.device if device is None else chosen_device(name, device)
+    strides = strides_like(input.shape, input.stride(), memory_format)
+    made = core_empty_strided(input.shape, strides, dtype or input.dtype, where)
+    return leaf(name, made if value is None else set_to(made, value), requires_grad)
+
+
+@composite(method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])
+def zeros_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
+               pin_memory: bool = False, requires_grad: bool = False,
+               memory_format: memory_format | None = preserve_format):
+    "Zeros in the shape, dtype, device and layout of another tensor, unless others are given."
+    return _like("zeros_like", input, 0, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+@composite(method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])
+def ones_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
+              pin_memory: bool = False, requires_grad: bool = False,
+              memory_format: memory_format | None = preserve_format):
+    "Ones in the shape, dtype, device and layout of another tensor, unless others are given."
+    return _like("ones_like", input, 1, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+@composite(method=False, samples=lambda t: [t.args(t(2, 3), 1.5), t.args(t(2, 3, dtype="int64"), 2.7)])
+def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, layout: layout | None = None,
+              device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
+              memory_format: memory_format | None = preserve_format):
+    "One number in the shape, dtype, device and layout of another tensor, unless others are given."
+    return _like("full_like", input, fill_value, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+@composite(method=False)
+def empty_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
+               pin_memory: bool = False, requires_grad: bool = False,
+               memory_format: memory_format | None = preserve_format):
+    "An uninitialised tensor in the shape, dtype, device and layout of another, unless others are given."
+    return _like("empty_like", input, None, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+# --- from a tensor: its dtype and device ------------------------------------------------------------------------
+def _new(name: str, self: Tensor, size: ints, value: Number | None, dtype: dtype | None, device: Device,
+         requires_grad: bool,
+         layout: layout | None, pin_memory: bool) -> Tensor:
+    return _make(name, sizes(size), value, self.dtype, dtype, None, layout, self.device if device is None else device,
+                 pin_memory, requires_grad)
+
+
+@composite(function=False, varargs="size", samples=lambda t: [t.args(t(2), 2, 3)])
+def new_zeros(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
+              requires_grad: bool = False,
+              layout: layout | None = strided, pin_memory: bool = False):
+    "Zeros in a shape, of this tensor's dtype and device unless others are given."
+    return _new("new_zeros", input, size, 0, dtype, device, requires_grad, layout, pin_memory)
+
+
+@composite(function=False, varargs="size", samples=lambda t: [t.args(t(2), 2, 3)])
+def new_ones(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
+             requires_grad: bool = False,
+             layout: layout | None = strided, pin_memory: bool = False):
+    "Ones in a shape, of this tensor's dtype and device unless others are given."
+    return _new("new_ones", input, size, 1, dtype, device, requires_grad, layout, pin_memory)
+
+
+@composite(function=False, samples=lambda t: [t.args(t(2), (2, 3), 1.5)])
+def new_full(input: Tensor, size: ints, fill_value: Number, *, dtype: dtype | None = None, device: Device = None,
+             requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False):
+    "One number in a shape, of this tensor's dtype and device unless others are given."
+    return _new("new_full", input, size, fill_value, dtype, device, requires_grad, layout, pin_memory)
+
+
+@composite(function=False, varargs="size")
+def new_empty(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
+              requires_grad: bool = False,
+              layout: layout | None = strided, pin_memory: bool = False):
+    "An uninitialised tensor of a shape, of this one's dtype and device unless others are given."
+    return _new("new_empty", input, size, None, dtype, device, requires_grad, layout, pin_memory)
+
+
+@composite(function=False)
+def new_empty_strided(input: Tensor, size: ints, stride: ints, dtype: dtype | None = None, device: Device = None,
+                      requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False):
+    "An uninitialised tensor with a shape and strides, of this one's dtype and device unless others are given."
+    return empty_strided(size, stride, dtype=dtype or input.dtype, device=input.device if device is None else device,
+                         requires_grad=requires_grad, layout=layout, pin_memory=pin_memory)

@@ -1,0 +1,274 @@
+"""Several tensors made into one, and the grids and products that come of it."""
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from claygrad.core import Tensor as TensorType
+from claygrad.ops._formats import contiguous_format, element_strides, empty_array, strides_for, suggested_format
+from claygrad.ops._geometry import axis, text
+from claygrad.ops._registry import composite, op
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+
+def _is_skipped(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 1 and shape[0] == 0        # an empty vector joins anything
+
+
+def _joined_shape(tensors: list, dim: int) -> tuple[int, ...]:
+    """The shape of tensors (or arrays) joined along `dim`, checked."""
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for i, tensor in enumerate(tensors):
+        if tensor.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    kept = [(i, tuple(tensor.shape)) for i, tensor in enumerate(tensors) if not _is_skipped(tensor.shape)]
+    first = kept[0][1] if kept else (0,)
+    dim = axis(dim, len(first))
+    for i, shape in kept:
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for j, (want, got) in enumerate(zip(first, shape)):
+            if want != got and j != dim:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {want} but "
+                                   "got size "
+                                   f"{got} for tensor number {i} in the list.")
+    return (*first[:dim], sum(shape[dim] for _, shape in kept), *first[dim + 1:])
+
+
+@op(method=False, promote="common", half="raw", names=("concat", "concatenate"), meta=_joined_shape,
+    samples=lambda t: [t.args([t(2, 3), t(1, 3)]), t.args([t(2, 3), t(2, 1), t(2, 2)], -1), t.args([t(0), t(2, 3)]),
+                       t.args([t(2), t(3, dtype="int64")])],
+    errors=lambda t: [(t.args([]), ValueError, "torch.cat(): expected a non-empty list of Tensors"),
+                      (t.args([t(2, 3), t(2, 4)]), RuntimeError,
+                       "Sizes of tensors must match except in dimension 0. Expected size 3 but"),
+                      (t.args([t(2), t(2, 2)]), RuntimeError,
+                       "Tensors must have same number of dimensions: got 1 and 2"),
+                      (t.args([t(), t()]), RuntimeError,
+                       "zero-dimensional tensor (at position 0) cannot be concatenated")])
+def cat(xp, tensors: list[Tensor], dim: int = 0):
+    """The tensors joined end to end along an axis that exists; empty vectors are skipped.
+
+    >>> claygrad.cat([claygrad.zeros(2), claygrad.ones(1)])
+    tensor([0., 0., 1.])
+    """
+    shape = _joined_shape(tensors, dim)
+    arrays = [array for array in tensors if not _is_skipped(array.shape)]
+    if not arrays:
+        return xp.empty(0, tensors[0].dtype)
+    formats = {suggested_format(array.shape, element_strides(array)) for array in arrays}
+    form = formats.pop() if len(formats) == 1 else contiguous_format
+    out = empty_array(xp, shape, strides_for(shape, form), arrays[0].dtype)
+    return xp.concatenate(arrays, axis(dim, len(shape)), out=out)
+
+
+def _uncat(g: Tensor, tensors_shape: tuple, dim: int) -> list:
+    out, start = [], 0
+    for shape in tensors_shape:
+        if _is_skipped(shape):
+            out.append(g.new_zeros(0))
+        else:
+            out.append(g.narrow(dim, start, shape[dim]))
+            start += shape[dim]
+    return out
+
+
+cat.rule(tensors=_uncat)
+
+
+def _stacked_shape(tensors: list, dim: int) -> tuple[int, ...]:
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tuple(tensors[0].shape)
+    dim = axis(dim, len(first) + 1)
+    for i, tensor in enumerate(tensors):
+        if tuple(tensor.shape) != first:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {text(first)} at entry 0 and "
+                               f"{text(tensor.shape)} at entry {i}")
+    return (*first[:dim], len(tensors), *first[dim:])
+
+
+@op(method=False, promote="common", half="raw", meta=_stacked_shape,
+    samples=lambda t: [t.args([t(2, 3), t(2, 3)]), t.args([t(2, 3), t(2, 3)], -1), t.args([t(), t(), t()])],
+    errors=lambda t: [(t.args([]), RuntimeError, "stack expects a non-empty TensorList"),
+                      (t.args([t(2), t(3)]), RuntimeError,
+                       "stack expects each tensor to be equal size, but got [2] at entry 0 and [3]")])
+def stack(xp, tensors: list[Tensor], dim: int = 0):
+    "Tensors of one shape side by side along a new axis."
+    shape = _stacked_shape(tensors, dim)
+    return xp.stack(tensors, axis(dim, len(shape)))
+stack.rule(tensors=lambda g, dim: list(g.unbind(dim)))
+
+
+def _need_some(name: str, tensors: list[Tensor]) -> None:
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+
+
+def _at_least(name: str, ndim: int, tensors: list[Tensor]) -> list[Tensor]:
+    from claygrad.ops.view import atleast_1d, atleast_2d, atleast_3d
+    _need_some(name, tensors)
+    return [(atleast_1d, atleast_2d, atleast_3d)[ndim - 1](tensor) for tensor in tensors]
+
+
+@composite(method=False, out=True, samples=lambda t: [t.args([t(2), t(3)]), t.args([t(2, 1), t(2, 3)]),
+                                                      t.args([t(), t()])],
+           errors=lambda t: [(t.args([]), RuntimeError, "hstack expects a non-empty TensorList")])
+def hstack(tensors: list[Tensor]):
+    "Joined side by side: along the second axis, vectors along the only one."
+    tensors = _at_least("hstack", 1, tensors)
+    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@composite(method=False, out=True, names=("row_stack",), samples=lambda t: [t.args([t(3), t(3)]),
+                                                                            t.args([t(2, 3), t(3)])],
+           errors=lambda t: [(t.args([]), RuntimeError, "vstack expects a non-empty TensorList")])
+def vstack(tensors: list[Tensor]):
+    "Joined on top of each other: along the first axis, vectors as rows."
+    return cat(_at_least("vstack", 2, tensors), 0)
+
+
+@composite(method=False, out=True, samples=lambda t: [t.args([t(3), t(3)]), t.args([t(2, 3), t(2, 3)])],
+           errors=lambda t: [(t.args([]), RuntimeError, "dstack expects a non-empty TensorList")])
+def dstack(tensors: list[Tensor]):
+    "Joined behind each other: along the third axis."
+    return cat(_at_least("dstack", 3, tensors), 2)
+
+
+@composite(method=False, out=True, samples=lambda t: [t.args([t(3), t(3)]), t.args([t(3, 2), t(3)]),
+                                                      t.args([t(), t()])],
+           errors=lambda t: [(t.args([]), RuntimeError, "column_stack expects a non-empty TensorList")])
+def column_stack(tensors: list[Tensor]):
+    "Joined side by side, vectors as columns."
+    _need_some("column_stack", tensors)
+    return cat([tensor.reshape(tensor.numel(), 1) if tensor.ndim <= 1 else tensor for tensor in tensors], 1)
+
+
+def _listed(tensors: tuple) -> tuple:
+    """`f(a, b)` and `f([a, b])` alike, checked to be tensors."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    return _checked(tensors)
+
+
+def _checked(tensors: tuple) -> tuple:
+    for i, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorType):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+    return tensors
+
+
+@composite(method=False, samples=lambda t: [t.args(t(2), t(3), indexing="ij"), t.args(t(2), t(3), t(2), indexing="xy")],
+           errors=lambda t: [(t.args(t(2), t(3), indexing="ab"), RuntimeError,
+                              "torch.meshgrid: indexing must be one of"),
+                             (t.args(indexing="ij"), RuntimeError, "meshgrid expects a non-empty TensorList")])
+def meshgrid(*tensors: Tensor, indexing: str | None = None):
+    """Coordinates of a grid: vectors stretched over the axes of all others.
+
+    `indexing`: 'ij' has the axes in the order of the vectors, 'xy' exchanges the first two.
+    """
+    tensors = _listed(tensors)
+    if indexing is None:
+        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+                      stacklevel=2)
+        indexing = "ij"
+    _need_some("meshgrid", tensors)
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for tensor in tensors:
+        if tensor.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor}")
+        if tensor.dtype != tensors[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if tensor.device != tensors[0].device:
+            raise RuntimeError("meshgrid expects all tensors to have the same device")
+    swapped = indexing == "xy" and len(tensors) > 1
+    if swapped:
+        tensors = (tensors[1], tensors[0], *tensors[2:])
+    shape = tuple(tensor.numel() for tensor in tensors)
+    grids = [tensor.view((1,) * i + (-1,) + (1,) * (len(shape) - i - 1)).expand(shape) for i,
+             tensor in enumerate(tensors)]
+    if swapped:
+        grids = [grid.swapdims(0, 1) for grid in (grids[1], grids[0], *grids[2:])]
+    return tuple(grids)
+
+
+# --- block diagonals, products, combinations ----------------------------------------------------------------------
+def _block_shapes(tensors: list) -> list[tuple[int, int]]:
+    for i, tensor in enumerate(tensors):
+        if tensor.ndim > 2:
+            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                               f"Input {i} has {tensor.ndim} dimensions")
+    return [((1, 1) + tuple(tensor.shape))[-2:] for tensor in tensors]
+
+
+@op(name="block_diag_of", method=False, function=False, promote="common", half="raw", node="BlockDiagBackward0",
+    meta=lambda tensors: tuple(map(sum, zip(*_block_shapes(tensors)))))
+def block_diag_of(xp, tensors: list[Tensor]):
+    "The matrices along the diagonal of one, zeros elsewhere."
+    shapes = _block_shapes(tensors)
+    out = xp.zeros(tuple(map(sum, zip(*shapes))), tensors[0].dtype)
+    row = column = 0
+    for tensor, (rows, columns) in zip(tensors, shapes):
+        out[row:row + rows, column:column + columns] = tensor
+        row, column = row + rows, column + columns
+    return out
+
+
+def _unblock(g: Tensor, tensors_shape: tuple) -> list:
+    out, row, column = [], 0, 0
+    for shape in tensors_shape:
+        rows, columns = ((1, 1) + tuple(shape))[-2:]
+        out.append(g[row:row + rows, column:column + columns].reshape(shape))
+        row, column = row + rows, column + columns
+    return out
+
+
+block_diag_of.rule(tensors=_unblock)
+
+
+@composite(method=False, samples=lambda t: [t.args(t(2, 3), t(1), t()), t.args(t(2), t(2, 1, dtype="int64"))],
+           errors=lambda t: [(t.args(t(2, 3, 4)), RuntimeError,
+                              "torch.block_diag: Input tensors must have 2 or fewer dimensions.")])
+def block_diag(*tensors: Tensor):
+    "A matrix with the tensors as blocks along its diagonal; vectors count as rows."
+    if not tensors:
+        from claygrad.ops.fill import zeros
+        return zeros(1, 0)
+    return block_diag_of(_checked(tensors))
+
+
+def _need_vector(tensor: Tensor) -> None:
+    if tensor.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {text(tensor.shape)}")
+
+
+@composite(method=False, samples=lambda t: [t.args(t(2), t(3)), t.args(t(3))],
+           errors=lambda t: [(t.args(t(2), t(2, 2)), RuntimeError, "Expect a 1D vector, but got shape [2, 2]")])
+def cartesian_prod(*tensors: Tensor):
+    "All tuples with one element of each vector, one per row."
+    for tensor in _checked(tensors):
+        _need_vector(tensor)
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([grid.flatten() for grid in meshgrid(*tensors, indexing="ij")], 1)
+
+
+@composite(method=False, samples=lambda t: [t.args(t(4)), t.args(t(4), 3), t.args(t(3), 2, True), t.args(t(3), 1)],
+           errors=lambda t: [(t.args(t(2, 2)), RuntimeError, "Expect a 1D vector, but got shape [2, 2]"),
+                             (t.args(t(3), -1), RuntimeError, "Expect a non-negative number, but got -1")])
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False):
+    "All selections of `r` elements of a vector in their order, one per row; an element may come twice with replacement."
+    _need_vector(input)
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    from claygrad.ops.ranges import arange
+    places = meshgrid(*[arange(input.numel(), device=input.device)] * r, indexing="ij")
+    chosen = places[0] == places[0]
+    for a, b in zip(places, places[1:]):
+        chosen = chosen & (a <= b if with_replacement else a < b)
+    return stack([grid.masked_select(chosen) for grid in meshgrid(*[input] * r, indexing="ij")], 1)

@@ -1,0 +1,201 @@
+"""Losses of classification: a distribution over classes against the right class or the right distribution."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.core import int64, uint8
+from claygrad.ops._losses import chosen, functional, private, reduce
+from claygrad.ops._registry import composite, constant, op
+from claygrad.ops._words import FLOATS, need
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+reduce_loss = reduce         # the losses have a parameter named `reduce`
+
+
+# Note [Classes]
+# The class axis is 1, or 0 for a single example (one axis, a 0-dim target). The target holds one class for every place
+# of the other axes; places with `ignore_index` count for nothing.
+
+def class_axis(input) -> int:
+    return 0 if input.ndim == 1 else 1
+
+
+def target_shape(input: Tensor) -> tuple[int, ...]:
+    return tuple(n for d, n in enumerate(input.shape) if d != class_axis(input))
+
+
+def sorted_out(xp, target, weight, ignore_index: int, classes: int):
+    """The classes with the ignored ones replaced by 0, and the weight of every place (0 where ignored)."""
+    counted = target != ignore_index
+    wrong = counted & ((target < 0) | (target >= classes))
+    if xp.any(wrong):
+        raise IndexError(f"Target {int(target[wrong].reshape(-1)[0])} is out of bounds.")
+    safe = xp.where(counted, target, 0).astype("int64")
+    return safe, counted if weight is None else counted * weight[safe]
+
+
+def nll_result_shape(input: Tensor, reduction: str) -> tuple[int, ...]:
+    return target_shape(input) if reduction == "none" else ()
+
+
+@op(name="_nll_loss", node=lambda input: "NllLossBackward0" if input.dim() <= 2 else "NllLoss2DBackward0",
+    meta=nll_result_shape, **private,
+    samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), None, "mean", -100)])
+def picked_loss(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int):
+    "Minus the input at the target class, weighted, reduced; the mean is over the weights."
+    need(input, FLOATS, "nll_loss_out_frame")
+    axis = class_axis(input)
+    safe, weights = sorted_out(xp, target, weight, ignore_index, input.shape[axis])
+    loss = -xp.take_along_axis(input, xp.expand_dims(safe, axis), axis).squeeze(axis)
+    loss = xp.where(weights != 0, loss * weights, 0).astype(input.dtype)          # an ignored infinity is still ignored
+    if reduction == "none":
+        return loss
+    return loss.sum() if reduction == "sum" else xp.true_divide(loss.sum(), weights.sum()).astype(input.dtype)
+picked_loss.rule(input=lambda g, input_shape, target, weight, reduction, ignore_index:
+                 placed_grad(g, target, weight, reduction, ignore_index, tuple(input_shape)), target=constant,
+                 weight=constant)
+
+
+@op(name="_nll_loss_backward", node="NllLossBackwardBackward0", meta=lambda shape: shape, **private,
+    samples=lambda t: [t.args(t(), t.index((3,), 4), None, "mean", -100, (3, 4))])
+def placed_grad(xp, grad_output: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int,
+                shape: tuple[int, ...]):
+    "The gradient of the picked loss: minus the weight at the target class, zero elsewhere."
+    axis = 0 if len(shape) == 1 else 1
+    safe, weights = sorted_out(xp, target, weight, ignore_index, shape[axis])
+    each = -grad_output * weights
+    if reduction == "mean":
+        each = each / weights.sum()
+    each = xp.where(weights != 0, each, 0)               # zero, not 0 / 0, when everything is ignored
+    out = xp.zeros(shape, dtype=grad_output.dtype)
+    xp.put_along_axis(out, xp.expand_dims(safe, axis), xp.expand_dims(each, axis).astype(out.dtype), axis)
+    return out
+placed_grad.rule(grad_output=lambda g, target, weight, reduction,
+                 ignore_index: picked_loss(g, target, weight, reduction, ignore_index),
+                 target=constant, weight=constant)
+
+
+def check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    if input.dim() == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    axis = class_axis(input)
+    wanted = target_shape(input)
+    if input.dim() != 1 and (target.dim() == 0 or input.shape[0] != target.shape[0]):
+        count = target.shape[0] if target.dim() else 1
+        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({count}).")
+    if target.dtype not in (int64, uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy}")
+    if input.dim() <= 2 and target.dim() > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input.dim() == 4 and target.dim() != 3:
+        raise RuntimeError("only batches of spatial targets supported (3D tensors) "
+                           f"but got targets of dimension: {target.dim()}")
+    if input.dim() == 4 and tuple(target.shape) != wanted:
+        raise RuntimeError(f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}")
+    if input.dim() > 2 and tuple(target.shape) != wanted:
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target.shape)}")
+    if weight is not None:
+        if weight.dim() != 1 or weight.numel() != input.shape[axis]:
+            raise RuntimeError(f"weight tensor should be defined either for all {input.shape[axis]} classes or "
+                               f"no classes but got weight tensor of shape: {list(weight.shape)}")
+        if weight.dtype != input.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")
+
+
+def negative_log_likelihood(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str,
+                            ignore_index: int) -> Tensor:
+    check_nll(input, target, weight)
+    if input.dim() == 1 and target.dim() == 1:          # one example, its class in a list of one
+        target = target.reshape(())
+    return picked_loss(input, target, weight, reduction, ignore_index)
+
+
+def examples(t) -> list:
+    reductions = [t.args(t(3, 4), t.index((3,), 4), reduction=r) for r in ("mean", "sum", "none")]
+    return [*reductions, t.args(t(3, 4), t.index((3,), 4), t(4, low=0.1, requires_grad=False)),
+            t.args(t(4), t.index((), 4)),
+            t.args(t(3, 4), t.index((3,), 2), ignore_index=1, reduction="sum"), t.args(t(2, 4, 3), t.index((2, 3), 4)),
+            t.args(t(2, 4, 3, 2), t.index((2, 3, 2), 4), t(4, low=0.1, requires_grad=False), reduction="none")]
+
+
+def mistakes(t) -> list:
+    return [(t.args(t(2, 3), t.index((2,), 1).add(5)), IndexError, "Target 5 is out of bounds."),
+            (t.args(t(2, 3), t.index((3,), 3)), ValueError,
+             "Expected input batch_size (2) to match target batch_size (3)."),
+            (t.args(t(2, 3), t.index((2,), 3), t(2, requires_grad=False)), RuntimeError,
+             "weight tensor should be defined either for all 3 classes or no classes"),
+            (t.args(t(2, 3), t(2, dtype="float32", requires_grad=False)), RuntimeError,
+             "expected target dtype to be Long or Byte, but got Float")]
+
+
+@composite(**functional, samples=examples, errors=mistakes)
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+             ignore_index: int = -100,
+             reduce: bool | None = None, reduction: str = "mean") -> Tensor:
+    "The negative log likelihood: minus the log-probability that `input` gives the target class, weighted and reduced."
+    return negative_log_likelihood(input, target, weight, chosen(size_average, reduce, reduction), ignore_index)
+
+
+# Cross entropy
+
+@composite(**functional, errors=mistakes, samples=lambda t: [
+    *examples(t), t.args(t(3, 4), t.index((3,), 4), label_smoothing=0.1), t.args(t(3, 4), t(3, 4, low=0.1, high=0.9)),
+    t.args(t(2, 4, 3), t(2, 4, 3, low=0.1, high=0.9), t(4, low=0.1, requires_grad=False), label_smoothing=0.2,
+           reduction="none"),
+    t.args(t(3, 4), t.index((3,), 2), t(4, low=0.1, requires_grad=False), ignore_index=1, label_smoothing=0.3)])
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+                  ignore_index: int = -100,
+                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
+    "nll_loss of log_softmax(input), for target classes or probabilities; smoothing mixes in the uniform distribution."
+    reduction = chosen(size_average, reduce, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    axis = class_axis(input)
+    if input.shape == target.shape:
+        return against_probabilities(input, target, weight, reduction, ignore_index, label_smoothing, axis)
+    scores = input.log_softmax(axis)
+    loss = negative_log_likelihood(scores, target, weight, reduction, ignore_index)
+    if label_smoothing == 0:
+        return loss
+    uniform = uniform_loss(scores, target, weight, reduction, ignore_index, axis)
+    return (1 - label_smoothing) * loss + label_smoothing / input.shape[axis] * uniform
+
+
+def per_class(weight: Tensor, input: Tensor, axis: int) -> Tensor:
+    return weight.view([-1 if d == axis else 1 for d in range(input.dim())])
+
+
+def against_probabilities(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int,
+                          smoothing: float, axis: int):
+    if not target.is_floating_point():
+        raise RuntimeError("Expected floating point type for target with class probabilities, "
+                           f"got {target.dtype.legacy}")
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    classes = input.shape[axis] if input.dim() else 1
+    if weight is not None and (weight.dim() != 1 or weight.numel() != classes):
+        raise RuntimeError(f"cross_entropy: weight tensor should be defined either for all {classes} classes or "
+                           f"no classes but got weight tensor of shape: {list(weight.shape)}")
+    scores = input.log_softmax(axis)
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    products = scores * target if weight is None else scores * target * per_class(weight, input, axis)
+    if reduction == "mean":
+        return -products.sum() / (input.numel() / classes if classes else 0.0)
+    return -products.sum(axis) if reduction == "none" else -products.sum()
+
+
+def uniform_loss(scores: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int,
+                 axis: int) -> Tensor:
+    """The loss against all classes alike, where the target is not ignored."""
+    if scores.dim() == 1 and target.dim() == 1:
+        target = target.reshape(())
+    ignored = target == ignore_index
+    loss = -(scores if weight is None else scores * per_class(weight, scores, axis)).sum(axis).masked_fill(ignored, 0)
+    if reduction != "mean":
+        return reduce_loss(loss, reduction)
+    if weight is None:
+        return loss.sum() / (~ignored).sum()
+    return loss.sum() / weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0).sum()

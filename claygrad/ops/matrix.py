@@ -1,0 +1,281 @@
+"""Products of vectors and matrices, single and in batches."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.ops._geometry import expanded, product, text
+from claygrad.ops._registry import conj, op
+from claygrad.ops._words import NAMES
+
+if TYPE_CHECKING:
+    from numbers import Number
+
+    from claygrad.core import Tensor
+
+
+# What PyTorch says when operands do not fit. Types are never promoted here.
+
+def no_bool(tensor: Tensor, kernel: str) -> None:
+    if tensor.dtype.name == "bool" and tensor.numel():
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES['bool']}'")
+
+
+def check_inner(a: Tensor, b: Tensor) -> None:
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
+                           f"{b.shape[0]}x{b.shape[1]})")
+
+
+def check_stretch(input: Tensor, target: tuple[int, ...]) -> None:
+    expanded(input.shape, (0,) * input.ndim, target, f"torch.{input.dtype.legacy}Tensor")
+
+
+def check_mm(input: Tensor, mat2: Tensor) -> None:
+    if input.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    check_inner(input, mat2)
+    if input.dtype != mat2.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {input.dtype.c_name} != "
+                           f"{mat2.dtype.c_name}")
+    no_bool(input, "addmm_impl_cpu_")
+
+
+def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    for name, mat in (("mat1", mat1), ("mat2", mat2)):
+        if mat.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {mat.ndim}-D tensor")
+    check_inner(mat1, mat2)
+    check_stretch(input, (mat1.shape[0], mat2.shape[1]))
+    check_same(input, mat1, mat2)
+    no_bool(mat1, "addmm_impl_cpu_")
+
+
+def check_same(input: Tensor, a: Tensor, b: Tensor) -> None:
+    if input.dtype != b.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {input.dtype.legacy} and {b.dtype.legacy}")
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {a.dtype.legacy} and {b.dtype.legacy}")
+
+
+def check_batches(a: Tensor, b: Tensor, name: str = "batch") -> None:
+    for i, batch in enumerate((a, b), 1):
+        if batch.ndim != 3:
+            raise RuntimeError(f"{name}{i} must be a 3D tensor")
+    if (a.shape[0], a.shape[2]) != b.shape[:2]:
+        raise RuntimeError("Expected size for first two dimensions of batch2 tensor to be: "
+                           f"{text((a.shape[0], a.shape[2]))} "
+                           f"but got: {text(b.shape[:2])}.")
+
+
+def check_bmm(input: Tensor, mat2: Tensor) -> None:
+    check_batches(input, mat2)
+    if input.dtype != mat2.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy}")
+    no_bool(input, "bmm")
+
+
+def check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
+    check_batches(batch1, batch2)
+    check_stretch(input, (*batch1.shape[:2], batch2.shape[2]))
+    if not input.dtype == batch1.dtype == batch2.dtype:
+        raise RuntimeError(f"Input dtypes must be the same, got: input {input.dtype.c_name}, batch1: "
+                           f"{batch1.dtype.c_name}, "
+                           f"batch2: {batch2.dtype.c_name}")
+    no_bool(batch1, "baddbmm")
+
+
+def check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
+    for i, batch in enumerate((batch1, batch2), 1):
+        if batch.ndim != 3:
+            raise RuntimeError(f"batch{i} must be a 3D tensor")
+    if batch1.shape[0] != batch2.shape[0]:
+        raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and "
+                           f"{batch2.shape[0]}")
+    (_, n, k), (_, m, p) = batch1.shape, batch2.shape
+    if k != m:
+        raise RuntimeError(f"Incompatible matrix sizes for bmm ({n}x{k} and {m}x{p})")
+    check_stretch(input, (n, p))
+    check_same(input, batch1, batch2)
+    no_bool(batch1, "addmm_impl_cpu_")
+
+
+def check_addmv(input: Tensor, mat: Tensor, vec: Tensor) -> None:
+    if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
+    n = product(input.shape)
+    if mat.shape[1] != vec.shape[0] or n not in (1, mat.shape[0]):
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
+    if not input.dtype == mat.dtype == vec.dtype:
+        raise RuntimeError("addmv input tensors must have the same dtype, but got "
+                           f"{input.dtype.legacy}, {mat.dtype.legacy}, and {vec.dtype.legacy}")
+    no_bool(mat, "addmv_impl_cpu")
+
+
+def check_mv(input: Tensor, vec: Tensor) -> None:
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
+    if input.shape[1] != vec.shape[0]:
+        rows, columns = input.shape
+        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
+    if input.dtype != vec.dtype:
+        raise RuntimeError("addmv input tensors must have the same dtype, but got "
+                           f"{vec.dtype.legacy}, {input.dtype.legacy}, and {vec.dtype.legacy}")
+    no_bool(input, "addmv_impl_cpu")
+
+
+def check_dot(input: Tensor, tensor: Tensor) -> None:
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    if input.dtype != tensor.dtype:
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {input.dtype.legacy} and "
+                           f"{tensor.dtype.legacy}")
+    n, m = input.shape[0], tensor.shape[0]
+    if n != m:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
+                           "elements, "
+                           f"but got {n} and {m} elements respectively")
+    no_bool(input, "dot")
+
+
+# The products. Gradients of a matrix product are matrix products with the other factor transposed and conjugated.
+
+def adjoint(t: Tensor) -> Tensor:
+    return conj(t.transpose(-2, -1))
+
+
+@op(kernel="mm", check=check_mm, meta=lambda input, mat2: (input.shape[0], mat2.shape[1]),
+    samples=lambda t: [t.args(t(3, 4), t(4, 2)), t.args(t(4, 3).t(), t(2, 4).t()), t.args(t(2, 0), t(0, 3)),
+                       t.args(t(0, 2), t(2, 3))],
+    errors=lambda t: [(t.args(t(2, 3), t(2, 3)), RuntimeError,
+                       "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"),
+                      (t.args(t(3), t(3, 2)), RuntimeError, "self must be a matrix"),
+                      (t.args(t(2, 3), t(3, 2, dtype="int64")), RuntimeError,
+                       "expected m1 and m2 to have the same dtype, but got: float")])
+def mm(xp, input: Tensor, mat2: Tensor):
+    """The product of two matrices: out[i, j] = sum(input[i, k] * mat2[k, j])."""
+    return xp.matmul(input, mat2)
+mm.rule(input=lambda g, mat2: g.mm(adjoint(mat2)), mat2=lambda g, input: adjoint(input).mm(g))
+
+
+@op(kernel="bmm", check=check_bmm, meta=lambda input, mat2: (*input.shape[:2], mat2.shape[2]),
+    samples=lambda t: [t.args(t(2, 3, 4), t(2, 4, 2)), t.args(t(2, 4, 3).transpose(1, 2), t(2, 4, 2)),
+                       t.args(t(0, 3, 4), t(0, 4, 2))],
+    errors=lambda t: [(t.args(t(2, 3), t(2, 3, 4)), RuntimeError, "batch1 must be a 3D tensor"),
+                      (t.args(t(2, 3, 4), t(2, 3, 4)), RuntimeError,
+                       "Expected size for first two dimensions of batch2 tensor to be: [2, 4]")])
+def bmm(xp, input: Tensor, mat2: Tensor):
+    """The products of two batches of matrices: out[b] = input[b] @ mat2[b]."""
+    return xp.matmul(input, mat2)
+bmm.rule(input=lambda g, mat2: g.bmm(adjoint(mat2)), mat2=lambda g, input: adjoint(input).bmm(g))
+
+
+@op(kernel="mv", check=check_mv, meta=lambda input: input.shape[:1],
+    samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(4, 3).t(), t(4)), t.args(t(2, 0), t(0))],
+    errors=lambda t: [(t.args(t(2, 3), t(2)), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (2)")])
+def mv(xp, input: Tensor, vec: Tensor):
+    """A matrix times a vector: out[i] = sum(input[i, k] * vec[k])."""
+    return xp.matmul(input, vec)
+mv.rule(input=lambda g, vec: g.outer(conj(vec)), vec=lambda g, input: adjoint(input).mv(g))
+
+
+@op(kernel="dot", check=check_dot, meta=lambda input: (), samples=lambda t: [t.args(t(4), t(4)), t.args(t(0), t(0))],
+    errors=lambda t: [(t.args(t(2), t(3)), RuntimeError,
+                       "inconsistent tensor size, expected tensor [2] and src [3] to have the same number"),
+                      (t.args(t(2, 2), t(2)), RuntimeError, "1D tensors expected, but got 2D and 1D tensors")])
+def dot(xp, input: Tensor, tensor: Tensor):
+    """The inner product of two vectors: out = sum(input * tensor)."""
+    return xp.dot(input, tensor)
+dot.rule(input=lambda g, tensor: g * conj(tensor), tensor=lambda g, input: g * conj(input))
+
+
+@op(check=lambda input, other: check_dot(input, other), meta=lambda input: (),
+    samples=lambda t: [t.args(t(4), t(4)), t.args(t(0), t(0))])
+def vdot(xp, input: Tensor, other: Tensor):
+    """The inner product of two vectors, the first conjugated: out = sum(conj(input) * other)."""
+    return xp.vdot(input, other)
+vdot.rule(input=lambda g, other: conj(g) * other, other=lambda g, input: g * input)
+
+
+# Sums with products: beta * input + alpha * product. With beta = 0 the input is not read, so its NaN does not spread.
+
+def combine(xp, input, made, beta, alpha):
+    number = made.dtype.type
+    if made.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)
+    if alpha != 1:
+        made = made * number(alpha)
+    if beta == 0:
+        return made + xp.zeros(input.shape, made.dtype)
+    return made + (input if beta == 1 else input * number(beta))
+
+
+def scaled(g: Tensor, factor: Number) -> Tensor:
+    return g if factor == 1 else g * conj(factor)
+
+
+@op(kernel="addmm", inplace=True, check=check_addmm, meta=lambda mat1, mat2: (mat1.shape[0], mat2.shape[1]),
+    samples=lambda t: [t.args(t(2), t(3, 4), t(4, 2)), t.args(t(3, 2), t(3, 4), t(4, 2), beta=0.5, alpha=2),
+                       t.args(t(), t(3, 4), t(4, 2)),
+                       t.args(t(3, 2), t(3, 4), t(4, 2), beta=0), t.args(t(2, 2), t(2, 0), t(0, 2))],
+    errors=lambda t: [(t.args(t(3), t(2, 3), t(3, 4)), RuntimeError,
+                       "The expanded size of the tensor (4) must match the existing size (3) at")])
+def addmm(xp, input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1):
+    """A matrix product and a sum: out = beta * input + alpha * (mat1 @ mat2)."""
+    return combine(xp, input, xp.matmul(mat1, mat2), beta, alpha)
+addmm.rule(input=lambda g, beta: scaled(g, beta), mat1=lambda g, mat2, alpha: scaled(g.mm(adjoint(mat2)), alpha),
+           mat2=lambda g, mat1, alpha: scaled(adjoint(mat1).mm(g), alpha))
+
+
+@op(inplace=True, check=check_addmv, meta=lambda mat: mat.shape[:1],
+    samples=lambda t: [t.args(t(3), t(3, 4), t(4)), t.args(t(), t(3, 4), t(4), beta=0.5, alpha=2)],
+    errors=lambda t: [(t.args(t(3), t(2, 3), t(3)), RuntimeError, "size mismatch, got input (3), mat (2x3), vec (3)")])
+def addmv(xp, input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1):
+    """A matrix times a vector and a sum: out = beta * input + alpha * (mat @ vec)."""
+    return combine(xp, input, xp.matmul(mat, vec), beta, alpha)
+addmv.rule(input=lambda g, beta: scaled(g, beta), mat=lambda g, vec, alpha: scaled(g.outer(conj(vec)), alpha),
+           vec=lambda g, mat, alpha: scaled(adjoint(mat).mv(g), alpha))
+
+
+@op(inplace=True, check=check_baddbmm, meta=lambda batch1, batch2: (*batch1.shape[:2], batch2.shape[2]),
+    samples=lambda t: [t.args(t(2, 3, 2), t(2, 3, 4), t(2, 4, 2)),
+                       t.args(t(2), t(2, 3, 4), t(2, 4, 2), beta=0.5, alpha=2)])
+def baddbmm(xp, input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
+    """Batched matrix products and a sum: out[b] = beta * input[b] + alpha * (batch1[b] @ batch2[b])."""
+    return combine(xp, input, xp.matmul(batch1, batch2), beta, alpha)
+baddbmm.rule(input=lambda g, beta: scaled(g, beta), batch1=lambda g, batch2,
+             alpha: scaled(g.bmm(adjoint(batch2)), alpha),
+             batch2=lambda g, batch1, alpha: scaled(adjoint(batch1).bmm(g), alpha))
+
+
+@op(inplace=True, check=check_addbmm, meta=lambda batch1, batch2: (batch1.shape[1], batch2.shape[2]),
+    samples=lambda t: [t.args(t(3, 2), t(2, 3, 4), t(2, 4, 2)),
+                       t.args(t(2), t(2, 3, 4), t(2, 4, 2), beta=0.5, alpha=2)])
+def addbmm(xp, input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
+    """The sum of batched matrix products and a matrix: out = beta * input + alpha * sum(batch1[b] @ batch2[b])."""
+    return combine(xp, input, xp.matmul(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
+addbmm.rule(input=lambda g, beta: scaled(g, beta),
+            batch1=lambda g, batch2, alpha: scaled(g.expand((batch2.shape[0], *g.shape)).bmm(adjoint(batch2)), alpha),
+            batch2=lambda g, batch1, alpha: scaled(adjoint(batch1).bmm(g.expand((batch1.shape[0], *g.shape))), alpha))
+
+
+def check_addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> None:
+    for name, vec in (("vec1", vec1), ("vec2", vec2)):
+        if vec.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vec.ndim}-D")
+    check_stretch(input, (vec1.shape[0], vec2.shape[0]))
+    if not any(v.is_floating_point() or v.is_complex() for v in (input, vec1, vec2)):
+        for name, number in (("beta", beta), ("alpha", alpha)):
+            if isinstance(number, float):
+                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+
+
+@op(promote="common", inplace=True, check=check_addr, meta=lambda vec1, vec2: (vec1.shape[0], vec2.shape[0]),
+    samples=lambda t: [t.args(t(3, 4), t(3), t(4)), t.args(t(4), t(3), t(4), beta=0.5, alpha=2)],
+    errors=lambda t: [(t.args(t(3, 3), t(2, 3), t(3)), RuntimeError, "addr: Expected 1-D argument vec1, but got 2-D")])
+def addr(xp, input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1):
+    """An outer product and a sum: out = beta * input + alpha * outer(vec1, vec2)."""
+    return combine(xp, input, xp.multiply(vec1[:, None], vec2), beta, alpha)
+addr.rule(input=lambda g, beta: scaled(g, beta), vec1=lambda g, vec2, alpha: scaled(g.mv(conj(vec2)), alpha),
+          vec2=lambda g, vec1, alpha: scaled(g.t().mv(conj(vec1)), alpha))

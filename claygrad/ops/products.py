@@ -1,0 +1,210 @@
+"""Products with a form of their own: chains of matrices, bilinear forms, cross products, distances between rows."""
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from claygrad.ops._geometry import axis as axis_of
+from claygrad.ops._geometry import broadcast, product, text
+from claygrad.ops._registry import composite, conj, op
+from claygrad.ops._words import need
+from claygrad.ops.moments import norm_gradient
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+
+# Chains of matrices
+
+def check_chain(tensors: list[Tensor]) -> None:
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    last = len(tensors) - 1
+    for i, tensor in enumerate(tensors):
+        if i in (0, last):
+            if tensor.ndim not in (1, 2):
+                raise RuntimeError(f"multi_dot(): the {'last' if i else 'first'} tensor must be 1D or 2D but got "
+                                   f"{tensor.ndim}D")
+        elif tensor.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {tensor.ndim}D")
+        if tensor.dtype != tensors[0].dtype:
+            raise RuntimeError("multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                               f"{tensors[0].dtype.c_name} and tensor {i} {tensor.dtype.c_name}")
+        if i and tensors[i - 1].shape[-1] != tensor.shape[0]:
+            raise RuntimeError(f"multi_dot(): tensors {i - 1} and {i} with shapes {text(tensors[i - 1].shape)} and "
+                               f"{text(tensor.shape)} cannot be multiplied")
+
+
+def best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to part each chain of matrices i..j for the fewest multiplications; matrix i is sizes[i] x sizes[i+1]."""
+    n = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(n)}
+    split = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            ways = [(cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            cost[i, j], split[i, j] = min(ways)
+    return split
+
+
+@composite(namespace="linalg", method=False, out=True,
+           samples=lambda t: [t.args([t(2, 3), t(3, 4)]), t.args([t(2, 3), t(3, 4), t(4, 2), t(2, 5)]),
+                              t.args([t(3), t(3, 4), t(4)])],
+           errors=lambda t: [(t.args([t(2, 3)]), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1")])
+def multi_dot(tensors: list[Tensor]) -> Tensor:
+    """The product of a chain of matrices, in the order with the fewest multiplications. Its ends may be vectors."""
+    tensors = list(tensors)
+    check_chain(tensors)
+    shape = (*tensors[0].shape[:-1], *tensors[-1].shape[1:])
+    if tensors[0].ndim == 1:
+        tensors[0] = tensors[0].unsqueeze(0)
+    if tensors[-1].ndim == 1:
+        tensors[-1] = tensors[-1].unsqueeze(1)
+    split = best_splits([tensors[0].shape[0], *(tensor.shape[1] for tensor in tensors)])
+
+    def chain(i: int, j: int) -> Tensor:
+        return tensors[i] if i == j else chain(i, split[i, j]).mm(chain(split[i, j] + 1, j))
+
+    return chain(0, len(tensors) - 1).view(shape)
+
+
+@composite(method=False, samples=lambda t: [t.args(t(2, 3), t(3, 4), t(4, 2))])
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """The product of a chain of matrices. Deprecated by PyTorch in favour of linalg.multi_dot."""
+    warnings.warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+                  "torch.linalg.multi_dot "
+                  "instead, which accepts a list of two or more tensors rather than multiple parameters.", stacklevel=2)
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    if any(matrix.ndim != 2 for matrix in matrices):
+        wrong = next(matrix for matrix in matrices if matrix.ndim != 2)
+        raise RuntimeError(f"Tensor dimension is {wrong.ndim}, expected 2 instead.")
+    return matrices[0] if len(matrices) == 1 else multi_dot(list(matrices))
+
+
+# Bilinear forms
+
+def check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for i, (n, m) in enumerate(zip(input1.shape[:-1], input2.shape[:-1])):
+        if n != m:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {n} and {m}")
+    for name, size, want in (("input1", input1.shape[-1], weight.shape[1]),
+                             ("input2", input2.shape[-1], weight.shape[2])):
+        if size != want:
+            raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {size} but expected {want}")
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
+                           f"{weight.shape[0]}")
+
+
+@composite(namespace="nn.functional", method=False,
+           samples=lambda t: [t.args(t(5, 3), t(5, 4), t(2, 3, 4), t(2)), t.args(t(2, 3), t(2, 4), t(2, 3, 4)),
+                              t.args(t(3), t(4), t(2, 3, 4)), t.args(t(2, 2, 3), t(2, 2, 4), t(2, 3, 4), t(2))],
+           errors=lambda t: [(t.args(t(5, 3), t(6, 4), t(2, 3, 4)), RuntimeError,
+                              "bilinear(): input batch dimensions do not match at dim 0: got 5 and 6")])
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """A bilinear form per output: out[o] = input1 @ weight[o] @ input2 + bias[o]."""
+    check_bilinear(input1, input2, weight, bias)
+    batch, (outputs, n, m) = product(input1.shape[:-1]), weight.shape
+    rows = input1.reshape((batch, n)).mm(weight.permute(1, 0, 2).reshape((n, outputs * m)))
+    out = rows.view(batch, outputs, m).bmm(input2.reshape((batch, m, 1))).view((*input1.shape[:-1], outputs))
+    return out if bias is None else out + bias
+
+
+# Cross products
+
+def check_cross(input: Tensor, other: Tensor, dim: int) -> None:
+    if input.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    axis = axis_of(dim, input.ndim)
+    if not input.ndim or input.shape[axis] != 3 or other.shape[axis] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and "
+                           f"{other.shape[axis]}")
+    if input.dtype != other.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {other.dtype.legacy}")
+
+
+@op(name="cross", node="LinalgCrossBackward0", namespace="linalg", method=False, check=check_cross,
+    meta=lambda input, other: broadcast(input.shape, other.shape),
+    samples=lambda t: [t.args(t(3), t(3)), t.args(t(2, 3), t(2, 3)), t.args(t(3, 4), t(3, 1), dim=0)],
+    errors=lambda t: [(t.args(t(2, 3), t(3)), RuntimeError,
+                       "linalg.cross: inputs must have the same number of dimensions."),
+                      (t.args(t(2, 2), t(2, 2)), RuntimeError,
+                       "linalg.cross: inputs dimension -1 must have length 3. Got 2 and 2")])
+def linalg_cross(xp, input: Tensor, other: Tensor, *, dim: int = -1):
+    """The cross product of vectors of three elements along an axis."""
+    need(input, "fciuV", "cross")
+    return xp.cross(input, other, axis=dim)
+linalg_cross.rule(input=lambda g, other, dim: linalg_cross(conj(other), g, dim=dim),
+                  other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim))
+
+
+@composite(out=True, samples=lambda t: [t.args(t(3), t(3), 0), t.args(t(4, 3), t(4, 3), 1),
+                                        t.args(t(3, 4), t(3, 4), dim=0)],
+           errors=lambda t: [(t.args(t(2, 2), t(2, 2), 0), RuntimeError,
+                              "linalg.cross: inputs dimension 0 must have length 3. Got 2 and 2")])
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The cross product of vectors of three elements along an axis (default: the first of size 3; deprecated)."""
+    if dim is None:
+        warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim "
+                      "explicitly or "
+                      "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
+                      "linalg.cross in a "
+                      "future release.", stacklevel=2)
+        if 3 not in input.shape:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = tuple(input.shape).index(3)
+    return linalg_cross(input, other, dim=dim)
+
+
+# Distances
+
+def check_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str) -> None:
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.legacy}")
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    modes = "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
+    if compute_mode not in modes:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+
+
+@op(method=False, check=check_cdist, promote="common",
+    meta=lambda x1, x2: (*broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]),
+    samples=lambda t: [t.args(t(3, 4), t(2, 4)), t.args(t(2, 3, 4), t(2, 2, 4), 1.0),
+                       t.args(t(3, 4), t(2, 4), float("inf"))],
+    errors=lambda t: [(t.args(t(2, 3), t(4, 2)), RuntimeError,
+                       "X1 and X2 must have the same number of columns. X1: 3 X2: 2")])
+def cdist(xp, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"):
+    """The distance between all rows of x1 and x2: out[..., i, j] = norm(x1[..., i, :] - x2[..., j, :], p).
+
+    Always from the differences themselves: exact for rows that lie close together, whatever `compute_mode` allows.
+    """
+    shape = (*broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2])
+    out = xp.zeros(shape, x1.dtype)
+    for k in range(x1.shape[-1]):               # one column at a time: no array larger than the result
+        gap = xp.abs(x1[..., :, None, k] - x2[..., None, :, k])
+        if p == float("inf"):
+            out = xp.maximum(out, gap)
+        else:
+            out += gap != 0 if p == 0 else gap if p == 1 else gap * gap if p == 2 else gap ** p
+    if p in (0, 1, float("inf")):
+        return out
+    return xp.sqrt(out) if p == 2 else out ** (1 / p)
+
+
+@cdist.rules
+def cdist_gradient(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tuple[bool, bool]):
+    gap = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    slope = norm_gradient(g, gap, p, out, (gap.ndim - 1,), False)
+    if slope is None:
+        return None, None
+    return slope.sum(-2) if needs[0] else None, -slope.sum(-3) if needs[1] else None

@@ -1,0 +1,342 @@
+"""Tensors of numbers in a row: ranges and grids, with the very roundings of PyTorch."""
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from claygrad.core import DTYPES, Tensor, default_dtype, empty, wrap
+from claygrad.ops._data import default_complex
+from claygrad.ops._numbers import C_NAMES, fits
+from claygrad.ops._registry import composite
+from claygrad.ops.creation import chosen_device, chosen_dtype, leaf, refuse_pinning
+from claygrad.ops.fill import check_layout, finished, out_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from numbers import Number
+
+    from claygrad.core import device, dtype
+    from claygrad.ops._formats import layout
+
+    Device = device | str | None
+
+
+def _number(value: Any) -> Any:
+    """A number, from a number or from a tensor or NumPy scalar that holds one; None for anything else."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, (np.generic, Tensor)) and value.ndim == 0:
+        return value.item()
+    return None
+
+
+def _finished(name: str, n: int, make: Callable[[], np.ndarray], kind: dtype, out: Tensor | None, layout: Any,
+              device: Device,
+              pin_memory: bool, requires_grad: bool) -> Tensor:
+    """The numbers as a new tensor or in `out`; they are not made where only their count is wanted."""
+    refuse_pinning(name, pin_memory)
+    check_layout(name, layout)
+    where = chosen_device(name, device) if out is None else out.device
+    return finished(name, wrap(make()) if where.type == "cpu" else empty((n,), kind, where), out, requires_grad)
+
+
+def _multiply_add(step: float, count: np.ndarray, start: np.ndarray | float) -> np.ndarray:
+    """step * count + start in double precision, rounded once, as a fused instruction does.
+
+    The product is split into its rounded value and the exact rest (Dekker), and so is the sum (Knuth).
+    """
+    product = step * count
+    high, low = _halves(step)
+    count_high, count_low = _halves(count)
+    rest = ((high * count_high - product) + high * count_low + low * count_high) + low * count_low
+    total = product + start
+    back = total - product
+    return total + (((product - (total - back)) + (start - back)) + rest)
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    scaled = 134217729.0 * x                    # 2**27 + 1
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+# --- arange -----------------------------------------------------------------------------------------------------
+def _length(start: Any, end: Any, step: Any, kind: dtype) -> int:
+    """The number of elements of a half-open range, checked."""
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {_shown(start)} -> {_shown(end)}")
+    if (step > 0 and end < start) or (step < 0 and end > start):
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if kind.name == "int64":
+        start, end, step = int(start), int(end), int(step)
+        size: Any = -((start - end) // step) if step else math.inf
+    else:
+        size = (float(end) - float(start)) / float(step)
+        size = math.ceil(size) if math.isfinite(size) else size
+    if not 0 <= size < 1 << 63:
+        raise RuntimeError("invalid size, possible overflow?")
+    return int(size)
+
+
+def _shown(value: float) -> str:
+    return f"{value:g}"
+
+
+def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
+    """start + i * step. PyTorch rounds every eighth element (fourth of doubles) to the dtype and counts on from there."""
+    single = kind.itemsize < 8
+    places = np.arange(n, dtype=np.float64)
+    if kind.itemsize == 2:
+        start, step = float(np.float32(start)), float(np.float32(step))
+    out = _multiply_add(step, places, start)
+    out = (out.astype(np.float32) if kind.itemsize == 2 else out).astype(kind.numpy)
+    lanes = {2: 16, 4: 8, 8: 4}[kind.itemsize]
+    whole = n // (2 * lanes) * (2 * lanes)
+    if whole:
+        firsts = out[:whole:lanes].astype(np.float64)[:, None]
+        lane = np.arange(lanes, dtype=np.float64)
+        if kind.itemsize == 2:
+            block = (firsts.astype(np.float32) + (np.float32(step) * lane.astype(np.float32))).astype(np.float32)
+        else:
+            block = firsts + step * lane if single else _multiply_add(step, lane, firsts)
+        out[:whole] = block.astype(kind.numpy).reshape(-1)
+    return out
+
+
+@composite(method=False, raw=True, samples=lambda t: [t.args(5), t.args(1, 2.5, 0.1), t.args(5, 0, -2)],
+           errors=lambda t: [(t.args(5, 1), RuntimeError, "upper bound and lower bound inconsistent with step sign"),
+                             (t.args(0, 1, 0), RuntimeError, "step must be nonzero")])
+def arange(*args: Number, start: Number = 0, end: Number | None = None, step: Number = 1, out: Tensor | None = None,
+           dtype: dtype | None = None, layout: layout | None = None, device: Device = None, pin_memory: bool = False,
+           requires_grad: bool = False) -> Tensor:
+    """The numbers start, start + step, ... below end: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+
+    >>> claygrad.arange(1, 2.5, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+    if len(args) == 1 and end is None:
+        end = args[0]
+    elif len(args) == 1:
+        start = args[0]
+    elif len(args) == 2:
+        start, end = args
+    elif len(args) == 3:
+        start, end, step = args
+    if len(args) > 3 or end is None:
+        raise TypeError(f"arange() received an invalid combination of arguments - got "
+                        f"({', '.join(type(a).__name__ for a in args)}), "
+                        "but expected one of:\n * (Number end)\n * (Number start, Number end)\n"
+                        " * (Number start, Number end, Number step)\n")
+    named = {"start": start, "end": end, "step": step}
+    numbers = [_number(value) for value in named.values()]
+    for (name, value), found in zip(named.items(), numbers):
+        if found is None:
+            place = 1 if len(args) == 1 else ["start", "end", "step"].index(name) + 1
+            raise TypeError(f"arange(): argument '{name}' (position {place}) must be Number, not "
+                            f"{type(value).__name__}")
+    start, end, step = numbers
+    given = chosen_dtype("arange", dtype)
+    integral = all(isinstance(value, int) for value in numbers)
+    kind = out_dtype("arange", out, given) or (DTYPES["int64"] if integral else default_dtype())
+    if any(isinstance(value, complex) for value in numbers):
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    if kind.is_complex or kind.name == "bool":
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.legacy}'")
+    n = _length(start, end, step, kind)
+
+    def make() -> np.ndarray:
+        if kind.is_floating_point:
+            return _blocks(kind, float(start), float(step), n)
+        return (int(start) + int(step) * np.arange(n, dtype=np.int64)).astype(kind.numpy)
+
+    return _finished("arange", n, make, kind, out, layout, device, pin_memory, requires_grad)
+
+
+@composite(name="range", method=False, raw=True, samples=lambda t: [t.args(0, 3), t.args(0, 1, 0.25)])
+def closed_range(start: Number = 0, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None,
+                 dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
+                 pin_memory: bool = False,
+                 requires_grad: bool = False) -> Tensor:
+    "The numbers start, start + step, ... up to end, end included. `arange` is what one wants."
+    if end is None:
+        raise TypeError('range() missing 1 required positional arguments: "end"')
+    warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is "
+                  "inconsistent with "
+                  "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+                  stacklevel=2)
+    given = chosen_dtype("range", dtype)
+    kind = out_dtype("range", out, given) or default_dtype()
+    start, end, step = _number(start), _number(end), _number(step)
+    _length(start, end, step, kind)
+    n = int((end - start) / step) + 1
+    wide = np.float64 if kind.is_floating_point else np.int64
+    return _finished("range", n, lambda: (start + np.arange(n) * step).astype(wide).astype(kind.numpy), kind, out,
+                     layout, device,
+                     pin_memory, requires_grad)
+
+
+# --- linspace and logspace --------------------------------------------------------------------------------------
+def _ends(name: str, start: Any, end: Any, steps: Any, out: Tensor | None, given: dtype | None) -> tuple[Any, Any,
+                                                                                                         dtype]:
+    """The two ends as numbers and the dtype of the result, checked."""
+    tensors = [isinstance(value, Tensor) for value in (start, end)]
+    if any(tensors) and any(flag and value.ndim for flag, value in zip(tensors, (start, end))):
+        dims = [value.ndim if flag else 0 for flag, value in zip(tensors, (start, end))]
+        if all(tensors):
+            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with "
+                               f"{dims[0]} "
+                               f"dimension(s) and end with {dims[1]} dimension(s).")
+        which = "start" if tensors[0] else "end"
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {which} with "
+                           f"{max(dims)} dimension(s).")
+    first, last = _number(start), _number(end)
+    if first is None or last is None or steps is None or isinstance(steps, (bool, float, complex, str)):
+        got = ", ".join(type(value).__name__ for value in (start, end, steps) if value is not None)
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                        " * (Tensor start, Tensor end, int steps)\n * (Number start, Number end, int steps)\n")
+    if int(steps) < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    kind = out_dtype(name, out, given)
+    if isinstance(first, complex) or isinstance(last, complex):
+        inferred = default_complex()
+        kind = kind or inferred
+        if not kind.is_complex:
+            raise RuntimeError(f"torch.{name}(): inferred dtype {C_NAMES[inferred.name]} can't be safely cast to "
+                               "passed dtype "
+                               f"{kind.legacy}")
+    kind = kind or default_dtype()
+    if kind.name == "bool":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    for value in (first, last):
+        if not fits(value, kind):
+            raise RuntimeError(f"value cannot be converted to type {C_NAMES[kind.name]} without overflow")
+    return first, last, kind
+
+
+def _in_dtype(value: Any, kind: dtype) -> Any:
+    return kind.numpy.type(int(value) if kind.numpy.kind in "iu" else value)
+
+
+def _between(start: Any, end: Any, steps: int, kind: dtype) -> np.ndarray:
+    """`steps` numbers from start to end: the first half counted from the start, the second back from the end."""
+    first, last = _in_dtype(start, kind), _in_dtype(end, kind)
+    if steps < 2:
+        return np.full(steps, first, kind.numpy)
+    half = steps // 2
+    ahead, behind = np.arange(half), steps - 1 - np.arange(half, steps)
+    if kind.is_complex:
+        step = (last - first) / kind.numpy.type(steps - 1)
+        return np.concatenate([first + step * ahead.astype(kind.numpy), last - step * behind.astype(kind.numpy)])
+    if kind.itemsize == 2 and kind.is_floating_point:            # rounded to half after every operation
+        def rounded(x: Any) -> Any:
+            return np.asarray(x, np.float32).astype(kind.numpy).astype(np.float32)
+
+        first, last = np.float32(first), np.float32(last)
+        step = rounded(rounded(last - first) / rounded(steps - 1))
+        parts = [first + rounded(step * rounded(ahead)), last - rounded(step * rounded(behind))]
+        return np.concatenate(parts).astype(kind.numpy)
+    if kind.name == "float32":
+        step = float((last - first) / np.float32(steps - 1))
+        ahead, behind = ahead.astype(np.float32), behind.astype(np.float32)
+        parts = [float(first) + step * ahead.astype(np.float64), float(last) - step * behind.astype(np.float64)]
+        return np.concatenate(parts).astype(np.float32)
+    first, last = float(first), float(last)
+    step = (last - first) / (steps - 1)
+    parts = [_multiply_add(step, ahead.astype(np.float64), first),
+             _multiply_add(-step, behind.astype(np.float64), last)]
+    return np.concatenate(parts).astype(kind.numpy)
+
+
+@composite(method=False, raw=True, samples=lambda t: [t.args(0, 1, 5), t.args(-3, 10, 7), t.args(2, 3, 1)],
+           errors=lambda t: [(t.args(0, 1, -1), RuntimeError, "number of steps must be non-negative")])
+def linspace(start: Number, end: Number, steps: int | None = None, *, out: Tensor | None = None,
+             dtype: dtype | None = None,
+             layout: layout | None = None, device: Device = None, pin_memory: bool = False,
+             requires_grad: bool = False) -> Tensor:
+    """`steps` numbers from start to end, both included, equally far apart.
+
+    >>> claygrad.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    given = chosen_dtype("linspace", dtype)
+    first, last, kind = _ends("linspace", start, end, steps, out, given)
+    return _finished("linspace", int(steps), lambda: _between(first, last, int(steps), kind), kind, out, layout, device,
+                     pin_memory,
+                     requires_grad)
+
+
+def _powers(start: Any, end: Any, steps: int, base: float, kind: dtype) -> np.ndarray:
+    """base to the power of numbers from start to end, in double precision, one by one as the C library has them."""
+    if kind.is_complex:
+        return np.power(kind.numpy.type(base), _between(start, end, steps, kind)).astype(kind.numpy)
+    first, last = float(_in_dtype(start, kind)), float(_in_dtype(end, kind))
+    if steps < 2:
+        exponents = [float(start)] * steps
+    else:
+        step = float(_in_dtype(last - first, kind)) / (steps - 1)
+        half = steps // 2
+        exponents = [first + step * i for i in range(half)] + [last - step * (steps - 1 - i) for i in range(half,
+                                                                                                            steps)]
+    values = []
+    for exponent in exponents:
+        try:
+            values.append(math.pow(base, exponent))
+        except ValueError:                                       # a negative base to a broken power, or 0 to a negative one
+            values.append(math.inf if base == 0 else math.nan)
+        except OverflowError:
+            values.append(math.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array(values, np.float64).astype(kind.numpy)
+
+
+@composite(method=False, raw=True, samples=lambda t: [t.args(0, 2, 5), t.args(-1, 3, 4, 2.0), t.args(1, 3, 1)],
+           errors=lambda t: [(t.args(0, 1, -1), RuntimeError, "number of steps must be non-negative")])
+def logspace(start: Number, end: Number, steps: int | None = None, base: float = 10.0, *, out: Tensor | None = None,
+             dtype: dtype | None = None, layout: layout | None = None, device: Device = None, pin_memory: bool = False,
+             requires_grad: bool = False) -> Tensor:
+    "`steps` powers of `base`, with exponents from start to end equally far apart."
+    given = chosen_dtype("logspace", dtype)
+    first, last, kind = _ends("logspace", start, end, steps, out, given)
+    return _finished("logspace", int(steps), lambda: _powers(first, last, int(steps), float(base), kind), kind, out,
+                     layout, device,
+                     pin_memory, requires_grad)
+
+
+# --- the places of triangles ------------------------------------------------------------------------------------
+def _triangle(name: str, row: int, col: int, offset: int, lower: bool, dtype: Any, device: Device, layout: Any,
+              pin_memory: bool, requires_grad: bool) -> Tensor:
+    for word, value in (("row", row), ("col", col)):
+        if value < 0:
+            raise RuntimeError(f"{word} must be non-negative, got{value}")
+    kind = chosen_dtype(name, dtype) or DTYPES["int64"]
+    if kind.is_floating_point or kind.is_complex or kind.name == "bool":
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}'")
+    refuse_pinning(name, pin_memory)
+    check_layout(name, layout)
+    rows, columns = np.arange(row)[:, None], np.arange(col)
+    inside = columns - rows <= offset if lower else columns - rows >= offset
+    where = chosen_device(name, device)
+    if where.type == "cpu":
+        return leaf(name, wrap(np.array(np.nonzero(inside)).astype(kind.numpy)), requires_grad)
+    return leaf(name, empty((2, int(np.count_nonzero(inside))), kind, where), requires_grad)
+
+
+@composite(method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
+           errors=lambda t: [(t.args(-1, 3), RuntimeError, "row must be non-negative, got-1")])
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Device = None,
+                 layout: layout | None = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    "Rows and columns of the places on and below a diagonal of a row x col matrix, as two rows."
+    return _triangle("tril_indices", row, col, offset, True, dtype, device, layout, pin_memory, requires_grad)
+
+
+@composite(method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
+           errors=lambda t: [(t.args(-1, 3), RuntimeError, "row must be non-negative, got-1")])
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Device = None,
+                 layout: layout | None = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    "Rows and columns of the places on and above a diagonal of a row x col matrix, as two rows."
+    return _triangle("triu_indices", row, col, offset, False, dtype, device, layout, pin_memory, requires_grad)

@@ -1,0 +1,202 @@
+"""Reductions: many elements to one, over all axes or some."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.ops._reducing import count, need_elements, restored, shared, shift, spread, total
+from claygrad.ops._registry import composite, conj, reduction
+from claygrad.ops._words import need
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor, dtype
+
+    ints = int | tuple[int, ...] | list[int]
+
+ORDERED = "fiubV"          # NumPy's kinds of numbers that can be compared
+
+
+# Sums and products
+
+@reduction(kernel="sum", promote="sum", node=lambda dim: "SumBackward0" if dim is None else "SumBackward1",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, -1), keepdim=True),
+                              t.args(t()),
+                              t.args(t(), 0), t.args(t(0, 3), 0), t.args(t(3, 0))],
+           errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
+                              "Dimension out of range (expected to be in range of [-2, 1], but got 2)"),
+                             (t.args(t(2, 3), (0, -2)), RuntimeError,
+                              "dim 0 appears multiple times in the list of dims")])
+def sum(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
+    """The sum of the elements. Booleans and integers are summed as int64; the sum of nothing is 0."""
+    return total(xp, input, dim, keepdim)
+sum.rule(input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim))
+
+
+@reduction(promote="sum", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3), (0, 1), True),
+                                             t.args(t())])
+def nansum(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
+    """The sum of the elements that are not NaN."""
+    if input.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if input.dtype.kind == "f":
+        input = xp.where(xp.isnan(input), xp.zeros((), input.dtype), input)
+    return total(xp, input, dim, keepdim)
+nansum.rule(input=lambda g, input, dim, keepdim: spread(g, input.shape, dim, keepdim) * input.isnan().logical_not())
+
+
+def check_mean(input: Tensor, dtype: dtype | None) -> None:
+    which, asked = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
+    if not (asked.is_floating_point or asked.is_complex):
+        raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
+                           "complex "
+                           f"dtype. Got: {asked.legacy}")
+
+
+@reduction(kernel="mean", check=check_mean, node=lambda dim: "MeanBackward0" if dim is None else "MeanBackward1",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True), t.args(t()),
+                              t.args(t(), -1)],
+           errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
+                              "mean(): could not infer output dtype. Input dtype must be")])
+def mean(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
+    """The mean of the elements: sum / count. The mean of nothing is NaN."""
+    return xp.divide(total(xp, input, dim, keepdim), count(input.shape, dim))
+mean.rule(input=lambda g, input_shape, dim, keepdim: spread(g / count(input_shape, dim), input_shape, dim, keepdim))
+
+
+@composite(samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True)],
+           errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
+                              "nanmean(): expected input to have floating point or complex dtype but got Long")])
+def nanmean(input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
+    """The mean of the elements that are not NaN."""
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
+                           f"{input.dtype.legacy}")
+    known = input.detach().isnan().logical_not().sum(dim, keepdim)
+    return input.nansum(dim, keepdim, dtype=dtype) / known
+
+
+@reduction(kernel="prod", promote="sum", node=lambda dim: "ProdBackward0" if dim is None else "ProdBackward1",
+           samples=lambda t: [t.args(t(3, 2)), t.args(t(3, 4), 0), t.args(t(3, 4), -1, True), t.args(t()),
+                              t.args(t(0, 3), 0)])
+def prod(xp, input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
+    """The product of the elements. Booleans and integers are multiplied as int64; the product of nothing is 1."""
+    return xp.prod(input, axis=dim, keepdims=keepdim)
+
+
+def prod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
+    if not input.ndim:
+        return g
+    if input.device.type != "meta" and bool((input.detach() != 0).all()):
+        return spread(g * conj(out), input.shape, dim, keepdim) / conj(input)
+    # Beside a zero there is no dividing: what stands before an element times what stands behind it.
+    line, axis = (input.reshape(-1), 0) if dim is None else (input, dim[0])
+    before = shift(line, axis, 1, 1.0).cumprod(axis)
+    behind = shift(line, axis, -1, 1.0).flip(axis).cumprod(axis).flip(axis)
+    return spread(g, input.shape, dim, keepdim) * conj((before * behind).reshape(input.shape))
+
+
+prod.rule(input=prod_gradient)
+
+
+# Extremes. Where several elements attain the extreme, they share the gradient.
+
+def attained(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
+    g, out = restored(g, input.shape, dim, keepdim), restored(out, input.shape, dim, keepdim)
+    return shared(g, input == out, dim or None)
+
+
+@reduction(kernel="amax", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True),
+                                             t.args(t())],
+           errors=lambda t: [(t.args(t(0)), RuntimeError,
+                              "amax(): Expected reduction dim to be specified for input.numel() == 0."),
+                             (t.args(t(2, 0), 1), IndexError,
+                              "amax(): Expected reduction dim 1 to have non-zero size.")])
+def amax(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
+    """The largest element. NaN wins."""
+    need(input, ORDERED, "max_values_cpu")
+    need_elements("amax", input.shape, dim)
+    return xp.amax(input, axis=dim, keepdims=keepdim)
+amax.rule(input=attained)
+
+
+@reduction(kernel="amin", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True),
+                                             t.args(t())],
+           errors=lambda t: [(t.args(t(0)), RuntimeError,
+                              "amin(): Expected reduction dim to be specified for input.numel() == 0."),
+                             (t.args(t(2, 0), 1), IndexError,
+                              "amin(): Expected reduction dim 1 to have non-zero size.")])
+def amin(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
+    """The smallest element. NaN wins."""
+    need(input, ORDERED, "min_values_cpu")
+    need_elements("amin", input.shape, dim)
+    return xp.amin(input, axis=dim, keepdims=keepdim)
+amin.rule(input=attained)
+
+
+@reduction(returns=("min", "max"), samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), dim=0),
+                                                      t.args(t(3, 4), dim=1, keepdim=True)],
+           errors=lambda t: [(t.args(t(0)), RuntimeError,
+                              "aminmax(): cannot compute aminmax over an empty dimension"),
+                             (t.args(t(2, 0), dim=1), IndexError,
+                              "aminmax: Expected reduction dim 1 to have non-zero size.")])
+def aminmax(xp, input: Tensor, *, dim: int | None = None, keepdim: bool = False):
+    """The smallest and the largest element."""
+    need(input, ORDERED, "aminmax_cpu")
+    if dim is None and input.size == 0:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+                           "identity.")
+    for axis in dim or ():
+        if input.shape[axis] == 0:
+            raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
+    return xp.amin(input, axis=dim, keepdims=keepdim), xp.amax(input, axis=dim, keepdims=keepdim)
+
+
+@aminmax.rules
+def aminmax_gradient(gs, input: Tensor, outs, dim, keepdim: bool) -> tuple[Tensor | None]:
+    parts = [attained(g, input, out, dim, keepdim) for g, out in zip(gs, outs) if g is not None]
+    return (parts[0] if len(parts) == 1 else parts[0] + parts[1] if parts else None,)
+
+
+# Logic and counting
+
+@reduction(promote="bool", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0),
+                                              t.args(t(2, 3), (0, 1), True),
+                                              t.args(t()), t.args(t(0)), t.args(t(3, dtype="uint8"))])
+def all(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
+    """Whether all elements are true (not zero). Of uint8: 1 or 0 as uint8."""
+    return truth(xp.all(input, axis=dim, keepdims=keepdim), input)
+
+
+@reduction(promote="bool", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0),
+                                              t.args(t(2, 3), (0, 1), True),
+                                              t.args(t()), t.args(t(0)), t.args(t(3, dtype="uint8"))])
+def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
+    """Whether any element is true (not zero). Of uint8: 1 or 0 as uint8."""
+    return truth(xp.any(input, axis=dim, keepdims=keepdim), input)
+
+
+def truth(result, input):
+    return result.astype(input.dtype) if input.dtype.name == "uint8" else result
+
+
+@reduction(promote="index", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0),
+                                               t.args(t(2, 3, 4), (0, 1)), t.args(t())])
+def count_nonzero(xp, input: Tensor, dim: ints | None = None):
+    """How many elements are not zero."""
+    return xp.sum(input != 0, axis=dim, dtype=xp.int64)
+
+
+# Sums in the log domain
+
+@reduction(promote="float", namespace=("torch", "special"),
+           samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), (0, 1)), t.args(t(2, 3, 4), -1, True),
+                              t.args(t(), 0)])
+def logsumexp(xp, input: Tensor, dim: ints, keepdim: bool = False):
+    """The logarithm of a sum of exponentials, without overflow: out = log(sum(exp(input)))."""
+    if 0 in input.shape:
+        return xp.log(total(xp, xp.exp(input), dim, keepdim))
+    top = xp.amax(input.real, axis=dim, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, xp.zeros((), top.dtype))
+    out = xp.log(total(xp, xp.exp(input - top), dim, True)) + top
+    return out if keepdim else xp.squeeze(out, axis=dim)
+logsumexp.rule(input=lambda g, input, out, dim, keepdim: spread(g, input.shape, dim, keepdim)
+               * conj((input - restored(out, input.shape, dim, keepdim)).exp()))

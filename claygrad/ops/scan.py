@@ -1,0 +1,236 @@
+"""Running results along an axis: sums, products, extremes and differences."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.core import bool as boolean
+from claygrad.core import int64
+from claygrad.ops._geometry import axis as axis_of
+from claygrad.ops._reducing import selected, shift
+from claygrad.ops._registry import composite, conj, op
+from claygrad.ops._words import need
+
+if TYPE_CHECKING:
+    from numbers import Number
+
+    from claygrad.core import Tensor, dtype
+
+ORDERED = "fiubV"           # NumPy's kinds of numbers that can be compared
+PAIR = ("values", "indices")
+WIDE = {"f": "float64", "V": "float64", "c": "complex128"}
+
+
+def running(xp, name: str, accumulate, input, dim: int, dtype: dtype | None):
+    """`accumulate` along an axis, in double precision, rounded once at the end."""
+    axis = axis_of(dim, input.ndim)
+    wanted = dtype.numpy if dtype is not None else xp.dtype("int64") if input.dtype.kind in "iub" else input.dtype
+    if wanted.kind == "b":
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+    input = input.astype(wanted)
+    if not input.ndim:
+        return input
+    return accumulate(input, axis=axis, dtype=WIDE.get(wanted.kind, wanted)).astype(wanted)
+
+
+def same_shape(input: Tensor, dim: int, dtype: dtype | None) -> list[tuple]:
+    axis_of(dim, input.ndim)
+    small = not (input.is_floating_point() or input.is_complex())
+    return [(input.shape, dtype or (int64 if small else input.dtype))]
+
+
+def backwards(f, dim: int, *tensors: Tensor) -> Tensor:
+    """f run along the axis from its end."""
+    return f(*(t.flip(dim) for t in tensors)).flip(dim)
+
+
+# Sums and products
+
+@op(inplace=True, meta=same_shape, samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
+                                                      t.args(t(0, 2), 0)],
+    errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
+                       "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
+def cumsum(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
+    """The running sum: out[i] = input[0] + ... + input[i]. Booleans and integers are summed as int64."""
+    return running(xp, "cumsum", xp.cumsum, input, dim, dtype)
+cumsum.rule(input=lambda g, dim: backwards(lambda h: h.cumsum(dim), dim, g) if g.ndim else g)
+
+
+@op(inplace=True, meta=same_shape, samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
+                                                      t.args(t(0, 2), 0)],
+    errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
+                       "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
+def cumprod(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
+    """The running product: out[i] = input[0] * ... * input[i]. Booleans and integers are multiplied as int64."""
+    return running(xp, "cumprod", xp.cumprod, input, dim, dtype)
+
+
+def cumprod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
+    if not g.ndim:
+        return g
+    if input.device.type != "meta" and bool((input.detach() != 0).all()):
+        return backwards(lambda h: h.cumsum(dim), dim, g * conj(out)) / conj(input)
+    # Beside a zero there is no dividing. What stands before each element, times the sum over all later
+    # outputs of g and what stands between, by Horner's rule from the end.
+    axis = axis_of(dim, input.ndim)
+    before = shift(input, axis, 1, 1.0).cumprod(axis)
+    rest = backwards(lambda f, h: recurrence(f, h, axis), axis, conj(shift(input, axis, -1, 0.0)), g)
+    return conj(before) * rest
+
+
+cumprod.rule(input=cumprod_gradient)
+
+
+@op(promote="common", function=False, method=False, samples=lambda t: [t.args(t(5), t(5), 0),
+                                                                       t.args(t(2, 3), t(2, 3), 1)])
+def recurrence(xp, factor: Tensor, term: Tensor, dim: int):
+    """The solution of out[i] = factor[i] * out[i-1] + term[i]. Its derivatives are recurrences again."""
+    factor, out = factor.copy(), term.copy()
+    at, step = (slice(None),) * dim, 1
+    while step < out.shape[dim]:            # every round doubles how far back each element has looked
+        ahead, behind = (*at, slice(step, None)), (*at, slice(None, -step))
+        out[ahead] = out[ahead] + factor[ahead] * out[behind]
+        factor[ahead] = factor[ahead] * factor[behind]
+        step *= 2
+    return out
+
+
+@recurrence.rules
+def recurrence_gradient(g: Tensor, factor: Tensor, out: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    back = backwards(lambda f, h: recurrence(f, h, dim), dim, conj(shift(factor, dim, -1, 0.0)), g)
+    return back * conj(shift(out, dim, 1, 0.0)), back
+
+
+@op(meta=lambda input: input.shape, samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0)],
+    errors=lambda t: [(t.args(t(2, dtype="int64"), 0), NotImplementedError,
+                       "\"logcumsumexp_out_cpu\" not implemented for 'Long'")])
+def logcumsumexp(xp, input: Tensor, dim: int):
+    """The running sum in the log domain: out[i] = log(exp(input[0]) + ... + exp(input[i]))."""
+    need(input, "fcV", "logcumsumexp_out_cpu")
+    axis = axis_of(dim, input.ndim)
+    if not input.ndim:
+        return input.copy()
+    if input.dtype.kind == "f":
+        return xp.logaddexp.accumulate(input, axis=axis, dtype="float64").astype(input.dtype)
+    rows = xp.moveaxis(input, axis, 0).astype("complex128")
+    for i in range(1, len(rows)):
+        top = xp.maximum(rows[i - 1].real, rows[i].real)
+        top = xp.where(xp.isfinite(top), top, 0.0)
+        rows[i] = xp.log(xp.exp(rows[i - 1] - top) + xp.exp(rows[i] - top)) + top
+    return xp.moveaxis(rows, 0, axis).astype(input.dtype)
+
+
+def logcumsumexp_gradient(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
+    if not g.ndim:
+        return g
+    axis = axis_of(dim, g.ndim)
+    fade = conj((out - shift(out, axis, -1,
+                             float("inf"))).exp())        # how little of out[i+1] is out[i]: never above 1
+    return conj((input - out).exp()) * backwards(lambda f, h: recurrence(f, h, axis), axis, fade, g)
+
+
+logcumsumexp.rule(input=logcumsumexp_gradient)
+
+
+# Extremes
+
+def record(xp, name: str, accumulate, input, dim: int):
+    """The running extreme and the last place that attained it. NaN wins and stays."""
+    need(input, ORDERED, f"{name}_cpu")
+    axis = axis_of(dim, input.ndim)
+    if not input.ndim:
+        return input.copy(), xp.zeros((), "int64")
+    values = accumulate(input, axis=axis)
+    hit = input == values
+    if input.dtype.kind == "f":
+        hit |= xp.isnan(input)
+    place = xp.arange(input.shape[axis]).reshape((-1,) + (1,) * (input.ndim - axis - 1))
+    return values, xp.maximum.accumulate(xp.where(hit, place, 0), axis=axis)
+
+
+def running_pair(input: Tensor, dim: int) -> list[tuple]:
+    axis_of(dim, input.ndim)
+    return [(input.shape, input.dtype), (input.shape, int64)]
+
+
+recording = {"returns": PAIR, "differentiable": (0,), "meta": running_pair,
+             "samples": lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0), t.args(t(0), 0)]}
+
+
+@op(**recording)
+def cummax(xp, input: Tensor, dim: int):
+    """The running maximum, and the index of its last occurrence so far."""
+    return record(xp, "cummax", xp.maximum.accumulate, input, dim)
+cummax.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
+
+
+@op(**recording)
+def cummin(xp, input: Tensor, dim: int):
+    """The running minimum, and the index of its last occurrence so far."""
+    return record(xp, "cummin", xp.minimum.accumulate, input, dim)
+cummin.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
+
+
+# Differences and areas
+
+@composite(out=True, samples=lambda t: [t.args(t(5)), t.args(t(3, 5), 2),
+                                        t.args(t(3, 4), dim=0, prepend=t(1, 4), append=t(2, 4)),
+                                        t.args(t(4, dtype="bool"))],
+           errors=lambda t: [(t.args(t()), RuntimeError, "diff expects input to be at least one-dimensional"),
+                             (t.args(t(3), -1), RuntimeError, "order must be non-negative but got -1")])
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
+         append: Tensor | None = None) -> Tensor:
+    """The n-th difference of neighbours: out[i] = input[i+1] - input[i]."""
+    if input.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    axis = axis_of(dim, input.ndim)
+    if prepend is not None or append is not None:
+        input = _joined(prepend, input, append, axis)
+    if n == 0:
+        return input.clone()
+    for _ in range(min(n, input.shape[axis])):
+        ahead, behind = input.narrow(axis, 1, input.shape[axis] - 1), input.narrow(axis, 0, input.shape[axis] - 1)
+        input = ahead.logical_xor(behind) if input.dtype == boolean else ahead - behind
+    return input
+
+
+def _joined(prepend: Tensor | None, input: Tensor, append: Tensor | None, axis: int) -> Tensor:
+    from claygrad.ops.join import cat
+    for extra in (prepend, append):
+        if extra is not None and extra.ndim != input.ndim:
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    return cat([part for part in (prepend, input, append) if part is not None], axis)
+
+
+def _areas(y: Tensor, x: Tensor | None, dx: Number | None, dim: int, name: str) -> Tensor:
+    """Twice the areas of the strips between neighbours."""
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}() received an invalid combination of arguments: give x or dx, not both")
+    if y.dtype == boolean or (x is not None and x.dtype == boolean):
+        which = "`y`" if x is None else "`x` or `y`"
+        raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
+    axis = axis_of(dim, y.ndim)
+    n = y.shape[axis]
+    pairs = y.narrow(axis, 0, max(n - 1, 0)) + y.narrow(axis, min(1, n), max(n - 1, 0))
+    if x is None:
+        return pairs * (1 if dx is None else dx)
+    if x.ndim == 1:
+        if x.shape[0] != n:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        return pairs * x.diff().reshape((-1,) + (1,) * (y.ndim - axis - 1))
+    at = axis - y.ndim + x.ndim if x.ndim < y.ndim else axis
+    return pairs * x.diff(dim=at)
+
+
+@composite(names=("trapz",), method=False, samples=lambda t: [t.args(t(5)), t.args(t(3, 5), t(5)),
+                                                              t.args(t(3, 4), dx=0.5, dim=0)])
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+    """The integral by the trapezoidal rule: out = sum((y[i] + y[i+1]) / 2 * (x[i+1] - x[i]))."""
+    return _areas(y, x, dx, dim, "trapezoid").sum(dim) / 2
+
+
+@composite(method=False, samples=lambda t: [t.args(t(5)), t.args(t(3, 5), t(5)), t.args(t(3, 4), dx=0.5, dim=0)])
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+    """The running integral by the trapezoidal rule."""
+    return (_areas(y, x, dx, dim, "cumulative_trapezoid") / 2).cumsum(dim)

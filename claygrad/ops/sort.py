@@ -1,0 +1,306 @@
+"""Order: sorting, the largest k, distinct values, searching and counting."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.core import int64
+from claygrad.ops._geometry import axis as axis_of
+from claygrad.ops._geometry import text
+from claygrad.ops._reducing import selected
+from claygrad.ops._registry import composite, missing, op
+from claygrad.ops._words import is_number, need
+
+if TYPE_CHECKING:
+    from numbers import Number
+
+    from claygrad.core import Tensor
+
+ORDERED = "fiubV"           # NumPy's kinds of numbers that can be compared
+NUMBERS = "fiuV"
+PAIR = ("values", "indices")
+
+
+# Sorting. NaN counts as the largest; equal elements keep their order.
+
+def order(xp, x, axis: int, descending: bool):
+    """The indices that sort an axis, stably in both directions."""
+    if not descending:
+        return xp.argsort(x, axis=axis, kind="stable")
+    back = xp.flip(xp.argsort(xp.flip(x, axis), axis=axis, kind="stable"), axis)
+    return x.shape[axis] - 1 - back
+
+
+def sorted_shape(input: Tensor, dim: int) -> list[tuple]:
+    axis_of(dim, input.ndim)
+    return [(input.shape, input.dtype), (input.shape, int64)]
+
+
+@op(returns=PAIR, differentiable=(0,), meta=sorted_shape,
+    node=lambda stable: "SortBackward0" if stable is None else "SortBackward1",
+    samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True),
+                       t.args(t(6, dtype="int64"), stable=True), t.args(t())],
+    errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
+                       "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
+def sort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None):
+    """The elements of an axis in order, and where they came from. Always stable."""
+    if input.dtype.kind == "c":
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    axis = axis_of(dim, input.ndim)
+    if not input.ndim:
+        return input.copy(), xp.zeros((), "int64")
+    indices = order(xp, input, axis, descending)
+    return xp.take_along_axis(input, indices, axis), indices
+sort.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
+
+
+@op(out=False, meta=lambda input: [(input.shape, int64)], samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True),
+                                                                  t.args(t(5), stable=True), t.args(t())])
+def argsort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
+    """The indices that sort an axis. Always stable."""
+    if input.dtype.kind == "c":
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    axis = axis_of(dim, input.ndim)
+    return order(xp, input, axis, descending) if input.ndim else xp.zeros((), "int64")
+
+
+@composite(out=True, samples=lambda t: [t.args(t(3, 4)), t.args(t())])
+def msort(input: Tensor) -> Tensor:
+    """The elements sorted along the first axis."""
+    return sort(input, 0)[0]
+
+
+def topk_shape(input: Tensor, k: int, dim: int) -> list[tuple]:
+    shape, axis = list(input.shape), axis_of(dim, input.ndim)
+    if shape:
+        shape[axis] = k
+    return [(tuple(shape), input.dtype), (tuple(shape), int64)]
+
+
+@op(returns=PAIR, differentiable=(0,), meta=topk_shape,
+    samples=lambda t: [t.args(t(3, 4), 2), t.args(t(3, 4), 1, 0), t.args(t(3, 4), 3, -1, False), t.args(t(100), 5),
+                       t.args(t(), 1)],
+    errors=lambda t: [(t.args(t(3), 4), RuntimeError, "selected index k out of range")])
+def topk(xp, input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
+    """The k largest (or smallest) elements of an axis in order, and where they came from. NaN counts as the largest.
+
+    Differs from PyTorch: of equal elements the earlier one comes first (PyTorch leaves it open).
+    """
+    for kind, word in (("b", "topk does not support bool"), ("c", " topk does not support complex")):
+        if input.dtype.kind == kind:
+            raise RuntimeError(f"{word} dtypes on CPU")
+    axis = axis_of(dim, input.ndim)
+    n = input.shape[axis] if input.ndim else 1
+    if not 0 <= k <= n:
+        raise RuntimeError("selected index k out of range")
+    if not input.ndim:
+        return input.copy(), xp.zeros((), "int64")
+    if 0 < k < n // 8:                      # find the k first, sort only those
+        part = xp.argpartition(input, n - k if largest else k - 1, axis=axis)
+        part = xp.sort(xp.take(part, range(n - k, n) if largest else range(k), axis=axis), axis=axis)
+        best = xp.take_along_axis(part, order(xp, xp.take_along_axis(input, part, axis), axis, largest), axis)
+    else:
+        best = xp.take(order(xp, input, axis, largest), range(k), axis=axis)
+    return xp.take_along_axis(input, best, axis), best
+topk.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
+
+
+# Distinct values
+
+def no_derivative(name: str):
+    def rule(g):
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+    return rule
+
+
+distinct = {"function": False, "method": False, "differentiable": (0,), "meta": "data"}
+
+
+@op(name="_unique2", **distinct)
+def unique2(xp, input: Tensor, sorted: bool, return_inverse: bool, return_counts: bool):
+    need(input, ORDERED, "unique")
+    values, inverse, counts = xp.unique(input.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
+    return values, inverse.reshape(input.shape), counts
+unique2.rule(input=no_derivative("_unique2"))
+
+
+@op(name="unique_dim", **distinct)
+def unique_dim(xp, input: Tensor, dim: int, sorted: bool, return_inverse: bool, return_counts: bool):
+    axis = axis_of(dim, input.ndim)
+    need_slices("unique", input.shape, axis)
+    if not input.size:
+        empty = xp.zeros(0, "int64")
+        return input.copy(), empty, empty
+    values, inverse, counts = xp.unique(input, return_inverse=True, return_counts=True, axis=axis)
+    return values, inverse.reshape(-1), counts
+unique_dim.rule(input=no_derivative("unique_dim"))
+
+
+@op(name="unique_consecutive", **distinct)
+def unique_neighbours(xp, input: Tensor, return_inverse: bool, return_counts: bool, dim: int | None):
+    axis = 0 if dim is None else axis_of(dim, input.ndim)
+    line = input.reshape(-1) if dim is None else input
+    if dim is not None:
+        need_slices("unique_consecutive", input.shape, axis)
+    n = line.shape[axis]
+    rows = xp.moveaxis(line, axis, 0).reshape(n, -1) if line.size else line.reshape(n, 0)
+    fresh = xp.ones(n, bool)
+    fresh[1:] = (rows[1:] != rows[:-1]).any(1)
+    starts = xp.flatnonzero(fresh)
+    inverse = xp.cumsum(fresh) - 1
+    return xp.take(line, starts, axis=axis), inverse.reshape(input.shape) if dim is None else inverse, xp.diff(starts,
+                                                                                                               append=n)
+unique_neighbours.rule(input=no_derivative("unique_consecutive"))
+
+
+def need_slices(name: str, shape: tuple[int, ...], axis: int) -> None:
+    if 0 in shape[:axis] + shape[axis + 1:]:
+        raise RuntimeError(f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied")
+
+
+def asked(found: tuple, return_inverse: bool, return_counts: bool):
+    """The parts of (values, inverse, counts) that were asked for."""
+    values, inverse, counts = found
+    if not (return_inverse or return_counts):
+        return values
+    return (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+
+
+@composite(samples=lambda t: [t.args(t(6, dtype="int64")),
+                              t.args(t(2, 3, dtype="int64"), return_inverse=True, return_counts=True),
+                              t.args(t(3, 2, dtype="bool"), dim=0, return_counts=True)])
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+           dim: int | None = None):
+    """The distinct elements (with `dim`: slices) in order; on request where each went and how often each occurs."""
+    flags = sorted, return_inverse, return_counts
+    return asked(unique2(input, *flags) if dim is None else unique_dim(input, dim, *flags), return_inverse,
+                 return_counts)
+
+
+@composite(samples=lambda t: [t.args(t(6, dtype="bool")), t.args(t(2, 3, dtype="bool"), True, True),
+                              t.args(t(4, 1, dtype="bool"), dim=0)])
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+                       dim: int | None = None):
+    """The elements (or slices) that differ from their predecessor."""
+    return asked(unique_neighbours(input, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+# Searching
+
+def search(xp, rows, values, right: bool):
+    """For each value the first place whose element is not below it (right: above it), in the row it belongs to."""
+    low, high = xp.zeros(values.shape, "int64"), xp.full(values.shape, rows.shape[-1], "int64")
+    while (low < high).any():
+        middle = (low + high) // 2
+        found = xp.take_along_axis(rows, xp.minimum(middle, rows.shape[-1] - 1), -1)
+        below = ~(found > values) if right else ~(found >= values)
+        open_ = low < high
+        low, high = xp.where(open_ & below, middle + 1, low), xp.where(open_ & ~below, middle, high)
+    return low
+
+
+def check_search(sorted_sequence: Tensor, input: Tensor | Number, right: bool, side: str | None,
+                 sorter: Tensor | None) -> None:
+    words = "torch.searchsorted(): "
+    shape = () if is_number(input) else input.shape
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{words}side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(f"{words}side and right can't be set to opposites, got side of left while right was True")
+    if sorted_sequence.ndim == 0:
+        raise RuntimeError(f"{words}boundaries tensor should have positive dimension, but got 0 dimension")
+    if sorter is not None and sorter.shape != sorted_sequence.shape:
+        raise RuntimeError(f"{words}boundary and sorter must have the same size, but got boundary tensor "
+                           f"{text(sorted_sequence.shape)}and got sorter tensor {text(sorter.shape)}")
+    if sorter is not None and sorter.dtype.name != "int64":
+        raise RuntimeError(f"{words}sorter must be a tensor of long dtype but got dtype {sorter.dtype.legacy}")
+    if sorted_sequence.ndim == 1:
+        return
+    if not shape:
+        raise RuntimeError(f"{words}input value can be a scalar only when boundaries tensor dimension is 1, but we "
+                           "got boundaries "
+                           f"tensor dim({sorted_sequence.ndim}) and input value's dim(0) numel(1)")
+    if shape[:-1] != sorted_sequence.shape[:-1]:
+        raise RuntimeError(f"{words}boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+                           "tensor and input "
+                           f"value tensor must match, but we got boundaries tensor {text(sorted_sequence.shape)} and "
+                           "input value "
+                           f"tensor {text(shape)}")
+
+
+@op(method=False, check=check_search, meta=lambda input: [(input.shape, int64)],
+    samples=lambda t: [t.args(t(5).sort()[0], t(3, 4)), t.args(t(2, 5).sort()[0], t(2, 3), right=True),
+                       t.args(t(5).sort()[0], 0.5)],
+    errors=lambda t: [(t.args(t(3), 2.0, side="foo"), RuntimeError,
+                       "torch.searchsorted(): side can only be 'left' or 'right' but got foo")])
+def searchsorted(xp, sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: Tensor | None = None):
+    """Where to insert each value so that the sorted sequence stays sorted: before equal elements, or after (right)."""
+    need(sorted_sequence, NUMBERS, "searchsorted_out_cpu")
+    rows, values = sorted_sequence, xp.asarray(input)
+    if sorter is not None:
+        rows = xp.take_along_axis(rows, sorter, -1)
+    if rows.ndim == 1:
+        found = search(xp, rows, values.reshape(-1), right or side == "right").reshape(values.shape)
+    else:
+        found = search(xp, rows, values, right or side == "right")
+    return found.astype("int32") if out_int32 else found
+
+
+@op(method=False, meta=lambda input: [(input.shape, int64)],
+    samples=lambda t: [t.args(t(3, 4), t(5).sort()[0]), t.args(0.5, t(5).sort()[0], right=True)],
+    errors=lambda t: [(t.args(t(3), t(1, 3)), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)")])
+def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):
+    """The number of the bucket each value falls into, between sorted boundaries."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    need(boundaries, NUMBERS, "searchsorted_out_cpu")
+    values = xp.asarray(input)
+    found = search(xp, boundaries, values.reshape(-1), right).reshape(values.shape)
+    return found.astype("int32") if out_int32 else found
+
+
+# Counting
+
+@op(half="raw", meta="data", node="NotImplemented",
+    samples=lambda t: [t.args(t.index((6,), 4)), t.args(t.index((6,), 4), t(6)), t.args(t.index((3,), 4), minlength=8)],
+    errors=lambda t: [(t.args(t(2, 2, dtype="int64")), RuntimeError,
+                       "bincount only supports 1-d non-negative integral inputs."),
+                      (t.args(t(2)), NotImplementedError, "\"bincount_cpu\" not implemented for 'Float'")])
+def bincount(xp, input: Tensor, weights: Tensor | None = None, minlength: int = 0):
+    """How often each integer occurs, or the sum of its weights: out[n] = sum(weights[input == n])."""
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    need(input, "iu", "bincount_cpu")
+    if input.ndim != 1 or (input.size and input.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return xp.bincount(input, minlength=minlength).astype("int64")
+    if weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    return xp.bincount(input, weights.astype("float64"),
+                       minlength).astype("float32" if weights.dtype.name == "float32" else "float64")
+bincount.rule(input=missing, weights=missing)
+
+
+@op(differentiable=(), meta=lambda bins: (bins,), samples=lambda t: [t.args(t(20), 5), t.args(t(20), 4, -1, 1),
+                                                                     t.args(t(3, 4), bins=3, min=0, max=2)],
+    errors=lambda t: [(t.args(t(3), 0), RuntimeError, "torch.histogram(): bins must be > 0, but got 0 for dimension 0"),
+                      (t.args(t(3), 2, 3, 1), RuntimeError, "torch.histc: max must be larger than min")])
+def histc(xp, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0):
+    """How many elements fall into each of `bins` equal intervals from min to max (both 0: the range of the data)."""
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    need(input, "fV", "histogram_cpu")
+    low, high = input.dtype.type(min), input.dtype.type(max)
+    if low == high and input.size:
+        low, high = input.min(), input.max()
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (xp.isfinite(low) and xp.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if not low < high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    line = input[(input >= low) & (input <= high)]
+    place = xp.minimum(((line - low) * bins / (high - low)).astype("int64"), bins - 1)
+    return xp.bincount(place, minlength=bins).astype(input.dtype)
+histc.rule(input=missing)

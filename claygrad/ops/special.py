@@ -1,0 +1,210 @@
+"""Special functions: the error function and the normal distribution's, gamma and its kin, modified Bessel functions."""
+from __future__ import annotations
+
+from math import log, pi, sqrt
+from typing import TYPE_CHECKING
+
+from claygrad.ops import _special
+from claygrad.ops._registry import composite, missing, pointwise
+from claygrad.ops._words import FLOATS, is_number, need
+
+if TYPE_CHECKING:
+    from numbers import Number
+
+    from claygrad.core import Tensor
+
+
+# The error function
+
+@pointwise(kernel="erf", promote="float", namespace=("torch", "special"),
+           samples=lambda t: [t.args(t(3, 4)), t.args(t())])
+def erf(xp, input: Tensor):
+    "The error function: out = 2 / sqrt(pi) * integral of e ** -t ** 2 from 0 to input."
+    need(input, FLOATS, "erf_vml_cpu")
+    return _special.erf(xp, input)
+erf.rule(input=lambda g, input: g * (-input * input).exp() * (2 / sqrt(pi)))
+
+
+@pointwise(promote="float", namespace=("torch", "special"),
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=2, high=9))])
+def erfc(xp, input: Tensor):
+    "The complementary error function, exact in the tail: out = 1 - erf(input)."
+    need(input, FLOATS, "erfc_vml_cpu")
+    return _special.erfc(xp, input)
+erfc.rule(input=lambda g, input: g * (-input * input).exp() * (-2 / sqrt(pi)))
+
+
+@pointwise(promote="float", namespace=("torch", "special"),
+           samples=lambda t: [t.args(t(3, 4, low=-0.95, high=0.95)), t.args(t(low=0, high=1))])
+def erfinv(xp, input: Tensor):
+    "The inverse of the error function: erf(out) = input."
+    need(input, FLOATS, "erfinv_vml_cpu")
+    return _special.erfinv(xp, input)
+erfinv.rule(input=lambda g, out: g * (out * out).exp() * (sqrt(pi) / 2))
+
+
+@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialErfcxBackward0",
+           samples=lambda t: [t.args(t(3, 4))])
+def erfcx(xp, input: Tensor):
+    "The scaled complementary error function: out = e ** input ** 2 * erfc(input)."
+    need(input, FLOATS, "erfcx")
+    return _special.erfcx(xp, input)
+erfcx.rule(input=lambda g, input, out: g * (2 * input * out - 2 / sqrt(pi)))
+
+
+@composite(namespace="special", method=False, samples=lambda t: [t.args(t(3, 4))])
+def ndtr(input: Tensor) -> Tensor:
+    "The area under the normal curve left of the element: out = (1 + erf(input / sqrt(2))) / 2."
+    return (input * sqrt(0.5)).erf() * 0.5 + 0.5
+
+
+@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialNdtriBackward0",
+           samples=lambda t: [t.args(t(3, 4, low=0.05, high=0.95))])
+def ndtri(xp, input: Tensor):
+    "The inverse of ndtr: the quantile of the normal distribution."
+    need(input, FLOATS, "ndtri_cpu")
+    return -sqrt(2) * _special.erfinv(xp, 1 - 2 * input)
+ndtri.rule(input=lambda g, out: g * (out * out / 2).exp() * sqrt(2 * pi))
+
+
+@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialLogNdtrBackward0",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=-20, high=-2))])
+def log_ndtr(xp, input: Tensor):
+    "The logarithm of ndtr, exact in the left tail."
+    need(input, FLOATS, "log_ndtr_cpu")
+    t = input * sqrt(0.5)
+    left = xp.log(_special.erfcx(xp, xp.maximum(-t, 0)) / 2) - t * t
+    return xp.where(input < -1, left, xp.log1p(-_special.erfc(xp, t) / 2))
+log_ndtr.rule(input=lambda g, input: g * sqrt(2 / pi) / erfcx(input * -sqrt(0.5)))
+
+
+@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialEntrBackward0",
+           samples=lambda t: [t.args(t(3, 4, low=0.1)), t.args(t(3, low=-1))])
+def entr(xp, input: Tensor):
+    "The entropy of the element: out = -input * log(input), 0 at 0 and -inf below it."
+    need(input, FLOATS, "entr_cpu")
+    return xp.where(input > 0, -input * xp.log(input),
+                    xp.where(input == 0, 0, xp.where(input < 0, -xp.inf, input))).astype(input.dtype)
+entr.rule(input=lambda g, input: g * (-input.log() - 1))
+
+
+@pointwise(promote="float", namespace="special", method=False, inplace=False,
+           node=lambda input, other: f"SpecialXlog1PyBackward{1 if is_number(input) else 2 if is_number(other) else 0}",
+           samples=lambda t: [t.args(t(3, 4), t(4, low=-0.8)), t.args(t(3), 2.5), t.args(2, t(3, low=-0.8))])
+def xlog1py(xp, input: Tensor | Number, other: Tensor | Number):
+    "out = input * log(1 + other), and 0 where input is 0 unless other is nan."
+    need(input, FLOATS, "xlog1py_cpu")
+    return xp.where((input == 0) & ~xp.isnan(other), 0, input * xp.log1p(other)).astype(input.dtype)
+xlog1py.rule(input=lambda g, input, other: xlog1py(g, other).masked_fill((input == 0) & (other <= -1), 0),
+             other=lambda g, input, other: g * input / (other + 1))
+
+
+# The gamma function
+
+@pointwise(promote="float", names=("special.gammaln",),
+           samples=lambda t: [t.args(t(3, 4, low=0.2, high=5)), t.args(t(4, low=-0.9, high=-0.1))])
+def lgamma(xp, input: Tensor):
+    "The logarithm of the absolute value of the gamma function."
+    need(input, FLOATS, "lgamma_vml_cpu")
+    return _special.lgamma(xp, input)
+lgamma.rule(input=lambda g, input: g * input.digamma())
+
+
+@pointwise(promote="float", namespace=("torch", "special"), names=("special.psi",),
+           samples=lambda t: [t.args(t(3, 4, low=0.2, high=5)), t.args(t(4, low=-0.9, high=-0.1))])
+def digamma(xp, input: Tensor):
+    "The derivative of lgamma."
+    need(input, FLOATS, "digamma")
+    return _special.digamma(xp, input)
+digamma.rule(input=lambda g, input: g * polygamma(1, input))
+
+
+def check_polygamma(n) -> None:
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+
+
+@pointwise(promote="float", namespace=("torch", "special"), method=False, inplace=False, check=check_polygamma,
+           samples=lambda t: [t.args(1, t(3, 4, low=0.3, high=5)), t.args(3, t(4, low=0.3, high=5)),
+                              t.args(0, t(3, low=0.3))],
+           errors=lambda t: [(t.args(-1, t(2)), RuntimeError, "polygamma(n, x) does not support negative n.")])
+def polygamma(xp, n: int, input: Tensor):
+    "The derivative of order n of digamma."
+    need(input, FLOATS, "trigamma" if n == 1 else "polygamma")
+    return _special.polygamma(xp, input, n) if n else _special.digamma(xp, input)
+polygamma.rule(input=lambda g, n, input: g * polygamma(n + 1, input))
+
+
+@composite(name="polygamma", function=False, samples=lambda t: [t.args(t(3, low=0.3, high=5), 1)])
+def polygamma_method(input: Tensor, n: int) -> Tensor:
+    "The derivative of order n of digamma, as a method: the order comes second."
+    return polygamma(n, input)
+
+
+def check_mvlgamma(p) -> None:
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+
+
+@pointwise(promote="float", names=("special.multigammaln",), check=check_mvlgamma,
+           samples=lambda t: [t.args(t(3, 4, low=2.2, high=5), 2), t.args(t(3, low=3, high=5), 4)],
+           errors=lambda t: [(t.args(t(2), 0), RuntimeError, "p has to be greater than or equal to 1")])
+def mvlgamma(xp, input: Tensor, p: int):
+    "The logarithm of the multivariate gamma function: p(p-1)/4 log(pi) + the sum over j < p of lgamma(input - j/2)."
+    need(input, FLOATS, "lgamma_vml_cpu")
+    return sum(_special.lgamma(xp, input - j / 2) for j in range(p)) + p * (p - 1) / 4 * log(pi)
+mvlgamma.rule(input=lambda g, input, p: g * sum((input - j / 2).digamma() for j in range(p)))
+
+
+@pointwise(promote="float", namespace="special", method=False, inplace=False,
+           node=lambda input, other: f"SpecialZetaBackward{1 if is_number(input) else 2 if is_number(other) else 0}",
+           samples=lambda t: [t.args(t(3, 4, low=1.5, high=5, requires_grad=False), t(4, low=0.3)),
+                              t.args(2.5, t(3, low=0.3))])
+def zeta(xp, input: Tensor | Number, other: Tensor | Number):
+    "Hurwitz's zeta function: out = the sum over k >= 0 of (other + k) ** -input."
+    need(input, FLOATS, "zeta_cpu")
+    return _special.zeta(xp, input, other)
+zeta.rule(input=missing, other=lambda g, input, other: g * -input * zeta(input + 1, other))
+
+
+# Modified Bessel functions
+
+@pointwise(promote="float", namespace=("torch", "special"),
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=10, high=30))])
+def i0(xp, input: Tensor):
+    "The modified Bessel function of the first kind, order 0."
+    need(input, FLOATS, "i0_vml_cpu")
+    return _special.i0(xp, input)
+i0.rule(input=lambda g, input: g * i1(input))
+
+
+@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialI0EBackward0",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=10, high=30))])
+def i0e(xp, input: Tensor):
+    "The scaled form of i0: out = e ** -|input| * i0(input)."
+    need(input, FLOATS, "i0e_cpu")
+    return _special.i0e(xp, input)
+i0e.rule(input=lambda g, input, out: g * (i1e(input) - input.sgn() * out))
+
+
+@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialI1Backward0",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=10, high=30))])
+def i1(xp, input: Tensor):
+    "The modified Bessel function of the first kind, order 1."
+    need(input, FLOATS, "i1_cpu")
+    return _special.i1(xp, input)
+i1.rule(input=lambda g, input, out: g * (input.i0() - ratio(out, input)))
+
+
+@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialI1EBackward0",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=10, high=30))])
+def i1e(xp, input: Tensor):
+    "The scaled form of i1: out = e ** -|input| * i1(input)."
+    need(input, FLOATS, "i1e_cpu")
+    return _special.i1e(xp, input)
+i1e.rule(input=lambda g, input, out: g * (i0e(input) - out * input.sgn() - ratio(out, input)))
+
+
+def ratio(value: Tensor, x: Tensor) -> Tensor:
+    """value / x, with its limit 1/2 at 0."""
+    return (value / x).masked_fill(x == 0, 0.5)

@@ -1,0 +1,466 @@
+"""Other shapes of the same memory: reshaping, reordering, stretching."""
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from claygrad.core import DTYPES, Size, prefix
+from claygrad.core import Tensor as TensorType
+from claygrad.ops import _geometry as geometry
+from claygrad.ops._geometry import axes, axis, sizes, text
+from claygrad.ops._registry import composite, op
+from claygrad.ops._registry import view as view_op
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claygrad.core import Tensor, dtype
+
+    ints = int | tuple[int, ...] | list[int]
+    Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
+
+
+def _reshaped(input: Tensor, size: ints) -> Geometry:
+    shape = geometry.infer(sizes(size), input.numel())
+    strides = geometry.view_strides(input.shape, input.stride(), shape)
+    if strides is None:
+        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension "
+                           "spans across two contiguous subspaces). Use .reshape(...) instead.")
+    return shape, strides, input.storage_offset()
+
+
+def _reordered(input: Tensor, order: tuple[int, ...]) -> Geometry:
+    strides = input.stride()
+    return tuple(input.shape[i] for i in order), tuple(strides[i] for i in order), input.storage_offset()
+
+
+def _swapped(ndim: int, a: int, b: int) -> tuple[int, ...]:
+    order = list(range(ndim))
+    if ndim:
+        order[a], order[b] = order[b], order[a]
+    return tuple(order)
+
+
+def _reinterpreted(input: Tensor, dtype: dtype) -> tuple:
+    """Geometry of the same bytes read as another dtype: the last axis grows or shrinks."""
+    shape, strides, offset = list(input.shape), list(input.stride()), input.storage_offset()
+    old, new = input.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return tuple(shape), tuple(strides), offset, dtype
+    words = f"to view {input.dtype.legacy} as {dtype.legacy} (different element sizes)"
+    if not shape:
+        raise RuntimeError(f"self.dim() cannot be 0 {words}")
+    if old > new:
+        ratio = old // new
+        if strides[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 {words}, but got {strides[-1]}")
+        shape[-1] *= ratio
+        return tuple(shape), (*(st * ratio for st in strides[:-1]), 1), offset * ratio, dtype
+    ratio = new // old
+    if shape[-1] % ratio:
+        raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {words}, but got {shape[-1]}")
+    if offset % ratio:
+        raise RuntimeError(f"self.storage_offset() must be divisible by {ratio} {words}, but got {offset}")
+    for i, stride in enumerate(strides[:-1]):
+        if stride % ratio:
+            raise RuntimeError(f"self.stride({i}) must be divisible by {ratio} {words}, but got {stride}")
+    if strides[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {words}, but got {strides[-1]}")
+    shape[-1] //= ratio
+    return tuple(shape), (*(st // ratio for st in strides[:-1]), 1), offset // ratio, dtype
+
+
+@view_op(function=False, samples=lambda t: [t.args(t(2, 6, dtype="float32"), DTYPES["float64"]),
+                                            t.args(t(4, dtype="float32"), DTYPES["int32"])])
+def view_dtype(input: Tensor, dtype: dtype):
+    "The same bytes read as another dtype; the last axis grows or shrinks with the size of an element. Not differentiable."
+    return _reinterpreted(input, dtype)
+view_dtype.rule(input=None)
+
+
+@view_op(function=False, varargs="size",
+         samples=lambda t: [t.args(t(2, 6), 3, 4), t.args(t(2, 6), (3, -1)), t.args(t(), 1, 1), t.args(t(0, 3), -1)],
+         errors=lambda t: [(t.args(t(3), 2), RuntimeError, "shape '[2]' is invalid for input of size 3"),
+                           (t.args(t(4), -1, -1), RuntimeError, "only one dimension can be inferred"),
+                           (t.args(t(2, 3).t(), 6), RuntimeError,
+                            "view size is not compatible with input tensor's size")])
+def view(input: Tensor, size: ints):
+    """The same elements in another shape, without copying; one -1 is worked out.
+
+    >>> claygrad.arange(6).view(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
+    return _reshaped(input, size)
+view.rule(input=lambda g, input_shape: g.reshape(input_shape))
+
+
+@composite(function=False, samples=lambda t: [t.args(t(2, 6), t(3, 4))])
+def view_as(input: Tensor, other: Tensor):
+    "`input.view(other.shape)`."
+    return input.view(other.shape)
+
+
+@view_op(method=False, function=False, node="ReshapeAliasBackward0")
+def reshape_alias(input: Tensor, size: ints):
+    "What `reshape` makes of a tensor that is not contiguous but needs no copy."
+    return _reshaped(input, size)
+reshape_alias.rule(input=lambda g, input_shape: g.reshape(input_shape))
+
+
+@op(method=False, function=False, half="raw", meta=lambda input, size: size)
+def unsafe_view(xp, input: Tensor, size: ints):
+    "A fresh copy in another shape; nobody else knows its memory, so it is no view."
+    return input.reshape(size)
+unsafe_view.rule(input=lambda g, input_shape: g.reshape(input_shape))
+
+
+@composite(varargs="shape",
+           samples=lambda t: [t.args(t(2, 6), (3, 4)), t.args(t(2, 6).t(), (4, 3)), t.args(t(2, 3).t(), (3, 2)),
+                              t.args(t(), (1,))],
+           errors=lambda t: [(t.args(t(3), (2,)), RuntimeError, "shape '[2]' is invalid for input of size 3")])
+def reshape(input: Tensor, shape: ints):
+    """The same elements in another shape: a view where the strides allow it, else a copy.
+
+    >>> claygrad.arange(6).view(2, 3).t().reshape(6)
+    tensor([0, 3, 1, 4, 2, 5])
+    """
+    if input.is_contiguous():
+        return view(input, shape)
+    shape = geometry.infer(sizes(shape), input.numel())
+    if geometry.view_strides(input.shape, input.stride(), shape) is not None:
+        return reshape_alias(input, shape)
+    return unsafe_view(input.contiguous(), shape)
+
+
+@composite(function=False, samples=lambda t: [t.args(t(2, 6), t(3, 4))])
+def reshape_as(input: Tensor, other: Tensor):
+    "`input.reshape(other.shape)`."
+    return input.reshape(other.shape)
+
+
+@view_op(varargs="dims", samples=lambda t: [t.args(t(2, 3, 4), (2, 0, 1)), t.args(t(2, 3), (-1, 0)), t.args(t(), ())],
+         errors=lambda t: [(t.args(t(2, 3), (0, 0)), RuntimeError, "permute(): duplicate dims are not allowed."),
+                           (t.args(t(2, 3), (0, 2)), IndexError,
+                            "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
+def permute(input: Tensor, dims: ints):
+    "The axes in another order: axis i of the result is axis `dims[i]` of the input."
+    dims = sizes(dims)
+    if len(dims) != input.ndim:
+        raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length "
+                           "of the desired "
+                           f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = "
+                           f"{len(dims)}")
+    order = tuple(axis(dim, input.ndim) for dim in dims)
+    if len(set(order)) < len(order):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return _reordered(input, order)
+
+
+def _unpermute(g: Tensor, dims: ints) -> Tensor:
+    dims = sizes(dims)
+    back = [0] * len(dims)
+    for i, dim in enumerate(dims):
+        back[dim] = i
+    return g.permute(back)
+
+
+permute.rule(input=_unpermute)
+
+
+@view_op(samples=lambda t: [t.args(t(2, 3, 4), 0, 2), t.args(t(2, 3), -1, 0), t.args(t(), 0, -1)],
+         errors=lambda t: [(t.args(t(2, 3), 0, 2), IndexError,
+                            "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
+def transpose(input: Tensor, dim0: int, dim1: int):
+    "Two axes exchanged."
+    ndim = input.ndim
+    return _reordered(input, _swapped(ndim, axis(dim0, ndim), axis(dim1, ndim)))
+transpose.rule(input=lambda g, dim0, dim1: g.transpose(dim0, dim1))
+
+
+@composite(samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
+def swapaxes(input: Tensor, axis0: int, axis1: int):
+    "Another name of `transpose`."
+    return transpose(input, axis0, axis1)
+
+
+@composite(samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
+def swapdims(input: Tensor, dim0: int, dim1: int):
+    "Another name of `transpose`."
+    return transpose(input, dim0, dim1)
+
+
+@view_op(samples=lambda t: [t.args(t(2, 3)), t.args(t(3)), t.args(t())],
+         errors=lambda t: [(t.args(t(2, 3, 4)), RuntimeError,
+                            "t() expects a tensor with <= 2 dimensions, but self is 3D")])
+def t(input: Tensor):
+    "The transpose of a matrix; vectors and scalars stay as they are."
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return _reordered(input, tuple(range(input.ndim))[::-1])
+t.rule(input=lambda g: g.t())
+
+
+@composite(property=True, samples=lambda t: [t.args(t(2, 3))])
+def T(input: Tensor):
+    "All axes in reverse order: the transpose of a matrix."
+    if input.ndim == 0:
+        warnings.warn("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.",
+                      stacklevel=2)
+    elif input.ndim != 2:
+        warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
+                      "it will "
+                      "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                      "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+                      stacklevel=2)
+    return permute(input, tuple(range(input.ndim))[::-1])
+
+
+def _last_two(input: Tensor, name: str, scalar: str) -> Tensor:
+    if input.ndim == 0:
+        warnings.warn(scalar, stacklevel=3)
+        return input
+    if input.ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return transpose(input, -2, -1)
+
+
+@composite(property=True, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3, 4))],
+           errors=lambda t: [(t.args(t(3)), RuntimeError,
+                              "tensor.mT is only supported on matrices or batches of matrices.")])
+def mT(input: Tensor):
+    "The last two axes exchanged: the transpose of each matrix of a batch."
+    return _last_two(input, "mT",
+                     "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
+
+
+def _conjugate(input: Tensor) -> Tensor:
+    return input.conj() if input.dtype.is_complex else input
+
+
+@composite(property=True, samples=lambda t: [t.args(t(2, 3))],
+           errors=lambda t: [(t.args(t(3)), RuntimeError,
+                              "tensor.H is only supported on matrices (2-D tensors). Got 1-D tensor.")])
+def H(input: Tensor):
+    "The conjugate transpose of a matrix."
+    if input.ndim == 2:
+        return _conjugate(transpose(input, 0, 1))
+    if input.ndim:
+        batch = " For batches of matrices, consider using tensor.mH" if input.ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {input.ndim}-D tensor.{batch}")
+    warnings.warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=2)
+    return _conjugate(input)
+
+
+@composite(property=True, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3, 4))])
+def mH(input: Tensor):
+    "The conjugate transpose of each matrix of a batch."
+    return _conjugate(_last_two(input, "mH", "Tensor.mH is deprecated on 0-D tensors. Consider using x.conj()."))
+
+
+@composite(samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3, 4))])
+def adjoint(input: Tensor):
+    "The conjugate transpose of each matrix of a batch."
+    return _conjugate(_last_two(input, "adjoint()", "adjoint() is deprecated on 0-D tensors. Consider using x.conj()."))
+
+
+@view_op(function=False, varargs="size", samples=lambda t: [t.args(t(3), 2, 3), t.args(t(2, 1), (2, 4)),
+                                                            t.args(t(1, 2), 3, -1), t.args(t(), 2)],
+         errors=lambda t: [(t.args(t(2), 3), RuntimeError,
+                            "The expanded size of the tensor (3) must match the existing size (2)")])
+def expand(input: Tensor, size: ints, *, implicit: bool = False):
+    """The tensor stretched to a larger shape by repeating axes of one element; no memory is copied (stride 0).
+
+    `implicit` marks a stretch that broadcasting made; it changes nothing.
+    """
+    name = f"{prefix()}.{input.dtype.legacy}Tensor"
+    shape, strides = geometry.expanded(input.shape, input.stride(), sizes(size), name)
+    return shape, strides, input.storage_offset()
+expand.rule(input=lambda g: g)
+
+
+@composite(function=False, samples=lambda t: [t.args(t(3), t(2, 3))])
+def expand_as(input: Tensor, other: Tensor):
+    "`input.expand(other.shape)`."
+    return expand(input, other.shape)
+
+
+@composite(varargs="size", samples=lambda t: [t.args(t(3), (2, 3))])
+def broadcast_to(input: Tensor, size: ints):
+    "Another name of `expand`."
+    return expand(input, size)
+
+
+@view_op(node=lambda dim: f"SqueezeBackward{0 if dim is None else 1 if isinstance(dim, int) else 2}",
+         samples=lambda t: [t.args(t(2, 1, 3, 1)), t.args(t(2, 1), 1), t.args(t(2, 1), -2), t.args(t(1, 2, 1), (0, 1)),
+                            t.args(t(), 0)],
+         errors=lambda t: [(t.args(t(2, 1), 2), IndexError,
+                            "Dimension out of range (expected to be in range of [-2, 1], but got 2)"),
+                           (t.args(t(2, 1), (1, 1)), RuntimeError, "dim 1 appears multiple times in the list of dims")])
+def squeeze(input: Tensor, dim: ints | None = None):
+    "Without its axes of one element: all of them, or those among `dim`."
+    chosen = range(input.ndim) if dim is None else axes(dim, input.ndim)
+    order = tuple(i for i in range(input.ndim) if i not in chosen or input.shape[i] != 1)
+    return _reordered(input, order)
+squeeze.rule(input=lambda g, input_shape: g.reshape(input_shape))
+
+
+@view_op(samples=lambda t: [t.args(t(2, 3), 0), t.args(t(2, 3), 1), t.args(t(2, 3), -1), t.args(t(), 0)],
+         errors=lambda t: [(t.args(t(2), 2), IndexError,
+                            "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
+def unsqueeze(input: Tensor, dim: int):
+    "With a new axis of one element at `dim`."
+    shape, strides = tuple(input.shape), input.stride()
+    dim = axis(dim, len(shape) + 1)
+    step = shape[dim] * strides[dim] if dim < len(shape) else 1
+    return (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:]), input.storage_offset()
+unsqueeze.rule(input=lambda g, dim: g.squeeze(dim))
+
+
+@composite(samples=lambda t: [t.args(t(2, 3, 4)), t.args(t(2, 3, 4), 1), t.args(t(2, 3, 4), 0, 1), t.args(t()),
+                              t.args(t(2, 3).t())],
+           errors=lambda t: [(t.args(t(2, 3), 1, 0), RuntimeError,
+                              "flatten() has invalid args: start_dim cannot come after end_dim")])
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1):
+    "Axes `start_dim` to `end_dim` laid out as one."
+    start, end = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if input.ndim == 0:
+        return reshape(input, (1,))
+    if start == end:
+        return input
+    shape = tuple(input.shape)
+    return reshape(input, (*shape[:start], geometry.product(shape[start:end + 1]), *shape[end + 1:]))
+
+
+@composite(samples=lambda t: [t.args(t(2, 6), 1, (2, 3)), t.args(t(2, 6), -1, (-1, 3))],
+           errors=lambda t: [(t.args(t(2, 6), 1, (2, 4)), RuntimeError,
+                              "unflatten: Provided sizes [2, 4] don't multiply up"),
+                             (t.args(t(2, 6), 1, ()), RuntimeError, "unflatten: sizes must be non-empty")])
+def unflatten(input: Tensor, dim: int, sizes: ints):
+    "Axis `dim` folded into several; one -1 is worked out."
+    if input.ndim == 0:
+        raise RuntimeError(f"unflatten got an unexpected error:\nDimension specified as {dim} but tensor has no "
+                           "dimensions")
+    dim, wanted = axis(dim, input.ndim), geometry.sizes(sizes)
+    if not wanted:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    length = input.shape[dim]
+    try:
+        found = geometry.infer(wanted, length)
+    except RuntimeError as reason:
+        if str(reason).startswith("shape '"):
+            raise RuntimeError(f"unflatten: Provided sizes {text(wanted)} don't multiply up to the size of dim {dim} "
+                               f"({length}) "
+                               "in the input tensor") from None
+        raise RuntimeError(f"unflatten got an unexpected error:\n{reason}") from None
+    return view(input, (*input.shape[:dim], *found, *input.shape[dim + 1:]))
+
+
+@composite(samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t()), t.args(t())])
+def ravel(input: Tensor):
+    "All elements in one row; a view where the tensor is contiguous."
+    return view(input.contiguous(), (-1,))
+
+
+@view_op(method=False, function=False, node="AliasBackward0", samples=lambda t: [t.args(t(2, 3))])
+def alias(input: Tensor):
+    "The tensor itself as a view: `x[...]`."
+    return tuple(input.shape), input.stride(), input.storage_offset()
+alias.rule(input=lambda g: g)
+
+
+@composite(names=("moveaxis",),
+           samples=lambda t: [t.args(t(2, 3, 4), 0, 2), t.args(t(2, 3, 4), (0, 1), (-1, 0)), t.args(t(), 0, 0)],
+           errors=lambda t: [(t.args(t(2, 3), (0, 0), (0, 1)), RuntimeError,
+                              "movedim: repeated dim in `source` ([0, 0])")])
+def movedim(input: Tensor, source: ints, destination: ints):
+    "Axes `source` moved to places `destination`; the others keep their order."
+    source, destination = sizes(source), sizes(destination)
+    if len(source) != len(destination):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({text(source)} dims) should contain "
+                           "the same "
+                           f"number of dims as destination ({text(destination)} dims)")
+    here, there = ([axis(dim, input.ndim) for dim in dims] for dims in (source, destination))
+    for name, found, given in (("source", here, source), ("destination", there, destination)):
+        if len(set(found)) < len(found):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({text(given)})")
+    if input.ndim == 0:
+        return alias(input)
+    rest = iter(i for i in range(input.ndim) if i not in here)
+    moved = dict(zip(there, here))
+    return permute(input, tuple(moved[i] if i in moved else next(rest) for i in range(input.ndim)))
+
+
+@composite(method=False, samples=lambda t: [t.args(t(3), t(2, 1))],
+           errors=lambda t: [(t.args(t(2), t(3)), RuntimeError,
+                              "The size of tensor a (2) must match the size of tensor b (3)")])
+def broadcast_tensors(*tensors: Tensor):
+    "All tensors stretched to their common shape."
+    for i, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorType):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+    shape = geometry.broadcast(*(tensor.shape for tensor in tensors))
+    return tuple(tensor if tuple(tensor.shape) == shape else expand(tensor, shape) for tensor in tensors)
+
+
+def _each(name: str, grow: Callable[[Tensor], Tensor], tensors: tuple) -> Tensor | tuple[Tensor, ...]:
+    """`grow` applied to one tensor, to several, or to a sequence of them."""
+    if len(tensors) == 1:
+        if isinstance(tensors[0], TensorType):
+            return grow(tensors[0])
+        tensors = tensors[0]
+        if not isinstance(tensors, (tuple, list)):
+            raise TypeError(f"{name}() received an invalid combination of arguments - got ({type(tensors).__name__}), "
+                            "but expected one of:\n * (Tensor input)\n * (tuple of Tensors tensors)\n")
+    return tuple(map(grow, tensors))
+
+
+def _to_2d(tensor: Tensor) -> Tensor:
+    return tensor.reshape(1, 1) if tensor.ndim == 0 else tensor.unsqueeze(0) if tensor.ndim == 1 else tensor
+
+
+def _to_3d(tensor: Tensor) -> Tensor:
+    if tensor.ndim == 0:
+        return tensor.reshape(1, 1, 1)
+    if tensor.ndim == 1:
+        return tensor.unsqueeze(0).unsqueeze(-1)
+    return tensor.unsqueeze(-1) if tensor.ndim == 2 else tensor
+
+
+@composite(method=False, samples=lambda t: [t.args(t()), t.args(t(3)), t.args(t(), t(2, 3))])
+def atleast_1d(*tensors: Tensor):
+    "Scalars as tensors of one axis, all others unchanged."
+    return _each("atleast_1d", lambda tensor: tensor.reshape(1) if tensor.ndim == 0 else tensor, tensors)
+
+
+@composite(method=False, samples=lambda t: [t.args(t()), t.args(t(3)), t.args(t(), t(2, 3))])
+def atleast_2d(*tensors: Tensor):
+    "Scalars and vectors as matrices of one row, all others unchanged."
+    return _each("atleast_2d", _to_2d, tensors)
+
+
+@composite(method=False, samples=lambda t: [t.args(t()), t.args(t(3)), t.args(t(), t(2, 3))])
+def atleast_3d(*tensors: Tensor):
+    "Tensors of at least three axes; a vector becomes (1, n, 1), a matrix (n, m, 1)."
+    return _each("atleast_3d", _to_3d, tensors)
+
+
+@composite(method=False)
+def broadcast_shapes(*shapes: ints):
+    "The shape to which tensors of these shapes are stretched."
+    shapes = [sizes(shape) for shape in shapes]
+    out: list[int] = []
+    for number, shape in enumerate(shapes):
+        out[:0] = [1] * (len(shape) - len(out))
+        for i in range(-1, -len(shape) - 1, -1):
+            if shape[i] < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            if out[i] == 1:
+                out[i] = shape[i]
+            elif shape[i] not in (1, out[i]):
+                raise RuntimeError(f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching "
+                                   "argument at index "
+                                   f"{number} had {shape}; but expected shape should be broadcastable to {out}")
+    return Size(out)
