@@ -1,0 +1,58 @@
+"""claygrad: tensors with automatic differentiation. `import claygrad as torch` runs PyTorch's programs."""
+from __future__ import annotations
+
+import claygrad.ops as _ops  # declares every operation, before anything names one
+from claygrad import autograd, cuda, memory, random, version
+from claygrad.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from claygrad.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from claygrad._printing import get_printoptions, printoptions, set_printoptions, tensor_text
+from claygrad.core import (
+    DTYPES,
+    LATE,
+    Generator,
+    Size,
+    Storage,
+    Tensor,
+    device,
+    dtype,
+    get_default_device,
+    get_default_dtype,
+    get_num_threads,
+    promote_types,
+    result_type,
+    set_default_device,
+    set_default_dtype,
+    set_num_threads,
+)
+from claygrad.ops._formats import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
+from claygrad.ops._registry import NAMESPACES as _NAMESPACES
+from claygrad.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from claygrad.core.random import default_generator
+
+LATE.update({"tensor_text": tensor_text, "autograd.backward": autograd.backward})
+__version__ = version.__version__
+inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
+newaxis = None
+
+globals().update(_NAMESPACES["torch"])
+globals().update(DTYPES)
+float, double, half, cfloat, cdouble = DTYPES["float32"], DTYPES["float64"], DTYPES["float16"], DTYPES["complex64"], DTYPES["complex128"]
+int, long, short = DTYPES["int32"], DTYPES["int64"], DTYPES["int16"]
+UntypedStorage = Storage
+
+_LAZY = ("linalg", "nn", "special")
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        import importlib
+        return importlib.import_module(f"claygrad.{name}")
+    raise AttributeError(f"module 'claygrad' has no attribute '{name}'")

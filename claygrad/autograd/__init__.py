@@ -1,0 +1,28 @@
+"""Automatic differentiation: `backward` and `grad` over a recorded graph, and everything around them."""
+
+from __future__ import annotations
+
+from claygrad.autograd import functional, graph
+from claygrad.autograd._run import backward, grad
+from claygrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from claygrad.autograd.function import Function
+from claygrad.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from claygrad.autograd.gradcheck import gradcheck, gradgradcheck
+from claygrad.autograd.variable import Variable
+
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

@@ -1,0 +1,251 @@
+"""`backward` and `grad`: what they take, checked, and handed to the engine."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from claygrad.autograd.graph import GradientEdge
+from claygrad.core import Size, Tensor
+from claygrad.core.engine import one_like, run_backward
+from claygrad.ops.fill import ones, zeros_like
+from claygrad.ops.join import stack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from claygrad.core import device, dtype
+
+    Root = Tensor | GradientEdge
+    Roots = Root | Sequence[Root]
+
+
+def backward(
+    tensors: Roots,
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    inputs: Roots | dict[str, Tensor] | None = None,
+) -> None:
+    """Adds to the `.grad` of every leaf (or of `inputs` alone) the gradient of the tensors.
+
+    A tensor with more than one element needs its own gradient in `grad_tensors`, of the same shape.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    targets = None if inputs is None else _inputs(inputs, "backward")
+    roots = _roots(tensors)
+    seeds = _seeds(roots, grad_tensors)
+    if create_graph:
+        _warn_of_cycles()
+    for target in targets or ():
+        if isinstance(target, Tensor):
+            target.retain_grad()  # a leaf keeps its gradient anyway
+    run_backward(
+        roots, seeds, create_graph if retain_graph is None else retain_graph, create_graph, targets, True, True
+    )
+
+
+def grad(
+    outputs: Roots,
+    inputs: Roots | dict[str, Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...] | dict[str, Tensor]:
+    """The gradients of the outputs with respect to the inputs, leaving every `.grad` as it is.
+
+    >>> x = claygrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> claygrad.autograd.grad((x * x).sum(), x)
+    (tensor([2., 4.]),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    roots = _roots(outputs)
+    targets = _inputs(inputs, "grad")
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    if retain_graph is None:
+        retain_graph = create_graph
+    seeds = _seeds(roots, grad_outputs, is_grads_batched)
+    if is_grads_batched:
+        result = _batched(roots, seeds, retain_graph, create_graph, targets, allow_unused)
+    else:
+        result = run_backward(roots, seeds, retain_graph, create_graph, targets, allow_unused, False)
+    if materialize_grads:
+        result = tuple(_zeros(x, create_graph) if g is None else g for g, x in zip(result, targets, strict=True))
+    return dict(zip(inputs, result, strict=True)) if type(inputs) is dict else result
+
+
+def _roots(tensors: Any) -> tuple[Root, ...]:
+    roots = (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
+    for root in roots:
+        if not isinstance(root, (Tensor, GradientEdge)):
+            raise AssertionError(f"Expected output to be a torch.Tensor\n  but got {type(root).__name__}")
+    return roots
+
+
+def _inputs(inputs: Any, name: str) -> tuple[Root, ...]:
+    if isinstance(inputs, (Tensor, GradientEdge)):
+        return (inputs,)
+    if hasattr(inputs, "keys") and type(inputs) is not dict:
+        kind = type(inputs).__name__
+        raise TypeError(
+            f"`inputs` argument to `{name}()` must be a dict, not {kind}. Other Mapping types are not supported."
+        )
+    targets = tuple(inputs.values()) if type(inputs) is dict else tuple(inputs)
+    if not targets:
+        raise RuntimeError(f"`inputs` argument to `{name}()` cannot be empty.")
+    for target in targets:
+        if not isinstance(target, (Tensor, GradientEdge)):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}")
+    return targets
+
+
+def _warn_of_cycles() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "after use to break the cycle and avoid the leak.",
+            stacklevel=3,
+        )
+
+
+_warned = False
+
+
+# ---- the gradients that a backward pass starts from -----------------------------------------------------------------
+
+
+def _seeds(roots: tuple[Root, ...], grads: Any, batched: bool = False) -> tuple[Tensor | None, ...]:
+    """One gradient per root: the one given, or 1 for a single element."""
+    if grads is None:
+        grads = (None,) * len(roots)
+    else:
+        grads = (grads,) if isinstance(grads, Tensor) else tuple(grads)
+    seeds = tuple(_seed(i, root, g, batched) for i, (root, g) in enumerate(zip(roots, grads, strict=False)))
+    if len(seeds) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
+    return seeds
+
+
+def _seed(i: int, root: Root, g: Tensor | None, batched: bool) -> Tensor | None:
+    if g is None:
+        return _one(root)
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    shape, dtype, _ = _form(root)
+    if batched:
+        _check_batch(i, root, shape, g)
+    elif g.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+            f"{Size(shape)}.{_origin(root)}"
+        )
+    if dtype.is_complex != g.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}.{_origin(root)}"
+        )
+    return g
+
+
+def _one(root: Root) -> Tensor | None:
+    if isinstance(root, Tensor):
+        return one_like(root) if root.requires_grad else None  # the engine says what is wrong with it
+    shape, dtype, device = _form(root)
+    if Size(shape).numel() != 1:
+        raise RuntimeError(f"grad can be implicitly created only for scalar outputs{_origin(root)}")
+    if not dtype.is_floating_point:
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {dtype}{_origin(root)}"
+        )
+    return ones(shape, dtype=dtype, device=device)
+
+
+def _form(root: Root) -> tuple[Sequence[int], dtype, device]:
+    """Shape, dtype and device of the gradient that the root takes."""
+    if isinstance(root, GradientEdge):
+        return root.node._input_metadata[root.output_nr]
+    return root.shape, root.dtype, root.device
+
+
+def _origin(root: Root) -> str:
+    """A line for an error message: where the root was made."""
+    found = (root.node if isinstance(root, GradientEdge) else root).where
+    if found is None:
+        return ""
+    file, line, function, source = found
+    return f"\n  made at {file}:{line}, in {function}" + (f": {source}" if source else "")
+
+
+# ---- many gradients at once -----------------------------------------------------------------------------------------
+
+
+def _check_batch(i: int, root: Root, shape: Sequence[int], g: Tensor) -> None:
+    if isinstance(root, GradientEdge):
+        raise RuntimeError("Batched grads are not supported with GradientEdge")
+    rest = g[0].shape
+    if rest != shape:
+        raise RuntimeError(
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+            f"mismatch was detected: grad_output[{i}] has a shape of {rest} and output[{i}] has a shape of {shape}. If "
+            "you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+        )
+
+
+def _batched(
+    roots: tuple[Root, ...],
+    seeds: tuple[Tensor | None, ...],
+    retain_graph: bool,
+    create_graph: bool,
+    targets: tuple[Root, ...],
+    allow_unused: bool,
+) -> tuple[Tensor | None, ...]:
+    """One backward pass per row of the seeds, the results stacked."""
+    if any(g is None or g.ndim == 0 for g in seeds):
+        raise ValueError("is_grads_batched=True: every output needs a grad_output with a batch dimension")
+    sizes = [g.shape[0] for g in seeds]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
+        )
+    rows = []
+    for k in range(sizes[0]):
+        keep = retain_graph or k + 1 < sizes[0]
+        row = tuple(g[k] for g in seeds)
+        rows.append(run_backward(roots, row, keep, create_graph, targets, allow_unused, False))
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+
+
+def _zeros(x: Root, create_graph: bool) -> Tensor:
+    if isinstance(x, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return zeros_like(x).requires_grad_(create_graph)

@@ -1,0 +1,5 @@
+"""`torch.linalg`: linear algebra, as declared in `claygrad.ops`."""
+from claygrad.ops._registry import NAMESPACES
+
+globals().update(NAMESPACES["linalg"])
+__all__ = sorted(NAMESPACES["linalg"])

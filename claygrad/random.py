@@ -1,0 +1,64 @@
+"""The state of random numbers: seeds, and states to keep and restore (`torch.random`)."""
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from claygrad.core.device import device, no_cuda
+from claygrad.core.random import default_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from claygrad.core import Generator, Tensor
+
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the stream of random numbers that belongs to a seed; returns the default generator.
+
+    Seeds go from -2**63 to 2**64 - 1; a negative one counts from 2**64 downwards.
+    """
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Start a stream that nobody can foresee; returns its seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the running stream."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator as a tensor of bytes."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Go on from a state that get_rng_state() gave, here or in PyTorch."""
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Iterable | None = None, enabled: bool = True, _caller: str = "fork_rng",
+             _devices_kw: str = "devices", device_type: str | None = None) -> Iterator[None]:
+    """Random numbers may be drawn and seeded at will in this context; after it the stream goes on as if nothing was.
+
+    `devices` are those besides the CPU whose streams to keep; there are none without CUDA.
+    """
+    if device_type is not None:
+        device(device_type)                     # for its refusals
+    if not enabled or device_type == "meta":
+        yield
+        return
+    if devices is not None and list(devices):
+        raise no_cuda()
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
