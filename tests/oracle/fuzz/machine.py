@@ -1,0 +1,172 @@
+"""Runs a program, statement by statement, in one library, and tells what can be seen of it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextlib import nullcontext
+from functools import lru_cache
+from types import CodeType, ModuleType
+from typing import Any
+
+PRELUDE = '''
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def weigh(t):
+    return (t * ((torch.arange(t.numel(), dtype=t.dtype) + 1) / 4).reshape(t.shape)).sum()
+
+
+def again(gradients, leaves):
+    terms = [weigh(g) for g in gradients if g is not None and g.requires_grad]
+    return torch.autograd.grad(terms, leaves, allow_unused=True, retain_graph=True) if terms else ()
+'''
+
+
+@lru_cache(maxsize=4096)
+def _compiled(line: str) -> CodeType:
+    return compile(line, "<program>", "exec")
+
+
+@lru_cache(maxsize=4)
+def _prelude(lib: ModuleType) -> dict:
+    names: dict = {"torch": lib}
+    exec(compile(PRELUDE, "<prelude>", "exec"), names)
+    return names
+
+
+def copy_when_saved(lib: ModuleType) -> Any:
+    """torch that copies whatever it saves, at the moment it saves it: a plain, slow, always right form of what claygrad promises.
+
+    Its own allow_mutation_on_saved_tensors recognises a saved tensor by address and version, and so misses a write through a view
+    that starts elsewhere, or through `.data`, whose version is its own.
+    """
+    if lib.__name__ != "torch":
+        return nullcontext()
+    return lib.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t)
+
+
+class Machine:
+    """The names of a program, bound to the tensors of one library."""
+
+    def __init__(self, lib: ModuleType) -> None:
+        self.lib = lib
+        self.names: dict[str, Any] = dict(_prelude(lib))
+        self.own = set(self.names) | {"__builtins__"}
+
+    def run(self, line: str) -> str | None:
+        """Runs a statement; what it raised, or None."""
+        try:
+            with copy_when_saved(self.lib), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                exec(_compiled(line), self.names)
+        except Exception as error:
+            return f"{type(error).__name__}: {_first_line(error)}"
+        return None
+
+    def value(self, expression: str) -> Any:
+        """What an expression would give, or None if it raises. Nothing is recorded."""
+        try:
+            with self.lib.no_grad(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return eval(expression, self.names)
+        except Exception:
+            return None
+
+    def tensors(self) -> list[tuple[str, Any]]:
+        return [(n, t) for n, t in self.names.items() if n not in self.own and isinstance(t, self.lib.Tensor)]
+
+    def valid(self) -> list[tuple[str, Any]]:
+        """The tensors whose history can be read: not the views, made several at once, whose base was written since."""
+        return [(n, t) for n, t in self.tensors() if not _node(t).startswith("Output ")]
+
+    def seen(self) -> dict[str, tuple]:
+        """Everything a user can see of the tensors. `tolist` and not `numpy`: an export would change what is tested."""
+        found = {n: _seen(t) for n, t in self.tensors()}
+        for n, results in self.names.items():
+            if n not in self.own and isinstance(results, tuple):
+                found.update({f"{n}[{i}]": None if t is None else ("gradient", _values(t)) for i, t in enumerate(results)})
+        return found
+
+
+def _seen(t: Any) -> tuple:
+    node = _node(t)
+    grad = t.grad if not node else None
+    return (
+        tuple(t.shape),
+        tuple(t.stride()),
+        str(t.dtype).rpartition(".")[2],
+        t.requires_grad,
+        not node,
+        t._version,
+        node,
+        _values(t),
+        None if grad is None else _values(grad),
+    )
+
+
+def _node(t: Any) -> str:
+    """The name of the node, which is empty exactly for a leaf."""
+    try:
+        return "" if t.is_leaf else t.grad_fn.name()
+    except RuntimeError as error:  # a view whose base was written
+        return _first_line(error)
+
+
+def _values(t: Any) -> list:
+    return t.detach().reshape(-1).tolist()
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0].replace("claygrad.", "torch.")
+
+
+LABELS = ("shape", "stride", "dtype", "requires_grad", "is_leaf", "_version", "grad_fn", "values", "grad")
+
+
+def difference(ours: dict[str, tuple], theirs: dict[str, tuple]) -> str | None:
+    """The first thing in which two libraries differ, or None."""
+    if ours.keys() != theirs.keys():
+        return f"names {sorted(ours.keys() ^ theirs.keys())}"
+    for name, mine in ours.items():
+        other = theirs[name]
+        if mine is None or other is None:
+            if mine is not other:
+                return f"{name}: claygrad {mine}, torch {other}"
+        elif mine[0] == "gradient":
+            if not _near(mine[1], other[1]):
+                return f"{name}: claygrad {mine[1]}, torch {other[1]}"
+        else:
+            single = mine[2] == "float32"
+            for label, m, o in zip(LABELS, mine, other, strict=True):
+                same = _near(m, o, single) if isinstance(m, list) and isinstance(o, list) else m == o
+                if not same:
+                    return f"{name}.{label}: claygrad {m}, torch {o}"
+    return None
+
+
+def _near(a: list, b: list, single: bool = True) -> bool:
+    tolerance = 2e-4 if single else 1e-8
+    return len(a) == len(b) and all(
+        x == y or (math.isnan(x) and math.isnan(y)) or abs(x - y) <= tolerance * max(1.0, abs(x), abs(y)) for x, y in zip(a, b, strict=True)
+    )

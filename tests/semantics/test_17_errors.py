@@ -1,0 +1,161 @@
+"""Section 17: shape and index errors."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.support import raises, warns
+
+R, I, V, T = RuntimeError, IndexError, ValueError, TypeError  # noqa: E741
+RANGE = "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
+EXPAND = (
+    "The expanded size of the tensor (3) must match the existing size (2) at non-singleton dimension 0.  "
+    "Target sizes: [3].  Tensor sizes: [2]"
+)
+SCALAR_INDEX = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
+    "number"
+)
+WRONG_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got float)"
+)
+INCOMPATIBLE = (
+    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+    "subspaces). Use .reshape(...) instead."
+)
+INNER = (
+    "inconsistent tensor size, expected tensor [2] and src [3] to have the same number of elements, but got 2 and 3 elements "
+    "respectively"
+)
+EMPTY_MAX = (
+    "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+)
+MASK = "The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [3] at index 0"
+CAT = "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1 in the list."
+MULTIPLIED = "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"
+
+CASES = {
+    "add": (
+        lambda lib: lib.ones(2) + lib.ones(3),
+        R,
+        "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0",
+    ),
+    "matmul": (lambda lib: lib.ones(2, 3) @ lib.ones(2, 3), R, MULTIPLIED),
+    "mm": (lambda lib: lib.mm(lib.ones(2, 3), lib.ones(2, 3)), R, MULTIPLIED),
+    "linear": (
+        lambda lib: lib.nn.functional.linear(lib.ones(1, 2), lib.ones(3, 4), lib.ones(3)),
+        R,
+        "mat1 and mat2 shapes cannot be multiplied (1x2 and 4x3)",
+    ),
+    "dot": (lambda lib: lib.ones(2) @ lib.ones(3), R, INNER),
+    "mv": (lambda lib: lib.ones(2, 3) @ lib.ones(2), R, "size mismatch, got input (2), mat (2x3), vec (2)"),
+    "batched": (
+        lambda lib: lib.ones(2, 3, 4) @ lib.ones(2, 3, 4),
+        R,
+        "Expected size for first two dimensions of batch2 tensor to be: [2, 4] but got: [2, 3].",
+    ),
+    "0-D matmul": (
+        lambda lib: lib.tensor(1.0) @ lib.ones(2),
+        R,
+        "both arguments to matmul need to be at least 1D, but they are 0D and 1D",
+    ),
+    "mm of a vector": (lambda lib: lib.mm(lib.ones(2), lib.ones(2, 2)), R, "self must be a matrix"),
+    "bmm of a matrix": (lambda lib: lib.bmm(lib.ones(2, 2), lib.ones(2, 2)), R, "batch1 must be a 3D tensor"),
+    "index": (lambda lib: lib.ones(3)[3], I, "index 3 is out of bounds for dimension 0 with size 3"),
+    "negative index": (lambda lib: lib.ones(3)[-4], I, "index -4 is out of bounds for dimension 0 with size 3"),
+    "index tensor": (lambda lib: lib.ones(3)[lib.tensor([3])], I, "index 3 is out of bounds for dimension 0 with size 3"),
+    "index list": (lambda lib: lib.ones(3)[[0, 5]], I, "index 5 is out of bounds for dimension 0 with size 3"),
+    "too many indices": (lambda lib: lib.ones(3)[0, 0], I, "too many indices for tensor of dimension 1"),
+    "index of a scalar": (lambda lib: lib.tensor(1.0)[0], I, SCALAR_INDEX),
+    "float index": (lambda lib: lib.ones(3)[1.0], I, WRONG_INDEX),
+    "float index tensor": (
+        lambda lib: lib.ones(3)[lib.tensor([1.0])],
+        I,
+        "tensors used as indices must be long, int, byte or bool tensors",
+    ),
+    "mask": (lambda lib: lib.ones(3)[lib.tensor([True, False])], I, MASK),
+    "indices that do not broadcast": (
+        lambda lib: lib.ones(3, 3)[lib.tensor([0, 1]), lib.tensor([0, 1, 2])],
+        I,
+        "shape mismatch: indexing tensors could not be broadcast together with shapes [2], [3]",
+    ),
+    "negative step": (lambda lib: lib.ones(3)[::-1], V, "step must be greater than zero"),
+    "zero step": (lambda lib: lib.ones(3)[::0], V, "slice step cannot be zero"),
+    "view": (lambda lib: lib.ones(3).view(2), R, "shape '[2]' is invalid for input of size 3"),
+    "reshape": (lambda lib: lib.ones(3).reshape(2), R, "shape '[2]' is invalid for input of size 3"),
+    "view -1 -1": (lambda lib: lib.ones(3).view(-1, -1), R, "only one dimension can be inferred"),
+    "view of a transpose": (lambda lib: lib.ones(2, 3).t().view(6), R, INCOMPATIBLE),
+    "sum dim": (lambda lib: lib.ones(2, 3).sum(2), I, RANGE),
+    "transpose dim": (lambda lib: lib.ones(2, 3).transpose(0, 2), I, RANGE),
+    "select dim": (lambda lib: lib.ones(2, 3).select(2, 0), I, RANGE),
+    "softmax dim": (lambda lib: lib.ones(2, 3).softmax(2), I, RANGE),
+    "expand": (lambda lib: lib.ones(2).expand(3), R, EXPAND),
+    "cat sizes": (lambda lib: lib.cat([lib.ones(2, 3), lib.ones(2, 4)]), R, CAT),
+    "cat ranks": (
+        lambda lib: lib.cat([lib.ones(2), lib.ones(2, 2)]),
+        R,
+        "Tensors must have same number of dimensions: got 1 and 2",
+    ),
+    "cat of nothing": (lambda lib: lib.cat([]), V, "torch.cat(): expected a non-empty list of Tensors"),
+    "stack": (
+        lambda lib: lib.stack([lib.ones(2), lib.ones(3)]),
+        R,
+        "stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1",
+    ),
+    "t": (lambda lib: lib.ones(2, 3, 4).t(), R, "t() expects a tensor with <= 2 dimensions, but self is 3D"),
+    "index_select": (lambda lib: lib.ones(3).index_select(0, lib.tensor([5])), I, "index out of range in self"),
+    "gather": (
+        lambda lib: lib.ones(3).gather(0, lib.tensor([5])),
+        R,
+        "index 5 is out of bounds for dimension 0 with size 3",
+    ),
+    "scatter": (
+        lambda lib: lib.ones(3).scatter(0, lib.tensor([5]), lib.ones(1)),
+        R,
+        "index 5 is out of bounds for dimension 0 with size 3",
+    ),
+    "max of nothing": (lambda lib: lib.empty(0).max(), R, EMPTY_MAX),
+    "negative size": (lambda lib: lib.ones(-1), R, "Trying to create tensor with negative dimension -1: [-1]"),
+    "add text": (lambda lib: lib.ones(2) + "a", T, "unsupported operand type(s) for +: 'Tensor' and 'str'"),
+    "add None": (lambda lib: lib.ones(2) + None, T, "unsupported operand type(s) for +: 'Tensor' and 'NoneType'"),
+    "add list": (lambda lib: lib.ones(2) + [1, 2], T, "unsupported operand type(s) for +: 'Tensor' and 'list'"),
+    "attribute": (lambda lib: lib.ones(2).foo, AttributeError, "'Tensor' object has no attribute 'foo'"),
+    "clamp": (lambda lib: lib.ones(2).clamp(), R, "torch.clamp: At least one of 'min' or 'max' must not be None"),
+    "cross_entropy class": (
+        lambda lib: lib.nn.functional.cross_entropy(lib.ones(1, 3), lib.tensor([5])),
+        I,
+        "Target 5 is out of bounds.",
+    ),
+    "cross_entropy batch": (
+        lambda lib: lib.nn.functional.cross_entropy(lib.ones(2, 3), lib.tensor([0, 1, 2])),
+        V,
+        "Expected input batch_size (2) to match target batch_size (3).",
+    ),
+    "softmax of ints": (
+        lambda lib: lib.tensor([1, 2]).softmax(0),
+        NotImplementedError,
+        "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), CASES.values(), ids=CASES.keys())
+def test_the_error_of(lib, call, kind, text):
+    with raises(lib, kind, text):
+        call(lib)
+
+
+def test_reductions_of_nothing(lib):
+    e = lib.empty(0)
+    assert (e.sum().item(), e.prod().item(), math.isnan(e.mean().item())) == (0.0, 1.0, True)
+
+
+def test_mse_loss_of_differing_shapes_warns(lib):
+    text = (
+        "Using a target size (torch.Size([2])) that is different to the input size (torch.Size([2, 1])). This will likely lead "
+        "to incorrect results due to broadcasting. Please ensure they have the same size."
+    )
+    with warns(lib, text):
+        lib.nn.functional.mse_loss(lib.ones(2, 1), lib.ones(2))

@@ -1,0 +1,204 @@
+"""The rules of the house that a machine can check: sizes of files, directions of imports, names that must not be."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claygrad.ops._registry import REGISTRY
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "claygrad"
+OURS = ("claygrad", "tests", "benchmarks", "examples", "tools", "changes", ".ci")
+CODE = {".py", ".pyx", ".pxd", ".hpp", ".cpp", ".h", ".c"}
+
+# Imports point to a lower rank, or stay in the same part; parts of one rank do not see each other.
+# A part is a folder of claygrad/ or a module beside them; claygrad/__init__.py only gathers, and may see all.
+RANK = {
+    "kernels": 0,
+    "core": 1,
+    "ops": 2,
+    "autograd": 3,
+    "claygrad": 9,
+}
+
+# Files over 500 lines, each with its reason. Over 800 there is none.
+LONG: dict[str, str] = {}
+
+# A folder of somebody's machine, and addresses other than these, have no place in the tree.
+HOSTS: set[str] = set()
+MACHINE_FOLDERS = ("home", "root", "work", "opt", "tmp", "Users", "mnt")
+
+
+def our_files(*suffixes: str) -> list[Path]:
+    found = [path for path in ROOT.iterdir() if path.is_file()]
+    for folder in OURS:
+        found += [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    return sorted(path for path in found if not suffixes or path.suffix in suffixes)
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+# Sizes
+
+def test_no_file_is_longer_than_800_lines_and_those_over_500_have_a_reason():
+    sizes = {name_of(path): lines_of(path) for path in our_files(*CODE)}
+    assert {name: size for name, size in sizes.items() if size > 800} == {}
+    assert {name for name, size in sizes.items() if size > 500} == set(LONG)
+
+
+def test_half_of_the_files_have_at_most_300_lines():
+    sizes = [lines_of(path) for path in our_files(*CODE) if path.name != "__init__.py"]
+    assert statistics.median(sizes) <= 300
+
+
+# Directions
+
+def python_imports(path: Path) -> Iterator[str]:
+    """Full names of what a Python file imports when it runs; imports for type checkers alone do not count."""
+    tree = ast.parse(path.read_text())
+    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
+    for_types = {node for block in blocks for node in ast.walk(block)}
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(tree):
+        if node in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[:len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*base, *filter(None, [node.module])))
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def cython_imports(path: Path) -> Iterator[str]:
+    """Full names of what a Cython file imports or cimports."""
+    text = re.sub(r"\\\n|\(\s*\n", " ", path.read_text())
+    for match in re.finditer(r"^\s*from\s+([\w.]+)\s+c?import\s+([\w, ]+)", text, re.MULTILINE):
+        for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?", match[2]):
+            yield f"{match[1]}.{name}"
+    for match in re.finditer(r"^\s*c?import\s+([\w.]+)", text, re.MULTILINE):
+        yield match[1]
+
+
+def imports(path: Path) -> list[str]:
+    return list(python_imports(path) if path.suffix == ".py" else cython_imports(path))
+
+
+def part_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return "claygrad" if parts == ("__init__",) else parts[0]
+
+
+def part_named(module: str) -> str:
+    """The part that `claygrad.x.y` belongs to; a bare name out of claygrad/__init__.py belongs to that."""
+    name = module.split(".")[1] if "." in module else "claygrad"
+    return name if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists() else "claygrad"
+
+
+MODULES = [path for path in our_files(".py", ".pyx", ".pxd") if path.is_relative_to(PACKAGE)]
+
+
+def test_every_part_has_a_rank():
+    assert {part_of(path) for path in MODULES} | {"kernels", "claygrad"} == set(RANK)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_down(path: Path):
+    here = part_of(path)
+    for module in imports(path):
+        if module.split(".")[0] == "claygrad":
+            there = part_named(module)
+            assert here == there or RANK[there] < RANK[here], f"{here} must not import {there} ({module})"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_claygrad_never_imports_pytorch(path: Path):
+    assert [module for module in imports(path) if module.split(".")[0] == "torch"] == []
+
+
+def test_kernels_know_nothing_of_python():
+    for path in our_files(".hpp", ".cpp"):
+        assert "Python.h" not in path.read_text(), name_of(path)
+
+
+# The readers of imports above, on cases that they must see
+
+def test_a_relative_import_and_one_inside_a_function_are_seen(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    (tmp_path / "claygrad" / "nn").mkdir(parents=True)
+    file = tmp_path / "claygrad" / "nn" / "x.py"
+    file.write_text("from ..optim import sgd\ndef f():\n    import torch\nfrom typing import TYPE_CHECKING\n"
+                    "if TYPE_CHECKING:\n    from claygrad.tools import view\n")
+    assert sorted(python_imports(file)) == ["claygrad.optim.sgd", "torch", "typing.TYPE_CHECKING"]
+
+
+def test_a_cimport_is_seen(tmp_path):
+    file = tmp_path / "x.pyx"
+    file.write_text("from claygrad.core.tensor cimport Tensor, new as new_tensor\ncimport numpy as np\n"
+                    "def f():\n    from claygrad.ops import add\n")
+    assert sorted(cython_imports(file)) == ["claygrad.core.tensor.Tensor", "claygrad.core.tensor.new",
+                                            "claygrad.ops.add", "numpy"]
+
+
+# Declarations
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_operation_has_samples_and_words(name):
+    said = REGISTRY[name]
+    assert said.samples is not None, "samples= drive its tests"
+    assert said.fn.__doc__, "its documentation is the string below its def"
+
+
+@pytest.mark.parametrize("name", [name for name, said in REGISTRY.items() if said.kind != "composite"])
+def test_every_tensor_parameter_has_a_rule_or_a_word(name):
+    operation = REGISTRY[name].op
+    if operation.has_rules:     # one without any gives no floating results, which its generated tests see to
+        assert [param for param in operation.tensor_params if not operation.word(param)] == []
+
+
+# Names
+
+def texts() -> Iterator[tuple[str, str]]:
+    for path in our_files():
+        try:
+            yield name_of(path), path.read_text()
+        except UnicodeDecodeError:
+            continue        # data and objects
+
+
+def test_no_file_names_a_folder_of_somebodys_machine():
+    folder = re.compile(rf"(?<![\w.~*\])}}])/({'|'.join(MACHINE_FOLDERS)})/\w")
+    assert [(name, match[0]) for name, text in texts() for match in folder.finditer(text)] == []
+
+
+def test_no_file_names_a_host_that_is_not_listed():
+    found = {(match[1], name) for name, text in texts() for match in re.finditer(r"https?://([\w.-]+)", text)}
+    assert {(host, name) for host, name in found if host not in HOSTS} == set()
+
+
+# The project file
+
+def test_the_build_group_holds_what_the_build_system_requires():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert set(project["build-system"]["requires"]) <= set(project["dependency-groups"]["build"])
+
+
+def test_a_news_fragment_is_named_after_its_subject_and_kind():
+    kinds = {"feature", "fix", "change", "speed", "removal"}
+    for path in (ROOT / "changes").glob("*.md"):
+        if path.name != "README.md":
+            assert re.fullmatch(rf"[a-z0-9-]+\.({'|'.join(kinds)})\.md", path.name), path.name
+            assert path.read_text().strip(), path.name
