@@ -14,6 +14,9 @@ import claygrad
 ROOT = Path(__file__).parent
 HERE = Path(claygrad.__file__).parent
 
+# Programs that tests start must see the same claygrad: Python would look into the current folder first.
+os.environ["PYTHONSAFEPATH"] = "1"
+
 # For `from tests.support import …`. Last in the path and after the import above: ./claygrad stays out of sight.
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))

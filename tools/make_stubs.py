@@ -10,6 +10,7 @@ the source. The compiled core's own stubs (`claygrad/core/tensor.pyi` and its ne
 from __future__ import annotations
 
 import inspect
+import keyword
 import re
 import sys
 from collections.abc import Iterator
@@ -22,33 +23,57 @@ from claygrad.ops._registry import METHODS, REGISTRY, Declaration
 
 PACKAGE = Path(__file__).parents[1] / "claygrad"
 NOTE = "# Written by tools/make_stubs.py from the declarations in claygrad/ops; do not edit.\n"
+# `int`, `float`, `bool`, `device` and others are names of claygrad or methods of Tensor too, hence the aliases.
 HEAD = '''from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
+
+from claygrad.core.device import device as _device
+from claygrad.core.dtypes import dtype as _dtype
+from claygrad.ops._formats import layout as _layout
+from claygrad.ops._formats import memory_format as _memory_format
+{imports}
+
+_bool: TypeAlias = builtins.bool
+_complex: TypeAlias = builtins.complex
+_float: TypeAlias = builtins.float
+_int: TypeAlias = builtins.int
+_str: TypeAlias = builtins.str
+_Number: TypeAlias = builtins.float | builtins.complex
 
 '''
 # What a declaration's words for a parameter mean to a type checker; every other one is meant as it is written.
 WORDS = {
     "Number": "_Number",
-    "ints": "int | Sequence[int]",
+    "bool": "_bool",
+    "complex": "_complex",
+    "float": "_float",
+    "int": "_int",
+    "str": "_str",
+    "ints": "_int | Sequence[_int]",
+    "tuple[int, ...]": "Sequence[_int]",
     "list[Tensor]": "Sequence[Tensor]",
     "list[Tensor | None]": "Sequence[Tensor | None]",
-    "Device": "_device | str | int | None",
+    "Device": "_device | _str | _int | None",
     "dtype": "_dtype",
     "device": "_device",
-    "layout": "Any",
-    "memory_format": "Any",
+    "layout": "_layout",
+    "memory_format": "_memory_format",
     "np.ndarray": "Any",
     "object": "Any",
 }
-KNOWN = {"Tensor", "Storage", "Generator", "Size", "Any", "Callable", "Sequence", "None", "int", "float", "bool", "str",
-         "tuple", "list", "complex", "_Number", "_dtype", "_device"}
+KNOWN = {"Tensor", "Storage", "Generator", "Size", "Any", "Callable", "Sequence", "None", "tuple", "list", "_int",
+         "_float", "_bool", "_str", "_complex", "_Number", "_dtype", "_device", "_layout", "_memory_format"}
 
 
 def type_text(words: str) -> str:
     """The annotation for a parameter that was declared with these words."""
-    text = WORDS.get(words) or " | ".join(WORDS.get(word, word) for word in words.split(" | "))
+    def known(word: str) -> str:
+        return WORDS.get(word) or re.sub(r"\b\w+", lambda match: WORDS.get(match[0], match[0]), word)
+
+    text = " | ".join(known(word) for word in words.split(" | "))
     return text if set(re.findall(r"[A-Za-z_]\w*", text)) <= KNOWN else "Any"
 
 
@@ -84,13 +109,14 @@ def parameters(said: Declaration, *, method: bool, in_place: bool) -> Iterator[s
             keywords = True
         words = type_text(p.annotation) if isinstance(p.annotation, str) else "Any"
         if p.kind is p.VAR_POSITIONAL or p.name == collect:
-            yield f"*{p.name}: {'int | Sequence[int]' if p.name == collect else words}"
+            yield f"*{p.name}: {'_int | Sequence[_int]' if p.name == collect else words}"
             keywords = True
         elif p.kind is p.VAR_KEYWORD:
             yield f"**{p.name}: {words}"
         else:
             default = "" if p.default is p.empty else f" = {default_text(p.default)}"
-            yield f"{p.name.rstrip('_')}: {words}{default}"
+            name = p.name.rstrip("_")
+            yield f"{p.name if keyword.iskeyword(name) else name}: {words}{default}"
     if said.out and not in_place and not method and "out" not in names:
         if not keywords:
             yield "*"
@@ -123,10 +149,9 @@ def methods() -> str:
             lines.append(operation(name, known[id(made)], method=True))
         else:
             lines.append(f"def {name}(self, *args: Any, **kwargs: Any) -> Tensor: ...")
-    imports = ("from claygrad.core.device import device as _device\nfrom claygrad.core.dtypes import dtype as _dtype\n"
-               "from claygrad.core.random import Generator\nfrom claygrad.core.storage import Storage\n"
-               "from claygrad.core.tensor import Size, Tensor\n\n_Number: TypeAlias = float | complex\n\n")
-    return NOTE + HEAD + imports + "class Operations:\n" + "".join(f"    {line}\n" for line in lines)
+    imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.storage import Storage\n"
+               "from claygrad.core.tensor import Size, Tensor")
+    return NOTE + HEAD.format(imports=imports) + "class Operations:\n" + "".join(f"    {line}\n" for line in lines)
 
 
 def names() -> str:
@@ -145,10 +170,9 @@ def names() -> str:
             source = "" if value.__name__ == name else value.__name__
             imported.append(f"from {value.__module__} import {source or name} as {name}")
         elif not name.startswith("_") or name == "__version__":
-            values.append(f"{name}: {type(value).__name__ if type(value).__module__ == 'builtins' else 'Any'}")
-    imports = ("from claygrad.core.device import device as _device\nfrom claygrad.core.dtypes import dtype as _dtype\n"
-               + "\n".join(sorted(imported)) + "\n\n_Number: TypeAlias = float | complex\n\n")
-    return NOTE + HEAD + imports + "\n".join(values) + "\n\n" + "\n".join(functions) + "\n"
+            values.append(f"{name}: {type_text(type(value).__name__)}")
+    head = HEAD.format(imports="\n".join(sorted(imported)))
+    return NOTE + head + "\n".join(values) + "\n\n" + "\n".join(functions) + "\n"
 
 
 HIDDEN = [name for name in vars(claygrad) if name.startswith("_") and name != "__version__"] + ["annotations"]

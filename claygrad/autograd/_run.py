@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.autograd.graph import GradientEdge
-from claygrad.core import Size, Tensor
+from claygrad.core import Size, Tensor, prefix
 from claygrad.core.engine import one_like, run_backward
 from claygrad.ops.fill import ones, zeros_like
 from claygrad.ops.join import stack
@@ -99,10 +99,12 @@ def grad(
 
 
 def _roots(tensors: Any) -> tuple[Root, ...]:
-    roots = (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
+    if isinstance(tensors, (Tensor, GradientEdge)):
+        return (tensors,)
+    roots = tuple(tensors)
     for root in roots:
         if not isinstance(root, (Tensor, GradientEdge)):
-            raise AssertionError(f"Expected output to be a torch.Tensor\n  but got {type(root).__name__}")
+            raise AssertionError(f"Expected output to be a {prefix()}.Tensor\n  but got {type(root).__name__}")
     return roots
 
 
@@ -145,9 +147,8 @@ _warned = False
 def _seeds(roots: tuple[Root, ...], grads: Any, batched: bool = False) -> tuple[Tensor | None, ...]:
     """One gradient per root: the one given, or 1 for a single element."""
     if grads is None:
-        grads = (None,) * len(roots)
-    else:
-        grads = (grads,) if isinstance(grads, Tensor) else tuple(grads)
+        return tuple([_one(root) for root in roots])
+    grads = (grads,) if isinstance(grads, Tensor) else tuple(grads)
     seeds = tuple(_seed(i, root, g, batched) for i, (root, g) in enumerate(zip(roots, grads, strict=False)))
     if len(seeds) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
@@ -196,11 +197,11 @@ def _form(root: Root) -> tuple[Sequence[int], dtype, device]:
 
 
 def _origin(root: Root) -> str:
-    """A line for an error message: where the root was made."""
-    found = (root.node if isinstance(root, GradientEdge) else root).where
-    if found is None:
+    """A line for an error message: where the root was computed."""
+    node = root.node if isinstance(root, GradientEdge) else root.grad_fn
+    if node is None or node.where is None:
         return ""
-    file, line, function, source = found
+    file, line, function, source = node.where
     return f"\n  made at {file}:{line}, in {function}" + (f": {source}" if source else "")
 
 

@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64
-from claygrad.core.layout cimport Layout, same_shape
+from claygrad.core.layout cimport Layout, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor
 
 
@@ -52,12 +52,24 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
     return target
 
 
+cdef Layout _clone(Op op, PyObject** slots, Layout target):
+    """clone(input, *, memory_format) of contiguous memory in its own order."""
+    cdef Layout v = (<Tensor><object>slots[0]).layout, out
+    if target is not None or not v.contiguous or v.storage.where.kind != CPU or slots[1] != <PyObject*>op.defaults[1]:
+        return None
+    out = fresh_like(v)
+    memcpy(out.data(), v.data(), v.numel * v.dtype.itemsize)
+    return out
+
+
 cdef int prepare(Op op) except -1:
     kernel = op.info.get("kernel")
     if kernel == "zero":
         op.fast = _zero
     elif kernel == "copy":
         op.fast = _copy
+    elif kernel == "clone":
+        op.fast = _clone
     elif kernel == "fill":
         op.fast = _fill
     return 0

@@ -11,7 +11,7 @@ from claygrad.core.declared cimport (COMPOSITE, MAX_PARAMS, MULTI_VIEW, P_ANY, P
                                      P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, REDUCTION, VIEW, Op, find_op, vectorcall_t)
 from claygrad.core.declared import op_named
 from claygrad.core.tensor import LATE
-from claygrad.core.dtypes cimport CAT_FLOAT, dtype, parse
+from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT, dtype, parse
 from claygrad.core.general cimport call_declared, general
 from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, write_layout
 from claygrad.core.layout cimport Layout, same_shape
@@ -31,9 +31,9 @@ _NAMES = ("Tensor", "Tensor", "Tensor", "Tensor", "tuple of Tensors", "Number", 
           "tuple of ints", "tuple of ints", "claygrad.dtype", "")
 
 
-cdef object _wrong(Op op, int i, object value):
+cdef object _wrong(Op op, int i, object value, bint by_place):
     wanted = _NAMES[op.kinds[i]]
-    place = f" (position {i + 1})" if i < op.n_positional else ""
+    place = f" (position {i + 1 - op.method})" if by_place else ""
     kind = type(value).__name__
     if op.kinds[i] in (P_INTS, P_INTS_OPT) and isinstance(value, (tuple, list)) and value:
         bad = next((k for k, x in enumerate(value) if not _is_int(x)), 0)
@@ -55,7 +55,7 @@ cdef object _from_numpy(object value):
     return LATE["as_tensor"](value) if isinstance(value, numpy.ndarray) else value.item()
 
 
-cdef object _checked(Op op, int i, object value):
+cdef object _checked(Op op, int i, object value, bint by_place):
     """The argument in the form its kind asks for, or an error. Only called when the quick test failed."""
     cdef int kind = op.kinds[i]
     if kind == P_TENSOR_OPT and value is None or kind == P_TENSOR_NUM_OPT and value is None:
@@ -66,13 +66,13 @@ cdef object _checked(Op op, int i, object value):
                 return value
             if type(value).__module__ == "numpy":
                 return _from_numpy(value)
-        raise _wrong(op, i, value)
+        raise _wrong(op, i, value, by_place)
     if kind == P_TENSORS:
         if not isinstance(value, (tuple, list)):
-            raise _wrong(op, i, value)
+            raise _wrong(op, i, value, by_place)
         for x in value:
             if not isinstance(x, Tensor) and x is not None:
-                raise _wrong(op, i, value)
+                raise _wrong(op, i, value, by_place)
         return value
     if value is None and kind in (P_INT_OPT, P_FLOAT_OPT, P_STR_OPT, P_INTS_OPT, P_DTYPE_OPT):
         return value
@@ -112,7 +112,7 @@ cdef object _checked(Op op, int i, object value):
             return found
     else:
         return value
-    raise _wrong(op, i, value)
+    raise _wrong(op, i, value, by_place)
 
 
 cdef inline bint _quick(int kind, object value) noexcept:
@@ -124,11 +124,27 @@ cdef inline bint _quick(int kind, object value) noexcept:
     if kind == P_BOOL:
         return value is True or value is False
     if kind == P_INT or kind == P_INTS or kind == P_INT_OPT or kind == P_INTS_OPT:
-        return type(value) is int
+        if type(value) is int:
+            return True
+        if kind >= P_INTS and isinstance(value, tuple):
+            for x in <tuple>value:
+                if type(x) is not int:
+                    return False
+            return True
+        return value is None and (kind == P_INT_OPT or kind == P_INTS_OPT)
+    if kind == P_NUMBER:
+        return type(value) is float or type(value) is int
     return False
 
 
-cdef object _axes(object dim, int ndim):
+def conj(x):
+    """The conjugate of a tensor or number; reals are their own."""
+    if isinstance(x, Tensor):
+        return x if (<Tensor>x).layout.dtype.category != CAT_COMPLEX else x.conj()
+    return x.conjugate() if isinstance(x, complex) else x
+
+
+cdef object _axes(Op op, object dim, int ndim):
     """Reduction dims as a tuple of axes from 0 on; None for all of them."""
     cdef int n = ndim if ndim else 1
     cdef int d
@@ -136,7 +152,7 @@ cdef object _axes(object dim, int ndim):
         return None
     given = (dim,) if isinstance(dim, int) else tuple(dim)
     if not given:
-        return None
+        return () if op.name == "all" or op.name == "any" else None
     out = []
     for x in given:
         d = x
@@ -225,14 +241,14 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
                 raise TypeError(f"{op.name}() missing 1 required positional arguments: \"{op.params[i]}\"")
             slots[i] = <PyObject*>value
         elif not _quick(op.kinds[i], <object>slots[i]):
-            value = _checked(op, i, <object>slots[i])
+            value = _checked(op, i, <object>slots[i], i < taken or i == op.varargs)
             if <PyObject*>value != slots[i]:
                 if kept is None:
                     kept = []
                 kept.append(value)
                 slots[i] = <PyObject*>value
     if op.kind == REDUCTION and op.dim_at >= 0 and <object>slots[op.dim_at] is not None:
-        value = _axes(<object>slots[op.dim_at], (<Tensor><object>slots[0]).layout.ndim)
+        value = _axes(op, <object>slots[op.dim_at], (<Tensor><object>slots[0]).layout.ndim)
         if kept is None:
             kept = []
         kept.append(value)
@@ -402,6 +418,10 @@ cdef inline bint _number(object x) noexcept:
     return kind is float or kind is int or kind is bool or kind is complex
 
 
+cdef str _plain_name(object x):
+    return "Tensor" if type(x) is Tensor else type(x).__name__
+
+
 cdef object _binary(int which, object a, object b):
     cdef PyObject* slots[24]
     cdef Op op
@@ -415,6 +435,8 @@ cdef object _binary(int which, object a, object b):
                 return _binary(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
             if which == EQ or which == NE:
                 return which == NE
+            if other is None or isinstance(other, (str, list, tuple, dict)):
+                raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_plain_name(a)}' and '{_plain_name(b)}'")
             return NotImplemented
         if not isinstance(a, Tensor) and (which == SUB or which == DIV):
             if which == SUB:

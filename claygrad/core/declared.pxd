@@ -101,7 +101,9 @@ cdef class Op:
     cdef bint half_raw
     cdef bint inplace             # this is the in-place form
     cdef bint has_out
+    cdef bint method              # the form that is a method: positions in messages do not count self
     cdef readonly Op in_place     # the in-place form of this one
+    cdef list twins               # other forms, which share the rules
     cdef readonly tuple params
     cdef int n_params
     cdef int n_positional
@@ -109,7 +111,9 @@ cdef class Op:
     cdef int varargs              # the parameter that collects positional ints, or -1
     cdef signed char kinds[24]
     cdef tuple defaults           # `...` where there is none
-    cdef object kernel_if         # {param index: value} the kernel's attributes must have
+    cdef int n_kernel_if          # attributes that the kernel computes with: parameter numbers and values
+    cdef int kernel_if_at[8]
+    cdef tuple kernel_if
     cdef int n_tensors            # tensor parameters, in order:
     cdef int tensors[16]
     cdef int list_at              # position in `tensors` of the list parameter, or -1
@@ -131,6 +135,8 @@ cdef class Op:
     cdef tuple rule_args          # tuples of A_*/slot numbers, by tensor parameter; joint: one at 0
     cdef unsigned int needs[16]   # slots that a parameter's rule reads, as bits
     cdef readonly dict info       # what the registry knows besides: samples, docs, names
+
+    cdef Op copy(self)
 
 cdef Op find_op(str name)
 cdef int promotion_of(Op op, PyObject** slots) except -1

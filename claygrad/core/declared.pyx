@@ -126,7 +126,11 @@ cdef class Op:
             self.check = check
             self.check_args = self._places(check)
         if kernel_if:
-            self.kernel_if = {self.params.index(k): v for k, v in kernel_if.items()}
+            self.kernel_if = tuple(kernel_if.values())
+            self.n_kernel_if = len(kernel_if)
+            for i, k in enumerate(kernel_if):
+                self.kernel_if_at[i] = self.params.index(k)
+        self.twins = []
         self.slot_names = ()
         self.rule_fns = ()
         self.rule_args = ()
@@ -141,9 +145,18 @@ cdef class Op:
 
     def in_place_form(self):
         """The in-place twin: the same declaration, written into its first tensor."""
+        cdef Op twin = self.copy()
+        twin.name = self.name + "_"
+        twin.inplace = True
+        twin.method = True
+        self.in_place = twin
+        _ops[twin.name] = twin
+        return twin
+
+    cdef Op copy(self):
         cdef Op twin = Op.__new__(Op)
         cdef int i
-        twin.name = self.name + "_"
+        twin.name = self.name
         twin.fast = self.fast
         twin.family = self.family
         for i in range(N_DTYPES):
@@ -153,19 +166,26 @@ cdef class Op:
         twin.promote_rule, twin.promote_args, twin.check, twin.check_args = (self.promote_rule, self.promote_args, self.check,
                                                                               self.check_args)
         twin.kept, twin.inplace_at, twin.number_edge = self.kept, self.inplace_at, self.number_edge
-        twin.inplace = True
         twin.params, twin.n_params, twin.n_positional = self.params, self.n_params, self.n_positional
         twin.keyword_names = self.keyword_names
-        twin.varargs, twin.kinds, twin.defaults, twin.kernel_if = self.varargs, self.kinds, self.defaults, self.kernel_if
+        twin.varargs, twin.kinds, twin.defaults = self.varargs, self.kinds, self.defaults
+        twin.kernel_if, twin.kernel_if_at, twin.n_kernel_if = self.kernel_if, self.kernel_if_at, self.n_kernel_if
         twin.n_tensors, twin.tensors, twin.list_at = self.n_tensors, self.tensors, self.list_at
         twin.dim_at, twin.keepdim_at, twin.dtype_at = self.dim_at, self.keepdim_at, self.dtype_at
         twin.meta, twin.returns, twin.differentiable = self.meta, self.returns, self.differentiable
         twin.slot_names, twin.rule_fns, twin.rule_args = (), (), ()
         twin.info = self.info
         twin.vectorcall = self.vectorcall
-        self.in_place = twin
+        self.twins.append(twin)
         _copy_rules(self, twin)
-        _ops[twin.name] = twin
+        return twin
+
+    def method_form(self):
+        """The twin that is attached to the tensor."""
+        cdef Op twin = self.copy()
+        twin.method = True
+        twin.in_place = self.in_place
+        twin.has_out = False
         return twin
 
     def rule(self, **rules):
@@ -191,7 +211,8 @@ cdef class Op:
                 args[i], self.needs[i] = self._arguments(rule)
         self.rule_fns, self.rule_args = tuple(fns), tuple(args)
         self.recorded = True
-        _copy_rules(self, self.in_place)
+        for twin in self.twins:
+            _copy_rules(self, <Op>twin)
         return self
 
     def rules(self, fn):
@@ -204,7 +225,8 @@ cdef class Op:
         self.joint = fn
         self.rule_args = (args,)
         self.recorded = True
-        _copy_rules(self, self.in_place)
+        for twin in self.twins:
+            _copy_rules(self, <Op>twin)
         return self
 
     def _arguments(self, rule):

@@ -15,12 +15,14 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from claygrad.core.declared cimport Op, find_op
+from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, F32, F64, dtype
 from claygrad.core.layout cimport Layout, fresh_like, same_shape
 from claygrad.core.modes cimport anomaly, anomaly_checks_nan, modes
 from claygrad.core.node cimport Hooks, Node, expose
 from claygrad.core.provenance cimport here, where_text
-from claygrad.core.rules cimport call_rules, fit, zeros_for
+from claygrad.core.inplace cimport write_layout
+from claygrad.core.rules cimport call_rules, call_rules_into, fit, zeros_for
 from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, gradient_edge, new_tensor, requires, shape_text, verbs
 from claygrad.core.tensor import LATE
 
@@ -88,14 +90,19 @@ cdef class Run:
 
     cdef int discover(self, list roots) except -1:
         """Find every node that can be reached, and count what each waits for."""
+        cdef Node node
+        for node in roots:
+            if self.place(node) < 0:
+                self.discover_from(node)
+        return 0
+
+    cdef int discover_from(self, Node root) except -1:
         cdef vector[PyObject*] stack
         cdef Node node, following
         cdef int i
         cdef int64_t t
-        for node in roots:
-            if self.place(node) < 0:
-                self.add(node)
-                stack.push_back(<PyObject*>node)
+        self.add(root)
+        stack.push_back(<PyObject*>root)
         while stack.size():
             node = <Node>stack.back()
             stack.pop_back()
@@ -188,9 +195,18 @@ cdef class Run:
         cdef list grads, out = None
         cdef int i
         cdef bint runs
+        cdef Tensor g
         if owned == NULL:                          # nothing came: what follows waits no longer
             return self.pass_on(t, node, None)
         self.tasks[t].grad = NULL
+        if node.hooks is None and self.captures is None and node.n_outputs == 1 and not anomaly():
+            if node.op is not None:
+                if (<Op>node.op).joint is None and (<Op>node.op).list_at < 0:
+                    return self.execute_plain(node, owned)
+            elif type(node) is AccumulateGrad and not (<AccumulateGrad>node).variable_.hooks:
+                g = <Tensor>owned
+                Py_DECREF(<object>owned)
+                return _accumulate(<AccumulateGrad>node, g, self.create_graph)
         if type(<object>owned) is list:
             grads = <list>owned
         else:
@@ -208,7 +224,9 @@ cdef class Run:
             grads = _pre_hooks(node, grads)
         if isinstance(node, AccumulateGrad):
             if self.accumulate:
-                _accumulate(<AccumulateGrad>node, grads, self.create_graph)
+                g = <Tensor>grads[0]
+                grads = None
+                _accumulate(<AccumulateGrad>node, g, self.create_graph)
             return 0
         if node.op is not None:
             out = call_rules(node, grads, self.create_graph, 0 if self.captures is None else self.skips(node))
@@ -224,6 +242,43 @@ cdef class Run:
             _look_for_nan(node, out)
         grads = None
         return self.pass_on(t, node, out)
+
+    cdef int execute_plain(self, Node node, PyObject* owned) except -1:
+        """The common case of execute: one output, a rule per input, nobody listens."""
+        cdef PyObject* out[16]
+        cdef int i, n = node.n_edges
+        cdef Node following
+        cdef int64_t k
+        cdef Tensor g = <Tensor>owned
+        Py_DECREF(<object>owned)
+        call_rules_into(node, g, self.create_graph, 0, out)
+        g = None
+        if not self.retain and node.holds:
+            node.freed_code = self.code
+            node.freed_lasti = self.lasti
+            node.free_saved()
+            node.freed = True
+        try:
+            for i in range(n):
+                following = node.edge(i)
+                if following is None:
+                    continue
+                k = self.place(following)
+                if out[i] != NULL:
+                    if not isinstance(<object>out[i], Tensor):
+                        raise RuntimeError(f"expected Variable or None (got {type(<object>out[i]).__name__})")
+                    g = <Tensor>out[i]
+                    Py_DECREF(<object>out[i])
+                    out[i] = NULL
+                    g = fit(g, node, i, following, node.edge_nr(i))
+                    self.send(k, node.edge_nr(i), g)
+                    g = None
+                self.come(k)
+        except:
+            for i in range(n):
+                Py_XDECREF(out[i])
+            raise
+        return 0
 
     cdef bint leads_on(self, Node node):
         """Whether a captured node must also run, for inputs further on."""
@@ -345,9 +400,10 @@ cdef int _look_for_nan(Node node, list out) except -1:
 
 
 # --- leaves ----------------------------------------------------------------------------------------------------
-cdef int _accumulate(AccumulateGrad node, list grads, bint create_graph) except -1:
-    cdef Tensor variable = node.variable_, g = <Tensor>grads[0], own
-    grads[0] = None
+cdef int _accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
+    cdef Tensor variable = node.variable_
+    if not variable.leaf_grad:
+        return 0                            # requires_grad was switched off since
     if variable.grad_ is None:
         if create_graph:
             variable.grad_ = g if g.node is not None else _own(variable, g)
@@ -364,7 +420,7 @@ cdef int _accumulate(AccumulateGrad node, list grads, bint create_graph) except 
         for hook in list(variable.after_hooks.values()):
             out = hook(variable)
             if out is not None:
-                raise TypeError(f"expected None, but hook returned '{type(out).__name__}'")
+                raise TypeError(f"expected Variable, but hook returned '{type(out).__name__}'")
     return 0
 
 
@@ -373,12 +429,15 @@ cdef Tensor _own(Tensor variable, Tensor g):
     cdef Tensor out
     if Py_REFCNT(<PyObject*>g) == 1 and _private(g) and g.layout.contiguous and variable.layout.contiguous:
         return g
-    if variable.layout.contiguous:
-        out = g.contiguous()
-        return out.clone().detach() if out is g or not _private(out) else out
-    if _dense(variable.layout):
-        return variable.new_empty_strided(variable.shape, variable.stride()).copy_(g)
-    return g.detach().clone()
+    if variable.layout.contiguous or not _dense(variable.layout):
+        out = Tensor.__new__(Tensor)
+        if g.layout.storage.where.kind != CPU:
+            out.layout = g.layout
+            return out
+        out.layout = fresh_like(g.layout)
+        write_layout(out.layout, g.layout)
+        return out
+    return variable.detach().new_empty_strided(variable.shape, variable.stride()).copy_(g)
 
 
 cdef bint _dense(Layout v):
@@ -463,6 +522,12 @@ cpdef object run_backward(tuple roots, tuple seeds, bint retain_graph, bint crea
             t = run.place(node)
             run.tasks[t].waiting += 1
         for i in range(len(nodes)):
+            node = nodes[i]
+            seed = <Tensor>seeds[i]
+            if seed.layout.storage.where.kind != node.device_of(numbers[i]).kind:
+                raise RuntimeError(f"invalid gradient at index {i} - expected device {node.device_of(numbers[i])} but got "
+                                   f"{seed.layout.storage.where}")
+            seed = None
             t = run.place(nodes[i])
             run.send(t, numbers[i], <Tensor>seeds[i])
         seeds = ()
@@ -512,11 +577,47 @@ def one_like(Tensor t):
     return _one(t)
 
 
+cdef int _from_one(Tensor root, bint retain_graph) except -1:
+    """backward() of a scalar, as most programs call it."""
+    global _runs, _active
+    cdef int nr = 0
+    cdef Node node = gradient_edge(root, &nr)
+    cdef Run run
+    cdef Tensor seed
+    cdef bint was = modes().no_grad
+    cdef PyObject* outer = clay_get_run()
+    cdef int64_t t
+    if node is None:
+        raise not_required(root, 0)
+    seed = _one(root)
+    run = Run.__new__(Run)
+    _runs += 1
+    run.id = _runs
+    run.alone = _active == 0
+    run.retain = retain_graph
+    run.accumulate = True
+    run.code = here(&run.lasti)
+    _active += 1
+    modes().no_grad = True
+    clay_set_run(<PyObject*>run)
+    try:
+        run.discover_from(node)
+        t = run.place(node)
+        run.tasks[t].waiting += 1
+        run.send(t, nr, seed)
+        seed = None
+        run.come(t)
+        run.loop()
+    finally:
+        modes().no_grad = was
+        _active -= 1
+        clay_set_run(outer)
+    return 0
+
+
 def _backward(Tensor self, gradient, retain_graph, create_graph, inputs):
     if gradient is None and inputs is None and not create_graph:
-        if not requires(self):
-            raise not_required(self, 0)
-        run_backward((self,), (_one(self),), bool(retain_graph), False)
+        _from_one(self, bool(retain_graph))
         return
     LATE["autograd.backward"](self, gradient, retain_graph, create_graph, inputs=inputs)
 

@@ -3,6 +3,7 @@ import functools
 import warnings
 import weakref
 
+cimport cython
 from cpython.object cimport PyObject
 
 from claygrad.core.dtypes cimport CAT_FLOAT
@@ -17,6 +18,7 @@ from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_MULTI, VIEW_NO_GRAD, Tensor
 from claygrad.core.views cimport make_view
 
 
+@cython.no_gc_clear
 cdef class FunctionNode(Node):
     """The node of a custom Function, and the `ctx` of its forward and backward."""
     cdef public object needs_input_grad
@@ -82,7 +84,7 @@ cdef class FunctionNode(Node):
         cdef int i
         cls = self._forward_cls
         if self.materialize:
-            grads = [zeros_for(self, i) if g is None else g for i, g in enumerate(grads)]
+            grads = [zeros_for(self, i) if g is None and self.dtype_of(i) is not None else g for i, g in enumerate(grads)]
         return _sorted_out(self, _backward_of(cls)(self, *grads))
 
 
@@ -136,6 +138,7 @@ cdef list _sorted_out(FunctionNode node, object made):
     return out
 
 
+@cython.no_gc_clear
 cdef class DelayedError(Node):
     """A node that says at backward why there is no gradient."""
     cdef str text
@@ -298,6 +301,8 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
     result = []
     for x in outs:
         if not isinstance(x, Tensor):
+            if record:
+                ctx.describe_nothing()
             result.append(x)
             continue
         t = <Tensor>x

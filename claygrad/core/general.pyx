@@ -44,13 +44,23 @@ cdef object call_declared(Op op, list args, int lead):
 
 
 cdef object run_forward(Op op, list args):
-    ctx = _quiet.pop() if _quiet else _make_quiet()
-    PyContext_Enter(ctx)
+    ctx = enter_quiet()
     try:
         return call_declared(op, args, 1)
     finally:
-        PyContext_Exit(ctx)
-        _quiet.append(ctx)
+        leave_quiet(ctx)
+
+
+cdef object enter_quiet():
+    ctx = _quiet.pop() if _quiet else _make_quiet()
+    PyContext_Enter(ctx)
+    return ctx
+
+
+cdef int leave_quiet(object ctx) except -1:
+    PyContext_Exit(ctx)
+    _quiet.append(ctx)
+    return 0
 
 
 cdef int _number_code(object value) except -2:
@@ -257,6 +267,7 @@ cdef dtype _final(Op op, int code, object array, int half):
 
 
 cdef object general(Op op, PyObject** slots):
+    run_check(op, slots)
     cdef device where = _common_device(op, slots)
     cdef int code = result_code(op, slots)
     cdef int i, at = 0, ndim = 0, half = -1
@@ -268,7 +279,6 @@ cdef object general(Op op, PyObject** slots):
             value = <object>slots[op.tensors[i]]
             if isinstance(value, Tensor):
                 ndim = broadcast((<Tensor>value).layout, shape, ndim)
-    run_check(op, slots)
     if where is not None and where.kind == META:
         return _on_meta(op, slots, code, where, shape, ndim)
     if code == F16 or code == BF16:
@@ -292,16 +302,22 @@ cdef object general(Op op, PyObject** slots):
                     if x is not None and ((<Tensor>x).layout.dtype.code == F16 or (<Tensor>x).layout.dtype.code == BF16):
                         half = (<Tensor>x).layout.dtype.code if half < 0 else promote(half, (<Tensor>x).layout.dtype.code)
             elif value is not None and code >= 0:
+                if op.promote == PROMOTE_BOOL and (code == F16 or code == BF16):
+                    value = float(of_code(code).numpy.type(value))     # compared as the tensor would hold it
                 value = _number_array(value, code, op.half_raw)
         args.append(value)
-    if op.half_raw:
+    if op.half_raw or (code >= 0 and code != F16 and code != BF16):
         half = -1
-    result = run_forward(op, args)
-    if isinstance(result, tuple):
-        return [layout_of_result(x, _final(op, code, numpy.asarray(x), half), op.kind != REDUCTION) for x in result]
-    if not isinstance(result, numpy.ndarray):
-        result = numpy.asarray(result)
-    return layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)
+    ctx = enter_quiet()
+    try:
+        result = call_declared(op, args, 1)
+        if isinstance(result, tuple):
+            return [layout_of_result(x, _final(op, code, numpy.asarray(x), half), op.kind != REDUCTION) for x in result]
+        if not isinstance(result, numpy.ndarray):
+            result = numpy.asarray(result)
+        return layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)
+    finally:
+        leave_quiet(ctx)
 
 
 cdef int _cast_code(Op op, PyObject** slots, int code, Layout v):

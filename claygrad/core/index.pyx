@@ -57,7 +57,8 @@ cdef Tensor _select(Tensor t, int dim, object index, object shown):
     for i in range(v.ndim - 1):
         shape[i] = v.shape[i if i < dim else i + 1]
         strides[i] = v.strides[i if i < dim else i + 1]
-    where, index = dim, at
+    cdef object where = dim
+    index = at
     slots[0] = <PyObject*>t
     slots[1] = <PyObject*>where
     slots[2] = <PyObject*>index
@@ -92,7 +93,7 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
         strides[i] = v.strides[i]
     shape[dim] = length
     strides[dim] = v.strides[dim] * step
-    where, first, last, by = dim, start, stop, step
+    cdef object where = dim, first = start, last = stop, by = step
     slots[0] = <PyObject*>t
     slots[1] = <PyObject*>where
     slots[2] = <PyObject*>first
@@ -118,11 +119,19 @@ cdef int64_t _bound(object x, int64_t n) except? -1:
 
 cdef Tensor _unsqueeze(Tensor t, int dim):
     cdef PyObject* slots[2]
-    cdef Op op = ops().unsqueeze
-    where = dim
+    cdef Layout v = t.layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    for i in range(v.ndim):
+        shape[i if i < dim else i + 1] = v.shape[i]
+        strides[i if i < dim else i + 1] = v.strides[i]
+    shape[dim] = 1
+    strides[dim] = v.shape[dim] * v.strides[dim] if dim < v.ndim else 1
+    cdef object where = dim
     slots[0] = <PyObject*>t
     slots[1] = <PyObject*>where
-    return _recorded(op, slots, t, op.fast(op, slots, None))
+    return _recorded(ops().unsqueeze, slots, t, new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset))
 
 
 cdef Tensor _alias(Tensor t):
@@ -301,7 +310,8 @@ cdef object _value_for(Tensor t, object value):
         return _scalar(value, t)
     if getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
         return _scalar(value.item(), t)
-    raise TypeError(f"can't assign a {type(value).__name__} to a {t.type()}")
+    kind = "numpy.ndarray" if type(value).__module__ == "numpy" else type(value).__name__
+    raise TypeError(f"can't assign a {kind} to a {t.type()}")
 
 
 cdef Tensor _scalar(object value, Tensor t):

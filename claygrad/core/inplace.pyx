@@ -1,6 +1,9 @@
 """Writing to tensors: what is refused, what saved values keep, and how history is rewritten."""
+import warnings
+
 import numpy
 
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -44,8 +47,9 @@ cdef int check_writable(Tensor t, bint recording) except -1:
 cdef int _check_view(Tensor t, bint recording) except -1:
     cdef Tensor base = t.base
     if t.creation and (recording or requires(t) or requires(base)):
-        verbs().refresh(t)
         name = "" if t.node is None else t.node.name().replace("Backward0", "").replace("Backward", "")
+        if t.creation == VIEW_MULTI and t.node is None:
+            raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. " + _MULTI)
         if t.creation == VIEW_MULTI:
             raise RuntimeError(f"Output {t.output_nr} of {name or 'Split'} is a view and is being modified inplace. {_MULTI}")
         if t.creation == VIEW_CUSTOM:
@@ -88,7 +92,13 @@ cdef bint overlaps_itself(Layout v) noexcept:
 cdef int _check_overlap(Op op, Layout target, PyObject** slots) except -1:
     cdef int i
     cdef Layout v
-    if overlaps_itself(target):
+    if target.numel and overlaps_itself(target):
+        said = op.info.get("overlap")
+        if said == "ok":
+            return 0
+        if said is not None:
+            warnings.warn(said, UserWarning, stacklevel=1)
+            return 0
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
                            "location. Please clone() the tensor before performing the operation.")
     for i in range(1, op.n_tensors):
@@ -161,7 +171,7 @@ cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
 cdef object call_inplace(Op op, PyObject** slots):
     cdef Tensor t = <Tensor?><object>slots[0]
     cdef Layout target = t.layout, made = None
-    cdef bint record = should_record(op, slots)
+    cdef bint record = target.dtype.category >= CAT_FLOAT and should_record(op, slots)
     cdef Node node = None
     check_writable(t, record)
     if op.fast == NULL or not target.contiguous or target.storage.where.kind != CPU:
@@ -188,6 +198,7 @@ cdef object call_inplace(Op op, PyObject** slots):
 
 
 # --- history -----------------------------------------------------------------------------------------------------
+@cython.no_gc_clear
 cdef class CopySlices(Node):
     """The history of a base after a write to one of its views: inside the view through `fn`, outside unchanged."""
     cdef Node fn

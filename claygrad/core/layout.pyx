@@ -178,6 +178,12 @@ cdef Layout from_array(object array):
         elif span:
             span += (d[i] - 1) * strides[i]
     cdef Storage storage = borrow(<char*>cnp.PyArray_DATA(array), span * item, array)
+    if span == 0:
+        for i in range(ndim):
+            if strides[i]:
+                break
+        else:                                 # NumPy gives empty arrays no strides
+            return new_contiguous(storage, dt, ndim, shape)
     return new_layout(storage, dt, ndim, shape, strides, 0)
 
 

@@ -74,6 +74,7 @@ cdef class Node:
     cdef object slot(self, int k, int64_t* epoch)
     cdef void free_saved(self)
     cdef int describe_output(self, Layout layout) except -1
+    cdef int describe_nothing(self) except -1
     cdef tuple shape_of(self, int nr)
     cdef bint fits(self, int nr, Layout grad)
     cdef dtype dtype_of(self, int nr)

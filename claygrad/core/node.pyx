@@ -46,6 +46,7 @@ cdef void _drain() noexcept:
 
 
 @cython.final
+@cython.no_gc_clear
 cdef class SavedTensor:
     def __dealloc__(self):
         self.release()
@@ -65,13 +66,17 @@ cdef class Hooks:
     pass
 
 
+# Note [Nodes are not cleared]
+# The garbage collector must not empty a node behind its back: a dying node gives back what it holds of each epoch.
+# Cycles are broken by the tensors, dicts and closures in them.
 @cython.freelist(512)
+@cython.no_gc_clear
 cdef class Node:
     """A recorded operation: its edges to the nodes of its inputs, what it saved, and where it was recorded."""
 
     def __dealloc__(self):
         if not self.freed:
-            self.free_saved()
+            _free_slots(self)                      # not free_saved: the fields of a subclass are gone by now
         _doom(self.edge0)
         _doom(self.edge1)
         _doom(self.edges)
@@ -153,17 +158,7 @@ cdef class Node:
         return pair[0]
 
     cdef void free_saved(self):
-        cdef int k
-        cdef int64_t epoch
-        for k in range(self.n_slots):
-            value = self.slot(k, &epoch)
-            if epoch >= 0:
-                (<Layout>value).storage.release(epoch)
-            elif epoch == BOXED:
-                _release_boxed(value)
-        self.n_slots = 0
-        self.slot0 = self.slot1 = self.slot2 = None
-        self.slots = None
+        _free_slots(self)
 
     cdef int describe_output(self, Layout layout) except -1:
         """Remember what a gradient of the next output must look like."""
@@ -181,6 +176,17 @@ cdef class Node:
             if self.outs is None:
                 self.outs = []
             self.outs.append((layout.shape_tuple(), layout.dtype, layout.storage.where))
+        self.n_outputs += 1
+        return 0
+
+    cdef int describe_nothing(self) except -1:
+        """An output that is no tensor: it has a number, but no gradient."""
+        if self.n_outputs == 0:
+            self.out_ndim = 0
+        else:
+            if self.outs is None:
+                self.outs = []
+            self.outs.append(((), None, None))
         self.n_outputs += 1
         return 0
 
@@ -248,7 +254,7 @@ cdef class Node:
         return [(self.shape_of(i), self.dtype_of(i), self.device_of(i)) for i in range(self.n_outputs)]
 
     @property
-    def where(self):
+    def origin(self):
         """File, line, function and source text of the operation that this node records."""
         return line_of(self.code, self.lasti)
 
@@ -269,6 +275,20 @@ cdef class Node:
             from claygrad.core.recording import saved_attribute
             return saved_attribute(self, name[7:])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+cdef void _free_slots(Node node):
+    cdef int k
+    cdef int64_t epoch
+    for k in range(node.n_slots):
+        value = node.slot(k, &epoch)
+        if epoch >= 0:
+            (<Layout>value).storage.release(epoch)
+        elif epoch == BOXED:
+            _release_boxed(value)
+    node.n_slots = 0
+    node.slot0 = node.slot1 = node.slot2 = None
+    node.slots = None
 
 
 cdef _release_boxed(object value):
@@ -315,7 +335,7 @@ cdef object expose(Node node):
     name = node.name()
     cls = _classes.get(name)
     if cls is None:
-        cls = type(name, (Node,), {"__slots__": (), "__module__": "claygrad.autograd.graph"})
+        cls = type(name.rpartition("::")[2], (Node,), {"__slots__": (), "__module__": "claygrad.autograd.graph"})
         _classes[name] = cls
     Py_INCREF(cls)
     Py_SET_TYPE(<PyObject*>node, <PyTypeObject*>cls)

@@ -16,10 +16,10 @@ cdef enum:
 
 cdef inline bint _plain_attributes(Op op, PyObject** slots):
     """Whether the attributes are those that the kernel computes."""
-    if op.kernel_if is None:
-        return True
-    for i, want in (<dict>op.kernel_if).items():
-        value = <object>slots[<int>i]
+    cdef int i
+    for i in range(op.n_kernel_if):
+        value = <object>slots[op.kernel_if_at[i]]
+        want = <object>(<tuple>op.kernel_if)[i]
         if value is not want and value != want:
             return False
     return True
@@ -91,11 +91,13 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
     if a_is and b_is:
         x = (<Tensor>a).layout
         y = (<Tensor>b).layout
-        if x.dtype is not y.dtype or not _native(x) or not _native(y):
+        if x.dtype is not y.dtype:
             return None
         f = <binary_fn>op.kernels[x.dtype.code]
-        if f == NULL or (op.kernel_if is not None and not _plain_attributes(op, slots)):
+        if f == NULL or (op.n_kernel_if and not _plain_attributes(op, slots)):
             return None
+        if not _native(x) or not _native(y):
+            return _stretched(op, f, x, y, target)
         if same_shape(x, y):
             if target is None:
                 out = _out_for(op, x)
@@ -110,7 +112,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
     f = <binary_fn>op.kernels[x.dtype.code]
     if f == NULL or not _native(x) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
         return None
-    if op.kernel_if is not None and not _plain_attributes(op, slots):
+    if op.n_kernel_if and not _plain_attributes(op, slots):
         return None
     if target is not None and not a_is:
         return None
@@ -120,6 +122,33 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
     else:
         _run(f, &number, x.data(), out.data(), x.numel, 2)
     return out
+
+
+cdef bint _uniform(Layout v) noexcept:
+    """One element stretched over the whole shape: the gradient of a sum."""
+    cdef int i
+    if v.storage.where.kind != CPU or v.numel == 0:
+        return False
+    for i in range(v.ndim):
+        if v.strides[i] and v.shape[i] > 1:
+            return False
+    return True
+
+
+cdef Layout _stretched(Op op, binary_fn f, Layout x, Layout y, Layout target):
+    """One operand is a single element stretched to the shape of the other, contiguous one."""
+    cdef Layout out
+    if not same_shape(x, y) or target is not None and y.storage is target.storage:
+        return None
+    if _native(x) and _uniform(y):
+        out = _out_for(op, x) if target is None else target
+        _run(f, x.data(), y.data(), out.data(), x.numel, 1)
+        return out
+    if _native(y) and _uniform(x) and target is None:
+        out = _out_for(op, y)
+        _run(f, x.data(), y.data(), out.data(), y.numel, 2)
+        return out
+    return None
 
 
 cdef Layout _broadcast(Op op, binary_fn f, Layout x, Layout y, Layout target):

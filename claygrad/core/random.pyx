@@ -8,6 +8,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU, cpu, device
 from claygrad.core.dtypes cimport C64, C128, CAT_COMPLEX, CAT_FLOAT, F32, F64, U8, default_float, dtype, of_code
 from claygrad.core.device cimport parse as parse_device
+from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, overlaps_itself, rebase
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, fresh
@@ -88,10 +89,10 @@ cdef class Generator:
     def set_state(self, new_state, /):
         """Go on from a state that get_state() gave; returns the generator."""
         if not isinstance(new_state, Tensor):
-            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+            raise TypeError(f"expected a {prefix()}.ByteTensor, but got {type(new_state).__name__}")
         cdef Layout v = (<Tensor>new_state).layout
         if v.dtype.code != U8 or not v.contiguous or v.storage.where.kind != CPU:
-            raise TypeError("RNG state must be a torch.ByteTensor")
+            raise TypeError(f"RNG state must be a {prefix()}.ByteTensor")
         if v.numel != STATE_BYTES:
             raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size to "
                                f"be {v.numel}")
@@ -118,11 +119,13 @@ cdef class Generator:
         raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
 
     def __reduce__(self):
-        return Generator, (cpu,), (self.initial_seed(), None, self.get_state())
+        cdef char data[5056]
+        engine_save(self.engine, data)
+        return Generator, (cpu,), data[:STATE_BYTES]
 
-    def __setstate__(self, saved):
-        self.manual_seed(saved[0])
-        self.set_state(saved[2])
+    def __setstate__(self, bytes saved):
+        if len(saved) != STATE_BYTES or not engine_load(self.engine, <char*>saved):
+            raise RuntimeError("Invalid mt19937 state")
 
 
 def _device_of(spec):
@@ -282,7 +285,7 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
     slots[1] = <PyObject*>p
     record = should_record(op, slots)
     check_writable(t, record)
-    if overlaps_itself(v):
+    if v.numel and overlaps_itself(v):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
                            "location. Please clone() the tensor before performing the operation.")
     if record:

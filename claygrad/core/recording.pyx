@@ -12,6 +12,7 @@ from claygrad.core.modes cimport anomaly, modes, saved_hooks
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.storage cimport Storage
+from claygrad.core.tensor import Size
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, new_tensor, requires, shape_text, size_of
 
 # Memory that was handed out is copied when saved up to this size, fingerprinted above it.
@@ -101,7 +102,10 @@ cdef Node record_inputs(Op op, PyObject** slots):
                 if op.kinds[op.slot_param[k]] < P_TENSORS and value is not None:
                     node.holds = True                 # a number in a tensor's place: torch saves it as a tensor
         elif isinstance(value, Tensor):
-            node.save(_aspect(<Tensor>value, op.slot_kind[k]), PLAIN)
+            if op.slot_kind[k] == S_SHAPE and requires(<Tensor>value):
+                node.save(None, PLAIN)                # the node that the edge leads to knows it
+            else:
+                node.save(_aspect(<Tensor>value, op.slot_kind[k]), PLAIN)
         elif op.kinds[op.slot_param[k]] == P_TENSORS:
             node.save([None if x is None else _aspect(<Tensor>x, op.slot_kind[k]) for x in value], PLAIN)
         else:
@@ -213,16 +217,10 @@ cdef SavedTensor box(Tensor t, bint is_output):
 
 cdef _pack(SavedTensor s, Tensor t, tuple hooks):
     cdef int64_t before = t.version()
-    cdef bint no_grad = modes().no_grad
-    given = t if not s.is_output else t.detach()
-    modes().no_grad = True
-    try:
-        s.packed = hooks[0](given)
-    finally:
-        modes().no_grad = no_grad
+    s.packed = hooks[0](t if not s.is_output else t.detach())
     if t.version() != before:
         raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-                           "can not be modified by in-place operations as this can lead to unexpected side-effects. Please "
+                           "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
                            "open an issue if you need to perform in-place operations on the input to a pack hook.")
     s.unpack = hooks[1]
     s.hooked = True
@@ -269,6 +267,11 @@ cdef object unpack_slot(Node node, int k, bint create_graph):
     cdef int i
     value = node.slot(k, &epoch)
     if epoch == PLAIN:
+        if value is None and op.slot_kind[k] == S_SHAPE:
+            for i in range(op.n_tensors):
+                if op.tensors[i] == op.slot_param[k]:
+                    i = _edge_at(op, node, i)
+                    return Size(node.edge(i).shape_of(node.edge_nr(i)))
         return value
     if epoch >= 0:
         if op.slot_kind[k] == S_OUT:

@@ -1,5 +1,6 @@
 """Running derivative rules: the one place that calls them, and the one that fits what they return."""
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, P_TENSORS, R_JOINT, R_MISSING, R_RULE, R_ZERO, Op, find_op)
@@ -34,34 +35,22 @@ cdef Tensor zeros_for(Node node, int nr):
     return t
 
 
-cdef list call_rules(Node node, list grads, bint create_graph, unsigned long long skip):
-    """Gradients for every edge of an op's node (None where none is needed); `skip` has a bit for each edge to leave out."""
+cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long long skip, PyObject** out) except -1:
     cdef Op op = <Op>node.op
-    cdef int i, j, k, n_list, at
-    cdef bint needed
-    cdef int edge = 0
-    cdef list out = [None] * node.n_edges
-    cdef object g = grads[0]
+    cdef int i, k, at, n = op.n_tensors
     cdef tuple places
-    cdef PyObject* args[32]
-    cdef list values = [None] * op.n_slots
+    cdef PyObject* args[26]
+    cdef PyObject* values[24]
     cdef unsigned int known = 0
+    cdef object result, gs = None, needs = None
     if node.freed and node.holds:
         raise freed_error(node)
-    if g is None:
-        g = zeros_for(node, 0)
-    n_list = node.n_edges - (op.n_tensors - 1)
-    if op.joint is not None:
-        return _call_joint(op, node, grads, g, create_graph, skip)
-    for i in range(op.n_tensors):
-        if i == op.list_at:
-            needed = False
-            for j in range(n_list):
-                if node.edge(edge + j) is not None and not skip >> (edge + j if edge + j < 63 else 63) & 1:
-                    needed = True
-        else:
-            needed = node.edge(edge) is not None and not skip >> edge & 1
-        if needed:
+    for i in range(n):
+        out[i] = NULL
+    try:
+        for i in range(n):
+            if node.edge(i) is None or skip >> i & 1:
+                continue
             if op.how[i] == R_RULE:
                 places = <tuple>op.rule_args[i]
                 at = 0
@@ -69,32 +58,103 @@ cdef list call_rules(Node node, list grads, bint create_graph, unsigned long lon
                     k = place
                     if k >= 0:
                         if not known >> k & 1:
-                            values[k] = unpack_slot(node, k, create_graph)
-                            known |= 1 << k
-                        args[at] = <PyObject*>values[k]
+                            result = unpack_slot(node, k, create_graph)
+                            Py_INCREF(result)
+                            values[k] = <PyObject*>result
+                            known |= 1U << k
+                        args[at] = values[k]
                     elif k == A_G:
                         args[at] = <PyObject*>g
                     elif k == A_GS:
-                        gs = tuple(grads)
+                        gs = (g,)
                         args[at] = <PyObject*>gs
                     else:
-                        needs = tuple([node.edge(j) is not None for j in range(node.n_edges)])
+                        needs = tuple([node.edge(k) is not None for k in range(n)])
                         args[at] = <PyObject*>needs
                     at += 1
-                result = PyObject_Vectorcall(<object>op.rule_fns[i], args, at, NULL)
-                if i == op.list_at:
-                    j = 0
-                    for x in result:
-                        out[edge + j] = x
-                        j += 1
-                else:
-                    out[edge] = result
+                result = PyObject_Vectorcall(<object>(<tuple>op.rule_fns)[i], args, at, NULL)
+                if result is None:
+                    result = zeros_for(node.edge(i), node.edge_nr(i))
+                Py_INCREF(result)
+                out[i] = <PyObject*>result
             elif op.how[i] == R_MISSING:
                 raise RuntimeError(f"derivative for aten::{op.name.rstrip('_')} is not implemented"
                                    + where_text(f"{node.name()} was recorded", node.code, node.lasti))
-            elif op.how[i] == R_ZERO and node.edge(edge) is not None:
-                out[edge] = zeros_for(node.edge(edge), node.edge_nr(edge))
-        edge += n_list if i == op.list_at else 1
+            elif op.how[i] == R_ZERO:
+                result = zeros_for(node.edge(i), node.edge_nr(i))
+                Py_INCREF(result)
+                out[i] = <PyObject*>result
+    except:
+        for i in range(n):
+            Py_XDECREF(out[i])
+            out[i] = NULL
+        raise
+    finally:
+        for k in range(op.n_slots):
+            if known >> k & 1:
+                Py_DECREF(<object>values[k])
+    return 0
+
+
+cdef list call_rules(Node node, list grads, bint create_graph, unsigned long long skip):
+    """Gradients for every edge of an op's node (None where none is needed); `skip` has a bit for each edge to leave out."""
+    cdef Op op = <Op>node.op
+    cdef int i
+    cdef PyObject* out[16]
+    g = grads[0]
+    if g is None:
+        g = zeros_for(node, 0)
+    if op.joint is not None or op.list_at >= 0 or node.n_outputs > 1:
+        if node.freed and node.holds:
+            raise freed_error(node)
+        if op.joint is not None:
+            return _call_joint(op, node, grads, g, create_graph, skip)
+        return _call_apart(op, node, grads, g, create_graph, skip)
+    call_rules_into(node, <Tensor>g, create_graph, skip, out)
+    made = []
+    for i in range(op.n_tensors):
+        if out[i] == NULL:
+            made.append(None)
+        else:
+            made.append(<object>out[i])
+            Py_DECREF(<object>out[i])
+    return made
+
+
+cdef list _call_apart(Op op, Node node, list grads, object g, bint create_graph, unsigned long long skip):
+    """A rule per parameter, for ops with a list of tensors or several outputs."""
+    cdef int i, j, edge = 0
+    cdef int n_list = node.n_edges - (op.n_tensors - 1)
+    cdef list out = [None] * node.n_edges
+    values = {}
+    for i in range(op.n_tensors):
+        span = range(edge, edge + (n_list if i == op.list_at else 1))
+        if any([node.edge(j) is not None and not skip >> (j if j < 63 else 63) & 1 for j in span]):
+            if op.how[i] == R_RULE:
+                args = []
+                for place in <tuple>op.rule_args[i]:
+                    if place >= 0:
+                        if place not in values:
+                            values[place] = unpack_slot(node, place, create_graph)
+                        args.append(values[place])
+                    elif place == A_NEEDS:
+                        args.append(tuple([node.edge(j) is not None for j in range(node.n_edges)]))
+                    else:
+                        args.append(g if place == A_G else tuple(grads))
+                result = op.rule_fns[i](*args)
+                if i == op.list_at:
+                    for j, x in zip(span, result):
+                        out[j] = x
+                else:
+                    out[edge] = zeros_for(node.edge(edge), node.edge_nr(edge)) if result is None else result
+            elif op.how[i] == R_MISSING:
+                raise RuntimeError(f"derivative for aten::{op.name.rstrip('_')} is not implemented"
+                                   + where_text(f"{node.name()} was recorded", node.code, node.lasti))
+            elif op.how[i] == R_ZERO:
+                for j in span:
+                    if node.edge(j) is not None:
+                        out[j] = zeros_for(node.edge(j), node.edge_nr(j))
+        edge += len(span)
     return out
 
 

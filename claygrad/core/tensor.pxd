@@ -39,7 +39,7 @@ cdef class Tensor:
     cdef object code
     cdef int lasti
     cdef int mark
-    cdef dict __dict__
+    cdef PyObject* attributes   # the instance's __dict__, made when first needed (Note [Lazy __dict__])
     cdef object __weakref__
 
     cdef int64_t version(self) noexcept

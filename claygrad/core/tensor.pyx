@@ -2,8 +2,8 @@
 import warnings
 
 cimport cython
-from cpython.object cimport PyObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
-from cpython.ref cimport Py_INCREF
+from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
+from cpython.ref cimport Py_XDECREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from claygrad.core.device cimport CPU, META, device
@@ -105,6 +105,40 @@ cdef object number_at(Layout layout, int64_t at):
     return float(one.array())
 
 
+# Note [Lazy __dict__]
+# Cython would make a dict for every tensor. This gives the type a dict offset instead, so that Python makes one when an
+# attribute is set, and shows it to the garbage collector.
+cdef extern from *:
+    """
+    static Py_ssize_t clay_dict_at = 0;
+    static traverseproc clay_traverse_fields = nullptr;
+    static inquiry clay_clear_fields = nullptr;
+    static PyObject** clay_dict(PyObject* o) { return (PyObject**)((char*)o + clay_dict_at); }
+    static int clay_traverse(PyObject* o, visitproc visit, void* arg) {
+        Py_VISIT(*clay_dict(o));
+        return clay_traverse_fields(o, visit, arg);
+    }
+    static int clay_clear(PyObject* o) {
+        Py_CLEAR(*clay_dict(o));
+        return clay_clear_fields(o);
+    }
+    static void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset) {
+        clay_dict_at = offset;
+        clay_traverse_fields = type->tp_traverse;
+        clay_clear_fields = type->tp_clear;
+        type->tp_traverse = clay_traverse;
+        type->tp_clear = clay_clear;
+        type->tp_dictoffset = offset;
+        type->tp_name = "claygrad.Tensor";               /* where users find it */
+        PyType_Modified(type);
+    }
+    """
+    void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset)
+
+cdef extern from "Python.h":
+    object PyObject_GenericGetDict(object o, void* context)
+
+
 # Note [No float nodes on ints]
 # Only floating and complex tensors can require gradients; the two texts are torch's, by route.
 
@@ -116,6 +150,13 @@ cdef class Tensor:
         if args or kwargs or self.layout is None:
             made = <Tensor?>LATE["legacy_tensor"](*args, **kwargs)
             self.layout = made.layout
+
+    def __dealloc__(self):
+        Py_XDECREF(self.attributes)
+
+    @property
+    def __dict__(self):
+        return PyObject_GenericGetDict(self, NULL)
 
     cdef int64_t version(self) noexcept:
         return self.layout.storage.version if self.counter is None else self.counter.value
@@ -228,7 +269,15 @@ cdef class Tensor:
 
     @property
     def is_leaf(self):
+        if self.base is not None:
+            _verbs.refresh(self)
         return self.node is None
+
+    def is_contiguous(self, memory_format=None):
+        """Whether the elements lie in row-major order (or in that of the memory format)."""
+        if memory_format is None:
+            return self.layout.contiguous
+        return LATE["is_contiguous"](self, memory_format=memory_format)
 
     @property
     def output_nr(self):
@@ -398,7 +447,7 @@ cdef class Tensor:
         return LATE["backward"](self, gradient, retain_graph, create_graph, inputs)
 
     @property
-    def where(self):
+    def origin(self):
         """File, line, function and source of the line that made this tensor, or that cut it from its graph."""
         if self.node is not None:
             return line_of(self.node.code, self.node.lasti)
@@ -588,20 +637,32 @@ cdef class Tensor:
         return mark_made(out)
 
 
+cdef _init():
+    cdef Tensor probe = Tensor.__new__(Tensor)
+    clay_lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe)
+
+_init()
+
+
 cdef object _handed_out(Layout layout):
     cdef Storage storage = layout.storage
     cdef int lasti = 0
     cdef Export token = Export.__new__(Export)
     token.storage = storage
+    storage.before_write()                 # what saved values read must not change behind their back
     storage.exports += 1
     storage.export_where = (here(&lasti), lasti)
     return layout.array_with_base(token)
 
 
+cdef bint _warned_scalar = False
+
 cdef _scalar(Tensor t):
     if t.layout.numel != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
-    if requires(t):
+    global _warned_scalar
+    if requires(t) and not _warned_scalar:
+        _warned_scalar = True
         warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                       "Consider using tensor.detach() first.", UserWarning, stacklevel=1)
     return t.item()

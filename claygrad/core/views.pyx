@@ -1,4 +1,5 @@
 """Views: tensors on another tensor's memory, and how their history follows that of their base."""
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -101,14 +102,15 @@ cdef int _refresh(Tensor view) except -1:
         return 0
     if view.leaf_grad and view.node is None:
         return 0
-    if view.creation == VIEW_MULTI and base.node is not None:
-        view.node = _Invalid.__new__(_Invalid)
-        (<_Invalid>view.node).source = view.node
-        return 0
+    if view.creation == VIEW_MULTI and requires(base):
+        name = "Split" if view.node is None else view.node.name().replace("Backward0", "")
+        raise RuntimeError(f"Output {view.output_nr} of {name} is a view and its base or another view of its base has been modified "
+                           "inplace. This view is the output of a function that returns multiple views. Such functions do not allow "
+                           "the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
     if not requires(base):
         return 0
     op = find_op("as_strided")
-    shape, strides, offset = view.layout.shape_tuple(), view.layout.stride_tuple(), view.layout.offset
+    cdef object shape = view.layout.shape_tuple(), strides = view.layout.stride_tuple(), offset = view.layout.offset
     slots[0] = <PyObject*>base
     slots[1] = <PyObject*>shape
     slots[2] = <PyObject*>strides
@@ -118,13 +120,6 @@ cdef int _refresh(Tensor view) except -1:
     view.view_version = view.version()
     return 0
 
-
-cdef class _Invalid(Node):
-    """The history of a view from a function with several views after its base was written: cannot be followed."""
-    cdef object source
-
-    cpdef str name(self):
-        return "Invalid"
 
 verbs().refresh = _refresh
 
@@ -248,6 +243,48 @@ cdef Layout _expand(Op op, PyObject** slots, Layout target):
     return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
 
 
+cdef Layout _permute(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t order[64]
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef unsigned long long seen = 0
+    cdef int i, n = _sizes(<object>slots[1], order)
+    if n != v.ndim:
+        return None
+    for i in range(n):
+        if order[i] < 0:
+            order[i] += n
+        if order[i] < 0 or order[i] >= n or seen >> order[i] & 1:
+            return None
+        seen |= 1ULL << order[i]
+        shape[i] = v.shape[order[i]]
+        strides[i] = v.strides[order[i]]
+    return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
+
+
+cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i, k = 0, d = -1
+    dim = <object>slots[1]
+    if dim is not None:
+        if type(dim) is not int or v.ndim == 0:
+            return None
+        d = dim
+        d = d + v.ndim if d < 0 else d
+        if d < 0 or d >= v.ndim:
+            return None
+    for i in range(v.ndim):
+        if v.shape[i] == 1 and (dim is None or i == d):
+            continue
+        shape[k] = v.shape[i]
+        strides[k] = v.strides[i]
+        k += 1
+    return new_layout(v.storage, v.dtype, k, shape, strides, v.offset)
+
+
 cdef Layout _same_memory(Op op, PyObject** slots, Layout target):
     """The memory of an intermediate result under another shape, without being a view of it."""
     return _view(op, slots, target)
@@ -263,7 +300,11 @@ cdef int prepare(Op op) except -1:
         op.fast = _unsqueeze
     elif name == "view":
         op.fast = _view
-    elif name == "_unsafe_view":
+    elif name == "permute":
+        op.fast = _permute
+    elif name == "squeeze":
+        op.fast = _squeeze
+    elif name == "_unsafe_view" or name == "unsafe_view":
         op.fast = _same_memory
     elif name == "expand":
         op.fast = _expand

@@ -24,6 +24,7 @@ from claygrad.ops import (
     moments,
     part,
     products,
+    protocol,
     random,
     random_fill,
     ranges,
@@ -41,5 +42,6 @@ from claygrad.ops import (
 from claygrad.ops._registry import METHODS
 
 install_verbs()
+LATE["is_contiguous"] = METHODS.pop("is_contiguous")     # the compiled method asks it about memory formats only
 attach(METHODS)
 LATE.update(tensor=creation.tensor, as_tensor=creation.as_tensor, legacy_tensor=creation.legacy_tensor)

@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import math
+from contextvars import copy_context
 from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claygrad.core import DTYPES, Tensor, default_dtype, dtype_of_numpy, promote_types
+from claygrad.core import DTYPES, Tensor, default_dtype, device, dtype_of_numpy, prefix, promote_types
+from claygrad.core import dtype as DType
 from claygrad.ops._numbers import fits
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ _NESTED = frozenset((list, tuple))
 _SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
               "uint8, "
               "and bool.")
+
+
+# NumPy keeps what it does about overflow in the context; in this one it gives inf without a word.
+_quiet = copy_context()
+_quiet.run(np.seterr, all="ignore")
 
 
 def default_complex() -> dtype:
@@ -46,10 +53,10 @@ def array_from(data: Any, wanted: dtype | None) -> np.ndarray:
         wanted = (default_dtype() if float in leaves else _INT64 if int in leaves else _BOOL) if complex not in leaves \
             else default_complex()
     # Where nothing can overflow NumPy reads the data at once; what it refuses is read again for PyTorch's words.
-    if wanted.is_complex or (complex not in leaves and (wanted.itemsize >= 4 and wanted.is_floating_point
-                                                        or wanted is _INT64 and float not in leaves)):
+    wide_float = wanted.is_floating_point and wanted.itemsize >= 4
+    if wanted.is_complex or (complex not in leaves and (wide_float or (wanted is _INT64 and float not in leaves))):
         try:
-            return np.array(data, wanted.numpy)
+            return _quiet.run(np.array, data, wanted.numpy)
         except (ValueError, OverflowError, TypeError):
             pass
     return _array_element_wise(data, wanted)
@@ -59,6 +66,8 @@ def _leaf_types(data: Any) -> set[type]:
     """The types found below all lists and tuples; nothing where they are of unequal depth."""
     kinds = set(map(type, data))
     while kinds and kinds <= _NESTED:
+        if not all(data):                       # an empty sequence means the default dtype, whatever the others hold
+            return set()
         data = list(chain.from_iterable(data))
         kinds = set(map(type, data))
     return kinds
@@ -71,14 +80,15 @@ def _array_element_wise(data: Any, wanted: dtype | None) -> np.ndarray:
     _store(data, shape, 0, _READERS[inferred.name if inferred.name == "bool" else inferred.numpy.kind], inferred, flat)
     kind = inferred.numpy.kind
     wide = {"f": np.float64, "V": np.float64, "c": np.complex128}.get(kind)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.array(flat, wide).astype(inferred.numpy).reshape(shape) if wide else np.array(flat,
-                                                                                                inferred.numpy).reshape(shape)
+    array = np.array(flat, wide or inferred.numpy).reshape(shape)
+    return _quiet.run(array.astype, inferred.numpy) if wide else array
 
 
 def is_sequence(data: Any) -> bool:
-    return hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data,
-                                                                                        (dict, Tensor, np.generic))
+    """Whether data has entries by position; tensors and NumPy scalars count as numbers."""
+    if isinstance(data, (dict, Tensor, np.generic)):
+        return False
+    return hasattr(data, "__getitem__") and hasattr(data, "__len__")
 
 
 def _inferred(data: Any) -> dtype:
@@ -159,8 +169,10 @@ _READERS = {"f": _read_float, "V": _read_float, "c": _read_complex, "i": _read_i
 
 
 def type_name(value: Any) -> str:
-    """A type as CPython prints it: with its module where it was made in C outside the builtins."""
+    """A type as messages print it: NumPy's and claygrad's own with their library before them."""
     kind = type(value)
+    if isinstance(value, (DType, device)):
+        return f"{prefix()}.{kind.__name__}"
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING
 
-from claygrad.core import Tensor, empty, empty_strided, parse_device, parse_dtype
+from claygrad.core import Tensor, empty, empty_strided, parse_device, parse_dtype, prefix
 from claygrad.core.random import Generator
 from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._formats import strided, strides_like
@@ -23,7 +23,7 @@ OUT = "Tensor out = None, "
 def refused(name: str, args: tuple, named: dict, *signatures: str) -> TypeError:
     """PyTorch's error for arguments that fit none of a function's signatures."""
     got = [type(value).__name__ for value in args] + [f"{key}={type(value).__name__}" for key, value in named.items()]
-    forms = "".join(f"\n * ({signature})" for signature in signatures)
+    forms = "".join(f"\n * ({signature})" for signature in signatures).replace("claygrad.", f"{prefix()}.")
     return TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), "
                      f"but expected one of:{forms}\n")
 

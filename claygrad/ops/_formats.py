@@ -50,6 +50,14 @@ preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
+
+def check_format(name: str, given: object) -> None:
+    """Refuse what is no memory format, in PyTorch's words."""
+    if given is not None and not isinstance(given, memory_format):
+        raise TypeError(f"{name}(): argument 'memory_format' must be {prefix()}.memory_format, not "
+                        f"{type(given).__name__}")
+
+
 # Axes from the slowest to the fastest of the formats that put the channels (axis 1) last.
 _CHANNELS_LAST = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
 

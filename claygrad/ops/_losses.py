@@ -4,6 +4,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core import bool as bool_dtype
+
 if TYPE_CHECKING:
     from claygrad.core import Tensor
 
@@ -35,6 +37,13 @@ def same_sizes(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
                   "This will likely lead to incorrect results due to broadcasting. "
                   "Please ensure they have the same size.", stacklevel=3)
     return broadcast_tensors(input, target)
+
+
+def numbers(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Both tensors, a boolean one in the dtype of the other: booleans cannot be subtracted."""
+    if a.dtype == bool_dtype or b.dtype == bool_dtype:
+        return (a.to(b.dtype), b) if a.dtype == bool_dtype else (a, b.to(a.dtype))
+    return a, b
 
 
 def reduced(xp, loss, reduction: str):

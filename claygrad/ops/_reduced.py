@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core.modes import get_grad_enabled
 from claygrad.ops._places import add_at
 
 if TYPE_CHECKING:
@@ -11,6 +12,12 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+def refuse_complex_gradients(name: str, *tensors: Tensor) -> None:
+    """Only real reductions have derivatives."""
+    if tensors[0].dtype.is_complex and get_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
 
 
 def _identity(xp, reduce: str, dtype):

@@ -55,6 +55,12 @@ def restored(t: Tensor, shape: tuple[int, ...], dim: Axes, keepdim: bool) -> Ten
     return t
 
 
+def reduced(shape: tuple[int, ...], dim: Axes, keepdim: bool) -> tuple[int, ...]:
+    """What is left of a shape."""
+    axes = range(len(shape)) if dim is None else dim
+    return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdim or i not in axes)
+
+
 def count(shape: tuple[int, ...], dim: Axes) -> int:
     """How many elements go into each element of the result."""
     return product(shape) if dim is None else product(shape[axis] for axis in dim) if shape else 1
@@ -97,8 +103,13 @@ def need_elements(name: str, shape: tuple[int, ...], dim: Axes) -> None:
     if 0 not in shape:
         return
     if dim is None:
-        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-                           "Specify the reduction dim with the 'dim' argument.")
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                           "reduction dim with the 'dim' argument.")
     for axis in dim:
         if shape[axis] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+
+
+def far(t, *shape: int):
+    """A sample whose elements differ even as integers: PyTorch leaves the order of equal ones open."""
+    return t(*shape, low=-100, high=100)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import Op, constant, install, missing, zero
+from claygrad.core import Op, conj, constant, install, missing, zero
 from claygrad.ops._returns import named_tuple
 
 if TYPE_CHECKING:
@@ -44,15 +44,6 @@ class Declaration:
 REGISTRY: dict[str, Declaration] = {}
 METHODS: dict[str, Any] = {}
 NAMESPACES: dict[str, dict[str, Any]] = {"torch": {}, "nn.functional": {}, "special": {}, "linalg": {}}
-
-
-def conj(x: Any) -> Any:
-    """The conjugate of a tensor or number; reals are their own."""
-    if isinstance(x, (int, float)):
-        return x
-    if isinstance(x, complex):
-        return x.conjugate()
-    return x.conj() if x.dtype.is_complex else x
 
 
 def pointwise(**options: Any) -> Callable[[Callable], Op]:
@@ -111,7 +102,7 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
     made = Op(fn, kind, said.promote, names, annotations, defaults, positional, name=said.name,
               node=options.get("node") or _camel(said.name) + "Backward0", out=said.out,
               returns=named_tuple(said.name, returns) if returns else None,
-              info={"kernel": options.get("kernel"), "declaration": said}, **passed)
+              info={"kernel": options.get("kernel"), "overlap": options.get("overlap"), "declaration": said}, **passed)
     install(made)
     said.op = made
     if said.inplace and kind == "composite":
@@ -120,8 +111,11 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
         twin = made.in_place_form()
         for name in (said.name, *said.aliases):
             METHODS[name.rpartition(".")[2] + "_"] = twin
-        if said.public and "torch" in said.namespaces:
-            NAMESPACES["torch"][said.name + "_"] = twin
+        if said.public:
+            for name in (said.name, *said.aliases):
+                if "." not in name:
+                    for space in said.namespaces:
+                        NAMESPACES[space][name + "_"] = twin
     _place(said, made)
     return made
 
@@ -138,7 +132,7 @@ def _place(said: Declaration, made: Any) -> None:
             for where in (space,) if space else said.namespaces:
                 NAMESPACES[where][last] = made
         if said.method and not space and last not in METHODS | {} and "torch" in said.namespaces:
-            METHODS[last] = made
+            METHODS[last] = made.method_form() if isinstance(made, Op) else made
 
 
 def _assign_attribute(name: str) -> Callable:

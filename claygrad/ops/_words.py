@@ -27,6 +27,11 @@ def refuse_complex(array, text: str, error: type[Exception] = NotImplementedErro
         raise error(text)
 
 
+def zeros(g: Tensor) -> Tensor:
+    """The gradient of what does not change: zeros, so that a leaf gets them rather than None."""
+    return g.new_zeros(g.shape)
+
+
 def is_number(value: object) -> bool:
     """A Python number rather than a tensor: such arguments select PyTorch's scalar overloads and their node names."""
     return isinstance(value, (int, float, complex))

@@ -31,7 +31,7 @@ def relu(xp, input: Tensor, inplace: bool = False):
     if input.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     refuse_complex(input, "clamp is not supported for complex types")
-    return xp.maximum(input, input.dtype.type(0))
+    return xp.maximum(input.dtype.type(0), input)
 relu.rule(input=lambda g, out: relu_backward(g, out))
 
 
@@ -305,7 +305,7 @@ def check_hardtanh(input, min_val, max_val) -> None:
         raise ValueError("min_val cannot be greater than max_val")
     if input.dtype.name == "bool":
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if input.dtype.name == "uint8" and (min_val < 0 or max_val < 0):
+    if input.dtype.name == "uint8" and (int(min_val) < 0 or int(max_val) < 0):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
 
 
@@ -319,7 +319,7 @@ def hardtanh(xp, input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inp
     "out = min(max(input, min_val), max_val)."
     refuse_complex(input, "clamp is not supported for complex types")
     number = input.dtype.type
-    return xp.minimum(xp.maximum(input, number(min_val)), number(max_val))
+    return xp.minimum(number(max_val), xp.maximum(number(min_val), input))
 hardtanh.rule(input=lambda g, input, min_val, max_val: g.masked_fill((input <= min_val) | (input >= max_val), 0))
 
 

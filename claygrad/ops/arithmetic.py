@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import bool as bool_dtype
 from claygrad.core import complex128, float64
 from claygrad.ops._registry import composite, conj, missing, pointwise, zero
-from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, same_dtype
+from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, same_dtype, zeros
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -131,8 +131,8 @@ def div(xp, input: Tensor | Number, other: Tensor | Number, *, rounding_mode: st
         return truncated(xp, input, other)
     refuse_zero(xp, other)
     return xp.floor_divide(input, other)
-div.rule(input=lambda g, other, rounding_mode: None if rounding_mode else g / conj(other),
-         other=lambda g, input, other, rounding_mode: None if rounding_mode else -g * conj(input / other / other))
+div.rule(input=lambda g, other, rounding_mode: zeros(g) if rounding_mode else g / conj(other),
+         other=lambda g, input, other, rounding_mode: zeros(g) if rounding_mode else -g * conj(input / other / other))
 
 
 @pointwise(node="NotImplemented",
@@ -252,7 +252,7 @@ def pow(xp, input: Tensor | Number, exponent: Tensor | Number):
 
 def pow_input_grad(g, input, exponent):
     if is_number(exponent):
-        return None if exponent == 0 else g * conj(exponent * input ** (exponent - 1))
+        return zeros(g) if exponent == 0 else g * conj(exponent * input ** (exponent - 1))
     return (g * conj(exponent * input ** (exponent - 1))).masked_fill(exponent == 0, 0)
 
 

@@ -24,7 +24,7 @@ def check_copy(input: Tensor, src: Tensor) -> None:
                                f"non-singleton dimension {len(here) - back}")
 
 
-@op(kernel="copy", inplace=True, function=False, method=False, out=False, half="raw", node="CopyBackwards", check=check_copy,
+@op(kernel="copy", inplace=True, function=False, method=False, out=False, half="raw", node="torch::autograd::CopyBackwards", check=check_copy,
     meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3), t())])
 def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):
@@ -40,7 +40,7 @@ def check_fill(value: Any) -> None:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
 
 
-@op(kernel="fill", inplace=True, method=False, out=False, half="raw", check=check_fill, meta=lambda input: input.shape,
+@op(kernel="fill", inplace=True, overlap="ok", method=False, out=False, half="raw", check=check_fill, meta=lambda input: input.shape,
     node=lambda value: "FillBackward2" if isinstance(value, (int, float, complex)) else "FillBackward3",
     samples=lambda t: [t.args(t(3, 4), 2.5), t.args(t(3), t())])
 def fill(xp, input: Tensor, value: Tensor | Number):
@@ -49,7 +49,7 @@ def fill(xp, input: Tensor, value: Tensor | Number):
 fill.rule(input=zero, value=lambda g: g.sum())
 
 
-@op(name="zero", kernel="zero", inplace=True, function=False, method=False, out=False, half="raw", meta=lambda input: input.shape,
+@op(name="zero", kernel="zero", inplace=True, overlap="ok", function=False, method=False, out=False, half="raw", meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4))])
 def zero_fill(xp, input: Tensor):
     "Zeros everywhere."

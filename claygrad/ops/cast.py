@@ -15,6 +15,7 @@ from claygrad.core import (
 from claygrad.core import Tensor as TensorType
 from claygrad.core import promote_types as core_promote_types
 from claygrad.core import result_type as core_result_type
+from claygrad.ops._data import type_name
 from claygrad.ops._formats import element_strides, empty_array, preserve_format, strided, strides_like, suggested_format
 from claygrad.ops._registry import composite, op
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 
 # --- to ---------------------------------------------------------------------------------------------------------
-@op(method=False, function=False, half="raw", node="ToCopyBackward0")
+@op(method=False, function=False, half="raw", node="ToCopyBackward0",
+    samples=lambda t: [t.args(t(3), DTYPES["complex128"], None), t.args(t(2, 3).t(), DTYPES["int64"], None)])
 def to_copy(xp, input: Tensor, dtype: dtype, memory_format: memory_format | None):
     "A copy of another dtype; the fraction of a number that becomes an int is cut."
     out = empty_array(xp, input.shape, strides_like(input.shape, element_strides(input), memory_format), dtype.numpy)
@@ -58,16 +60,15 @@ def moved(input: Tensor, dtype: dtype, where: device, copy: bool = False,
     return empty_strided(input.shape, strides_like(input.shape, input.stride(), memory_format), dtype, where)
 
 
-_FORMS = (" * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
-          "torch.memory_format memory_format = None)\n"
-          " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
-          " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = "
-          "None)\n")
+_TAIL = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
+_FORMS = (f" * (torch.device device = None, torch.dtype dtype = None, {_TAIL})\n * (torch.dtype dtype, {_TAIL})\n"
+          f" * (Tensor tensor, {_TAIL})\n")
 
 
 def _refused(args: tuple, kwargs: dict[str, Any]) -> TypeError:
-    got = [type(value).__name__ for value in args] + [f"{name}={type(value).__name__}" for name,
-                                                      value in kwargs.items()]
+    got = [type_name(value) for value in args]
+    got += [f"{name}={type_name(value)}" for name, value in kwargs.items()]
+    got += [""] * (not args)                    # PyTorch ends a list of keywords alone with a comma
     return TypeError(f"to() received an invalid combination of arguments - got ({', '.join(got)}), but expected one "
                      f"of:\n{_FORMS}")
 
@@ -124,7 +125,9 @@ def _cast_method(name: str, dtype_name: str) -> None:
 
     cast.__name__ = cast.__qualname__ = name
     cast.__doc__ = f"`self.to({dtype_name})`."
-    composite(function=False, raw=True, samples=lambda t: [t.args(t(3)), t.args(t(2, 3, dtype="int64"))])(cast)
+    # Differences cannot check derivatives in low precision: the samples that require grad stay in double.
+    composite(function=False, raw=True, samples=lambda t: [t.args(t(3, requires_grad=wanted.itemsize >= 8)),
+                                                           t.args(t(2, 3, dtype="int64"))])(cast)
 
 
 for _name, _dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
@@ -162,14 +165,15 @@ def cpu(input: Tensor, memory_format: memory_format | None = preserve_format):
     return moved(input, input.dtype, parse_device("cpu"), False, memory_format)
 
 
-@composite(function=False)
+@composite(function=False, samples=lambda t: [],
+           errors=lambda t: [(t.args(t(2)), AssertionError, "Torch not compiled with CUDA enabled")])
 def cuda(input: Tensor, device: Device = None, non_blocking: bool = False,
          memory_format: memory_format | None = preserve_format):
     "The tensor on a CUDA device."
     return moved(input, input.dtype, parse_device("cuda" if device is None else device), False, memory_format)
 
 
-@composite(property=True)
+@composite(property=True, samples=lambda t: [t.args(t(2))])
 def layout(input: Tensor):
     "How the tensor keeps its elements: always strided."
     return strided
@@ -184,21 +188,23 @@ def _need_dtype(name: str, argument: str, position: int, value: Any) -> dtype:
     return found
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args(DTYPES["int32"], DTYPES["float16"]),
+                                                      t.args(DTYPES["float64"], DTYPES["int64"])])
 def can_cast(from_: dtype, to: dtype) -> bool:
-    "Whether values of one dtype may be written into another: complex never into real, real never into int, int never into bool."
+    "Whether values of one dtype may be written into another: never complex into real, real into int, int into bool."
     source, target = _need_dtype("can_cast", "from_", 1, from_), _need_dtype("can_cast", "to", 2, to)
-    return source.category <= target.category or (source.category == target.category)
+    return source.category <= target.category
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args(DTYPES["int32"], DTYPES["float16"])])
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     "The smallest dtype that is no smaller than either."
     return core_promote_types(_need_dtype("promote_types", "type1", 1, type1),
                               _need_dtype("promote_types", "type2", 2, type2))
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args(t(2), 1), t.args(1, 2.5),
+                                                      t.args(t(2, dtype="int64"), t())])
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
     "The dtype of an arithmetic operation on two tensors or numbers."
     for value in (tensor1, tensor2):
@@ -206,54 +212,54 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
             got = ", ".join(type(v).__name__ for v in (tensor1, tensor2))
             raise TypeError(f"result_type() received an invalid combination of arguments - got ({got}), but expected "
                             "one of:\n"
-                            " * (Tensor tensor, Tensor other)\n * (Number scalar, Tensor tensor)\n * (Tensor tensor, Number other)\n"
-                            " * (Number scalar1, Number scalar2)\n")
+                            " * (Tensor tensor, Tensor other)\n * (Number scalar, Tensor tensor)\n"
+                            " * (Tensor tensor, Number other)\n * (Number scalar1, Number scalar2)\n")
     return core_result_type(tensor1, tensor2)
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args(t(2)), t.args(3)])
 def is_tensor(obj: Any) -> bool:
     "Whether an object is a tensor."
     return isinstance(obj, TensorType)
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args(t(2)), t.args(3)])
 def is_storage(obj: Any) -> bool:
     "Whether an object is a storage."
     return isinstance(obj, Storage)
 
 
-@composite()
+@composite(samples=lambda t: [t.args(t(2)), t.args(t(2, dtype="uint8"))])
 def is_floating_point(input: Tensor):
     "Whether the elements are real numbers with fractions."
     return input.dtype.is_floating_point
 
 
-@composite()
+@composite(samples=lambda t: [t.args(t(2)), t.args(t(2, dtype="uint8"))])
 def is_complex(input: Tensor):
     "Whether the elements are complex numbers."
     return input.dtype.is_complex
 
 
-@composite()
+@composite(samples=lambda t: [t.args(t(2)), t.args(t(2, dtype="uint8"))])
 def is_signed(input: Tensor):
     "Whether the elements can be negative."
     return input.dtype.is_signed
 
 
-@composite()
+@composite(samples=lambda t: [t.args(t(1)), t.args(t(dtype="bool"))])
 def is_nonzero(input: Tensor):
     "Whether the only element is not zero."
     return input.__bool__()
 
 
-@composite()
+@composite(samples=lambda t: [t.args(t(2), t(2)), t.args(t(2), t(1, 2))])
 def is_same_size(input: Tensor, other: Tensor):
     "Whether two tensors have the same shape."
     return input.shape == other.shape
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t())])
 def numel(input: Tensor):
     "The number of elements."
     return input.numel()

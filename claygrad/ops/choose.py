@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.ops._formats import empty_array_like
+from claygrad.core import into
+from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
 from claygrad.ops._places import add_at, legacy, out_of_bounds, widened
 from claygrad.ops._registry import composite, constant, op
@@ -72,7 +73,8 @@ def _check_flat(xp, name: str, input, index) -> None:
                        t.args(t(0), t.index((0,), 1))],
     errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4)), IndexError,
                        "out of range: tried to access index 4 on a tensor of 4"),
-                      (t.args(t(4), t(1)), RuntimeError, "take(): Expected a long tensor for index, but got Float")])
+                      (t.args(t(4), t(1, dtype="float32")), RuntimeError,
+                       "take(): Expected a long tensor for index, but got Float")])
 def take(xp, input: Tensor, index: Tensor):
     "The elements at flat positions `index`, in its shape; negative positions count from the end."
     if index.dtype.name == "int64" and input.size == 0 and index.size:
@@ -115,26 +117,34 @@ put.rule(input=lambda g, index, accumulate: g if accumulate else g.put(index, g.
          source=lambda g, index, source_shape: g.take(index).reshape(source_shape))
 
 
-@op(method=False, function=False, meta="data")
+@op(method=False, function=False, meta="data", samples=lambda t: [t.args(t(3, 4, dtype="bool"))])
 def nonzero_positions(xp, input: Tensor):
     "Positions of the elements that are not zero, one per row."
-    if input.ndim == 0:
-        return xp.empty((int(input != 0), 0), xp.int64)
-    return xp.stack(xp.nonzero(input)).astype(xp.int64, copy=False).T       # one axis after the other in memory
+    found = xp.nonzero(input) if input.ndim else ()
+    n = len(found[0]) if found else int(input != 0)
+    out = empty_array(xp, (n, input.ndim), (1, n), xp.int64)         # one axis after the other in memory
+    for i, places in enumerate(found):
+        out[:, i] = places
+    return out
 
 
-@composite(out=True, samples=lambda t: [t.args(t(3, 4, dtype="bool")), t.args(t(3, 4, dtype="int64"), as_tuple=True),
-                                        t.args(t())])
-def nonzero(input: Tensor, *, as_tuple: bool = False):
+@composite(samples=lambda t: [t.args(t(3, 4, dtype="bool")), t.args(t(3, 4, dtype="int64"), as_tuple=True),
+                              t.args(t())])
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False):
     """Positions of the elements that are not zero, one per row; as a tuple, one tensor per axis, fit for indexing.
 
     >>> claygrad.nonzero(claygrad.tensor([0, 3, 0, 5]))
     tensor([[1],
             [3]])
     """
-    if not as_tuple:
+    if as_tuple:
+        return nonzero_positions(input if input.ndim else input.unsqueeze(0)).unbind(1)
+    if out is None:
         return nonzero_positions(input)
-    return nonzero_positions(input if input.ndim else input.unsqueeze(0)).unbind(1)
+    if out.dtype.name != "int64":
+        raise RuntimeError(f"nonzero: Expected out tensor to have scalar type Long but got scalar "
+                           f"type{out.dtype.legacy}")
+    return into("nonzero", out, nonzero_positions(input))
 
 
 @composite(samples=lambda t: [t.args(t(3, 4, dtype="bool")), t.args(t())])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import complex64, complex128, float32, float64
 from claygrad.ops._registry import composite, pointwise, view
+from claygrad.ops._words import zeros
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -124,7 +125,7 @@ def angle(xp, input: Tensor):
 
 def angle_grad(g, input):
     if input.dtype not in REAL_OF:
-        return None
+        return zeros(g)
     square = (input * input.conj()).real
     return g * (input * 1j / square).masked_fill(square == 0, 0)
 

@@ -35,8 +35,7 @@ def read(equation: str, at: int, where: str) -> list[str]:
             labels.append(letter)
         elif letter != " ":
             raise RuntimeError(f"einsum(): invalid subscript given at index {at + i} in the equation string, "
-                               "subscripts must "
-                               "be in [a-zA-Z]")
+                               "subscripts must be in [a-zA-Z]")
         i += 1
     return labels
 
@@ -50,8 +49,7 @@ def parsed(equation: str, count: int) -> tuple[list[list[str]], list[str] | None
         at += len(part) + 1
     if len(inputs) != count:
         raise RuntimeError(f"einsum(): {'fewer' if count < len(inputs) else 'more'} operands were provided than "
-                           "specified in the "
-                           "equation")
+                           "specified in the equation")
     return inputs, read(right, len(left) + 2, "the output") if arrow else None
 
 
@@ -75,8 +73,7 @@ def named(inputs: list[list[str]], operands: list[Tensor]) -> tuple[list[list[st
             words = "is more than" if "..." in labels else "does not match"
             tail = "" if "..." in labels else " and no ellipsis was given"
             raise RuntimeError(f"einsum(): the number of subscripts in the equation ({given}) {words} the number of "
-                               "dimensions "
-                               f"({operand.ndim}) for operand {i}{tail}")
+                               f"dimensions ({operand.ndim}) for operand {i}{tail}")
     names = [f".{k}" for k in range(max(lengths, default=0), 0, -1)]        # axes of ellipses align at their ends
     out = []
     for labels, n in zip(inputs, lengths):
@@ -93,8 +90,7 @@ def diagonals(operand: Tensor, labels: list[str], number: int) -> tuple[Tensor, 
             second = labels.index(label, first + 1)
             if operand.shape[first] != operand.shape[second]:
                 raise RuntimeError(f"einsum(): subscript {label} is repeated for operand {number} but the sizes don't "
-                                   "match, "
-                                   f"{operand.shape[second]} != {operand.shape[first]}")
+                                   f"match, {operand.shape[second]} != {operand.shape[first]}")
             operand = operand.diagonal(0, first, second)
             labels = [other for k, other in enumerate(labels) if k not in (first, second)] + [label]
     return operand, labels
@@ -107,8 +103,7 @@ def check_sizes(inputs: list[list[str]], operands: list[Tensor]) -> None:
             seen = sizes.get(label, 1)
             if size != 1 and seen != 1 and size != seen:
                 raise RuntimeError(f"einsum(): subscript {label} has size {size} for operand {i} which does not "
-                                   "broadcast with "
-                                   f"previously seen size {seen}")
+                                   f"broadcast with previously seen size {seen}")
             sizes[label] = max(size, seen) if size and seen else 0
 
 
@@ -206,8 +201,7 @@ def summed(tensors: list[Tensor], inputs: list[list[str]], output: list[str]) ->
 
 @composite(method=False, out=True,
            samples=lambda t: [t.args(t(2, 3), t(3, 4), 1), t.args(t(2, 3), t(2, 3)),
-                              t.args(t(2, 3, 4), t(4, 5, 2), ([0, 2], [2, 0])),
-                              t.args(t(2), t(3), 0)],
+                              t.args(t(2, 3, 4), t(4, 5, 2), ([0, 2], [2, 0])), t.args(t(2), t(3), 0)],
            errors=lambda t: [(t.args(t(2, 3), t(3, 4), ([0], [0])), RuntimeError,
                               "contracted dimensions need to match, but first has size 2 in dim 0"),
                              (t.args(t(2, 3), t(3, 4), -1), RuntimeError,
@@ -231,8 +225,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | tuple | Tensor = 2) -> Tensor:
         n, m = a.shape[i], b.shape[j]
         if n != m and n != 1 and m != 1:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second "
-                               f"has size {m} in "
-                               f"dim {j}")
+                               f"has size {m} in dim {j}")
         if n != m:                              # one element stands for all
             a, b = (a, b.sum(j, keepdim=True)) if n == 1 else (a.sum(i, keepdim=True), b)
     of_a, of_b = [axis_of(i, a.ndim) for i in of_a], [axis_of(j, b.ndim) for j in of_b]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from claygrad.core import (
+    DTYPES,
     Size,
     Tensor,
     array_of,
@@ -102,7 +103,8 @@ def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> T
     return _placed(array_from(data, wanted), where)
 
 
-@composite(method=False, raw=True,
+@composite(method=False, raw=True, samples=lambda t: [t.args([[1, 2.5], [3, 4]]), t.args(2), t.args([True]),
+                                                      t.args([])],
            errors=lambda t: [(t.args(None), RuntimeError, "Could not infer dtype of NoneType"),
                              (t.args("a"), TypeError, "new(): invalid data type 'str'"),
                              (t.args([[1, 2], [3]]), ValueError, "expected sequence of length 2 at dim 1 (got 1)"),
@@ -131,7 +133,7 @@ def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | None
     return made if requires_grad is False else leaf("tensor", made, requires_grad)
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args([1, 2]), t.args(t(3))])
 def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None = None) -> Tensor:
     """The data as a tensor, without copying where that can be: tensors as they are, NumPy arrays by sharing memory."""
     wanted = chosen_dtype("as_tensor", dtype)
@@ -147,7 +149,8 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
 _warned = False
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args(np.arange(6.0).reshape(2, 3))],
+           errors=lambda t: [(t.args([1]), TypeError, "expected np.ndarray (got list)")])
 def from_numpy(ndarray: np.ndarray, /) -> Tensor:
     """A tensor on the memory of a NumPy array: what is written to one shows in the other."""
     global _warned
@@ -156,14 +159,13 @@ def from_numpy(ndarray: np.ndarray, /) -> Tensor:
     if not ndarray.flags.writeable and not _warned:
         _warned = True
         warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This "
-                      "means writing "
-                      "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
-                      "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this "
-                      "program.", stacklevel=2)
+                      "means writing to this tensor will result in undefined behavior. You may want to copy the array "
+                      "to protect its data or make it writable before converting it to a tensor. This type of warning "
+                      "will be suppressed for the rest of this program.", stacklevel=2)
     return share(shareable(ndarray))
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args(2), t.args(1.5)])
 def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None = None,
                   device: device | str | None = None,
                   pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
@@ -177,7 +179,7 @@ def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None
                 requires_grad=requires_grad)
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args(bytearray(b"abcdefgh"), dtype=DTYPES["int32"])])
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor on the memory of an object with Python's buffer protocol."""
     wanted = chosen_dtype("frombuffer", dtype)
@@ -200,27 +202,39 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     return leaf("frombuffer", share(np.frombuffer(buffer, wanted.numpy, count, offset)), requires_grad)
 
 
-@composite(method=False, raw=True)
+@composite(method=False, raw=True, samples=lambda t: [t.args([1.5, 2]), t.args(t(3))])
 def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | None = None, copy: bool | None = None,
-            requires_grad: bool = False) -> Tensor:
-    """The object as a tensor: memory is shared where it can be, or never (`copy=True`), or always (`copy=False`)."""
+            requires_grad: bool | None = None) -> Tensor:
+    """The object as a tensor: memory is shared where it can be, or never (`copy=True`), or always (`copy=False`).
+
+    Without `requires_grad` the tensor keeps its place in the graph.
+    """
     wanted = chosen_dtype("asarray", dtype)
     where = None if device is None else chosen_device("asarray", device)
     source = _without_copy(obj, wanted)
     if source is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return leaf("asarray", _from_data(obj, wanted, where or default_device(), "torch.asarray"), requires_grad)
+        return leaf("asarray", _from_data(obj, wanted, where or default_device(), "torch.asarray"), bool(requires_grad))
     kind, place = wanted or source.dtype, where or source.device
     if copy is False and kind != source.dtype:
         raise ValueError(f"can't alias tensor with dtype '{source.dtype.legacy}' into dtype '{kind.legacy}'.")
     if copy is False and place != source.device:
         raise ValueError(f"can't alias tensor with device '{source.device}' into device '{place}'.")
-    if copy is True or kind != source.dtype or place != source.device:
-        source = source.to(place, kind, copy=True)
-    if requires_grad is False:
-        return source.detach() if source.requires_grad else source
-    return leaf("asarray", source if source.is_leaf and source is not obj else source.detach(), requires_grad)
+    if kind != source.dtype or place != source.device:
+        source = source.to(place, kind)
+    elif copy is True:
+        source = source.clone()
+    if requires_grad is None:
+        if source.requires_grad:
+            warnings.warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of "
+                          "False. Pass requires_grad=False explicitly to get the old behavior and silence this "
+                          "warning.",
+                          stacklevel=2)
+        return source
+    if requires_grad is True and not source.requires_grad:
+        return leaf("asarray", source, True)
+    return source.detach() if source.requires_grad and not requires_grad else source
 
 
 def _without_copy(obj: Any, wanted: dtype | None) -> Tensor | None:
@@ -236,7 +250,7 @@ def _without_copy(obj: Any, wanted: dtype | None) -> Tensor | None:
     return None
 
 
-@composite(function=False, raw=True)
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(2), [1, 2]), t.args(t(2, dtype="int64"), 1.5)])
 def new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | None = None,
                requires_grad: bool = False, layout: layout | None = None, pin_memory: bool = False) -> Tensor:
     """A new tensor with a copy of the data, of this one's dtype and device unless others are given."""
@@ -254,16 +268,15 @@ _FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (T
 
 
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
-    """What `Tensor(...)` makes: an uninitialised shape from ints, an alias of a tensor, else data in the default dtype."""
+    """What `Tensor(...)` makes: a shape left empty from ints, an alias of a tensor, else data in the default dtype."""
     words = dict(kwargs)
     place = words.pop("device", None)
     values = list(args)
     for name in ("data", "size", "other"):
         if name in words and not values:
             values.append(Size(sizes(words.pop(name))) if name == "size" else words.pop(name))
-    if words or not all(_is_int(value) for value in values) and len(values) > 1:
-        got = ", ".join([type(value).__name__ for value in args] + [f"{k}={type(v).__name__}" for k,
-                                                                    v in kwargs.items()])
+    if words or (not all(_is_int(value) for value in values) and len(values) > 1):
+        got = ", ".join([type_name(value) for value in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()])
         raise TypeError(f"new() received an invalid combination of arguments - got ({got}), but expected one "
                         f"of:\n{_FORMS}")
     if place is not None and chosen_device("new", place).type != "cpu":
@@ -291,9 +304,11 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-@composite(function=False, raw=True)
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(2), [1, 2]), t.args(t(2), 0, 3)])
 def new(self: Tensor, *args: Any, device: device | str | None = None) -> Tensor:
     """A tensor of this one's dtype and device from a shape, a sequence or another tensor."""
-    made = legacy_tensor(*args, **({} if device is None else {"device": device}))
-    return made if made.dtype == self.dtype else made.to(self.dtype)
-
+    where = self.device if device is None else chosen_device("new", device)
+    if where.type != self.device.type:
+        raise RuntimeError(f"legacy constructor expects device type: {self.device.type} but device type: {where.type} "
+                           "was passed")
+    return legacy_tensor(*args).to(where, self.dtype)

@@ -116,9 +116,15 @@ def xlogy(xp, input: Tensor | Number, other: Tensor | Number):
     "out = input * log(other), and 0 where input is 0 unless other is nan."
     need(input, FLOATS, "xlogy_cpu")
     return xp.where((input == 0) & ~xp.isnan(other), 0, input * xp.log(other)).astype(input.dtype)
-xlogy.rule(input=lambda g, input,
-           other: xlogy(g, other).masked_fill((input == 0) & (other <= 0), 0) if not is_number(other) or other <= 0
-           else g * log_of(other), other=lambda g, input, other: g * input / other)
+
+
+def xlogy_grad(g, input, other):
+    if is_number(other):
+        return g * log_of(other) if other > 0 else xlogy(g, other).masked_fill(input == 0, 0)
+    return xlogy(g, other).masked_fill((input == 0) & (other <= 0), 0)
+
+
+xlogy.rule(input=xlogy_grad, other=lambda g, input, other: g * input / other)
 
 
 # Circular functions
@@ -257,7 +263,15 @@ asinh.rule(input=lambda g, input: g * conj((input * input + 1).rsqrt()))
 def acosh(xp, input: Tensor):
     "The number, not negative, whose hyperbolic cosine is the element."
     return xp.arccosh(input)
-acosh.rule(input=lambda g, input: g * conj((input - 1).rsqrt() * (input + 1).rsqrt()))
+
+
+def acosh_grad(g, input):
+    if input.dtype.is_complex:              # two roots: one alone would take the wrong branch
+        return g * ((input - 1).rsqrt() * (input + 1).rsqrt()).conj()
+    return g * (input * input - 1).rsqrt()
+
+
+acosh.rule(input=acosh_grad)
 
 
 @pointwise(promote="float", names=("arctanh",), samples=unit)

@@ -4,9 +4,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
+from claygrad.core import bool as boolean
 from claygrad.core import int64
 from claygrad.ops._geometry import axis as axis_of
-from claygrad.ops._reducing import need_elements, selected, shared
+from claygrad.ops._reducing import far, need_elements, selected, shared
 from claygrad.ops._registry import composite, op, reduction
 from claygrad.ops._words import need
 
@@ -28,8 +29,15 @@ def reduced_pair(input: Tensor, dim: int, keepdim: bool) -> list[tuple]:
 
 
 hidden = {"function": False, "method": False}
-over_all = {"meta": lambda input: (), **hidden}
-along = {"returns": PAIR, "differentiable": (0,), "meta": reduced_pair}
+
+
+def along(name: str) -> dict:
+    """Options of an operation that picks elements along an axis."""
+    def check(input: Tensor, dim: int) -> None:
+        if input.ndim:
+            need_elements(name, input.shape, (axis_of(dim, input.ndim),))
+
+    return {"returns": PAIR, "differentiable": (0,), "check": check, "meta": reduced_pair}
 
 
 def pick(xp, input, indices, axis: int, keepdim: bool):
@@ -56,7 +64,6 @@ def extreme(xp, name: str, input, find, dim: int, keepdim: bool):
         raise RuntimeError(f"{name}(): does not support complex input")
     if not input.ndim:
         return lone(xp, input)
-    need_elements(name, input.shape, (axis,))
     return pick(xp, input, find(input, axis=axis, keepdims=True), axis, keepdim)
 
 
@@ -64,29 +71,29 @@ def attained(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     return shared(g, (input == out).logical_or(input.isnan()))        # NaN is the result wherever there is one
 
 
-@op(name="max", node="MaxBackward1", **over_all)
+@reduction(kernel="amax", name="max", node="MaxBackward1", **hidden,
+           check=lambda input: need_elements("max", input.shape, None))
 def max_of_all(xp, input: Tensor):
     need(input, ORDERED, "max_all")
-    need_elements("max", input.shape, None)
     return xp.amax(input)
 max_of_all.rule(input=attained)
 
 
-@op(name="min", node="MinBackward1", **over_all)
+@reduction(kernel="amin", name="min", node="MinBackward1", **hidden,
+           check=lambda input: need_elements("min", input.shape, None))
 def min_of_all(xp, input: Tensor):
     need(input, ORDERED, "min_all")
-    need_elements("min", input.shape, None)
     return xp.amin(input)
 min_of_all.rule(input=attained)
 
 
-@op(name="max", node="MaxBackward0", **along, **hidden)
+@op(name="max", node="MaxBackward0", **along("max"), **hidden)
 def max_along(xp, input: Tensor, dim: int, keepdim: bool):
     return extreme(xp, "max", input, xp.argmax, dim, keepdim)
 max_along.rule(input=picked)
 
 
-@op(name="min", node="MinBackward0", **along, **hidden)
+@op(name="min", node="MinBackward0", **along("min"), **hidden)
 def min_along(xp, input: Tensor, dim: int, keepdim: bool):
     return extreme(xp, "min", input, xp.argmin, dim, keepdim)
 min_along.rule(input=picked)
@@ -102,8 +109,7 @@ def overload(name: str, input: Tensor, dim, keepdim: bool, other, of_all, along_
         return of_all(input)
     if not isinstance(dim, int) or isinstance(dim, bool):
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({type(dim).__name__}), but "
-                        "expected one of:\n"
-                        " * ()\n * (Tensor other)\n * (int dim, bool keepdim = False)")
+                        "expected one of:\n * ()\n * (Tensor other)\n * (int dim, bool keepdim = False)")
     return along_axis(input, dim, keepdim)
 
 
@@ -132,34 +138,32 @@ def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *
     return overload("min", input, dim, keepdim, other, min_of_all, min_along, input.minimum)
 
 
-def where_is(name: str, input, dim) -> None:
-    for kind, word in (("b", "bool"), ("c", "complex")):
-        if input.dtype.kind == kind:
+def check_where(name: str, input: Tensor, dim: tuple[int, ...] | None) -> None:
+    for refused, word in ((input.dtype == boolean, "bool"), (input.is_complex(), "complex")):
+        if refused:
             raise RuntimeError(f"{name}(): does not support {word} input")
-    if dim is None and input.size == 0:
+    if dim is None and input.numel() == 0:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     need_elements(name, input.shape, dim)
 
 
-@reduction(promote="index", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True),
-                                               t.args(t())],
+@reduction(promote="index", check=lambda input, dim: check_where("argmax", input, dim),
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), IndexError,
                               "argmax(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, dtype="bool")), RuntimeError, "argmax(): does not support bool input")])
 def argmax(xp, input: Tensor, dim: int | None = None, keepdim: bool = False):
     """The index of the (first) largest element; without `dim`, in the flattened tensor."""
-    where_is("argmax", input, dim)
     return xp.argmax(input, axis=dim[0] if dim else None, keepdims=keepdim)
 
 
-@reduction(promote="index", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True),
-                                               t.args(t())],
+@reduction(promote="index", check=lambda input, dim: check_where("argmin", input, dim),
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), IndexError,
                               "argmin(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, dtype="bool")), RuntimeError, "argmin(): does not support bool input")])
 def argmin(xp, input: Tensor, dim: int | None = None, keepdim: bool = False):
     """The index of the (first) smallest element; without `dim`, in the flattened tensor."""
-    where_is("argmin", input, dim)
     return xp.argmin(input, axis=dim[0] if dim else None, keepdims=keepdim)
 
 
@@ -194,7 +198,6 @@ def middle_along(xp, name: str, input, dim: int, keepdim: bool):
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         return lone(xp, input)
-    need_elements(name, input.shape, (axis,))
     length = input.shape[axis]
     rank = (length - 1) // 2
     unknown = xp.isnan(input) if input.dtype.kind == "f" else None
@@ -207,32 +210,32 @@ def middle_along(xp, name: str, input, dim: int, keepdim: bool):
     return ranked(xp, input, xp.where(known < length, known, rank), axis, keepdim)
 
 
-@op(name="median", node="MedianBackward0", **over_all)
+@op(name="median", node="MedianBackward0", meta=lambda input: (), **hidden)
 def median_of_all(xp, input: Tensor):
     return middle(xp, input, skip_nan=False)
 median_of_all.rule(input=attained)
 
 
-@op(name="nanmedian", node="NanmedianBackward0", **over_all)
+@op(name="nanmedian", node="NanmedianBackward0", meta=lambda input: (), **hidden)
 def nanmedian_of_all(xp, input: Tensor):
     return middle(xp, input, skip_nan=True)
 nanmedian_of_all.rule(input=lambda g, input, out: shared(g, (input == out).logical_or(input.isnan() & out.isnan())))
 
 
-@op(name="median", node="MedianBackward1", **along, **hidden)
+@op(name="median", node="MedianBackward1", **along("median"), **hidden)
 def median_along(xp, input: Tensor, dim: int, keepdim: bool):
     return middle_along(xp, "median", input, dim, keepdim)
 median_along.rule(input=picked)
 
 
-@op(name="nanmedian", node="NanmedianBackward1", **along, **hidden)
+@op(name="nanmedian", node="NanmedianBackward1", **along("nanmedian"), **hidden)
 def nanmedian_along(xp, input: Tensor, dim: int, keepdim: bool):
     return middle_along(xp, "nanmedian", input, dim, keepdim)
 nanmedian_along.rule(input=picked)
 
 
-@composite(out=True, returns=PAIR, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 5), 1, True),
-                                                      t.args(t())],
+@composite(out=True, returns=PAIR,
+           samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(2, 0), 1), IndexError,
                               "median(): Expected reduction dim 1 to have non-zero size.")])
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False):
@@ -240,34 +243,37 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False):
     return median_of_all(input) if dim is None else median_along(input, dim, keepdim)
 
 
-@composite(out=True, returns=PAIR, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 5), 1, True),
-                                                      t.args(t())])
+@composite(out=True, returns=PAIR,
+           samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())])
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False):
     """The (lower) median of the elements that are not NaN, or values and indices along `dim`."""
     return nanmedian_of_all(input) if dim is None else nanmedian_along(input, dim, keepdim)
 
 
-@op(**along, samples=lambda t: [t.args(t(3, 4), 2), t.args(t(3, 4), 1, 0), t.args(t(3, 4), 4, -1, True),
-                                t.args(t(), 1)],
+def check_rank(input: Tensor, k: int, dim: int) -> None:
+    axis = axis_of(dim, input.ndim)
+    need_elements("kthvalue", input.shape, (axis,) if input.ndim else ())
+    if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+
+
+@op(**along("kthvalue") | {"check": check_rank},
+    samples=lambda t: [t.args(far(t, 3, 4), 2), t.args(far(t, 3, 4), 1, 0), t.args(far(t, 3, 4), 4, -1, True),
+                       t.args(t(), 1)],
     errors=lambda t: [(t.args(t(3), 4), RuntimeError, "kthvalue(): selected number k out of range for dimension 0"),
                       (t.args(t(2, dtype="bool"), 1), NotImplementedError,
                        "\"kthvalue_cpu\" not implemented for 'Bool'")])
 def kthvalue(xp, input: Tensor, k: int, dim: int = -1, keepdim: bool = False):
     """The k-th smallest element (counted from 1) along an axis, and its index. NaN counts as the largest."""
-    axis = axis_of(dim, input.ndim)
-    length = input.shape[axis] if input.ndim else 1
-    need_elements("kthvalue", input.shape, (axis,) if input.ndim else ())
-    if not 1 <= k <= length:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     if not input.ndim:
         return lone(xp, input)
     need(input, NUMBERS, "kthvalue_cpu")
-    return ranked(xp, input, k - 1, axis, keepdim)
+    return ranked(xp, input, k - 1, axis_of(dim, input.ndim), keepdim)
 kthvalue.rule(input=picked)
 
 
-@op(**along, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(6, dtype="int64"), -1, True),
-                                t.args(t())],
+@op(**along("mode"),
+    samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(6, dtype="int64"), -1, True), t.args(t())],
     errors=lambda t: [(t.args(t(0)), IndexError, "mode(): Expected reduction dim 0 to have non-zero size.")])
 def mode(xp, input: Tensor, dim: int = -1, keepdim: bool = False):
     """The most frequent element along an axis (of several, the smallest), and the index of its last occurrence."""
@@ -275,7 +281,6 @@ def mode(xp, input: Tensor, dim: int = -1, keepdim: bool = False):
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         return lone(xp, input)
-    need_elements("mode", input.shape, (axis,))
     order = xp.argsort(input, axis=axis, kind="stable")
     line = xp.moveaxis(xp.take_along_axis(input, order, axis), axis, -1)
     place = xp.broadcast_to(xp.arange(line.shape[-1]), line.shape)

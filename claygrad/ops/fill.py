@@ -1,6 +1,7 @@
 """Tensors of a given shape: empty or filled with one number, by themselves, like another tensor, or from one."""
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from claygrad.core import array_of, default_dtype, into, prefix
 from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
 from claygrad.ops._data import number_dtype, type_name
-from claygrad.ops._formats import contiguous_format, preserve_format, strides_for, strides_like, strided
+from claygrad.ops._formats import contiguous_format, preserve_format, strided, strides_for, strides_like
 from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._numbers import element
@@ -55,8 +56,17 @@ def shape_from(name: str, args: tuple, size: Any) -> tuple[int, ...]:
         raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(given)}")
     for i, n in enumerate(given):
         if not _is_int(n):
-            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of type "
-                            f"{type_name(n)} at pos {i}")
+            if i == 0:
+                raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of "
+                                "type "
+                                f"{type_name(n)} at pos 0")
+            raise TypeError(f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type "
+                            "must be "
+                            f"tuple of ints,but got {type_name(n)}\"")
+        if index(n) >= 1 << 63:
+            raise TypeError(f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
+                            "\"Overflow when "
+                            "unpacking long long")
     return sizes(given)
 
 
@@ -81,6 +91,8 @@ def finished(name: str, made: Tensor, out: Tensor | None, requires_grad: bool) -
     """A tensor just made, or the one given as out= with its elements, as a leaf if that is asked for."""
     if out is None:
         return leaf(name, made, requires_grad)
+    if out.shape != made.shape:
+        out.resize_(made.shape)
     into(name, out, made)
     return out if requires_grad is False else out.requires_grad_(requires_grad)
 
@@ -137,7 +149,7 @@ def full(size: ints, fill_value: Number, *, out: Tensor | None = None, dtype: dt
                  requires_grad)
 
 
-@composite(method=False,
+@composite(method=False, samples=lambda t: [t.args(0, 3), t.args((2, 0))],
            errors=lambda t: [(t.args(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]")])
 def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
           layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -154,7 +166,7 @@ def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtyp
                          pin_memory=pin_memory, requires_grad=requires_grad)
 
 
-@composite(method=False,
+@composite(method=False, samples=lambda t: [t.args((0, 3), (1, 2))],
            errors=lambda t: [(t.args((2, 3), (1,)), RuntimeError,
                               "dimensionality of sizes (2) must match dimensionality"),
                              (t.args((2,), (-1,)), RuntimeError, "Storage size calculation overflowed with sizes=[2]")])
@@ -226,7 +238,7 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, 
     return _like("full_like", input, fill_value, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda t: [t.args(t(0, 3))])
 def empty_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
                pin_memory: bool = False, requires_grad: bool = False,
                memory_format: memory_format | None = preserve_format):
@@ -262,10 +274,12 @@ def new_ones(input: Tensor, size: ints, *, dtype: dtype | None = None, device: D
 def new_full(input: Tensor, size: ints, fill_value: Number, *, dtype: dtype | None = None, device: Device = None,
              requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False):
     "One number in a shape, of this tensor's dtype and device unless others are given."
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"new_full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
     return _new("new_full", input, size, fill_value, dtype, device, requires_grad, layout, pin_memory)
 
 
-@composite(function=False, varargs="size")
+@composite(function=False, varargs="size", samples=lambda t: [t.args(t(2), 0, 3)])
 def new_empty(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
               requires_grad: bool = False,
               layout: layout | None = strided, pin_memory: bool = False):
@@ -273,7 +287,7 @@ def new_empty(input: Tensor, size: ints, *, dtype: dtype | None = None, device: 
     return _new("new_empty", input, size, None, dtype, device, requires_grad, layout, pin_memory)
 
 
-@composite(function=False)
+@composite(function=False, samples=lambda t: [t.args(t(2), (0, 3), (1, 2))])
 def new_empty_strided(input: Tensor, size: ints, stride: ints, dtype: dtype | None = None, device: Device = None,
                       requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False):
     "An uninitialised tensor with a shape and strides, of this one's dtype and device unless others are given."

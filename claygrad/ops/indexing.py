@@ -5,16 +5,22 @@ import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.ops._formats import empty_array, empty_array_like, iterated_strides
-from claygrad.ops._geometry import axis, text
+from claygrad.ops._geometry import axis, broadcast, text
 from claygrad.ops._numbers import element
 from claygrad.ops._places import add_at, as_vectors, check_bounds, legacy, out_of_bounds, rows, widened
-from claygrad.ops._reduced import reduce_at, reduction_gradients
+from claygrad.ops._reduced import reduce_at, reduction_gradients, refuse_complex_gradients
 from claygrad.ops._registry import constant, op
 
 if TYPE_CHECKING:
     from numbers import Number
 
     from claygrad.core import Tensor
+
+
+def _expanded(name: str, example: str) -> str:
+    """What PyTorch says of a write to a tensor whose elements share memory."""
+    return (f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+            f"This also applies to advanced indexing e.g. {example}")
 
 
 # --- several index tensors ----------------------------------------------------------------------------------------
@@ -28,15 +34,13 @@ def _as_positions(xp, shape: tuple[int, ...], indices: list) -> list:
         name = index.dtype.name
         if name in ("bool", "uint8"):
             if name == "uint8":
-                warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
-                              "instead.",
+                warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
                               stacklevel=2)
             at = len(out)
             for i, n in enumerate(index.shape):
                 if at + i >= len(shape) or shape[at + i] != n:
-                    raise IndexError(f"The shape of the mask {text(index.shape)} at index {i} does not match the "
-                                     "shape of the "
-                                     f"indexed tensor {text(shape)} at index {at + i}")
+                    raise IndexError(f"The shape of the mask {text(index.shape)} at index {i} does not match the shape "
+                                     f"of the indexed tensor {text(shape)} at index {at + i}")
             out.extend(xp.nonzero(index) if index.ndim else (xp.flatnonzero(index),))
         elif name in ("int64", "int32"):
             out.append(index)
@@ -62,24 +66,40 @@ def _key(positions: list) -> tuple:
     return tuple(slice(None) if index is None else index for index in positions)
 
 
-def _indexed_strides(xp, input, positions: list) -> tuple[int, ...]:
-    """The strides of input[positions]: those of a loop over the axes taken whole and the index arrays."""
+def _parts(ndim: int, positions: list) -> tuple[list[int], list[int], list[int]]:
+    """The axes taken whole before and after the indexed ones, and the indexed ones: what they name stands where they
+    stand if they stand together, else in front."""
     taken = [i for i, index in enumerate(positions) if index is not None]
-    whole = [i for i in range(input.ndim) if i not in taken]
-    common = xp.broadcast_shapes(*(positions[i].shape for i in taken))
-    together = taken[-1] - taken[0] + 1 == len(taken)
+    whole = [i for i in range(ndim) if i not in taken]
+    together = taken and taken[-1] - taken[0] + 1 == len(taken)
     before = [i for i in whole if i < taken[0]] if together else []
-    after = [i for i in whole if i not in before]
-    shape = (*(input.shape[i] for i in before), *common, *(input.shape[i] for i in after))
-    own = (*(input.strides[i] for i in before), *(0,) * len(common), *(input.strides[i] for i in after))
-    operands = [own]
+    return before, taken, [i for i in whole if i not in before]
+
+
+def _result_shape(shape: tuple[int, ...], positions: list) -> tuple[int, ...]:
+    before, taken, after = _parts(len(shape), positions)
+    common = broadcast(*(positions[i].shape for i in taken))
+    return (*(shape[i] for i in before), *common, *(shape[i] for i in after))
+
+
+def _result_strides(xp, input, positions: list, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of input[positions]: those of a loop over the axes taken whole and the index arrays."""
+    before, taken, after = _parts(input.ndim, positions)
+    common = shape[len(before):len(shape) - len(after)]
+    operands = [(*(input.strides[i] for i in before), *(0,) * len(common), *(input.strides[i] for i in after))]
     for i in taken:
         spread = xp.broadcast_to(positions[i], common)
         operands.append((0,) * len(before) + spread.strides + (0,) * len(after))
     return iterated_strides(shape, operands)
 
 
-@op(method=False, function=False, half="raw", meta="data",
+def _meta_shape(input: Tensor, indices: list) -> tuple[int, ...]:
+    if any(index is not None and index.dtype.name in ("bool", "uint8") for index in indices):
+        raise NotImplementedError("index: the shape of the result depends on data, which a meta tensor does not have")
+    return _result_shape(tuple(input.shape), indices)
+
+
+@op(method=False, function=False, half="raw", meta=_meta_shape,
     samples=lambda t: [t.args(t(4, 3), [t.index((2,), 4)]), t.args(t(4, 3), [None, t.index((2, 2), 3)]),
                        t.args(t(4, 3, 2), [t.index((2,), 4), None, t.index((2,), 2)]),
                        t.args(t(4, 3), [t(4, 3, dtype="bool")])])
@@ -88,15 +108,15 @@ def index(xp, input: Tensor, indices: list[Tensor | None]):
     positions = _as_positions(xp, input.shape, indices)
     if all(p is None for p in positions):
         return xp.array(input)
-    found = input[_key(positions)]
-    out = empty_array(xp, found.shape, _indexed_strides(xp, input, positions), input.dtype)
-    out[...] = found
+    shape = _result_shape(input.shape, positions)
+    out = empty_array(xp, shape, _result_strides(xp, input, positions, shape), input.dtype)
+    out[...] = input[_key(positions)]
     return out
 index.rule(input=lambda g, input_shape, indices: index_put(g.new_zeros(input_shape), indices, g, True),
            indices=constant)
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape,
+@op(half="raw", inplace=True, meta=lambda input: input.shape, overlap=_expanded("index_put_", "tensor[indices] = tensor"),
     samples=lambda t: [t.args(t(4, 3), (t.index((1,), 4),), t(3)), t.args(t(4, 3), (t(4, 3, dtype="bool"),), t()),
                        t.args(t(4, 3), (t.index((5,), 4), t.index((5,), 3)), t(5), accumulate=True)],
     errors=lambda t: [(t.args(t(3), (t.index((1,), 1).add(5),), t()), IndexError,
@@ -121,13 +141,12 @@ def index_put(xp, input: Tensor, indices: list[Tensor | None], values: Tensor, a
     out = xp.array(input, xp.float32) if wide else empty_array_like(xp, input)
     if not wide:
         out[...] = input
-    target = xp.empty(input.shape, bool)[key].shape if values.ndim else ()
+    target = _result_shape(input.shape, positions)
     try:
-        values = xp.broadcast_to(values, target) if values.ndim else values
+        values = xp.broadcast_to(values, target)
     except ValueError:
         raise RuntimeError(f"shape mismatch: value tensor of shape {text(values.shape)} cannot be broadcast to "
-                           "indexing result "
-                           f"of shape {text(target)}") from None
+                           f"indexing result of shape {text(target)}") from None
     if not accumulate:
         out[key] = values
     elif out.dtype == bool:
@@ -200,16 +219,18 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4)),
                        t.args(t(3, 4), 1, t.index((2,), 4), t(3, 2), alpha=2.5),
                        t.args(t(), 0, t.index((1,), 1), t())],
-    errors=lambda t: [(t.args(t(3), 0, t.index((1,), 1).add(5), t(1)), RuntimeError,
+    errors=lambda t: [(t.args(t(3, 2), 0, t.index((1,), 1).add(5), t(1, 2)), RuntimeError,
                        "index 5 is out of bounds for dimension 0 with size 3"),
                       (t.args(t(3), 0, t.index((2,), 3), t(1)), RuntimeError,
                        "index_add_(): Number of indices (2) should be equal"),
-                      (t.args(t(3), 0, t.index((1,), 3), t(1, dtype="int64")), RuntimeError,
-                       "index_add_(): self (Float) and source (Lo")])
+                      (t.args(t(3, dtype="float32"), 0, t.index((1,), 3), t(1, dtype="int64")), RuntimeError,
+                       "index_add_(): self (Float) and source (Long)")])
 def index_add(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     "A copy with entry i of alpha * source added to entry index[i] along `dim`; entries may repeat."
     dim = _check_rows("index_add", input, dim, index, source)
     wide, index = as_vectors(input, index)
+    if wide.ndim == 1 and out_of_bounds(xp, index, len(wide)) is not None:
+        raise IndexError("index out of range in self")
     check_bounds(xp, index, dim, wide.shape[dim])
     out = widened(xp, input)
     if alpha != 1:
@@ -265,7 +286,7 @@ index_copy.rule(input=lambda g, dim, index: g.index_fill(dim, index, 0), index=c
                 source=lambda g, dim, index, source_shape: g.index_select(dim, index).reshape(source_shape))
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape,
+@op(half="raw", inplace=True, meta=lambda input: input.shape, overlap=_expanded("index_fill_", "tensor[mask] = scalar"),
     node=lambda value: "IndexFillBackward1" if hasattr(value, "shape") else "IndexFillBackward0",
     samples=lambda t: [t.args(t(3, 4), 0, t.index((2,), 3), 2.5), t.args(t(3, 4), 1, t.index((2,), 4), t()),
                        t.args(t(), 0, t.index((1,), 1), 1.0)],
@@ -309,9 +330,12 @@ def _wrapped(g: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 _KINDS = ("prod", "mean", "amax", "amin")
+_EXTREMA = {"amax": "maximum_cpu", "amin": "minimum_cpu"}
 
 
 @op(half="raw", inplace=True, meta=lambda input: input.shape,
+    check=lambda input, source, reduce, include_self:
+    refuse_complex_gradients("index_reduce", input, source) if include_self and reduce not in _EXTREMA else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4), reduce) for reduce in _KINDS]
     + [t.args(t(3, 4), 1, t.index((2,), 4), t(3, 2), reduce, include_self=False) for reduce in _KINDS],
     errors=lambda t: [(t.args(t(3), 0, t.index((1,), 3), t(1), "sum"), RuntimeError,
@@ -319,7 +343,7 @@ _KINDS = ("prod", "mean", "amax", "amin")
                       (t.args(t(3), 0, t.index((1,), 1).add(5), t(1), "prod"), IndexError,
                        "index out of range in self")])
 def index_reduce(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True):
-    """A copy with the entries of `source` reduced into the entries `index` along `dim` by 'prod', 'mean', 'amax' or 'amin'.
+    """A copy with entries of `source` reduced into entries `index` along `dim` by 'prod', 'mean', 'amax' or 'amin'.
 
     `include_self`: whether the entry that was there takes part.
     """
@@ -329,6 +353,12 @@ def index_reduce(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, red
     wide, index = as_vectors(input, index)
     if out_of_bounds(xp, index, wide.shape[dim]) is not None:
         raise IndexError("index out of range in self")
+    if input.dtype.kind == "b" and reduce == "mean":
+        raise NotImplementedError("\"div_floor_cpu\" not implemented for 'Bool'")
+    if input.dtype.kind == "c" and (reduce in _EXTREMA or not include_self):
+        loop = _EXTREMA.get(reduce, "index_reduce_func_exclude_input_init") if include_self else \
+            "index_reduce_func_exclude_input_init"
+        raise NotImplementedError(f"\"{loop}\" not implemented for '{legacy(input)}'")
     out = widened(xp, input)
     reduce_at(xp, reduce, out, rows(xp, wide.shape, dim, index), source, include_self)
     return out.astype(input.dtype, copy=False)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
@@ -98,7 +99,7 @@ def _stacked_shape(tensors: list, dim: int) -> tuple[int, ...]:
 def stack(xp, tensors: list[Tensor], dim: int = 0):
     "Tensors of one shape side by side along a new axis."
     shape = _stacked_shape(tensors, dim)
-    return xp.stack(tensors, axis(dim, len(shape)))
+    return xp.stack(tensors, axis(dim, len(shape)), out=xp.empty(shape, tensors[0].dtype))
 stack.rule(tensors=lambda g, dim: list(g.unbind(dim)))
 
 
@@ -122,8 +123,8 @@ def hstack(tensors: list[Tensor]):
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@composite(method=False, out=True, names=("row_stack",), samples=lambda t: [t.args([t(3), t(3)]),
-                                                                            t.args([t(2, 3), t(3)])],
+@composite(method=False, out=True, names=("row_stack",),
+           samples=lambda t: [t.args([t(3), t(3)]), t.args([t(2, 3), t(3)])],
            errors=lambda t: [(t.args([]), RuntimeError, "vstack expects a non-empty TensorList")])
 def vstack(tensors: list[Tensor]):
     "Joined on top of each other: along the first axis, vectors as rows."
@@ -190,9 +191,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None):
     shape = tuple(tensor.numel() for tensor in tensors)
     grids = [tensor.view((1,) * i + (-1,) + (1,) * (len(shape) - i - 1)).expand(shape) for i,
              tensor in enumerate(tensors)]
-    if swapped:
-        grids = [grid.swapdims(0, 1) for grid in (grids[1], grids[0], *grids[2:])]
-    return tuple(grids)
+    return (grids[1], grids[0], *grids[2:]) if swapped else tuple(grids)
 
 
 # --- block diagonals, products, combinations ----------------------------------------------------------------------
@@ -201,11 +200,11 @@ def _block_shapes(tensors: list) -> list[tuple[int, int]]:
         if tensor.ndim > 2:
             raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
                                f"Input {i} has {tensor.ndim} dimensions")
-    return [((1, 1) + tuple(tensor.shape))[-2:] for tensor in tensors]
+    return [(1, 1, *tensor.shape)[-2:] for tensor in tensors]
 
 
-@op(name="block_diag_of", method=False, function=False, promote="common", half="raw", node="BlockDiagBackward0",
-    meta=lambda tensors: tuple(map(sum, zip(*_block_shapes(tensors)))))
+@op(method=False, function=False, promote="common", half="raw", node="BlockDiagBackward0",
+    meta=lambda tensors: tuple(map(sum, zip(*_block_shapes(tensors)))), samples=lambda t: [t.args([t(2, 3), t(1)])])
 def block_diag_of(xp, tensors: list[Tensor]):
     "The matrices along the diagonal of one, zeros elsewhere."
     shapes = _block_shapes(tensors)
@@ -220,8 +219,8 @@ def block_diag_of(xp, tensors: list[Tensor]):
 def _unblock(g: Tensor, tensors_shape: tuple) -> list:
     out, row, column = [], 0, 0
     for shape in tensors_shape:
-        rows, columns = ((1, 1) + tuple(shape))[-2:]
-        out.append(g[row:row + rows, column:column + columns].reshape(shape))
+        rows, columns = (1, 1, *shape)[-2:]
+        out.append(g.narrow(0, row, rows).narrow(1, column, columns).reshape(shape))
         row, column = row + rows, column + columns
     return out
 
@@ -260,7 +259,7 @@ def cartesian_prod(*tensors: Tensor):
            errors=lambda t: [(t.args(t(2, 2)), RuntimeError, "Expect a 1D vector, but got shape [2, 2]"),
                              (t.args(t(3), -1), RuntimeError, "Expect a non-negative number, but got -1")])
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False):
-    "All selections of `r` elements of a vector in their order, one per row; an element may come twice with replacement."
+    "All selections of `r` elements of a vector in their order, one per row; with replacement elements may repeat."
     _need_vector(input)
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
@@ -269,6 +268,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False):
     from claygrad.ops.ranges import arange
     places = meshgrid(*[arange(input.numel(), device=input.device)] * r, indexing="ij")
     chosen = places[0] == places[0]
-    for a, b in zip(places, places[1:]):
+    for a, b in pairwise(places):
         chosen = chosen & (a <= b if with_replacement else a < b)
     return stack([grid.masked_select(chosen) for grid in meshgrid(*[input] * r, indexing="ij")], 1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from claygrad.ops._losses import (
     chosen,
     functional,
+    numbers,
     private,
     reduce,
     reduced,
@@ -60,7 +61,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
     a, b = same_sizes(input, target)
     if weight is not None:
         return weighted((a - b) ** 2, weight, reduction, input)
-    return squared_error(a, b, reduction)
+    return squared_error(*numbers(a, b), reduction)
 
 
 @composite(**functional, samples=lambda t: [*three(t), t.args(*pair(t), weight=t(3, 4, low=0.1))])
@@ -103,10 +104,18 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     a, b = same_sizes(input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    return reduce_loss((a - b).abs(), reduction) if beta == 0 else smooth_error(a, b, reduction, beta)
+    return reduce_loss((a - b).abs(), reduction) if beta == 0 else smooth_error(*numbers(a, b), reduction, beta)
 
 
-@op(name="_huber_loss", node="HuberLossBackward0", meta=reduced_shape, **private,
+def check_result(written: Tensor, other: Tensor) -> None:
+    """Losses that PyTorch computes in the memory of one operand refuse a float result in integers."""
+    if other.dtype.is_floating_point and not (written.dtype.is_floating_point or written.dtype.is_complex):
+        raise RuntimeError(f"result type {other.dtype.legacy} can't be cast to the desired output type "
+                           f"{written.dtype.legacy}")
+
+
+@op(name="_huber_loss", node="HuberLossBackward0", check=lambda input, target: check_result(input, target),
+    meta=reduced_shape, **private,
     samples=lambda t: [t.args(*pair(t), "mean", 0.7)])
 def huber_error(xp, input: Tensor, target: Tensor, reduction: str, delta: float):
     "A parabola up to delta, a line beyond, with slope delta."
@@ -143,11 +152,11 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 # Probabilities
 
 def check_bce(input, target, weight) -> None:
-    if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"\"binary_cross_entropy\" not implemented for '{input.dtype.legacy}'")
     for other in (target, weight):
         if other is not None and other.dtype != input.dtype:
             raise RuntimeError(f"Found dtype {other.dtype.legacy} but expected {input.dtype.legacy}")
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(f"\"binary_cross_entropy\" not implemented for '{input.dtype.legacy}'")
 
 
 @op(name="_binary_cross_entropy", node="BinaryCrossEntropyBackward0", check=check_bce, meta=reduced_shape, **private,
@@ -189,12 +198,18 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     return bce(input, target, weight if weight is None else weight.expand(input.shape), reduction)
 
 
-@op(name="_binary_cross_entropy_with_logits", node="BinaryCrossEntropyWithLogitsBackward0", promote="common",
+def check_bce_logits(input, target) -> None:
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.legacy}'")
+    check_result(target, input)
+
+
+@op(name="_binary_cross_entropy_with_logits", node="BinaryCrossEntropyWithLogitsBackward0", check=check_bce_logits,
+    promote="common",
     meta=reduced_shape, **private,
     samples=lambda t: [t.args(t(3), t(3, low=0.1, high=0.9), None, None, "mean")])
 def bce_logits(xp, input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str):
     "The cross entropy of sigmoid(input), computed without ever forming it."
-    need(input, FLOATS, "log_sigmoid_cpu")
     minus_log = xp.log1p(xp.exp(-xp.absolute(input))) - xp.minimum(input, 0)          # -log(sigmoid(input))
     loss = (1 - target) * input + (minus_log if pos_weight is None else (1 + (pos_weight - 1) * target) * minus_log)
     return reduced(xp, loss if weight is None else loss * weight, reduction)
@@ -245,8 +260,9 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
                       stacklevel=2)
     batch_mean = size_average is None and reduce is None and reduction == "batchmean"
     reduction = "sum" if batch_mean else chosen(size_average, reduce, reduction)
-    if not (input.is_floating_point() and target.is_floating_point()) and not (input.is_complex()
-                                                                               or target.is_complex()):
+    if input.is_complex() or target.is_complex():
+        raise RuntimeError("kl_div: Complex inputs not supported.")
+    if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     loss = reduce_loss(loss, reduction)
@@ -276,7 +292,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
                       reduction: str = "mean") -> Tensor:
     "The normal likelihood: (log(var) + (input - target) ** 2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2."
     if isinstance(var, (int, float)):
-        var = input.detach().new_full(input.shape, var)
+        var = input.detach().new_ones(input.shape) * var
     if bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     if var.shape != input.shape:

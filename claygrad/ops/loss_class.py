@@ -45,7 +45,7 @@ def nll_result_shape(input: Tensor, reduction: str) -> tuple[int, ...]:
     samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), None, "mean", -100)])
 def picked_loss(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int):
     "Minus the input at the target class, weighted, reduced; the mean is over the weights."
-    need(input, FLOATS, "nll_loss_out_frame")
+    need(input, FLOATS, "nll_loss_out_frame" if input.ndim <= 2 else "nll_loss2d_forward_out_frame")
     axis = class_axis(input)
     safe, weights = sorted_out(xp, target, weight, ignore_index, input.shape[axis])
     loss = -xp.take_along_axis(input, xp.expand_dims(safe, axis), axis).squeeze(axis)

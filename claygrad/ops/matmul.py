@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core import int64
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._registry import composite, op
 
@@ -146,38 +147,41 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 # Parts of a matrix
 
-def check_triangle(name: str, input) -> None:
+def check_triangle(name: str, input: Tensor) -> None:
     if input.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-@op(inplace=True, half="raw", meta=lambda input: input.shape,
+@op(inplace=True, half="raw", check=lambda input: check_triangle("tril", input), meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(2, 3, 3), -1), t.args(t(0, 3))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "tril: input tensor must have at least 2 dimensions")])
 def tril(xp, input: Tensor, diagonal: int = 0):
     """The lower triangle of each matrix, zeros above: up to the `diagonal`-th diagonal above the main one."""
-    check_triangle("tril", input)
-    return xp.tril(input, diagonal)
+    return xp.tril(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal)
 tril.rule(input=lambda g, diagonal: g.tril(diagonal))
 
 
-@op(inplace=True, half="raw", meta=lambda input: input.shape,
+@op(inplace=True, half="raw", check=lambda input: check_triangle("triu", input), meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(2, 3, 3), -1), t.args(t(0, 3))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "triu: input tensor must have at least 2 dimensions")])
 def triu(xp, input: Tensor, diagonal: int = 0):
     """The upper triangle of each matrix, zeros below: from the `diagonal`-th diagonal above the main one on."""
-    check_triangle("triu", input)
-    return xp.triu(input, diagonal)
+    return xp.triu(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal)
 triu.rule(input=lambda g, diagonal: g.triu(diagonal))
 
 
-@op(out=False, meta=lambda input: (), samples=lambda t: [t.args(t(3, 3)), t.args(t(2, 4)), t.args(t(0, 2))],
+def check_trace(input: Tensor) -> None:
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+
+
+@op(out=False, check=check_trace,
+    meta=lambda input: ((), input.dtype if input.is_floating_point() or input.is_complex() else int64),
+    samples=lambda t: [t.args(t(3, 3)), t.args(t(2, 4)), t.args(t(0, 2))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "trace: expected a matrix, but got tensor with dim 1"),
                       (t.args(t(2, 2, dtype="bool")), NotImplementedError, "\"trace\" not implemented for 'Bool'")])
 def trace(xp, input: Tensor):
     """The sum of the main diagonal of a matrix. Integers are summed as int64."""
-    if input.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input.dtype.kind == "b":
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
     return xp.trace(input, dtype="int64" if input.dtype.kind in "iu" else None)

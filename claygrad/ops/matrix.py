@@ -42,12 +42,20 @@ def check_mm(input: Tensor, mat2: Tensor) -> None:
     no_bool(input, "addmm_impl_cpu_")
 
 
-def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+def check_stays(input: Tensor, target: tuple[int, ...], inplace: bool) -> None:
+    """The product must fit the tensor it is added to; in place, without stretching it."""
+    check_stretch(input, target)
+    if inplace and tuple(input.shape) != target:
+        raise RuntimeError(f"Bad in-place call: input tensor size {text(input.shape)} and output tensor size "
+                           f"{text(target)} should match")
+
+
+def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, inplace: bool) -> None:
     for name, mat in (("mat1", mat1), ("mat2", mat2)):
         if mat.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {mat.ndim}-D tensor")
     check_inner(mat1, mat2)
-    check_stretch(input, (mat1.shape[0], mat2.shape[1]))
+    check_stays(input, (mat1.shape[0], mat2.shape[1]), inplace)
     check_same(input, mat1, mat2)
     no_bool(mat1, "addmm_impl_cpu_")
 
@@ -59,14 +67,17 @@ def check_same(input: Tensor, a: Tensor, b: Tensor) -> None:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {a.dtype.legacy} and {b.dtype.legacy}")
 
 
-def check_batches(a: Tensor, b: Tensor, name: str = "batch") -> None:
+def check_3d(a: Tensor, b: Tensor) -> None:
     for i, batch in enumerate((a, b), 1):
         if batch.ndim != 3:
-            raise RuntimeError(f"{name}{i} must be a 3D tensor")
+            raise RuntimeError(f"batch{i} must be a 3D tensor")
+
+
+def check_batches(a: Tensor, b: Tensor) -> None:
+    check_3d(a, b)
     if (a.shape[0], a.shape[2]) != b.shape[:2]:
         raise RuntimeError("Expected size for first two dimensions of batch2 tensor to be: "
-                           f"{text((a.shape[0], a.shape[2]))} "
-                           f"but got: {text(b.shape[:2])}.")
+                           f"{text((a.shape[0], a.shape[2]))} but got: {text(b.shape[:2])}.")
 
 
 def check_bmm(input: Tensor, mat2: Tensor) -> None:
@@ -76,40 +87,40 @@ def check_bmm(input: Tensor, mat2: Tensor) -> None:
     no_bool(input, "bmm")
 
 
-def check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
+def check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, inplace: bool) -> None:
+    check_3d(batch1, batch2)
+    check_stays(input, (*batch1.shape[:2], batch2.shape[2]), inplace)
     check_batches(batch1, batch2)
-    check_stretch(input, (*batch1.shape[:2], batch2.shape[2]))
     if not input.dtype == batch1.dtype == batch2.dtype:
         raise RuntimeError(f"Input dtypes must be the same, got: input {input.dtype.c_name}, batch1: "
-                           f"{batch1.dtype.c_name}, "
-                           f"batch2: {batch2.dtype.c_name}")
+                           f"{batch1.dtype.c_name}, batch2: {batch2.dtype.c_name}")
     no_bool(batch1, "baddbmm")
 
 
 def check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
-    for i, batch in enumerate((batch1, batch2), 1):
-        if batch.ndim != 3:
-            raise RuntimeError(f"batch{i} must be a 3D tensor")
+    check_3d(batch1, batch2)
     if batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and "
                            f"{batch2.shape[0]}")
     (_, n, k), (_, m, p) = batch1.shape, batch2.shape
+    check_stretch(input, (n, p))
     if k != m:
         raise RuntimeError(f"Incompatible matrix sizes for bmm ({n}x{k} and {m}x{p})")
-    check_stretch(input, (n, p))
     check_same(input, batch1, batch2)
     no_bool(batch1, "addmm_impl_cpu_")
 
 
-def check_addmv(input: Tensor, mat: Tensor, vec: Tensor) -> None:
+def check_addmv(input: Tensor, mat: Tensor, vec: Tensor, inplace: bool) -> None:
     if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     n = product(input.shape)
     if mat.shape[1] != vec.shape[0] or n not in (1, mat.shape[0]):
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
+    if inplace:
+        check_stays(input, (mat.shape[0],), inplace)
     if not input.dtype == mat.dtype == vec.dtype:
-        raise RuntimeError("addmv input tensors must have the same dtype, but got "
-                           f"{input.dtype.legacy}, {mat.dtype.legacy}, and {vec.dtype.legacy}")
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {input.dtype.legacy}, "
+                           f"{mat.dtype.legacy}, and {vec.dtype.legacy}")
     no_bool(mat, "addmv_impl_cpu")
 
 
@@ -120,8 +131,8 @@ def check_mv(input: Tensor, vec: Tensor) -> None:
         rows, columns = input.shape
         raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
     if input.dtype != vec.dtype:
-        raise RuntimeError("addmv input tensors must have the same dtype, but got "
-                           f"{vec.dtype.legacy}, {input.dtype.legacy}, and {vec.dtype.legacy}")
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vec.dtype.legacy}, "
+                           f"{input.dtype.legacy}, and {vec.dtype.legacy}")
     no_bool(input, "addmv_impl_cpu")
 
 
@@ -134,8 +145,7 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
     n, m = input.shape[0], tensor.shape[0]
     if n != m:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
-                           "elements, "
-                           f"but got {n} and {m} elements respectively")
+                           f"elements, but got {n} and {m} elements respectively")
     no_bool(input, "dot")
 
 
@@ -201,14 +211,19 @@ vdot.rule(input=lambda g, other: conj(g) * other, other=lambda g, input: g * inp
 # Sums with products: beta * input + alpha * product. With beta = 0 the input is not read, so its NaN does not spread.
 
 def combine(xp, input, made, beta, alpha):
-    number = made.dtype.type
-    if made.dtype.kind in "iu":
-        beta, alpha = int(beta), int(alpha)
+    beta, alpha = factor(beta, made.dtype), factor(alpha, made.dtype)
     if alpha != 1:
-        made = made * number(alpha)
+        made = made * alpha
     if beta == 0:
         return made + xp.zeros(input.shape, made.dtype)
-    return made + (input if beta == 1 else input * number(beta))
+    return made + (input if beta == 1 else input * beta)
+
+
+def factor(number: Number, dtype):
+    """A Python number in the type of the product, fractions of integers cut off."""
+    if isinstance(number, complex) and dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {NAMES[dtype.name].lower()} without overflow")
+    return dtype.type(int(number) if dtype.kind in "iu" else number)
 
 
 def scaled(g: Tensor, factor: Number) -> Tensor:

@@ -5,7 +5,7 @@ import warnings
 from math import inf
 from typing import TYPE_CHECKING
 
-from claygrad.ops._reducing import count, restored, shared, spread, total
+from claygrad.ops._reducing import count, reduced, restored, shared, spread, total
 from claygrad.ops._registry import composite, reduction
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def moments(xp, name: str, input, dim: Axes, keepdim: bool, correction: float):
     n = count(input.shape, dim)
     if n - correction <= 0:
         warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
-                      "factor "
-                      "(input numel divided by output numel).", stacklevel=4)
+                      "factor (input numel divided by output numel).", stacklevel=4)
     mean = xp.divide(total(xp, input, dim, True), n)
     out = xp.divide(total(xp, squares(xp, input - mean), dim, keepdim), max(n - correction, 0))
     return out, mean.reshape(out.shape)
@@ -50,24 +49,32 @@ def std_gradient(g: Tensor, input: Tensor, out: Tensor, dim: Axes, keepdim: bool
     return var_gradient(g, input, dim, keepdim, correction)
 
 
-@reduction(name="var", function=False, method=False, node="VarBackward0")
+def spread_of(input: Tensor, dim: Axes, keepdim: bool) -> tuple:
+    return reduced(input.shape, dim, keepdim), input.dtype.to_real()
+
+
+def spread_and_mean_of(input: Tensor, dim: Axes, keepdim: bool) -> list[tuple]:
+    return [spread_of(input, dim, keepdim), (reduced(input.shape, dim, keepdim), input.dtype)]
+
+
+@reduction(name="var", function=False, method=False, node="VarBackward0", meta=spread_of)
 def variance(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
     return moments(xp, "var", input, dim, keepdim, correction)[0]
 variance.rule(input=var_gradient)
 
 
-@reduction(name="std", function=False, method=False, node="StdBackward0")
+@reduction(name="std", function=False, method=False, node="StdBackward0", meta=spread_of)
 def deviation(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
     return xp.sqrt(moments(xp, "std", input, dim, keepdim, correction)[0])
 deviation.rule(input=std_gradient)
 
 
-@reduction(name="var_mean", function=False, method=False, node="VarMeanBackward0")
+@reduction(name="var_mean", function=False, method=False, node="VarMeanBackward0", meta=spread_and_mean_of)
 def variance_and_mean(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
     return moments(xp, "var_mean", input, dim, keepdim, correction)
 
 
-@reduction(name="std_mean", function=False, method=False, node="StdMeanBackward0")
+@reduction(name="std_mean", function=False, method=False, node="StdMeanBackward0", meta=spread_and_mean_of)
 def deviation_and_mean(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
     var, mean = moments(xp, "std_mean", input, dim, keepdim, correction)
     return xp.sqrt(var), mean
@@ -161,23 +168,34 @@ def std_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | Non
 
 # Norms
 
-def check_norm(input: Tensor, ord: Number, dtype: dtype | None) -> None:
+def check_norm(input: Tensor, ord: Number, dim: Axes) -> None:
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{input.dtype.legacy}")
+    if 0 not in input.shape or 0 <= ord < inf:
+        return
+    # The largest of nothing, and a negative power of nothing, are no numbers.
+    words = f"linalg.vector_norm cannot compute the {ord} norm on "
+    if dim is None:
+        raise RuntimeError(f"{words}an empty tensor because the operation does not have an identity")
+    for axis in dim:
+        if input.shape[axis] == 0:
+            raise RuntimeError(f"{words}the dimension {axis}because this dimension is empty and the operation does not "
+                               "have an identity")
 
 
 @reduction(namespace="linalg", method=False, node="LinalgVectorNormBackward0", check=check_norm,
+           meta=lambda input, dim, keepdim, dtype: (reduced(input.shape, dim, keepdim),
+                                                    (dtype or input.dtype).to_real()),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1, 0), t.args(t(3, 4), 3, (0, 1), True),
-                              t.args(t(3, 4), inf, 1),
-                              t.args(t(5), 0.5), t.args(t(5), -1), t.args(t(5), 0), t.args(t())])
+                              t.args(t(3, 4), inf, 1), t.args(t(5), 0.5), t.args(t(5), -1), t.args(t(5), 0),
+                              t.args(t())])
 def vector_norm(xp, input: Tensor, ord: Number = 2, dim: ints | None = None, keepdim: bool = False, *,
                 dtype: dtype | None = None):
     """The length of a vector: out = sum(|input|^ord)^(1/ord).
 
     ord = inf: the largest |input|; -inf: the smallest; 0: how many elements are not zero. The gradient at 0 is 0.
     """
-    need_identity(input.shape, ord, dim)
     size = xp.abs(input)
     if ord == inf:
         return xp.amax(size, axis=dim, keepdims=keepdim)
@@ -190,19 +208,6 @@ def vector_norm(xp, input: Tensor, ord: Number = 2, dim: ints | None = None, kee
     if ord == 2:
         return xp.sqrt(total(xp, squares(xp, input), dim, keepdim))
     return total(xp, size ** ord, dim, keepdim) ** (1 / ord)
-
-
-def need_identity(shape: tuple[int, ...], ord: float, dim: Axes) -> None:
-    """The largest of nothing, and a negative power of nothing, are no numbers."""
-    if 0 not in shape or 0 <= ord < inf:
-        return
-    words = f"linalg.vector_norm cannot compute the {ord} norm on "
-    if dim is None:
-        raise RuntimeError(f"{words}an empty tensor because the operation does not have an identity")
-    for axis in dim:
-        if shape[axis] == 0:
-            raise RuntimeError(f"{words}the dimension {axis}because this dimension is empty and the operation does "
-                               "not have an identity")
 
 
 def norm_gradient(g: Tensor, input: Tensor, ord: float, out: Tensor, dim: Axes, keepdim: bool) -> Tensor | None:
@@ -226,8 +231,7 @@ vector_norm.rule(input=norm_gradient)
 
 
 @composite(out=True, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1, 0), t.args(t(3, 4), "fro", (0, 1), True),
-                                        t.args(t(3, 4), dim=1),
-                              t.args(t(3, 4), float("inf"))],
+                                        t.args(t(3, 4), dim=1), t.args(t(3, 4), float("inf"))],
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                               "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")])
 def norm(input: Tensor, p: Number | str | None = "fro", dim: ints | None = None, keepdim: bool = False, *,

@@ -4,8 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import array_of
-from claygrad.ops._geometry import axis, product, sizes, text
+from claygrad.ops._geometry import axis, sizes, text
 from claygrad.ops._registry import composite, op
 from claygrad.ops._registry import view as view_op
 
@@ -25,7 +24,8 @@ def sliced(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> G
 
 
 # --- the gradients: each puts its input back into zeros, and taking the part is its own gradient -----------------
-@op(method=False, function=False, half="raw", meta=lambda g, shape, dim, index: shape)
+@op(method=False, function=False, half="raw", meta=lambda shape: shape,
+    samples=lambda t: [t.args(t(3), (2, 3), 0, 1)])
 def select_backward(xp, g: Tensor, shape: ints, dim: int, index: int):
     "Zeros of `shape` with `g` as entry `index` along `dim`."
     out = xp.zeros(shape, g.dtype)
@@ -34,7 +34,8 @@ def select_backward(xp, g: Tensor, shape: ints, dim: int, index: int):
 select_backward.rule(g=lambda g, dim, index: g.select(dim, index))
 
 
-@op(method=False, function=False, half="raw", meta=lambda g, shape, dim, start, end, step: shape)
+@op(method=False, function=False, half="raw", meta=lambda shape: shape,
+    samples=lambda t: [t.args(t(2, 3), (5, 3), 0, 1, 5, 2)])
 def slice_backward(xp, g: Tensor, shape: ints, dim: int, start: int, end: int, step: int):
     "Zeros of `shape` with `g` at start, start + step, ... along `dim`."
     out = xp.zeros(shape, g.dtype)
@@ -43,7 +44,8 @@ def slice_backward(xp, g: Tensor, shape: ints, dim: int, start: int, end: int, s
 slice_backward.rule(g=lambda g, dim, start, end, step: slice_view(g, dim, start, end, step))
 
 
-@op(method=False, function=False, half="raw", meta=lambda g, shape, offset, dim1, dim2: shape)
+@op(method=False, function=False, half="raw", meta=lambda shape: shape,
+    samples=lambda t: [t.args(t(2), (3, 4), 2, 0, 1)])
 def diagonal_backward(xp, g: Tensor, shape: ints, offset: int, dim1: int, dim2: int):
     "Zeros of `shape` with `g` on a diagonal."
     out = xp.zeros(shape, g.dtype)
@@ -54,7 +56,7 @@ def diagonal_backward(xp, g: Tensor, shape: ints, offset: int, dim1: int, dim2: 
 diagonal_backward.rule(g=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2))
 
 
-@op(method=False, function=False, meta=lambda g, shape, dim, size, step: shape)
+@op(method=False, function=False, meta=lambda shape: shape, samples=lambda t: [t.args(t(3, 2), (4,), 0, 2, 1)])
 def unfold_backward(xp, g: Tensor, shape: ints, dim: int, size: int, step: int):
     "The windows `g` added up where they overlap, in zeros of `shape`."
     out = xp.zeros(shape, g.dtype)
@@ -67,7 +69,8 @@ def unfold_backward(xp, g: Tensor, shape: ints, dim: int, size: int, step: int):
 unfold_backward.rule(g=lambda g, dim, size, step: g.unfold(dim, size, step))
 
 
-@op(method=False, function=False, meta=lambda g, size, stride, to_size, to_stride, to_offset, offset: to_size)
+@op(method=False, function=False, meta=lambda to_size: to_size,
+    samples=lambda t: [t.args(t(3, 2), (3, 2), (1, 1), 0, (5,), (1,), 0)])
 def relay(xp, g: Tensor, size: ints, stride: ints, offset: int, to_size: ints, to_stride: ints, to_offset: int):
     "`g` written to memory under one geometry, elements that meet added up, and read under another."
     start = min(offset, to_offset)
@@ -147,7 +150,7 @@ def _unslice(g: Tensor, input_shape: tuple[int, ...], dim: int, start: int | Non
 slice_view.rule(input=_unslice)
 
 
-@view_op(name="narrow_view", method=False, function=False, node="SliceBackward0")
+@view_op(method=False, function=False, node="SliceBackward0", samples=lambda t: [t.args(t(5), 0, 1, 3)])
 def narrow_view(input: Tensor, dim: int, start: int, length: int):
     "`length` entries from `start` along `dim`, both already checked."
     return sliced(input, dim, start, length)
@@ -188,7 +191,7 @@ def narrow(input: Tensor, dim: int, start: object, length: int):
                             t.args(t(3, 4), 9)],
          errors=lambda t: [(t.args(t(3, 4), 0, 0, 0), RuntimeError, "diagonal dimensions cannot be identical 0, 0")])
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
-    "A diagonal of the matrices in axes `dim1`, `dim2`, as a new last axis; `offset` above (or, negative, below) the main one."
+    "A diagonal of the matrices in axes `dim1`, `dim2`, as a new last axis; `offset` counts above the main one."
     given, ndim = (dim1, dim2), input.ndim
     dim1, dim2 = axis(dim1, ndim), axis(dim2, ndim)
     if dim1 == dim2:
@@ -225,7 +228,7 @@ def _strided(input: Tensor, size: ints, stride: ints, storage_offset: int | None
 
 
 @view_op(samples=lambda t: [t.args(t(12), (3, 2), (4, 1)), t.args(t(12), (3, 3), (2, 1), 1),
-                            t.args(t(3, 4).t(), (2, 2), (1, 5))],
+                            t.args(t(3, 4), (2, 2), (1, 5))],
          errors=lambda t: [(t.args(t(4), (2,), (1, 2)), RuntimeError, "mismatch in length of strides and shape"),
                            (t.args(t(4), (2,), (-1,)), RuntimeError, "as_strided: Negative strides are not supported"),
                            (t.args(t(4), (5,), (1,)), RuntimeError,
@@ -240,8 +243,9 @@ def _unstrided(g: Tensor, input_shape: tuple[int, ...], input_stride: tuple[int,
     offset = input_offset if storage_offset is None else storage_offset
     own = (tuple(input_shape), tuple(input_stride), input_offset)
     out = relay(g, sizes(size), sizes(stride), offset, *own)
-    if any(step == 0 and n > 1 for n, step in zip(input_shape, input_stride)):     # elements of the input that share memory
-        out = out / relay(out.new_ones(input_shape), *own, *own)                  # share its gradient
+    if any(step == 0 and n > 1 for n, step in zip(input_shape, input_stride)):
+        # Elements of the input that share memory share its gradient.
+        out = out / relay(out.new_ones(input_shape), *own, *own)
     return out
 
 

@@ -73,8 +73,8 @@ def multi_dot(tensors: list[Tensor]) -> Tensor:
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of a chain of matrices. Deprecated by PyTorch in favour of linalg.multi_dot."""
     warnings.warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
-                  "torch.linalg.multi_dot "
-                  "instead, which accepts a list of two or more tensors rather than multiple parameters.", stacklevel=2)
+                  "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+                  "parameters.", stacklevel=2)
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     if any(matrix.ndim != 2 for matrix in matrices):
@@ -137,7 +137,7 @@ def check_cross(input: Tensor, other: Tensor, dim: int) -> None:
 def linalg_cross(xp, input: Tensor, other: Tensor, *, dim: int = -1):
     """The cross product of vectors of three elements along an axis."""
     need(input, "fciuV", "cross")
-    return xp.cross(input, other, axis=dim)
+    return xp.ascontiguousarray(xp.cross(input, other, axis=dim))
 linalg_cross.rule(input=lambda g, other, dim: linalg_cross(conj(other), g, dim=dim),
                   other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim))
 
@@ -150,10 +150,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors of three elements along an axis (default: the first of size 3; deprecated)."""
     if dim is None:
         warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim "
-                      "explicitly or "
-                      "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
-                      "linalg.cross in a "
-                      "future release.", stacklevel=2)
+                      "explicitly or simply use torch.linalg.cross.\nThe default value of dim will change to agree "
+                      "with that of linalg.cross in a future release.", stacklevel=2)
         if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = tuple(input.shape).index(3)

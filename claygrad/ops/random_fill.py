@@ -5,7 +5,7 @@ import functools
 import warnings
 from typing import TYPE_CHECKING
 
-from claygrad.core import Tensor
+from claygrad.core import Tensor, prefix
 from claygrad.core.declared import Op, zero
 from claygrad.core.random import KINDS, Generator, fill
 from claygrad.ops._drawing import as_int, is_float, is_int, is_maybe, refused, wrong
@@ -52,7 +52,7 @@ def drawn(node: str, *names: str) -> Callable:
             if numbers or named or len(defaults) < len(names):
                 numbers = _numbers(name, names, defaults, numbers, named)
             if generator is not None and not isinstance(generator, Generator):
-                raise wrong(name, "generator", None, "claygrad.Generator", generator)
+                raise wrong(name, "generator", None, f"{prefix()}.Generator", generator)
             kind, a, b = plan(input, *numbers)
             return fill(mark, input, kind, generator, a, b)
 

@@ -88,7 +88,7 @@ def _shown(value: float) -> str:
 
 
 def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
-    """start + i * step. PyTorch rounds every eighth element (fourth of doubles) to the dtype and counts on from there."""
+    """start + i * step. PyTorch rounds every eighth element (fourth of doubles) to the dtype and counts on from it."""
     single = kind.itemsize < 8
     places = np.arange(n, dtype=np.float64)
     if kind.itemsize == 2:
@@ -181,8 +181,8 @@ def closed_range(start: Number = 0, end: Number | None = None, step: Number = 1,
 
 
 # --- linspace and logspace --------------------------------------------------------------------------------------
-def _ends(name: str, start: Any, end: Any, steps: Any, out: Tensor | None, given: dtype | None) -> tuple[Any, Any,
-                                                                                                         dtype]:
+def _ends(name: str, start: Any, end: Any, steps: Any, out: Tensor | None,
+          given: dtype | None) -> tuple[Any, Any, dtype]:
     """The two ends as numbers and the dtype of the result, checked."""
     tensors = [isinstance(value, Tensor) for value in (start, end)]
     if any(tensors) and any(flag and value.ndim for flag, value in zip(tensors, (start, end))):
@@ -280,13 +280,13 @@ def _powers(start: Any, end: Any, steps: int, base: float, kind: dtype) -> np.nd
     else:
         step = float(_in_dtype(last - first, kind)) / (steps - 1)
         half = steps // 2
-        exponents = [first + step * i for i in range(half)] + [last - step * (steps - 1 - i) for i in range(half,
-                                                                                                            steps)]
+        exponents = [first + step * i for i in range(half)]
+        exponents += [last - step * (steps - 1 - i) for i in range(half, steps)]
     values = []
     for exponent in exponents:
         try:
             values.append(math.pow(base, exponent))
-        except ValueError:                                       # a negative base to a broken power, or 0 to a negative one
+        except ValueError:                                       # a negative base to a fraction, 0 to a negative power
             values.append(math.inf if base == 0 else math.nan)
         except OverflowError:
             values.append(math.inf)

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.ops._reducing import count, need_elements, restored, shared, shift, spread, total
+from claygrad.core import bool as boolean
+from claygrad.core import uint8
+from claygrad.ops._reducing import count, need_elements, reduced, restored, shared, shift, spread, total
 from claygrad.ops._registry import composite, conj, reduction
 from claygrad.ops._words import need
 
@@ -19,8 +21,7 @@ ORDERED = "fiubV"          # NumPy's kinds of numbers that can be compared
 
 @reduction(kernel="sum", promote="sum", node=lambda dim: "SumBackward0" if dim is None else "SumBackward1",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, -1), keepdim=True),
-                              t.args(t()),
-                              t.args(t(), 0), t.args(t(0, 3), 0), t.args(t(3, 0))],
+                              t.args(t()), t.args(t(), 0), t.args(t(0, 3), 0), t.args(t(3, 0))],
            errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
                               "Dimension out of range (expected to be in range of [-2, 1], but got 2)"),
                              (t.args(t(2, 3), (0, -2)), RuntimeError,
@@ -47,8 +48,7 @@ def check_mean(input: Tensor, dtype: dtype | None) -> None:
     which, asked = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not (asked.is_floating_point or asked.is_complex):
         raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
-                           "complex "
-                           f"dtype. Got: {asked.legacy}")
+                           f"complex dtype. Got: {asked.legacy}")
 
 
 @reduction(kernel="mean", check=check_mean, node=lambda dim: "MeanBackward0" if dim is None else "MeanBackward1",
@@ -104,8 +104,8 @@ def attained(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None,
     return shared(g, input == out, dim or None)
 
 
-@reduction(kernel="amax", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True),
-                                             t.args(t())],
+@reduction(kernel="amax", check=lambda input, dim: need_elements("amax", input.shape, dim),
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "amax(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
@@ -113,13 +113,12 @@ def attained(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None,
 def amax(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """The largest element. NaN wins."""
     need(input, ORDERED, "max_values_cpu")
-    need_elements("amax", input.shape, dim)
     return xp.amax(input, axis=dim, keepdims=keepdim)
 amax.rule(input=attained)
 
 
-@reduction(kernel="amin", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True),
-                                             t.args(t())],
+@reduction(kernel="amin", check=lambda input, dim: need_elements("amin", input.shape, dim),
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "amin(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
@@ -127,13 +126,22 @@ amax.rule(input=attained)
 def amin(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """The smallest element. NaN wins."""
     need(input, ORDERED, "min_values_cpu")
-    need_elements("amin", input.shape, dim)
     return xp.amin(input, axis=dim, keepdims=keepdim)
 amin.rule(input=attained)
 
 
-@reduction(returns=("min", "max"), samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), dim=0),
-                                                      t.args(t(3, 4), dim=1, keepdim=True)],
+def check_aminmax(input: Tensor, dim: tuple[int, ...] | None) -> None:
+    if dim is None and input.numel() == 0:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+                           "identity.")
+    for axis in dim or ():
+        if input.shape[axis] == 0:
+            raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
+
+
+@reduction(returns=("min", "max"), check=check_aminmax,
+           meta=lambda input, dim, keepdim: [(reduced(input.shape, dim, keepdim), input.dtype)] * 2,
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), dim=0), t.args(t(3, 4), dim=1, keepdim=True)],
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "aminmax(): cannot compute aminmax over an empty dimension"),
                              (t.args(t(2, 0), dim=1), IndexError,
@@ -141,12 +149,6 @@ amin.rule(input=attained)
 def aminmax(xp, input: Tensor, *, dim: int | None = None, keepdim: bool = False):
     """The smallest and the largest element."""
     need(input, ORDERED, "aminmax_cpu")
-    if dim is None and input.size == 0:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
-                           "identity.")
-    for axis in dim or ():
-        if input.shape[axis] == 0:
-            raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
     return xp.amin(input, axis=dim, keepdims=keepdim), xp.amax(input, axis=dim, keepdims=keepdim)
 
 
@@ -158,24 +160,27 @@ def aminmax_gradient(gs, input: Tensor, outs, dim, keepdim: bool) -> tuple[Tenso
 
 # Logic and counting
 
-@reduction(promote="bool", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0),
-                                              t.args(t(2, 3), (0, 1), True),
-                                              t.args(t()), t.args(t(0)), t.args(t(3, dtype="uint8"))])
+def truth(input: Tensor, dim: tuple[int, ...] | None, keepdim: bool) -> tuple:
+    return reduced(input.shape, dim, keepdim), uint8 if input.dtype == uint8 else boolean
+
+
+def truth_samples(t):
+    return [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0), t.args(t(2, 3), (0, 1), True), t.args(t()), t.args(t(0)),
+            t.args(t(3, dtype="uint8"))]
+
+
+@reduction(promote="bool", meta=truth, samples=truth_samples)
 def all(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether all elements are true (not zero). Of uint8: 1 or 0 as uint8."""
-    return truth(xp.all(input, axis=dim, keepdims=keepdim), input)
+    out = xp.all(input, axis=dim, keepdims=keepdim)
+    return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
 
-@reduction(promote="bool", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0),
-                                              t.args(t(2, 3), (0, 1), True),
-                                              t.args(t()), t.args(t(0)), t.args(t(3, dtype="uint8"))])
+@reduction(promote="bool", meta=truth, samples=truth_samples)
 def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether any element is true (not zero). Of uint8: 1 or 0 as uint8."""
-    return truth(xp.any(input, axis=dim, keepdims=keepdim), input)
-
-
-def truth(result, input):
-    return result.astype(input.dtype) if input.dtype.name == "uint8" else result
+    out = xp.any(input, axis=dim, keepdims=keepdim)
+    return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
 
 @reduction(promote="index", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.ops._registry import missing, pointwise, zero
-from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex
+from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, zeros
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -118,7 +118,7 @@ def sgn(xp, input: Tensor):
 
 def sgn_grad(g, input, out):
     if not input.dtype.is_complex:
-        return None
+        return zeros(g)
     size = input.abs()
     return ((g - (g * out.conj()).real * out) / size).masked_fill(size == 0, 0)
 
@@ -162,7 +162,7 @@ heaviside.rule(input=missing, values=missing)
 def maximum(xp, input: Tensor, other: Tensor):
     "The larger of two elements; nan wins."
     refuse_complex(input, "maximum not implemented for complex tensors.", RuntimeError)
-    return xp.maximum(input, other)
+    return xp.maximum(other, input)         # in this order: of two equal zeros, NumPy takes the second
 maximum.rule(input=lambda g, input, other: halved(g, input, other).masked_fill(input < other, 0),
              other=lambda g, input, other: halved(g, input, other).masked_fill(input > other, 0))
 
@@ -174,7 +174,7 @@ maximum.rule(input=lambda g, input, other: halved(g, input, other).masked_fill(i
 def minimum(xp, input: Tensor, other: Tensor):
     "The smaller of two elements; nan wins."
     refuse_complex(input, "minimum not implemented for complex tensors.", RuntimeError)
-    return xp.minimum(input, other)
+    return xp.minimum(other, input)
 minimum.rule(input=lambda g, input, other: halved(g, input, other).masked_fill(input > other, 0),
              other=lambda g, input, other: halved(g, input, other).masked_fill(input < other, 0))
 
@@ -189,7 +189,7 @@ def halved(g, input, other):
 def fmax(xp, input: Tensor, other: Tensor):
     "The larger of two elements; a number wins over nan."
     refuse_complex(input, "fmax not implemented for complex tensors.", RuntimeError)
-    return xp.fmax(input, other)
+    return xp.fmax(other, input)
 fmax.rule(input=lambda g, input, other: g.masked_fill(~((input >= other) | other.isnan()), 0),
           other=lambda g, input, other: g.masked_fill((input >= other) | other.isnan(), 0))
 
@@ -200,7 +200,7 @@ fmax.rule(input=lambda g, input, other: g.masked_fill(~((input >= other) | other
 def fmin(xp, input: Tensor, other: Tensor):
     "The smaller of two elements; a number wins over nan."
     refuse_complex(input, "fmin not implemented for complex tensors.", RuntimeError)
-    return xp.fmin(input, other)
+    return xp.fmin(other, input)
 fmin.rule(input=lambda g, input, other: g.masked_fill(~((input <= other) | other.isnan()), 0),
           other=lambda g, input, other: g.masked_fill((input <= other) | other.isnan(), 0))
 
@@ -210,11 +210,6 @@ fmin.rule(input=lambda g, input, other: g.masked_fill(~((input <= other) | other
 def check_clamp(min, max) -> None:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-
-
-def refuse_clamp(input) -> None:
-    refuse_complex(input, "clamp is not supported for complex types")
-    need(input, FLOATS + INTS, "clamp_cpu")
 
 
 @pointwise(names=("clip",), check=check_clamp,
@@ -230,9 +225,11 @@ def refuse_clamp(input) -> None:
                               "clamp is not supported for complex types")])
 def clamp(xp, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None):
     "The element moved into the range: out = min(max(input, min), max); so `max` wins where it is below `min`."
-    refuse_clamp(input)
-    out = input if min is None else xp.maximum(input, min)
-    return out.copy() if max is None else xp.minimum(out, max)
+    refuse_complex(input, "clamp is not supported for complex types")
+    if min is not None and max is not None:
+        need(input, FLOATS + INTS, "clamp_cpu")
+    out = input if min is None else xp.maximum(min, input)
+    return out.copy() if max is None else xp.minimum(max, out)
 
 
 def clamp_input_grad(g, input, min, max):
@@ -262,8 +259,8 @@ clamp.rule(input=clamp_input_grad, min=clamp_min_grad, max=clamp_max_grad)
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_min(xp, input: Tensor, min: Tensor | Number):
     "The element, but not below `min`."
-    refuse_clamp(input)
-    return xp.maximum(input, min)
+    refuse_complex(input, "clamp is not supported for complex types")
+    return xp.maximum(min, input)
 clamp_min.rule(input=lambda g, input, min: g.masked_fill(~(input >= min), 0), min=lambda g, input,
                min: g.masked_fill(~(input < min), 0))
 
@@ -272,7 +269,7 @@ clamp_min.rule(input=lambda g, input, min: g.masked_fill(~(input >= min), 0), mi
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_max(xp, input: Tensor, max: Tensor | Number):
     "The element, but not above `max`."
-    refuse_clamp(input)
-    return xp.minimum(input, max)
+    refuse_complex(input, "clamp is not supported for complex types")
+    return xp.minimum(max, input)
 clamp_max.rule(input=lambda g, input, max: g.masked_fill(~(input <= max), 0), max=lambda g, input,
                max: g.masked_fill(~(input > max), 0))

@@ -20,22 +20,25 @@ PAIR = ("values", "indices")
 WIDE = {"f": "float64", "V": "float64", "c": "complex128"}
 
 
-def running(xp, name: str, accumulate, input, dim: int, dtype: dtype | None):
+def running(xp, accumulate, input, dim: int, dtype: dtype | None):
     """`accumulate` along an axis, in double precision, rounded once at the end."""
     axis = axis_of(dim, input.ndim)
     wanted = dtype.numpy if dtype is not None else xp.dtype("int64") if input.dtype.kind in "iub" else input.dtype
-    if wanted.kind == "b":
-        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-    input = input.astype(wanted)
+    input = input.astype(wanted, order="C")
     if not input.ndim:
         return input
     return accumulate(input, axis=axis, dtype=WIDE.get(wanted.kind, wanted)).astype(wanted)
 
 
-def same_shape(input: Tensor, dim: int, dtype: dtype | None) -> list[tuple]:
+def same_shape(input: Tensor, dim: int, dtype: dtype | None) -> tuple:
     axis_of(dim, input.ndim)
     small = not (input.is_floating_point() or input.is_complex())
-    return [(input.shape, dtype or (int64 if small else input.dtype))]
+    return input.shape, dtype or (int64 if small else input.dtype)
+
+
+def check_scan(name: str, input: Tensor, dtype: dtype | None, inplace: bool) -> None:
+    if dtype == boolean or (inplace and dtype is None and input.dtype == boolean):
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
 
 
 def backwards(f, dim: int, *tensors: Tensor) -> Tensor:
@@ -45,23 +48,25 @@ def backwards(f, dim: int, *tensors: Tensor) -> Tensor:
 
 # Sums and products
 
-@op(inplace=True, meta=same_shape, samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
+@op(inplace=True, meta=same_shape, check=lambda input, dtype, inplace: check_scan("cumsum", input, dtype, inplace),
+    samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
                                                       t.args(t(0, 2), 0)],
     errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
                        "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def cumsum(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
     """The running sum: out[i] = input[0] + ... + input[i]. Booleans and integers are summed as int64."""
-    return running(xp, "cumsum", xp.cumsum, input, dim, dtype)
+    return running(xp, xp.cumsum, input, dim, dtype)
 cumsum.rule(input=lambda g, dim: backwards(lambda h: h.cumsum(dim), dim, g) if g.ndim else g)
 
 
-@op(inplace=True, meta=same_shape, samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
+@op(inplace=True, meta=same_shape, check=lambda input, dtype, inplace: check_scan("cumprod", input, dtype, inplace),
+    samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
                                                       t.args(t(0, 2), 0)],
     errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
                        "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def cumprod(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
     """The running product: out[i] = input[0] * ... * input[i]. Booleans and integers are multiplied as int64."""
-    return running(xp, "cumprod", xp.cumprod, input, dim, dtype)
+    return running(xp, xp.cumprod, input, dim, dtype)
 
 
 def cumprod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
@@ -100,7 +105,8 @@ def recurrence_gradient(g: Tensor, factor: Tensor, out: Tensor, dim: int) -> tup
     return back * conj(shift(out, dim, 1, 0.0)), back
 
 
-@op(meta=lambda input: input.shape, samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0)],
+@op(check=lambda input, dim: axis_of(dim, input.ndim), meta=lambda input: input.shape,
+    samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0)],
     errors=lambda t: [(t.args(t(2, dtype="int64"), 0), NotImplementedError,
                        "\"logcumsumexp_out_cpu\" not implemented for 'Long'")])
 def logcumsumexp(xp, input: Tensor, dim: int):
@@ -110,13 +116,13 @@ def logcumsumexp(xp, input: Tensor, dim: int):
     if not input.ndim:
         return input.copy()
     if input.dtype.kind == "f":
-        return xp.logaddexp.accumulate(input, axis=axis, dtype="float64").astype(input.dtype)
+        return xp.logaddexp.accumulate(input, axis=axis, dtype="float64").astype(input.dtype, order="C")
     rows = xp.moveaxis(input, axis, 0).astype("complex128")
     for i in range(1, len(rows)):
         top = xp.maximum(rows[i - 1].real, rows[i].real)
         top = xp.where(xp.isfinite(top), top, 0.0)
         rows[i] = xp.log(xp.exp(rows[i - 1] - top) + xp.exp(rows[i] - top)) + top
-    return xp.moveaxis(rows, 0, axis).astype(input.dtype)
+    return xp.moveaxis(rows, 0, axis).astype(input.dtype, order="C")
 
 
 def logcumsumexp_gradient(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
@@ -139,6 +145,7 @@ def record(xp, name: str, accumulate, input, dim: int):
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         return input.copy(), xp.zeros((), "int64")
+    input = xp.ascontiguousarray(input)
     values = accumulate(input, axis=axis)
     hit = input == values
     if input.dtype.kind == "f":

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from claygrad.ops._geometry import axis, broadcast, text
 from claygrad.ops._numbers import element
 from claygrad.ops._places import add_at, along, as_vectors, check_bounds, legacy, widened
+from claygrad.ops._reduced import REDUCTIONS, reduce_at, reduction_gradients, refuse_complex_gradients
 from claygrad.ops._registry import composite, constant, op
-from claygrad.ops._reduced import REDUCTIONS, reduce_at, reduction_gradients
 from claygrad.ops.part import slice_backward
 
 if TYPE_CHECKING:
@@ -61,13 +61,14 @@ def _check_scatter(input, dim: int, index, src) -> int:
     dim = axis(dim, input.ndim)
     if index.size:
         _check_index("scatter", index)
-        if src is not None:
-            if src.dtype != input.dtype:
-                raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+        if src is not None and src.dtype != input.dtype:
+            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
         if max(index.ndim, 1) != max(input.ndim, 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
         too_large = any(i != dim and want > have for i, (have, want) in enumerate(zip(input.shape, index.shape)))
         if src is not None:
+            for i in range(src.ndim, index.ndim):
+                axis(i, src.ndim)
             if max(src.ndim, 1) != max(index.ndim, 1):
                 raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
             too_large = too_large or any(want > have for have, want in zip(src.shape, index.shape))
@@ -96,7 +97,7 @@ def _scatter_name(src: object, value: object, reduce: str | None) -> str:
 
 @op(half="raw", inplace=True, node=_scatter_name, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((1, 4), 3), t(1, 4)), t.args(t(3, 4), 1, t.index((3, 2), 4), 2.5),
-                       t.args(t(4), 0, t.index((0,), 4), t(3)), t.args(t(), 0, t.index((), 1), t())],
+                       t.args(t(4), 0, t.index((0,), 4), t(0)), t.args(t(), 0, t.index((), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), 1.0), RuntimeError,
                        "index 5 is out of bounds for dimension 0 with size 3"),
                       (t.args(t(3), 0, t.index((2,), 3), t(2, dtype="int64")), RuntimeError,
@@ -176,7 +177,7 @@ scatter.rule(input=_scattered_input, index=constant, src=_scattered_src)
 
 
 @op(half="raw", inplace=True, meta=lambda input: input.shape,
-    samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4)), t.args(t(3, 4), 1, t.index((2, 3), 4), t(3, 4)),
+    samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4)), t.args(t(3, 4), 1, t.index((2, 3), 4), t(2, 3)),
                        t.args(t(), 0, t.index((), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), t(2)), RuntimeError,
                        "index 5 is out of bounds for dimension 0 with size 3")])
@@ -192,6 +193,8 @@ scatter_add.rule(input=lambda g: g, index=constant,
 
 
 @op(half="raw", inplace=True, meta=lambda input: input.shape,
+    check=lambda input, src, reduce:
+    refuse_complex_gradients("scatter_reduce", input, src) if reduce not in ("amax", "amin") else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4), reduce) for reduce in REDUCTIONS]
     + [t.args(t(3, 4), 1, t.index((3, 2), 4), t(3, 2), reduce, include_self=False) for reduce in REDUCTIONS],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 3), t(2), "add"), RuntimeError,
@@ -204,7 +207,7 @@ def scatter_reduce(xp, input: Tensor, dim: int, index: Tensor, src: Tensor, redu
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     dim = _check_scatter(input, dim, index, src)
-    if input.dtype.kind == "c" and reduce in ("amax", "amin"):
+    if (input.dtype.kind == "c" and reduce in ("amax", "amin")) or (input.dtype.kind == "b" and reduce == "mean"):
         raise NotImplementedError(f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for "
                                   f"'{legacy(input)}'")
     out = widened(xp, input)
@@ -229,14 +232,14 @@ def _scatter_reduce_gradients(g, out, input, dim, index, src, reduce, include_se
                                        t.args(t(3, 4), t.index((5,), 12))],
            errors=lambda t: [(t.args(t(3, 4), t.index((3,), 4), 1), RuntimeError,
                               "torch.take_along_dim(): input and indices should have"),
-                             (t.args(t(3), t(2), 0), RuntimeError,
+                             (t.args(t(3), t(2, dtype="float32"), 0), RuntimeError,
                               "torch.take_along_dim(): dtype of indices should be Long but got Float")])
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
     "As `gather`, with input and indices broadcast against each other; without `dim`, of the flattened tensor."
     if indices.dtype.name != "int64":
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy}")
     if dim is None:
-        return gather(input.reshape(-1), 0, indices.reshape(-1))
+        return gather(input.view(-1), 0, indices.view(-1))
     if input.ndim != indices.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
                            "got "

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
-from claygrad.ops._formats import contiguous_format, empty_array_like, is_contiguous_in, preserve_format
+from claygrad.ops._formats import check_format, contiguous_format, empty_array_like, is_contiguous_in, preserve_format
 from claygrad.ops._geometry import axes, axis, sizes, text
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops.part import diagonal_backward
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     ints = int | tuple[int, ...] | list[int]
 
 
-@op(half="raw", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t()), t.args(t(0, 3))])
+@op(kernel="clone", half="raw", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t()), t.args(t(0, 3))])
 def clone(xp, input: Tensor, *, memory_format: memory_format | None = preserve_format):
     """A copy in new memory, through which gradients flow; it keeps the layout unless a memory format is asked for.
 
     >>> claygrad.ones(2, 3).t().clone().stride()
     (1, 3)
     """
+    check_format("clone", memory_format)
     out = empty_array_like(xp, input, memory_format)
     out[...] = input
     return out
@@ -32,6 +33,7 @@ clone.rule(input=lambda g: g)
 @composite(function=False, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t(2, 3, 1, 2))])
 def contiguous(input: Tensor, memory_format: memory_format = contiguous_format):
     "The tensor itself if its elements lie in row-major order (or in the memory format), else a copy that does."
+    check_format("contiguous", memory_format)
     if is_contiguous_in(input.shape, input.stride(), memory_format):
         return input
     if memory_format is preserve_format:
@@ -39,7 +41,7 @@ def contiguous(input: Tensor, memory_format: memory_format = contiguous_format):
     return clone(input, memory_format=memory_format)
 
 
-@composite(function=False)
+@composite(function=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t()), t.args(t())])
 def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_format):
     "Whether the elements lie in memory in row-major order, or in that of a memory format."
     return is_contiguous_in(input.shape, input.stride(), memory_format)
@@ -61,8 +63,8 @@ def flip(xp, input: Tensor, dims: ints):
 flip.rule(input=lambda g, dims: g.flip(dims))
 
 
-@composite(samples=lambda t: [t.args(t(3, 4))], errors=lambda t: [(t.args(t(3)), RuntimeError,
-                                                                   "Input must be >= 2-d.")])
+@composite(samples=lambda t: [t.args(t(3, 4))],
+           errors=lambda t: [(t.args(t(3)), RuntimeError, "Input must be >= 2-d.")])
 def fliplr(input: Tensor):
     "Columns in reverse order."
     if input.ndim < 2:
@@ -85,7 +87,10 @@ def flipud(input: Tensor):
     errors=lambda t: [(t.args(t(3, 4), 1, (0, 1)), RuntimeError, "shifts and dimensions must align. shifts: 1, dims:2"),
                       (t.args(t(3, 4), ()), RuntimeError, "`shifts` required")])
 def roll(xp, input: Tensor, shifts: ints, dims: ints = ()):
-    "The elements moved by `shifts` along `dims` (of the flattened tensor without dims); what leaves at the end enters at the front."
+    """The elements moved by `shifts` along `dims`; what leaves at the end enters at the front.
+
+    Without `dims` the tensor is rolled as if it were one row.
+    """
     shifts, dims = sizes(shifts), sizes(dims)
     if not shifts:
         raise RuntimeError("`shifts` required")
@@ -95,7 +100,7 @@ def roll(xp, input: Tensor, shifts: ints, dims: ints = ()):
         return xp.ascontiguousarray(input).copy()
     if not dims:
         return xp.roll(input, shifts[0]).reshape(input.shape)
-    return xp.roll(input, shifts, tuple(axis(dim, input.ndim, scalar=False) for dim in dims))
+    return xp.ascontiguousarray(xp.roll(input, shifts, tuple(axis(dim, input.ndim, scalar=False) for dim in dims)))
 
 
 def _unroll(g: Tensor, shifts: ints, dims: ints) -> Tensor:
@@ -125,9 +130,9 @@ def rot90(xp, input: Tensor, k: int = 1, dims: ints = (0, 1)):
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
-        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     a, b = (axis(dim, input.ndim) for dim in dims)
+    if a == b:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     k %= 4
     out = empty_array_like(xp, input, contiguous_format if k == 0 else preserve_format)
     out[...] = xp.flip(input, ((), (b,), (a, b), (a,))[k])
@@ -156,11 +161,13 @@ def _repeated(shape: tuple[int, ...], repeats: ints) -> tuple[tuple[int, ...], t
 def repeat(xp, input: Tensor, repeats: ints):
     "The tensor laid side by side `repeats[i]` times along axis i; missing axes are added in front."
     _repeated(input.shape, repeats)
-    return xp.tile(input, sizes(repeats))
+    return xp.array(xp.tile(input, sizes(repeats)), order="C", copy=None)
 
 
 def _unrepeat(g: Tensor, input_shape: tuple[int, ...], repeats: ints) -> Tensor:
     padded, _ = _repeated(input_shape, repeats)
+    if 0 in sizes(repeats):
+        return g.new_zeros(input_shape)
     pairs = [n for pair in zip(sizes(repeats), padded) for n in pair]       # (times, n) per axis
     return g.reshape(pairs).sum(tuple(range(0, len(pairs), 2))).reshape(input_shape) if pairs else g
 
@@ -175,7 +182,7 @@ def tile(input: Tensor, dims: ints):
     return repeat(input, (1,) * (input.ndim - len(dims)) + dims)
 
 
-@op(method=False, function=False, meta="data")
+@op(method=False, function=False, meta="data", samples=lambda t: [t.args(t.index((3,), 4), None)])
 def interleaved(xp, repeats: Tensor, output_size: int | None):
     "0 repeats[0] times, 1 repeats[1] times, ..."
     if repeats.ndim != 1:
@@ -195,7 +202,7 @@ interleaved.rule(repeats=constant)
                              (t.args(t(4), t.index((2,), 3), 0), RuntimeError,
                               "repeats must have the same size as input along dim")])
 def repeat_interleave(input: Tensor, repeats: object = None, dim: int | None = None, *, output_size: int | None = None):
-    """Every entry along `dim` (of the flattened tensor without it) repeated on the spot, by one number or one per entry.
+    """Every entry along `dim` (or of the flattened tensor) repeated on the spot, by one number or one per entry.
 
     With the numbers alone, the positions: `repeat_interleave(tensor([1, 0, 2]))` is `tensor([0, 2, 2])`.
     """
@@ -219,6 +226,8 @@ def repeat_interleave(input: Tensor, repeats: object = None, dim: int | None = N
     if dim is None:
         input, dim = input.flatten(), 0
     dim = axis(dim, input.ndim)
+    if input.ndim == 0:
+        axis(dim + 1, 0)                        # a scalar has no axis to repeat along: PyTorch's words for it
     n = input.shape[dim]
     if output_size is not None and output_size != n * repeats:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {n * repeats} but got {output_size}")
@@ -252,8 +261,8 @@ def _embedded_shape(input: Tensor, offset: int, dim1: int, dim2: int) -> tuple[i
     return tuple(n if i in (dim1, dim2) else next(rest) for i in range(ndim))
 
 
-@op(half="raw", meta=_embedded_shape, samples=lambda t: [t.args(t(3)), t.args(t(2, 3), 1), t.args(t(2, 3), -2, 0, 2),
-                                                         t.args(t(0))],
+@op(half="raw", meta=_embedded_shape,
+    samples=lambda t: [t.args(t(3)), t.args(t(2, 3), 1), t.args(t(2, 3), -2, 0, 2), t.args(t(0))],
     errors=lambda t: [(t.args(t(3), 0, 0, 0), RuntimeError, "diagonal dimensions cannot be identical 0, 0")])
 def diag_embed(xp, input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1):
     "Matrices in axes `dim1`, `dim2` with the last axis of the input on a diagonal and zeros elsewhere."
@@ -266,7 +275,7 @@ def diag_embed(xp, input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -
 diag_embed.rule(input=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2))
 
 
-@op(method=False, function=False, half="raw", node="DiagonalBackward0_copy")
+@op(method=False, function=False, half="raw", node="DiagonalBackward0_copy", samples=lambda t: [t.args(t(3, 4), 1)])
 def diagonal_copy(xp, input: Tensor, offset: int):
     "A diagonal of a matrix, as a copy."
     return xp.diagonal(input, offset).copy()

@@ -30,7 +30,8 @@ def below_top(xp, input, axis: int):
 
 # The operations. A 0-dim tensor is a row of one element.
 
-@op(kernel="softmax", name="_softmax", node="SoftmaxBackward0", meta=lambda input: input.shape, **hidden,
+@op(kernel="softmax", name="_softmax", node="SoftmaxBackward0", **hidden,
+    check=lambda input, dim: axis_of(dim, input.ndim), meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 1), t.args(t(3, 4), 0), t.args(t(), 0)])
 def normalise(xp, input: Tensor, dim: int):
     axis = scores("softmax", input, dim)
@@ -38,12 +39,13 @@ def normalise(xp, input: Tensor, dim: int):
         return xp.exp(input - input)
     if not input.size:
         return input.copy()
-    e = xp.exp(below_top(xp, input, axis))
+    e = xp.exp(below_top(xp, xp.ascontiguousarray(input), axis))
     return e / total(xp, e, (axis,), True)
 normalise.rule(input=lambda g, out, dim: softmax_backward(g, out, dim))
 
 
-@op(kernel="log_softmax", name="_log_softmax", node="LogSoftmaxBackward0", meta=lambda input: input.shape, **hidden,
+@op(kernel="log_softmax", name="_log_softmax", node="LogSoftmaxBackward0", **hidden,
+    check=lambda input, dim: axis_of(dim, input.ndim), meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 1), t.args(t(3, 4), 0), t.args(t(), 0)])
 def log_normalise(xp, input: Tensor, dim: int):
     axis = scores("log_softmax", input, dim)
@@ -51,7 +53,7 @@ def log_normalise(xp, input: Tensor, dim: int):
         return input - input
     if not input.size:
         return input.copy()
-    z = below_top(xp, input, axis)
+    z = below_top(xp, xp.ascontiguousarray(input), axis)
     return z - xp.log(total(xp, xp.exp(z), (axis,), True))
 log_normalise.rule(input=lambda g, out, dim: log_softmax_backward(g, out, dim))
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import int64
+from claygrad.core import int32, int64
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
-from claygrad.ops._reducing import selected
-from claygrad.ops._registry import composite, missing, op
+from claygrad.ops._reducing import far, selected
+from claygrad.ops._registry import composite, constant, missing, op
 from claygrad.ops._words import is_number, need
 
 if TYPE_CHECKING:
@@ -30,6 +30,15 @@ def order(xp, x, axis: int, descending: bool):
     return x.shape[axis] - 1 - back
 
 
+def laid_out(xp, x, like):
+    """The same elements in memory order like another array."""
+    if like.flags.c_contiguous:
+        return x
+    out = xp.empty_like(like, dtype=x.dtype)
+    out[...] = x
+    return out
+
+
 def sorted_shape(input: Tensor, dim: int) -> list[tuple]:
     axis_of(dim, input.ndim)
     return [(input.shape, input.dtype), (input.shape, int64)]
@@ -49,24 +58,30 @@ def sort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: 
     if not input.ndim:
         return input.copy(), xp.zeros((), "int64")
     indices = order(xp, input, axis, descending)
-    return xp.take_along_axis(input, indices, axis), indices
+    return laid_out(xp, xp.take_along_axis(input, indices, axis), input), laid_out(xp, indices, input)
 sort.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
 
-@op(out=False, meta=lambda input: [(input.shape, int64)], samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True),
+@op(out=False, meta=lambda input: (input.shape, int64), samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True),
                                                                   t.args(t(5), stable=True), t.args(t())])
 def argsort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """The indices that sort an axis. Always stable."""
     if input.dtype.kind == "c":
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
     axis = axis_of(dim, input.ndim)
-    return order(xp, input, axis, descending) if input.ndim else xp.zeros((), "int64")
+    return laid_out(xp, order(xp, input, axis, descending), input) if input.ndim else xp.zeros((), "int64")
 
 
 @composite(out=True, samples=lambda t: [t.args(t(3, 4)), t.args(t())])
 def msort(input: Tensor) -> Tensor:
     """The elements sorted along the first axis."""
     return sort(input, 0)[0]
+
+
+def check_topk(input: Tensor, k: int, dim: int) -> None:
+    axis = axis_of(dim, input.ndim)
+    if not 0 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError("selected index k out of range")
 
 
 def topk_shape(input: Tensor, k: int, dim: int) -> list[tuple]:
@@ -76,9 +91,9 @@ def topk_shape(input: Tensor, k: int, dim: int) -> list[tuple]:
     return [(tuple(shape), input.dtype), (tuple(shape), int64)]
 
 
-@op(returns=PAIR, differentiable=(0,), meta=topk_shape,
-    samples=lambda t: [t.args(t(3, 4), 2), t.args(t(3, 4), 1, 0), t.args(t(3, 4), 3, -1, False), t.args(t(100), 5),
-                       t.args(t(), 1)],
+@op(returns=PAIR, differentiable=(0,), check=check_topk, meta=topk_shape,
+    samples=lambda t: [t.args(far(t, 3, 4), 2), t.args(far(t, 3, 4), 1, 0), t.args(far(t, 3, 4), 3, -1, False),
+                       t.args(far(t, 17), 1), t.args(t(), 1)],
     errors=lambda t: [(t.args(t(3), 4), RuntimeError, "selected index k out of range")])
 def topk(xp, input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
     """The k largest (or smallest) elements of an axis in order, and where they came from. NaN counts as the largest.
@@ -89,11 +104,9 @@ def topk(xp, input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted:
         if input.dtype.kind == kind:
             raise RuntimeError(f"{word} dtypes on CPU")
     axis = axis_of(dim, input.ndim)
-    n = input.shape[axis] if input.ndim else 1
-    if not 0 <= k <= n:
-        raise RuntimeError("selected index k out of range")
     if not input.ndim:
         return input.copy(), xp.zeros((), "int64")
+    n = input.shape[axis]
     if 0 < k < n // 8:                      # find the k first, sort only those
         part = xp.argpartition(input, n - k if largest else k - 1, axis=axis)
         part = xp.sort(xp.take(part, range(n - k, n) if largest else range(k), axis=axis), axis=axis)
@@ -217,17 +230,18 @@ def check_search(sorted_sequence: Tensor, input: Tensor | Number, right: bool, s
         return
     if not shape:
         raise RuntimeError(f"{words}input value can be a scalar only when boundaries tensor dimension is 1, but we "
-                           "got boundaries "
-                           f"tensor dim({sorted_sequence.ndim}) and input value's dim(0) numel(1)")
+                           f"got boundaries tensor dim({sorted_sequence.ndim}) and input value's dim(0) numel(1)")
     if shape[:-1] != sorted_sequence.shape[:-1]:
         raise RuntimeError(f"{words}boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-                           "tensor and input "
-                           f"value tensor must match, but we got boundaries tensor {text(sorted_sequence.shape)} and "
-                           "input value "
-                           f"tensor {text(shape)}")
+                           "tensor and input value tensor must match, but we got boundaries tensor "
+                           f"{text(sorted_sequence.shape)} and input value tensor {text(shape)}")
 
 
-@op(method=False, check=check_search, meta=lambda input: [(input.shape, int64)],
+def places(input: Tensor | Number, out_int32: bool) -> tuple:
+    return () if is_number(input) else input.shape, int32 if out_int32 else int64
+
+
+@op(method=False, check=check_search, meta=places,
     samples=lambda t: [t.args(t(5).sort()[0], t(3, 4)), t.args(t(2, 5).sort()[0], t(2, 3), right=True),
                        t.args(t(5).sort()[0], 0.5)],
     errors=lambda t: [(t.args(t(3), 2.0, side="foo"), RuntimeError,
@@ -246,13 +260,16 @@ def searchsorted(xp, sorted_sequence: Tensor, input: Tensor | Number, *, out_int
     return found.astype("int32") if out_int32 else found
 
 
-@op(method=False, meta=lambda input: [(input.shape, int64)],
+def check_boundaries(boundaries: Tensor) -> None:
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+
+
+@op(method=False, check=check_boundaries, meta=places,
     samples=lambda t: [t.args(t(3, 4), t(5).sort()[0]), t.args(0.5, t(5).sort()[0], right=True)],
     errors=lambda t: [(t.args(t(3), t(1, 3)), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)")])
 def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):
     """The number of the bucket each value falls into, between sorted boundaries."""
-    if boundaries.ndim != 1:
-        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     need(boundaries, NUMBERS, "searchsorted_out_cpu")
     values = xp.asarray(input)
     found = search(xp, boundaries, values.reshape(-1), right).reshape(values.shape)
@@ -261,7 +278,7 @@ def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool
 
 # Counting
 
-@op(half="raw", meta="data", node="NotImplemented",
+@op(half="raw", out=False, meta="data", node="NotImplemented",
     samples=lambda t: [t.args(t.index((6,), 4)), t.args(t.index((6,), 4), t(6)), t.args(t.index((3,), 4), minlength=8)],
     errors=lambda t: [(t.args(t(2, 2, dtype="int64")), RuntimeError,
                        "bincount only supports 1-d non-negative integral inputs."),
@@ -303,4 +320,4 @@ def histc(xp, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0):
     line = input[(input >= low) & (input <= high)]
     place = xp.minimum(((line - low) * bins / (high - low)).astype("int64"), bins - 1)
     return xp.bincount(place, minlength=bins).astype(input.dtype)
-histc.rule(input=missing)
+histc.rule(input=constant)

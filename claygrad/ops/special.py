@@ -47,7 +47,7 @@ erfinv.rule(input=lambda g, out: g * (out * out).exp() * (sqrt(pi) / 2))
            samples=lambda t: [t.args(t(3, 4))])
 def erfcx(xp, input: Tensor):
     "The scaled complementary error function: out = e ** input ** 2 * erfc(input)."
-    need(input, FLOATS, "erfcx")
+    need(input, FLOATS, "erfcx_cpu")
     return _special.erfcx(xp, input)
 erfcx.rule(input=lambda g, input, out: g * (2 * input * out - 2 / sqrt(pi)))
 
@@ -95,8 +95,15 @@ def xlog1py(xp, input: Tensor | Number, other: Tensor | Number):
     "out = input * log(1 + other), and 0 where input is 0 unless other is nan."
     need(input, FLOATS, "xlog1py_cpu")
     return xp.where((input == 0) & ~xp.isnan(other), 0, input * xp.log1p(other)).astype(input.dtype)
-xlog1py.rule(input=lambda g, input, other: xlog1py(g, other).masked_fill((input == 0) & (other <= -1), 0),
-             other=lambda g, input, other: g * input / (other + 1))
+
+
+def xlog1py_grad(g, input, other):
+    if is_number(other):
+        return xlog1py(g, other) if other > -1 else xlog1py(g, other).masked_fill(input == 0, 0)
+    return xlog1py(g, other).masked_fill((input == 0) & (other <= -1), 0)
+
+
+xlog1py.rule(input=xlog1py_grad, other=lambda g, input, other: g * input / (other + 1))
 
 
 # The gamma function
@@ -130,7 +137,7 @@ def check_polygamma(n) -> None:
            errors=lambda t: [(t.args(-1, t(2)), RuntimeError, "polygamma(n, x) does not support negative n.")])
 def polygamma(xp, n: int, input: Tensor):
     "The derivative of order n of digamma."
-    need(input, FLOATS, "trigamma" if n == 1 else "polygamma")
+    need(input, FLOATS, {0: "digamma", 1: "trigamma"}.get(n, "polygamma"))
     return _special.polygamma(xp, input, n) if n else _special.digamma(xp, input)
 polygamma.rule(input=lambda g, n, input: g * polygamma(n + 1, input))
 
@@ -141,7 +148,9 @@ def polygamma_method(input: Tensor, n: int) -> Tensor:
     return polygamma(n, input)
 
 
-def check_mvlgamma(p) -> None:
+def check_mvlgamma(input, p) -> None:
+    if input.dtype.name == "bool":
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
 

@@ -1,6 +1,7 @@
 """A tensor cut into several views along an axis."""
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
@@ -37,7 +38,7 @@ def _joined(gs: tuple, input_shape: tuple[int, ...], dim: int, lengths: list[int
 
 
 def cat(tensors: list[Tensor], dim: int) -> Tensor:
-    from claygrad.ops.join import cat as join           # join stands above the views it is the gradient of
+    from claygrad.ops.join import cat as join  # join stands above the views it is the gradient of
     return join(tensors, dim)
 
 
@@ -47,12 +48,12 @@ def _even(n: int, size: int) -> list[int]:
     return [min(size, n - i * size) for i in range(count)] if size else [0]
 
 
-@view_op(name="split_evenly", multi=True, method=False, function=False, node="SplitBackward0")
+@view_op(multi=True, method=False, function=False, node="SplitBackward0", samples=lambda t: [t.args(t(5, 3), 2, 0)])
 def split_evenly(input: Tensor, split_size: int, dim: int):
     "Pieces of `split_size` entries along `dim`."
     return _pieces(input, dim, _even(input.shape[dim], split_size))
-split_evenly.rule(input=lambda gs, input_shape, split_size, dim: _joined(gs, input_shape, dim,
-                                                                         _even(input_shape[dim], split_size)))
+split_evenly.rule(input=lambda gs, input_shape, split_size, dim:
+                  _joined(gs, input_shape, dim, _even(input_shape[dim], split_size)))
 
 
 @view_op(multi=True, samples=lambda t: [t.args(t(5, 3), [2, 3]), t.args(t(5, 3), (1, 0, 2), 1)],
@@ -62,6 +63,8 @@ split_evenly.rule(input=lambda gs, input_shape, split_size, dim: _joined(gs, inp
                             "split_with_sizes expects split_sizes have only non-negative entries")])
 def split_with_sizes(input: Tensor, split_sizes: ints, dim: int = 0):
     "Pieces of the given lengths along `dim`."
+    if isinstance(split_sizes, int):
+        raise TypeError("split_with_sizes(): argument 'split_sizes' (position 1) must be tuple of ints, not int")
     if input.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim, lengths = axis(dim, input.ndim), list(split_sizes)
@@ -141,9 +144,13 @@ def _split_at(input: Tensor, where: object, dim: int) -> tuple[Tensor, ...]:
         starts = [0]
         for i in range(sections):
             starts.append(starts[-1] + small + (i < larger))
-        return tuple(slice_view(input, dim, a, b) for a, b in zip(starts, starts[1:]))
+        return tuple(slice_view(input, dim, a, b) for a, b in pairwise(starts))
     edges = [0, *sizes(where), n]
-    return tuple(slice_view(input, dim, a, b) for a, b in zip(edges, edges[1:]))
+    return tuple(slice_view(input, dim, a, b) for a, b in pairwise(edges))
+
+
+def _first_given(*values: object) -> object:
+    return next((value for value in values if value is not None), None)
 
 
 def _where(name: str, given: object) -> object:
@@ -169,11 +176,16 @@ def _where(name: str, given: object) -> object:
                               t.args(t(2), 4)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "number of sections must be larger than 0, got 0"),
                              (t.args(t(), 1), RuntimeError, "tensor_split expected at least a 1-dimensional tensor")])
-def tensor_split(input: Tensor, indices_or_sections: object, dim: int = 0):
-    "A number of pieces that differ by at most one in length, or the pieces between given positions, along `dim`."
+def tensor_split(input: Tensor, indices_or_sections: object = None, dim: int = 0, *, indices: object = None,
+                 sections: object = None, tensor_indices_or_sections: object = None):
+    """A number of pieces that differ by at most one in length, or the pieces between given positions, along `dim`.
+
+    PyTorch's names by kind, `indices`, `sections` and `tensor_indices_or_sections`, are accepted.
+    """
+    where = _first_given(indices_or_sections, indices, sections, tensor_indices_or_sections)
     if input.ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    return _split_at(input, _where("tensor_split", indices_or_sections), axis(dim, input.ndim))
+    return _split_at(input, _where("tensor_split", where), axis(dim, input.ndim))
 
 
 def _split_fixed(name: str, input: Tensor, given: object, dim: int, at_least: int) -> tuple[Tensor, ...]:
@@ -191,25 +203,26 @@ def _split_fixed(name: str, input: Tensor, given: object, dim: int, at_least: in
 @composite(samples=lambda t: [t.args(t(4, 6), 2), t.args(t(6), (1, 4))],
            errors=lambda t: [(t.args(t(), 1), RuntimeError,
                               "torch.hsplit requires a tensor with at least 1 dimension")])
-def hsplit(input: Tensor, indices_or_sections: object):
+def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None, sections: object = None):
     "Pieces side by side: along the second axis, or the only one."
-    return _split_fixed("hsplit", input, indices_or_sections, min(max(input.ndim - 1, 0), 1), 1)
+    return _split_fixed("hsplit", input, _first_given(indices_or_sections, indices, sections),
+                        min(max(input.ndim - 1, 0), 1), 1)
 
 
 @composite(samples=lambda t: [t.args(t(4, 6), 2), t.args(t(4, 6), (1, 3))],
            errors=lambda t: [(t.args(t(4), 2), RuntimeError,
                               "torch.vsplit requires a tensor with at least 2 dimension")])
-def vsplit(input: Tensor, indices_or_sections: object):
+def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None, sections: object = None):
     "Pieces on top of each other: along the first axis."
-    return _split_fixed("vsplit", input, indices_or_sections, 0, 2)
+    return _split_fixed("vsplit", input, _first_given(indices_or_sections, indices, sections), 0, 2)
 
 
 @composite(samples=lambda t: [t.args(t(2, 3, 4), 2), t.args(t(2, 3, 4), (1, 3))],
            errors=lambda t: [(t.args(t(4, 6), 2), RuntimeError,
                               "torch.dsplit requires a tensor with at least 3 dimension")])
-def dsplit(input: Tensor, indices_or_sections: object):
+def dsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None, sections: object = None):
     "Pieces behind each other: along the third axis."
-    return _split_fixed("dsplit", input, indices_or_sections, 2, 3)
+    return _split_fixed("dsplit", input, _first_given(indices_or_sections, indices, sections), 2, 3)
 
 
 @view_op(multi=True, samples=lambda t: [t.args(t(3, 2)), t.args(t(3, 2), 1), t.args(t(3))],

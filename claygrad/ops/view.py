@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from claygrad.core import DTYPES, Size, prefix
+from claygrad.core import DTYPES, Size, parse_dtype, prefix
 from claygrad.core import Tensor as TensorType
 from claygrad.ops import _geometry as geometry
 from claygrad.ops._geometry import axes, axis, sizes, text
@@ -59,40 +59,51 @@ def _reinterpreted(input: Tensor, dtype: dtype) -> tuple:
     ratio = new // old
     if shape[-1] % ratio:
         raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {words}, but got {shape[-1]}")
+    if strides[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {words}, but got {strides[-1]}")
     if offset % ratio:
         raise RuntimeError(f"self.storage_offset() must be divisible by {ratio} {words}, but got {offset}")
     for i, stride in enumerate(strides[:-1]):
         if stride % ratio:
             raise RuntimeError(f"self.stride({i}) must be divisible by {ratio} {words}, but got {stride}")
-    if strides[-1] != 1:
-        raise RuntimeError(f"self.stride(-1) must be 1 {words}, but got {strides[-1]}")
     shape[-1] //= ratio
     return tuple(shape), (*(st // ratio for st in strides[:-1]), 1), offset // ratio, dtype
 
 
-@view_op(function=False, samples=lambda t: [t.args(t(2, 6, dtype="float32"), DTYPES["float64"]),
-                                            t.args(t(4, dtype="float32"), DTYPES["int32"])])
-def view_dtype(input: Tensor, dtype: dtype):
-    "The same bytes read as another dtype; the last axis grows or shrinks with the size of an element. Not differentiable."
-    return _reinterpreted(input, dtype)
-view_dtype.rule(input=None)
-
-
 @view_op(function=False, varargs="size",
-         samples=lambda t: [t.args(t(2, 6), 3, 4), t.args(t(2, 6), (3, -1)), t.args(t(), 1, 1), t.args(t(0, 3), -1)],
+         samples=lambda t: [t.args(t(2, 6), 3, 4), t.args(t(2, 6), (3, -1)), t.args(t(), 1, 1), t.args(t(0, 3), -1),
+                            t.args(t(2, 6, dtype="float32"), DTYPES["int32"]), t.args(t(3), dtype=DTYPES["int16"])],
          errors=lambda t: [(t.args(t(3), 2), RuntimeError, "shape '[2]' is invalid for input of size 3"),
                            (t.args(t(4), -1, -1), RuntimeError, "only one dimension can be inferred"),
                            (t.args(t(2, 3).t(), 6), RuntimeError,
-                            "view size is not compatible with input tensor's size")])
-def view(input: Tensor, size: ints):
+                            "view size is not compatible with input tensor's size"),
+                           (t.args(t(2), "a"), TypeError, "view() received an invalid combination of arguments")])
+def view(input: Tensor, size: object = None, dtype: dtype | None = None):
     """The same elements in another shape, without copying; one -1 is worked out.
+
+    Given a dtype instead: the same bytes read as that dtype; the last axis grows or shrinks with the size of an
+    element, and no gradient flows.
 
     >>> claygrad.arange(6).view(2, -1)
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
+    if dtype is None:
+        dtype = parse_dtype(size)
+    elif size is not None:
+        raise _not_viewable(size, dtype)
+    if dtype is not None:
+        return _reinterpreted(input, dtype)
+    if not isinstance(size, (tuple, list)):
+        raise _not_viewable(size) if size is not None else _not_viewable()
     return _reshaped(input, size)
 view.rule(input=lambda g, input_shape: g.reshape(input_shape))
+
+
+def _not_viewable(*args: object) -> TypeError:
+    got = ", ".join(type(arg).__name__ for arg in args)
+    return TypeError(f"view() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                     " * (torch.dtype dtype)\n * (tuple of ints size)\n")
 
 
 @composite(function=False, samples=lambda t: [t.args(t(2, 6), t(3, 4))])
@@ -101,14 +112,14 @@ def view_as(input: Tensor, other: Tensor):
     return input.view(other.shape)
 
 
-@view_op(method=False, function=False, node="ReshapeAliasBackward0")
+@view_op(method=False, function=False, node="ReshapeAliasBackward0", samples=lambda t: [t.args(t(2, 3).t(), (3, 1, 2))])
 def reshape_alias(input: Tensor, size: ints):
     "What `reshape` makes of a tensor that is not contiguous but needs no copy."
     return _reshaped(input, size)
 reshape_alias.rule(input=lambda g, input_shape: g.reshape(input_shape))
 
 
-@op(method=False, function=False, half="raw", meta=lambda input, size: size)
+@op(method=False, function=False, half="raw", meta=lambda input, size: size, samples=lambda t: [t.args(t(2, 3), (6,))])
 def unsafe_view(xp, input: Tensor, size: ints):
     "A fresh copy in another shape; nobody else knows its memory, so it is no view."
     return input.reshape(size)
@@ -264,8 +275,8 @@ def adjoint(input: Tensor):
     return _conjugate(_last_two(input, "adjoint()", "adjoint() is deprecated on 0-D tensors. Consider using x.conj()."))
 
 
-@view_op(function=False, varargs="size", samples=lambda t: [t.args(t(3), 2, 3), t.args(t(2, 1), (2, 4)),
-                                                            t.args(t(1, 2), 3, -1), t.args(t(), 2)],
+@view_op(function=False, varargs="size",
+         samples=lambda t: [t.args(t(3), 2, 3), t.args(t(2, 1), (2, 4)), t.args(t(1, 2), 3, -1), t.args(t(), 2)],
          errors=lambda t: [(t.args(t(2), 3), RuntimeError,
                             "The expanded size of the tensor (3) must match the existing size (2)")])
 def expand(input: Tensor, size: ints, *, implicit: bool = False):
@@ -340,6 +351,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1):
                              (t.args(t(2, 6), 1, ()), RuntimeError, "unflatten: sizes must be non-empty")])
 def unflatten(input: Tensor, dim: int, sizes: ints):
     "Axis `dim` folded into several; one -1 is worked out."
+    if isinstance(sizes, int):
+        raise TypeError("unflatten(): argument 'sizes' (position 2) must be tuple of ints, not int")
     if input.ndim == 0:
         raise RuntimeError(f"unflatten got an unexpected error:\nDimension specified as {dim} but tensor has no "
                            "dimensions")
@@ -371,12 +384,22 @@ def alias(input: Tensor):
 alias.rule(input=lambda g: g)
 
 
+@composite(method=False, samples=lambda t: [t.args(t(2, 3))])
+def detach(input: Tensor):
+    "A tensor on the same memory, cut from the graph."
+    return input.detach()
+
+
 @composite(names=("moveaxis",),
            samples=lambda t: [t.args(t(2, 3, 4), 0, 2), t.args(t(2, 3, 4), (0, 1), (-1, 0)), t.args(t(), 0, 0)],
            errors=lambda t: [(t.args(t(2, 3), (0, 0), (0, 1)), RuntimeError,
                               "movedim: repeated dim in `source` ([0, 0])")])
 def movedim(input: Tensor, source: ints, destination: ints):
     "Axes `source` moved to places `destination`; the others keep their order."
+    if isinstance(source, int) != isinstance(destination, int):
+        got = ", ".join(type(dims).__name__ for dims in (source, destination))
+        raise TypeError(f"movedim() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                        " * (int source, int destination)\n * (tuple of ints source, tuple of ints destination)\n")
     source, destination = sizes(source), sizes(destination)
     if len(source) != len(destination):
         raise RuntimeError(f"movedim: Invalid source or destination dims: source ({text(source)} dims) should contain "
@@ -447,7 +470,7 @@ def atleast_3d(*tensors: Tensor):
     return _each("atleast_3d", _to_3d, tensors)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda t: [t.args((2, 1), (3,)), t.args(), t.args(4, (1,))])
 def broadcast_shapes(*shapes: ints):
     "The shape to which tensors of these shapes are stretched."
     shapes = [sizes(shape) for shape in shapes]

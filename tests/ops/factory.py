@@ -46,6 +46,18 @@ class Data:
     def __getitem__(self, key: Any) -> Data:
         return self._then(("item", key))
 
+    def __mul__(self, other: Any) -> Data:
+        return self._then(("call", "__mul__", (other,), {}))
+
+    def __add__(self, other: Any) -> Data:
+        return self._then(("call", "__add__", (other,), {}))
+
+    def __sub__(self, other: Any) -> Data:
+        return self._then(("call", "__sub__", (other,), {}))
+
+    def __gt__(self, other: Any) -> Data:
+        return self._then(("call", "__gt__", (other,), {}))
+
     def _then(self, step: tuple) -> Data:
         return Data(self._array, self._dtype, self._requires_grad, (*self._steps, step))
 
@@ -83,7 +95,7 @@ def _cast(array: numpy.ndarray, name: str) -> numpy.ndarray:
 
 def _lay_out(lib: ModuleType, array: numpy.ndarray, layout: str) -> Any:
     """The same values in other memory: reversed order of axes, every other element, or behind an offset."""
-    if layout == "transposed":
+    if layout == "transposed" and array.ndim:
         axes = tuple(reversed(range(array.ndim)))
         return lib.tensor(numpy.ascontiguousarray(array.transpose())).permute(axes)
     if layout == "strided" and array.ndim:

@@ -59,7 +59,11 @@ def arrays(draw: st.DrawFn) -> numpy.ndarray:
         oddity = draw(st.sampled_from([*ODD, None]))
         return values if oddity is None else numpy.where(random.random(shape) < 0.3, oddity, values)
 
-    return part() + 1j * part() if draw(st.booleans()) else part()
+    if draw(st.booleans()):
+        return part()
+    array = numpy.empty(shape, dtype=complex)
+    array.real, array.imag = part(), part()
+    return array
 
 
 @hypothesis.settings(max_examples=400, deadline=None)

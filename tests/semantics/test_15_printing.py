@@ -44,6 +44,7 @@ def test_suffixes_come_in_a_fixed_order(lib):
     x = leaf(lib, [1.0, 1.0], dtype=lib.float64)
     assert repr(x * 1) == renamed(lib, "tensor([1., 1.], dtype=torch.float64, grad_fn=<MulBackward0>)")
     assert repr(x) == renamed(lib, "tensor([1., 1.], dtype=torch.float64, requires_grad=True)")
+    lib.set_printoptions(linewidth=120)  # the suffixes wrap, and the names are of different length
     m = lib.ones(2, dtype=lib.float64, device="meta", requires_grad=True)
     text = "tensor(..., device='meta', size=(2,), dtype=torch.float64, requires_grad=True)"
     assert repr(m) == renamed(lib, text)
