@@ -199,9 +199,9 @@ def _form(root: Root) -> tuple[Sequence[int], dtype, device]:
 def _origin(root: Root) -> str:
     """A line for an error message: where the root was computed."""
     node = root.node if isinstance(root, GradientEdge) else root.grad_fn
-    if node is None or node.where is None:
+    if node is None or node.origin is None:
         return ""
-    file, line, function, source = node.where
+    file, line, function, source = node.origin
     return f"\n  made at {file}:{line}, in {function}" + (f": {source}" if source else "")
 
 

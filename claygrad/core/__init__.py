@@ -12,6 +12,7 @@ from claygrad.core.bridge import (
     instruction_set,
     memory_stats,
     on_storage,
+    recast,
     refuse_unwritable,
     require_grad,
     set_num_threads,

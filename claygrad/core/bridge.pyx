@@ -14,7 +14,7 @@ from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
 from claygrad.core.modes cimport modes
 from claygrad.core.provenance cimport here
 from claygrad.core.storage cimport Storage, storage_on
-from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, requires
+from claygrad.core.tensor cimport Counter, Tensor, mark_made, new_tensor, requires
 
 cdef extern from *:
     """
@@ -117,6 +117,11 @@ def empty_strided(shape, strides, d=None, where=None):
 
 def adopt(Tensor t, Tensor other, bint record=True):
     """Make t what other is (memory, shape, history) and count it as a write: unsqueeze_, t_, set_, resize_ ..."""
+    cdef Counter own
+    if t.layout.storage is not other.layout.storage and t.counter is None:
+        own = Counter.__new__(Counter)          # the other's writes are not ours
+        own.value = t.version()
+        t.counter = own
     t.layout = other.layout
     if record and other.node is not None:
         t.node = other.node
@@ -124,6 +129,15 @@ def adopt(Tensor t, Tensor other, bint record=True):
         t.leaf_grad = False
     t.bump()
     return t
+
+
+def recast(Tensor t, cls):
+    """The same tensor as an instance of another class, with its place in the graph."""
+    cdef Tensor out = <Tensor?>Tensor.__new__(cls)
+    out.layout, out.node, out.output_nr, out.leaf_grad = t.layout, t.node, t.output_nr, t.leaf_grad
+    out.base, out.view_version, out.creation, out.counter, out.inference = (t.base, t.view_version, t.creation, t.counter,
+                                                                            t.inference)
+    return out
 
 
 def refuse_unwritable(Tensor t, bint recording=False):

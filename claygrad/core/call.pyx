@@ -429,8 +429,10 @@ cdef object _binary(int which, object a, object b):
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         other = b if isinstance(a, Tensor) else a
         if not _number(other):
-            if type(other).__module__ == "numpy" and isinstance(a, Tensor) and hasattr(other, "dtype"):
-                return _binary(which, a, _from_numpy(other))
+            if isinstance(other, numpy.generic):
+                return _binary(which, a, other.item()) if other is b else _binary(which, other.item(), b)
+            if isinstance(other, numpy.ndarray) and (other is b or which == DIV):
+                return _binary(which, a, _from_numpy(other)) if other is b else _binary(which, _from_numpy(other), b)
             if isinstance(other, (int, float, complex)):
                 return _binary(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
             if which == EQ or which == NE:

@@ -358,6 +358,8 @@ cdef object _on_meta(Op op, PyObject** slots, int code, device where, int64_t* s
         made = op.meta(*[given[n] for n in names])
         if isinstance(made, list) and made and isinstance(made[0], tuple) and len(made[0]) == 2 and isinstance(made[0][1], dtype):
             return [_meta_layout(where, d, s) for s, d in made]
+        if isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], dtype):
+            return _meta_layout(where, <dtype>made[1], made[0])
         return _meta_layout(where, of_code(code) if code >= 0 else _first_dtype(values), made)
     if op.kind == REDUCTION:
         return _meta_reduce(op, slots, code, where)

@@ -157,6 +157,14 @@ cdef int write_layout(Layout dst, Layout src) except -1:
     return 0
 
 
+cdef int _write_changed(Layout dst, Layout src) except -1:
+    """Several indices reach one element: what was assigned to any of them stays."""
+    old, new = dst.array(), src.array()
+    changed = (new != old) & ~((new != new) & (old != old))
+    old[changed] = new[changed]
+    return 0
+
+
 cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
     """In place the dtype stays: a result of a higher category is refused."""
     cdef int code
@@ -190,7 +198,10 @@ cdef object call_inplace(Op op, PyObject** slots):
         if not same_shape(made, target):
             raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
         target.storage.before_write()
-        write_layout(target, made)
+        if target.numel and overlaps_itself(target):
+            _write_changed(target, made)
+        else:
+            write_layout(target, made)
     t.bump()
     if record:
         rebase(t, node)

@@ -300,9 +300,13 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
 
 
 cdef bint _simple_size(tuple size, int64_t* shape) except -1:
-    """Whether the size is some non-negative ints that make a tensor of less than 2**48 elements; they are then in shape."""
+    """Whether the size is some non-negative ints (or one tuple of them) that make less than 2**48 elements: put into shape."""
     cdef int i = 0
     cdef int64_t n, total = 1
+    if not size:
+        return False
+    if len(size) == 1 and isinstance(size[0], tuple):
+        size = <tuple>size[0]
     if len(size) > 16:
         return False
     for value in size:
@@ -317,15 +321,23 @@ cdef bint _simple_size(tuple size, int64_t* shape) except -1:
     return True
 
 
-def filled(int kind, tuple size, dict named, kind_of_number=None, a=0, b=1):
-    """A new tensor of draws in the plain cases, which are most: on the CPU, a size of ints, of the default dtype (or the one
-    given), `named` options of a factory only generator, requires_grad and a floating dtype. None in all other cases."""
+def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
+    """A new tensor of draws in the plain cases, which are most; None in all others.
+
+    Plain is: on the CPU, contiguous, a size of ints or of another tensor, of the default dtype (or the other tensor's, or
+    `kind_of_number`), and of the `named` options of a factory only generator, requires_grad and a floating dtype.
+    """
     cdef int64_t shape[16]
     cdef Layout v
     cdef Tensor made
     cdef Generator g = _default
     cdef dtype d = default_float() if kind_of_number is None else kind_of_number
     cdef bint leaf = False
+    if isinstance(size, Tensor):
+        v = (<Tensor>size).layout
+        if not v.contiguous or v.storage.where.kind != CPU or v.dtype.category < CAT_FLOAT:
+            return None
+        d = v.dtype
     for key, value in named.items():
         if key == "generator" and isinstance(value, Generator):
             g = <Generator>value
@@ -333,17 +345,16 @@ def filled(int kind, tuple size, dict named, kind_of_number=None, a=0, b=1):
             d = <dtype>value
         elif key == "requires_grad" and kind_of_number is None and (value is True or value is False):
             leaf = value
-        elif value is not None or key not in ("generator", "dtype", "out", "layout", "device"):
+        elif value is not None or key not in ("generator", "dtype", "out", "layout", "device", "memory_format"):
             return None
-    if len(size) == 1 and isinstance(size[0], tuple):
-        size = <tuple>size[0]
-    elif not size:
-        return None
-    if parse_device(None) is not cpu or not _simple_size(size, shape):
+    if isinstance(size, Tensor):
+        v = fresh(d, v.ndim, v.shape)
+    elif parse_device(None) is cpu and _simple_size(size, shape):
+        v = fresh(d, len(size[0] if isinstance(size[0], tuple) else size), shape)
+    else:
         return None
     if kind == NORMAL and d.category == CAT_COMPLEX:
         b = 1 / 2**0.5                            # the parts share the variance
-    v = fresh(d, len(size), shape)
     if v.numel:
         _draw(g, kind, d.code, v.data(), v.numel, a, b, True)
     made = mark_made(new_tensor(v))
@@ -363,8 +374,21 @@ def record_draws(Op op, Tensor out, *inputs):
     return out
 
 
+cdef Storage _block(Layout v):
+    """A copy of the elements in row-major order."""
+    cdef Storage out = new_storage(v.numel * v.dtype.itemsize)
+    cdef int64_t steps[64]
+    cdef int64_t packed[64]
+    cdef int i
+    for i in range(v.ndim):
+        steps[i] = v.strides[i] * v.dtype.itemsize
+    _pack(v.shape, packed, v.ndim, v.dtype.itemsize)
+    copy_strided(v.data(), steps, out.ptr, packed, v.shape, v.ndim, v.dtype.itemsize)
+    return out
+
+
 def sample(Tensor weights, int64_t count, Tensor draws, Tensor out, generator):
-    """Categories drawn from rows of weights into `out`: with replacement, or without it by exponential draws. All contiguous.
+    """Categories drawn from rows of weights into `out`: with replacement, or without it by exponential draws.
 
     Returns 0, or what is wrong with the weights: 1 a negative one, 2 one that is not finite, 3 a row of zeros.
     """
@@ -372,7 +396,10 @@ def sample(Tensor weights, int64_t count, Tensor draws, Tensor out, generator):
     cdef int64_t rows = w.shape[0] if w.ndim == 2 else 1
     cdef int64_t n = w.shape[w.ndim - 1]
     cdef int64_t* to = <int64_t*>out.layout.data()
+    cdef Storage w_block = _block(w)
+    cdef Storage q_block
     if draws is None:
-        return <int>sample_with_replacement(_pick(generator).engine, w.dtype.code, w.data(), rows, n, to, count)
-    sample_without_replacement(w.dtype.code, w.data(), draws.layout.data(), rows, n, to, count)
+        return <int>sample_with_replacement(_pick(generator).engine, w.dtype.code, w_block.ptr, rows, n, to, count)
+    q_block = _block(draws.layout)
+    sample_without_replacement(w.dtype.code, w_block.ptr, q_block.ptr, rows, n, to, count)
     return 0

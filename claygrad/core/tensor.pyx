@@ -147,7 +147,7 @@ cdef class Tensor:
     """A multi-dimensional array of one dtype on one device, with its place in the graph of operations."""
 
     def __init__(self, *args, **kwargs):
-        if args or kwargs or self.layout is None:
+        if self.layout is None:
             made = <Tensor?>LATE["legacy_tensor"](*args, **kwargs)
             self.layout = made.layout
 
@@ -442,6 +442,10 @@ cdef class Tensor:
     def _backward_hooks(self):
         return self.hooks
 
+    @property
+    def _post_accumulate_grad_hooks(self):
+        return self.after_hooks
+
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Gradients of this tensor with respect to the leaves, accumulated into their `.grad`."""
         return LATE["backward"](self, gradient, retain_graph, create_graph, inputs)
@@ -548,7 +552,7 @@ cdef class Tensor:
                              LE if which == Py_LE else GT if which == Py_GT else GE, self, other)
 
     def __hash__(self):
-        return (<size_t><PyObject*>self) >> 4
+        return <Py_hash_t><PyObject*>self
 
     def __getitem__(self, key):
         return _verbs.getitem(self, key)
@@ -631,8 +635,15 @@ cdef class Tensor:
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):
         cdef Tensor source = <Tensor?>data
-        cdef Tensor out = <Tensor?>cls.__new__(cls)
+        cdef Tensor out = <Tensor?>Tensor.__new__(cls)
+        if not isinstance(require_grad, bool):
+            raise TypeError("_make_subclass(): argument 'require_grad' (position 3) must be bool, not "
+                            f"{type(require_grad).__name__}")
+        if require_grad and source.layout.dtype.category < CAT_FLOAT:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         out.layout = source.layout
+        out.counter = source.counter
+        out.inference = source.inference
         out.leaf_grad = require_grad
         return mark_made(out)
 

@@ -20,8 +20,7 @@ _INT64, _BOOL = DTYPES["int64"], DTYPES["bool"]
 _PLAIN = frozenset((float, int, bool, complex))
 _NESTED = frozenset((list, tuple))
 _SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
-              "uint8, "
-              "and bool.")
+              "uint8, and bool.")
 
 
 # NumPy keeps what it does about overflow in the context; in this one it gives inf without a word.
@@ -189,12 +188,10 @@ def shareable(array: np.ndarray) -> np.ndarray:
     """The array, if a tensor can lie on its memory."""
     if any(step < 0 for step in array.strides):
         raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides "
-                         "are not "
-                         "currently supported. (You can probably work around this by making a copy of your array  with "
-                         "array.copy().) ")
+                         "are not currently supported. (You can probably work around this by making a copy of your "
+                         "array  with array.copy().) ")
     if not array.dtype.isnative:
         raise ValueError("given numpy array has byte order different from the native byte order. Conversion between "
-                         "byte orders "
-                         "is currently not supported.")
+                         "byte orders is currently not supported.")
     supported(array.dtype)
     return array

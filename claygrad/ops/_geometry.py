@@ -116,18 +116,17 @@ def expanded(shape: Ints, strides: Ints, target: Ints, type_name: str) -> tuple[
             stride = 0
         if wanted == -1:
             if i < new:
-                raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+                raise RuntimeError("The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
                                    f"dimension {i}")
             wanted = have
         if wanted != have:
             if have != 1:
                 raise RuntimeError(f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) "
-                                   "at "
-                                   f"non-singleton dimension {i}.  Target sizes: {text(target)}.  Tensor sizes: "
+                                   f"at non-singleton dimension {i}.  Target sizes: {text(target)}.  Tensor sizes: "
                                    f"{text(shape)}")
             if wanted < 0:
-                raise RuntimeError("numel: integer multiplication overflow\n"
-                                   f"expand: size {wanted} at dimension {i} is negative; -1 keeps the size")
+                raise RuntimeError(f"numel: integer multiplication overflow\nexpand: size {wanted} at dimension {i} "
+                                   "is negative; -1 keeps the size")
             stride = 0
         out_shape[i], out_strides[i] = wanted, stride
     return tuple(out_shape), tuple(out_strides)

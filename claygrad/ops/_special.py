@@ -127,21 +127,20 @@ def stirling(xp, z):
 def positive_lgamma(xp, x):
     small, near = x < 1, xp.minimum(x, 3.0)
     t = xp.where(small, near - 1, near - 2)         # a small x means x + 1, which is never formed: it would be rounded
-    low = xp.where(small, near, near - 1) * t * chebyshev(LGAMMA, t) - xp.where(small, xp.log(x),
-                                                                                0.0) + 0.0      # no -0.0 at 1
+    low = xp.where(small, near, near - 1) * t * chebyshev(LGAMMA, t) - xp.where(small, xp.log(x), 0.0)
     middle = xp.clip(x, 3.0, 10.0)
     product = 1.0
     for k in range(7):
         product = product * (middle + k)
     shifted = stirling(xp, middle + 7) - xp.log(product)
     high = xp.where(xp.isinf(x), x, stirling(xp, xp.where(x < 10, 10.0, xp.minimum(x, 1e306))))
-    return xp.where(x < 3, low, xp.where(x < 10, shifted, high))
+    return 0.0 + xp.where(x < 3, low, xp.where(x < 10, shifted, high))
 
 
 @in_double
 def lgamma(xp, x):
-    reflected = xp.log(pi / xp.absolute(xp.sin(pi * whole_distance(xp, x)))) - positive_lgamma(xp,
-                                                                                               1 - xp.minimum(x, 0.0))
+    sine = xp.absolute(xp.sin(pi * whole_distance(xp, x)))
+    reflected = xp.log(pi / sine) - positive_lgamma(xp, 1 - xp.minimum(x, 0.0))
     return xp.where(xp.isinf(x), float("inf"), xp.where(x <= 0, reflected, positive_lgamma(xp, xp.maximum(x, 0.0))))
 
 

@@ -191,9 +191,14 @@ def gelu_backward(xp, grad_output: Tensor, input: Tensor):
     "The gradient of gelu: grad_output * (Phi(input) + input * phi(input))."
     area = 0.5 + 0.5 * _special.erf(xp, input * input.dtype.type(sqrt(0.5)))
     return grad_output * (area + input * xp.exp(-0.5 * input * input) * input.dtype.type(1 / sqrt(2 * pi)))
-gelu_backward.rule(grad_output=lambda g, input: gelu_backward(g, input),
-                   input=lambda g, grad_output,
-                   input: g * grad_output * (-0.5 * input * input).exp() * (2 - input * input) / sqrt(2 * pi))
+
+
+def gelu_second(g, grad_output, input):
+    square = input * input
+    return g * grad_output * (square * -0.5).exp() * (2 - square) / sqrt(2 * pi)
+
+
+gelu_backward.rule(grad_output=lambda g, input: gelu_backward(g, input), input=gelu_second)
 
 BEND, CUBE = sqrt(2 / pi), 0.044715
 
@@ -338,8 +343,13 @@ def hardswish(xp, input: Tensor, inplace: bool = False):
     need(input, FLOATS, "hardswish_cpu")
     number = input.dtype.type
     return input * xp.minimum(xp.maximum(input + number(3), number(0)), number(6)) / number(6)
-hardswish.rule(input=lambda g,
-               input: (g * (input / 3 + 0.5)).where((input > -3) & (input < 3), g.masked_fill(input <= -3, 0)))
+
+
+def hardswish_grad(g, input):
+    return (g * (input / 3 + 0.5)).where((input > -3) & (input < 3), g.masked_fill(input <= -3, 0))
+
+
+hardswish.rule(input=hardswish_grad)
 
 
 @pointwise(namespace=("torch", "nn.functional"), inplace=False, samples=lambda t: [*line(t), t.args(t(4), 1.0)])
@@ -392,8 +402,11 @@ def check_glu(input, dim) -> None:
         raise NotImplementedError(f"\"glu_cpu\" not implemented for '{input.dtype.legacy}'")
 
 
-@op(**functional, check=check_glu, meta=lambda input,
-    dim: [n // 2 if d == dim % input.dim() else n for d, n in enumerate(input.shape)],
+def halved(input: Tensor, dim: int) -> list[int]:
+    return [n // 2 if d == dim % input.dim() else n for d, n in enumerate(input.shape)]
+
+
+@op(**functional, check=check_glu, meta=halved,
     samples=lambda t: [t.args(t(4)), t.args(t(3, 4)), t.args(t(4, 3), 0)],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "Halving dimension must be even, but dimension 0 is size 3"),
                       (t.args(t()), RuntimeError, "glu does not support scalars because halving size must be even")])

@@ -111,12 +111,10 @@ def check_rounding(rounding_mode) -> None:
 
 
 @pointwise(kernel="div", kernel_if={"rounding_mode": None}, names=("divide", "true_divide"), number_edge=True,
-           check=check_rounding,
-           promote=lambda rounding_mode: "float" if rounding_mode is None else "common",
+           check=check_rounding, promote=lambda rounding_mode: "float" if rounding_mode is None else "common",
            node=lambda rounding_mode: "DivBackward0" if rounding_mode is None else "DivBackward2",
            samples=lambda t: [t.args(t(3, 4), t(3, 4, nonzero=True)), t.args(t(3, 1), t(4, nonzero=True)),
-                              t.args(t(3), 2.5),
-                              t.args(t(3), 0.7, rounding_mode="floor"),
+                              t.args(t(3), 2.5), t.args(t(3), 0.7, rounding_mode="floor"),
                               t.args(t(3), t(3, nonzero=True), rounding_mode="trunc")],
            errors=lambda t: [(t.args(t(2), t(2), rounding_mode="ceil"), RuntimeError,
                               "div expected rounding_mode to be one of"),
@@ -147,9 +145,11 @@ def floor_divide(xp, input: Tensor | Number, other: Tensor | Number):
 floor_divide.rule(input=missing, other=missing)
 
 
-@pointwise(node=lambda input,
-           other: "NotImplemented" if is_number(input) else "RemainderBackward0" if is_number(other)
-           else "RemainderBackward1",
+def remainder_node(input, other) -> str:
+    return "NotImplemented" if is_number(input) else "RemainderBackward0" if is_number(other) else "RemainderBackward1"
+
+
+@pointwise(node=remainder_node,
            samples=lambda t: [t.args(t(3, 4, low=-5, high=5), t(4, nonzero=True)), t.args(t(3), 0.7),
                               t.args(t(5, low=-9, high=9, dtype="int64"), -4)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])
@@ -161,12 +161,15 @@ def remainder(xp, input: Tensor | Number, other: Tensor | Number):
         return xp.remainder(input, other)
     rest = xp.fmod(input, other)             # not xp.remainder: PyTorch keeps the sign of a zero remainder
     return xp.where((rest != 0) & ((other < 0) != (rest < 0)), rest + other, rest)
-remainder.rule(input=lambda g: g, other=lambda g, input,
-               other: no_derivative("remainder") if is_number(input) else -g * input.div(other, rounding_mode="floor"))
 
 
-def no_derivative(name: str):
-    raise RuntimeError(f"derivative for aten::{name} is not implemented")
+def remainder_other_grad(g, input, other):
+    if is_number(input):
+        raise RuntimeError("derivative for aten::remainder is not implemented")
+    return -g * input.div(other, rounding_mode="floor")
+
+
+remainder.rule(input=lambda g: g, other=remainder_other_grad)
 
 
 @pointwise(node=lambda other: "FmodBackward0" if is_number(other) else "FmodBackward1",
@@ -222,8 +225,8 @@ abs.rule(input=lambda g, input: g * input.sgn())
 # Powers and roots
 
 def check_pow(input, exponent) -> None:
-    whole = is_number(input) or not (input.dtype.is_floating_point or input.dtype.is_complex)
-    if isinstance(exponent, int) and exponent < 0 and whole and not is_number(input):
+    whole = not (is_number(input) or input.dtype.is_floating_point or input.dtype.is_complex)
+    if whole and isinstance(exponent, int) and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 
@@ -233,8 +236,7 @@ def pow_node(input, exponent) -> str:
 
 @pointwise(kernel="pow", node=pow_node, check=check_pow,
            samples=lambda t: [t.args(t(3, 4), 3), t.args(t(3), 2), t.args(t(3), 0), t.args(t(3, low=0.2), -1.5),
-                              t.args(t(3, low=0.2), t(3)),
-                              t.args(t(3, 1, low=0.2), t(4)), t.args(2.5, t(3))],
+                              t.args(t(3, low=0.2), t(3)), t.args(t(3, 1, low=0.2), t(4)), t.args(2.5, t(3))],
            errors=lambda t: [(t.args(t(2, dtype="int64"), -1), RuntimeError,
                               "Integers to negative integer powers are not allowed.")])
 def pow(xp, input: Tensor | Number, exponent: Tensor | Number):

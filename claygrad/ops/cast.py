@@ -61,8 +61,8 @@ def moved(input: Tensor, dtype: dtype, where: device, copy: bool = False,
 
 
 _TAIL = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
-_FORMS = (f" * (torch.device device = None, torch.dtype dtype = None, {_TAIL})\n * (torch.dtype dtype, {_TAIL})\n"
-          f" * (Tensor tensor, {_TAIL})\n")
+_FORMS = (f" * (torch.device device = None, torch.dtype dtype = None, {_TAIL})\n * (torch.dtype dtype, {_TAIL})\n * "
+          f"(Tensor tensor, {_TAIL})\n")
 
 
 def _refused(args: tuple, kwargs: dict[str, Any]) -> TypeError:
@@ -211,9 +211,8 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
         if not isinstance(value, (TensorType, int, float, complex)):
             got = ", ".join(type(v).__name__ for v in (tensor1, tensor2))
             raise TypeError(f"result_type() received an invalid combination of arguments - got ({got}), but expected "
-                            "one of:\n"
-                            " * (Tensor tensor, Tensor other)\n * (Number scalar, Tensor tensor)\n"
-                            " * (Tensor tensor, Number other)\n * (Number scalar1, Number scalar2)\n")
+                            "one of:\n * (Tensor tensor, Tensor other)\n * (Number scalar, Tensor tensor)\n * (Tensor "
+                            "tensor, Number other)\n * (Number scalar1, Number scalar2)\n")
     return core_result_type(tensor1, tensor2)
 
 

@@ -35,8 +35,8 @@ masked_select.rule(input=lambda g, input_shape, mask:
 def masked_scatter(xp, input: Tensor, mask: Tensor, source: Tensor):
     "A copy in which the elements where the mask is True are replaced by those of `source`, in order."
     if source.dtype != input.dtype:
-        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
-                           f"{legacy(input)} and {legacy(source)}")
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{legacy(input)} and "
+                           f"{legacy(source)}")
     if mask.dtype.name != "bool":
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {legacy(mask)}")
     shape = broadcast(input.shape, mask.shape)
@@ -102,8 +102,7 @@ def put(xp, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = Fal
                            f"{legacy(input)} and source.dtype = {legacy(source)}")
     if source.size != index.size:
         raise IndexError("put_(): Expected source and index to have the same number of elements, but got "
-                         "source.numel() = "
-                         f"{source.size}, index.numel() = {index.size}")
+                         f"source.numel() = {source.size}, index.numel() = {index.size}")
     _check_flat(xp, "put_()", input, index)
     flat = widened(xp, input) if accumulate else xp.array(input, order="C")
     if accumulate:
@@ -142,7 +141,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if out is None:
         return nonzero_positions(input)
     if out.dtype.name != "int64":
-        raise RuntimeError(f"nonzero: Expected out tensor to have scalar type Long but got scalar "
+        raise RuntimeError("nonzero: Expected out tensor to have scalar type Long but got scalar "
                            f"type{out.dtype.legacy}")
     return into("nonzero", out, nonzero_positions(input))
 

@@ -247,5 +247,5 @@ def check_masked_fill(input, mask, value, inplace) -> None:
 def masked_fill(xp, input: Tensor, mask: Tensor, value: Tensor | Number):
     "The tensor with `value`, one number, where the mask is true."
     return xp.where(mask, xp.asarray(value).astype(input.dtype), input)
-masked_fill.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=zero, value=lambda g,
-                 mask: g.masked_fill(~mask, 0).sum())
+masked_fill.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=zero,
+                 value=lambda g, mask: g.masked_fill(~mask, 0).sum())

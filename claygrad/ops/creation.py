@@ -56,8 +56,7 @@ def chosen_device(name: str, given: Any) -> device:
 def refuse_pinning(name: str, given: Any) -> None:
     if given is True:
         raise RuntimeError("pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator "
-                           "is available "
-                           "on this system.")
+                           "is available on this system.")
     if given is not False and given is not None:
         raise TypeError(f"{name}(): argument 'pin_memory' must be bool, not {type(given).__name__}")
 
@@ -98,8 +97,8 @@ def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> T
         return _copied(np.asarray(data), wanted, where)
     if type(data) is list and data and type(data[0]) is np.ndarray:
         warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "
-                      "the list to a "
-                      "single numpy.ndarray with numpy.array() before converting to a tensor.", stacklevel=3)
+                      "the list to a single numpy.ndarray with numpy.array() before converting to a "
+                      "tensor.", stacklevel=3)
     return _placed(array_from(data, wanted), where)
 
 
@@ -193,12 +192,10 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
                          "bytes) minus 1")
     if count < 0 and (size - offset) % wanted.itemsize:
         raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of "
-                         "element size "
-                         f"({wanted.itemsize})")
+                         f"element size ({wanted.itemsize})")
     if count > 0 and offset + count * wanted.itemsize > size:
         raise ValueError(f"requested buffer length ({count} * {wanted.itemsize} bytes) after offset ({offset} bytes) "
-                         "must not be "
-                         f"greater than actual buffer length ({size} bytes)")
+                         f"must not be greater than actual buffer length ({size} bytes)")
     return leaf("frombuffer", share(np.frombuffer(buffer, wanted.numpy, count, offset)), requires_grad)
 
 
@@ -263,8 +260,8 @@ def new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, device: d
 
 
 # --- the constructor of the class itself ------------------------------------------------------------------------
-_FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
-          " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n")
+_FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n * (tuple of ints size, "
+          "*, torch.device device = None)\n * (object data, *, torch.device device = None)\n")
 
 
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
@@ -280,7 +277,7 @@ def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
         raise TypeError(f"new() received an invalid combination of arguments - got ({got}), but expected one "
                         f"of:\n{_FORMS}")
     if place is not None and chosen_device("new", place).type != "cpu":
-        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: "
+        raise RuntimeError("legacy constructor expects device type: cpu but device type: "
                            f"{chosen_device('new', place).type} was passed")
     if not values:
         return empty((0,), default_dtype(), None)

@@ -101,8 +101,8 @@ def logaddexp2(xp, input: Tensor, other: Tensor):
     "The logarithm of a sum of powers of two: out = log2(2 ** input + 2 ** other)."
     need(input, FLOATS, "logaddexp2_cpu")
     return xp.logaddexp2(input, other)
-logaddexp2.rule(input=lambda g, input, other: g / ((other - input).exp2() + 1), other=lambda g, input,
-                other: g / ((input - other).exp2() + 1))
+logaddexp2.rule(input=lambda g, input, other: g / ((other - input).exp2() + 1),
+                other=lambda g, input, other: g / ((input - other).exp2() + 1))
 
 
 def scalar_second(name: str):

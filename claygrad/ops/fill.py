@@ -58,15 +58,12 @@ def shape_from(name: str, args: tuple, size: Any) -> tuple[int, ...]:
         if not _is_int(n):
             if i == 0:
                 raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of "
-                                "type "
-                                f"{type_name(n)} at pos 0")
+                                f"type {type_name(n)} at pos 0")
             raise TypeError(f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type "
-                            "must be "
-                            f"tuple of ints,but got {type_name(n)}\"")
+                            f"must be tuple of ints,but got {type_name(n)}\"")
         if index(n) >= 1 << 63:
             raise TypeError(f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
-                            "\"Overflow when "
-                            "unpacking long long")
+                            "\"Overflow when unpacking long long")
     return sizes(given)
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def _expanded(name: str, example: str) -> str:
     """What PyTorch says of a write to a tensor whose elements share memory."""
-    return (f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
-            f"This also applies to advanced indexing e.g. {example}")
+    return (f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
+            f"operation. This also applies to advanced indexing e.g. {example}")
 
 
 # --- several index tensors ----------------------------------------------------------------------------------------
@@ -34,13 +34,13 @@ def _as_positions(xp, shape: tuple[int, ...], indices: list) -> list:
         name = index.dtype.name
         if name in ("bool", "uint8"):
             if name == "uint8":
-                warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-                              stacklevel=2)
+                warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+                              "instead.", stacklevel=2)
             at = len(out)
             for i, n in enumerate(index.shape):
                 if at + i >= len(shape) or shape[at + i] != n:
-                    raise IndexError(f"The shape of the mask {text(index.shape)} at index {i} does not match the shape "
-                                     f"of the indexed tensor {text(shape)} at index {at + i}")
+                    raise IndexError(f"The shape of the mask {text(index.shape)} at index {i} does not match the "
+                                     f"shape of the indexed tensor {text(shape)} at index {at + i}")
             out.extend(xp.nonzero(index) if index.ndim else (xp.flatnonzero(index),))
         elif name in ("int64", "int32"):
             out.append(index)
@@ -116,7 +116,8 @@ index.rule(input=lambda g, input_shape, indices: index_put(g.new_zeros(input_sha
            indices=constant)
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape, overlap=_expanded("index_put_", "tensor[indices] = tensor"),
+@op(half="raw", inplace=True, meta=lambda input: input.shape,
+    overlap=_expanded("index_put_", "tensor[indices] = tensor"),
     samples=lambda t: [t.args(t(4, 3), (t.index((1,), 4),), t(3)), t.args(t(4, 3), (t(4, 3, dtype="bool"),), t()),
                        t.args(t(4, 3), (t.index((5,), 4), t.index((5,), 3)), t(5), accumulate=True)],
     errors=lambda t: [(t.args(t(3), (t.index((1,), 1).add(5),), t()), IndexError,
@@ -133,8 +134,8 @@ def index_put(xp, input: Tensor, indices: list[Tensor | None], values: Tensor, a
     Where positions repeat the last value wins; with `accumulate` all are added to what is there.
     """
     if values.dtype != input.dtype:
-        raise RuntimeError("Index put requires the source and destination dtypes match, got "
-                           f"{legacy(input)} for the destination and {legacy(values)} for the source.")
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {legacy(input)} for the "
+                           f"destination and {legacy(values)} for the source.")
     positions = _as_positions(xp, input.shape, indices)
     key = _key(positions)
     wide = accumulate and input.dtype.name in ("float16", "bfloat16")
@@ -197,21 +198,18 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
         raise RuntimeError(f"{name}_(): Expected dtype int32/int64 for index but got: {legacy(index)}")
     if index.ndim > 1:
         raise IndexError(f"{name}_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-                         f"{legacy(index)} and "
-                         f"size: {text(index.shape)}")
+                         f"{legacy(index)} and size: {text(index.shape)}")
     if source.dtype != input.dtype:
         raise RuntimeError(f"{name}_(): self ({legacy(input)}) and source ({legacy(source)}) must have the same "
                            "scalar type")
     rows_given = source.shape[dim] if dim < source.ndim else 1
     if rows_given != index.size:
         raise RuntimeError(f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): "
-                           f"({rows_given}), "
-                           f"for dim: {dim}")
+                           f"({rows_given}), for dim: {dim}")
     have, want = ([n for i, n in enumerate(array.shape) if i != dim] for array in (source, input))
     if input.ndim != source.ndim or have != want:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
-                           "self.shape = "
-                           f"{text(input.shape)} source.shape = {text(source.shape)}")
+                           f"self.shape = {text(input.shape)} source.shape = {text(source.shape)}")
     return dim
 
 
@@ -260,8 +258,7 @@ def index_copy(xp, input: Tensor, dim: int, index: Tensor, source: Tensor):
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.size})")
     if source.ndim and input.ndim and source.ndim != input.ndim:
         raise IndexError("index_copy_(): When source and destination are not scalars, their dimensionality must "
-                         "match. Source "
-                         f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})")
+                         f"match. Source dimensionality ({source.ndim}), destination dimensionality ({input.ndim})")
     if index.dtype.name != "int64":
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {legacy(index)}")
     if source.dtype != input.dtype:
@@ -270,10 +267,8 @@ def index_copy(xp, input: Tensor, dim: int, index: Tensor, source: Tensor):
     have, want = (array.shape[:dim] + array.shape[dim + 1:] for array in (source, input))
     if have != want:
         raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice "
-                           "shape: "
-                           f"{' '.join(map(str, want))} at dimension {dim} and source slice shape: "
-                           f"{' '.join(map(str, have))} at "
-                           "dimension 0.")
+                           f"shape: {' '.join(map(str, want))} at dimension {dim} and source slice shape: "
+                           f"{' '.join(map(str, have))} at dimension 0.")
     if source.ndim and source.shape[dim] != index.size:
         raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
                          f"({source.shape[dim]})")

@@ -34,8 +34,7 @@ def _joined_shape(tensors: list, dim: int) -> tuple[int, ...]:
         for j, (want, got) in enumerate(zip(first, shape)):
             if want != got and j != dim:
                 raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {want} but "
-                                   "got size "
-                                   f"{got} for tensor number {i} in the list.")
+                                   f"got size {got} for tensor number {i} in the list.")
     return (*first[:dim], sum(shape[dim] for _, shape in kept), *first[dim + 1:])
 
 
@@ -198,8 +197,8 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None):
 def _block_shapes(tensors: list) -> list[tuple[int, int]]:
     for i, tensor in enumerate(tensors):
         if tensor.ndim > 2:
-            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
-                               f"Input {i} has {tensor.ndim} dimensions")
+            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
+                               f"{tensor.ndim} dimensions")
     return [(1, 1, *tensor.shape)[-2:] for tensor in tensors]
 
 

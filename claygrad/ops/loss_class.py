@@ -53,9 +53,13 @@ def picked_loss(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduct
     if reduction == "none":
         return loss
     return loss.sum() if reduction == "sum" else xp.true_divide(loss.sum(), weights.sum()).astype(input.dtype)
-picked_loss.rule(input=lambda g, input_shape, target, weight, reduction, ignore_index:
-                 placed_grad(g, target, weight, reduction, ignore_index, tuple(input_shape)), target=constant,
-                 weight=constant)
+
+
+def picked_grad(g, input_shape, target, weight, reduction, ignore_index):
+    return placed_grad(g, target, weight, reduction, ignore_index, tuple(input_shape))
+
+
+picked_loss.rule(input=picked_grad, target=constant, weight=constant)
 
 
 @op(name="_nll_loss_backward", node="NllLossBackwardBackward0", meta=lambda shape: shape, **private,
@@ -72,9 +76,13 @@ def placed_grad(xp, grad_output: Tensor, target: Tensor, weight: Tensor | None, 
     out = xp.zeros(shape, dtype=grad_output.dtype)
     xp.put_along_axis(out, xp.expand_dims(safe, axis), xp.expand_dims(each, axis).astype(out.dtype), axis)
     return out
-placed_grad.rule(grad_output=lambda g, target, weight, reduction,
-                 ignore_index: picked_loss(g, target, weight, reduction, ignore_index),
-                 target=constant, weight=constant)
+
+
+def placed_second(g, target, weight, reduction, ignore_index):
+    return picked_loss(g, target, weight, reduction, ignore_index)
+
+
+placed_grad.rule(grad_output=placed_second, target=constant, weight=constant)
 
 
 def check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:

@@ -53,9 +53,13 @@ def soft_margin(xp, input: Tensor, target: Tensor, reduction: str):
     "log(1 + e ** (-target * input)), reduced."
     need(input, FLOATS, "soft_margin_loss")
     return reduced(xp, xp.log1p(xp.exp(-target * input)), reduction)
-soft_margin.rule(input=lambda g, input, target,
-                 reduction: shared(g, reduction, input.numel()) * -target * (-target * input).sigmoid(),
-                 target=constant)
+
+
+def soft_margin_grad(g, input, target, reduction):
+    return shared(g, reduction, input.numel()) * -target * (-target * input).sigmoid()
+
+
+soft_margin.rule(input=soft_margin_grad, target=constant)
 
 
 @composite(**functional,

@@ -171,8 +171,8 @@ def narrow(input: Tensor, dim: int, start: object, length: int):
         start = int(start)
     elif not isinstance(start, int):
         got = ", ".join(type(a).__name__ for a in (dim, start, length))
-        raise TypeError(f"narrow() received an invalid combination of arguments - got ({got}), but expected one of:\n"
-                        " * (int dim, Tensor start, int length)\n * (int dim, int start, int length)\n")
+        raise TypeError(f"narrow() received an invalid combination of arguments - got ({got}), but expected one of:\n "
+                        "* (int dim, Tensor start, int length)\n * (int dim, int start, int length)\n")
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -221,9 +221,8 @@ def _strided(input: Tensor, size: ints, stride: ints, storage_offset: int | None
     need = 0 if 0 in size else (offset + 1 + sum((n - 1) * step for n, step in zip(size, stride))) * input.itemsize
     if need > have:
         raise RuntimeError(f"setStorage: sizes {text(size)}, strides {text(stride)}, storage offset {offset}, and "
-                           "itemsize "
-                           f"{input.itemsize} requiring a storage size of {need} are out of bounds for storage of "
-                           f"size {have}")
+                           f"itemsize {input.itemsize} requiring a storage size of {need} are out of bounds for "
+                           f"storage of size {have}")
     return size, stride, offset
 
 

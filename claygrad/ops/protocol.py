@@ -1,17 +1,211 @@
-"""A tensor among Python's objects: as lists and members."""
+"""A tensor among Python's objects: lists, membership, functions applied to elements, and questions about its memory."""
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import array_of
+import numpy as np
+
+from claygrad.core import Tensor as TensorType
+from claygrad.core import array_of, storage_shares, write_into
+from claygrad.ops._data import array_from
+from claygrad.ops._formats import contiguous_format, strides_like
 from claygrad.ops._registry import composite
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from claygrad.core import Tensor
+    from claygrad.ops._formats import memory_format
 
 
+# --- lists and members ------------------------------------------------------------------------------------------
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(3, 4)), t.args(t()), t.args(t(2, 0, 3))])
 def tolist(self: Tensor) -> Any:
-    """The elements as Python numbers, in lists nested as the axes are; a tensor without axes is a number."""
+    """The elements as Python numbers, in lists nested as the axes are; of a tensor without axes, the number.
+
+    >>> claygrad.tensor([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
+    """
     array = array_of(self)
     return (array.astype("float32") if array.dtype.kind == "V" else array).tolist()
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), 1.5), t.args(t(2, 3), t(3))])
+def __contains__(self: Tensor, element: Any) -> bool:
+    """Whether any element equals a number, or the element of another tensor in the same place: `2.0 in x`."""
+    if not isinstance(element, (TensorType, int, float, complex, np.number)):
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+    return bool((self == element).any().item())
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3)), t.args(t(2, 3)), t.args(t())])
+def __reversed__(self: Tensor) -> Tensor:
+    """The tensor with its first axis the other way round, for `reversed(x)`."""
+    return self.flip(0) if self.ndim else self
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3))])
+def __dir__(self: Tensor) -> list[str]:
+    """The names that a person may want after the dot."""
+    return sorted({*dir(type(self)), *self.__dict__} - {"__cuda_array_interface__"})
+
+
+# --- Python functions on elements -------------------------------------------------------------------------------
+def _rewritten(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable[..., Any]) -> Tensor:
+    """Every element replaced by what a function makes of it and of its neighbours in other tensors."""
+    if any(t.requires_grad for t in (self, *others)):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    columns: Iterable[list] = (t.expand_as(self).reshape(-1).tolist() for t in (self, *others))
+    if not self.is_meta:
+        values = array_from([function(*row) for row in zip(*columns)], self.dtype)
+        # Through an alias with a counter of its own: PyTorch does not count these writes.
+        write_into(self.data, values.reshape(self.shape))
+    return self
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(2, 3), lambda v: 2 * v), t.args(t(), lambda v: v + 1)])
+def apply_(self: Tensor, callable: Callable[[Any], Any], /) -> Tensor:
+    """Replace every element by what a Python function makes of it; slow, one call per element.
+
+    >>> claygrad.tensor([1., 2.]).apply_(lambda v: v * 10)
+    tensor([10., 20.])
+    """
+    return _rewritten("apply_", self, (), callable)
+
+
+def _same_type(name: str, self: Tensor, other: Tensor, argument: str) -> None:
+    if self.type() != other.type():
+        raise TypeError(f"{name}: expected {self.type()} for {argument} (got {other.type()})")
+
+
+@composite(function=False, samples=lambda t: [t.args(t(2, 3), t(3), lambda a, b: a * b)])
+def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]):
+    "Replace every element by what a Python function makes of it and of the one in the same place of another tensor."
+    _same_type("map_", input, other, "'other'")
+    return _rewritten("map_", input, (other,), callable)
+
+
+@composite(function=False, samples=lambda t: [t.args(t(2, 3), t(3), t(2, 1), lambda a, b, c: a * b + c)])
+def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]):
+    "Replace every element by what a Python function makes of it and of those in the same place of two other tensors."
+    _same_type("map2_", input, x, "argument 'x'")
+    _same_type("map2_", input, y, "argument 'y'")
+    return _rewritten("map2_", input, (x, y), callable)
+
+
+# --- classes and memory -----------------------------------------------------------------------------------------
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), TensorType)])
+def as_subclass(self: Tensor, cls: type, /) -> Tensor:
+    """A view of all elements as an instance of a subclass of Tensor; gradients flow through it."""
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+    if not issubclass(cls, TensorType):
+        raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+                        "Make sure your class inherits from Tensor.")
+    if self.requires_grad:
+        raise NotImplementedError("as_subclass: not yet for tensors that require grad")
+    return TensorType._make_subclass(cls, self)
+
+
+@composite(function=False, samples=lambda t: [t.args(t(3), t(3))])
+def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+    "Whether two tensors are the same elements of the same memory, seen in the same way."
+    return (storage_shares(input, tensor) and input.dtype is tensor.dtype and input.shape == tensor.shape
+            and input.stride() == tensor.stride() and input.storage_offset() == tensor.storage_offset())
+
+
+@composite(samples=lambda t: [t.args(t(6), t(2, 3)), t.args(t(2, 3), t(3))])
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None):
+    "The shape of another tensor on the same storage, which grows if it must; see `resize_`."
+    shape = the_template.shape
+    if memory_format is None or memory_format is contiguous_format:
+        return input.resize_(shape)
+    return input.resize_(shape).as_strided_(shape, strides_like(shape, the_template.stride(), memory_format))
+
+
+@composite(function=False, samples=lambda t: [t.args(t(3))])
+def is_shared(input: Tensor) -> bool:
+    "Whether other processes see the memory: never."
+    return False
+
+
+@composite(function=False)
+def share_memory_(input: Tensor):
+    "Move the memory to where other processes see it: not supported."
+    raise NotImplementedError("share_memory_: tensors of claygrad live in the memory of one process. To share numbers between "
+                              "processes make the tensor from shared memory: claygrad.from_numpy(numpy.ndarray(shape, dtype, "
+                              "buffer=multiprocessing.shared_memory.SharedMemory(...).buf))")
+
+
+def _warn_of_device(name: str, device: Any) -> None:
+    if device is not None:
+        warnings.warn(f"The argument 'device' of Tensor.{name}() is deprecated. Please do not pass this argument.",
+                      DeprecationWarning, stacklevel=3)
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3))])
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is locked for copies to a GPU: never without one."""
+    _warn_of_device("is_pinned", device)
+    return False
+
+
+@composite(function=False, raw=True, errors=lambda t: [(t.args(t(3)), RuntimeError, "Cannot access accelerator device")])
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Lock the memory for copies to a GPU; an error where there is none."""
+    _warn_of_device("pin_memory", device)
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+def _never(name: str, kind: str) -> None:
+    def answer(input: Tensor) -> bool:
+        return False
+    answer.__name__ = answer.__qualname__ = name
+    answer.__doc__ = f"Whether the tensor is {kind}: never, in claygrad."
+    answer.__annotations__ = {"input": "Tensor", "return": "bool"}
+    composite(property=True, samples=lambda t: [t.args(t(3))])(answer)
+
+
+for _name, _kind in (("is_mps", "on an Apple GPU"), ("is_xpu", "on an Intel GPU"), ("is_ipu", "on an IPU"),
+                     ("is_xla", "on an XLA device"), ("is_maia", "on a Maia device"), ("is_mtia", "on an MTIA device"),
+                     ("is_vulkan", "on a Vulkan device"), ("is_mkldnn", "in oneDNN's layout"),
+                     ("is_sparse_csr", "sparse in rows"), ("is_nested", "a nested tensor")):
+    _never(_name, _kind)
+
+
+# --- methods of the tensor as functions -------------------------------------------------------------------------
+@composite(method=False, samples=lambda t: [t.args(t(3))])
+def detach(input: Tensor):
+    "A tensor on the same memory, cut from the graph."
+    return input.detach()
+
+
+@composite(method=False, samples=lambda t: [t.args(t(3))])
+def detach_(input: Tensor):
+    "Cut a tensor from the graph in place."
+    return input.detach_()
+
+
+@composite(method=False, samples=lambda t: [t.args(t(3))])
+def zero_(input: Tensor):
+    "Zeros everywhere, in place."
+    return input.zero_()
+
+
+@composite(method=False, samples=lambda t: [t.args(t(3))])
+def get_device(input: Tensor) -> int:
+    "The number of the tensor's GPU, -1 on the CPU."
+    return input.get_device()
+
+
+@composite(method=False, samples=lambda t: [t.args(t(3))])
+def is_inference(input: Tensor) -> bool:
+    "Whether the tensor was made in inference mode."
+    return input.is_inference()
+
+
+@composite(samples=lambda t: [t.args(t(3))])
+def is_distributed(input: Tensor) -> bool:
+    "Whether the tensor is spread over several machines: never."
+    return False

@@ -170,13 +170,15 @@ def _like(name: str, draw: Callable, input: Tensor, named: dict) -> Tensor:
 @composite(method=False, raw=True)
 def rand_like(input: Tensor, **named: object) -> Tensor:
     "Uniform draws from [0, 1) in a tensor of the input's size, dtype and order in memory."
-    return _like("rand_like", lambda t, g: uniform_(t, generator=g), input, named)
+    made = filled(_UNIFORM, input, named) if isinstance(input, Tensor) else None
+    return _like("rand_like", lambda t, g: uniform_(t, generator=g), input, named) if made is None else made
 
 
 @composite(method=False, raw=True)
 def randn_like(input: Tensor, **named: object) -> Tensor:
     "Draws from the standard normal distribution in a tensor of the input's size, dtype and order in memory."
-    return _like("randn_like", lambda t, g: normal_(t, generator=g), input, named)
+    made = filled(_NORMAL, input, named) if isinstance(input, Tensor) else None
+    return _like("randn_like", lambda t, g: normal_(t, generator=g), input, named) if made is None else made
 
 
 @composite(method=False, raw=True)
@@ -321,11 +323,12 @@ _BAD_WEIGHTS = ("", "invalid multinomial distribution (encountering probability 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
                 out: Tensor | None = None) -> Tensor:
     "Positions drawn with the weights in the input, from each row of a matrix."
-    for value, name, position, wanted, good in ((input, "input", 1, "Tensor", isinstance(input, Tensor)),
-                                                (num_samples, "num_samples", 2, "int", is_int(num_samples)),
-                                                (replacement, "replacement", 3, "bool", isinstance(replacement, bool))):
-        if not good:
-            raise wrong("multinomial", name, position, wanted, value)
+    if not isinstance(input, Tensor):
+        raise wrong("multinomial", "input", 1, "Tensor", input)
+    if not is_int(num_samples):
+        raise wrong("multinomial", "num_samples", 2, "int", num_samples)
+    if not isinstance(replacement, bool):
+        raise wrong("multinomial", "replacement", 3, "bool", replacement)
     weights, count = input.detach(), as_int(num_samples)
     _check_choice(weights, count, replacement, out)
     shape = (count,) if weights.ndim == 1 else (weights.shape[0], count)
@@ -355,7 +358,7 @@ def _check_choice(weights: Tensor, count: int, replacement: bool, out: Tensor | 
 def _choose(weights: Tensor, count: int, replacement: bool, made: Tensor, generator: Generator | None) -> None:
     """Draw into `made`. One sample is always drawn without replacement: its stream differs."""
     if replacement and count > 1:
-        problem = sample(weights.contiguous(), count, None, made, generator)
+        problem = sample(weights, count, None, made, generator)
         if problem:
             raise RuntimeError(_BAD_WEIGHTS[problem])
         return
@@ -367,4 +370,4 @@ def _choose(weights: Tensor, count: int, replacement: bool, made: Tensor, genera
     if (weights.sum(-1) == 0).any().item():
         raise RuntimeError(_BAD_WEIGHTS[3])
     draws = exponential_(empty_like(weights), generator=generator)      # drawn in the order of the weights' memory
-    sample(weights.contiguous(), count, draws.contiguous(), made, generator)
+    sample(weights, count, draws, made, generator)

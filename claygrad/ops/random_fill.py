@@ -46,11 +46,16 @@ def drawn(node: str, *names: str) -> Callable:
     """Turn a plan into the in-place method of the same name, whose numbers are called `names`."""
     def declare(plan: Callable) -> Callable:
         name, defaults = plan.__name__, plan.__defaults__ or ()
+        least = len(names) - len(defaults)
         mark = written(name, node, "input")
 
         def method(input: Tensor, *numbers: float, generator: Generator | None = None, **named: float) -> Tensor:
-            if numbers or named or len(defaults) < len(names):
+            if named or not least <= len(numbers) <= len(names):
                 numbers = _numbers(name, names, defaults, numbers, named)
+            for x in numbers:
+                if type(x) is not float and type(x) is not int:
+                    numbers = _numbers(name, names, defaults, numbers, named)
+                    break
             if generator is not None and not isinstance(generator, Generator):
                 raise wrong(name, "generator", None, f"{prefix()}.Generator", generator)
             kind, a, b = plan(input, *numbers)
@@ -191,7 +196,8 @@ def bernoulli_(input: Tensor, p: Tensor | float = 0.5, *, generator: Generator |
     if input.numel() and not input.is_meta:
         if input.dtype.is_complex:
             raise unknown("bernoulli_tensor_cpu_self_", input.dtype)
-        p.expand(input.shape)                                   # for its refusals
+        if p.shape != input.shape:
+            p.expand(input.shape)                               # for its refusals
         if not p.dtype.is_floating_point:
             raise unknown("bernoulli_tensor_cpu_p_", p.dtype)
     return fill(_bernoulli_by_tensor, input, KINDS["bernoulli_each"], generator, 0, 0, p)

@@ -128,10 +128,9 @@ def arange(*args: Number, start: Number = 0, end: Number | None = None, step: Nu
     elif len(args) == 3:
         start, end, step = args
     if len(args) > 3 or end is None:
-        raise TypeError(f"arange() received an invalid combination of arguments - got "
-                        f"({', '.join(type(a).__name__ for a in args)}), "
-                        "but expected one of:\n * (Number end)\n * (Number start, Number end)\n"
-                        " * (Number start, Number end, Number step)\n")
+        raise TypeError("arange() received an invalid combination of arguments - got "
+                        f"({', '.join(type(a).__name__ for a in args)}), but expected one of:\n * (Number end)\n * "
+                        "(Number start, Number end)\n * (Number start, Number end, Number step)\n")
     named = {"start": start, "end": end, "step": step}
     numbers = [_number(value) for value in named.values()]
     for (name, value), found in zip(named.items(), numbers):
@@ -166,8 +165,8 @@ def closed_range(start: Number = 0, end: Number | None = None, step: Number = 1,
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
     warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is "
-                  "inconsistent with "
-                  "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+                  "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+                  "[start, end).",
                   stacklevel=2)
     given = chosen_dtype("range", dtype)
     kind = out_dtype("range", out, given) or default_dtype()
@@ -189,16 +188,15 @@ def _ends(name: str, start: Any, end: Any, steps: Any, out: Tensor | None,
         dims = [value.ndim if flag else 0 for flag, value in zip(tensors, (start, end))]
         if all(tensors):
             raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with "
-                               f"{dims[0]} "
-                               f"dimension(s) and end with {dims[1]} dimension(s).")
+                               f"{dims[0]} dimension(s) and end with {dims[1]} dimension(s).")
         which = "start" if tensors[0] else "end"
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {which} with "
                            f"{max(dims)} dimension(s).")
     first, last = _number(start), _number(end)
     if first is None or last is None or steps is None or isinstance(steps, (bool, float, complex, str)):
         got = ", ".join(type(value).__name__ for value in (start, end, steps) if value is not None)
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
-                        " * (Tensor start, Tensor end, int steps)\n * (Number start, Number end, int steps)\n")
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n "
+                        "* (Tensor start, Tensor end, int steps)\n * (Number start, Number end, int steps)\n")
     if int(steps) < 0:
         raise RuntimeError("number of steps must be non-negative")
     kind = out_dtype(name, out, given)
@@ -207,8 +205,7 @@ def _ends(name: str, start: Any, end: Any, steps: Any, out: Tensor | None,
         kind = kind or inferred
         if not kind.is_complex:
             raise RuntimeError(f"torch.{name}(): inferred dtype {C_NAMES[inferred.name]} can't be safely cast to "
-                               "passed dtype "
-                               f"{kind.legacy}")
+                               f"passed dtype {kind.legacy}")
     kind = kind or default_dtype()
     if kind.name == "bool":
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")

@@ -261,8 +261,8 @@ def clamp_min(xp, input: Tensor, min: Tensor | Number):
     "The element, but not below `min`."
     refuse_complex(input, "clamp is not supported for complex types")
     return xp.maximum(min, input)
-clamp_min.rule(input=lambda g, input, min: g.masked_fill(~(input >= min), 0), min=lambda g, input,
-               min: g.masked_fill(~(input < min), 0))
+clamp_min.rule(input=lambda g, input, min: g.masked_fill(~(input >= min), 0),
+               min=lambda g, input, min: g.masked_fill(~(input < min), 0))
 
 
 @pointwise(node=lambda max: "ClampMaxBackward0" if is_number(max) else "ClampMaxBackward1",
@@ -271,5 +271,5 @@ def clamp_max(xp, input: Tensor, max: Tensor | Number):
     "The element, but not above `max`."
     refuse_complex(input, "clamp is not supported for complex types")
     return xp.minimum(max, input)
-clamp_max.rule(input=lambda g, input, max: g.masked_fill(~(input <= max), 0), max=lambda g, input,
-               max: g.masked_fill(~(input > max), 0))
+clamp_max.rule(input=lambda g, input, max: g.masked_fill(~(input <= max), 0),
+               max=lambda g, input, max: g.masked_fill(~(input > max), 0))

@@ -47,8 +47,7 @@ def gather(xp, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fa
     for i, (have, want) in enumerate(zip(input.shape, index.shape)):
         if i != dim and want > have:
             raise RuntimeError(f"Size does not match at dimension {i} expected index {text(index.shape)} to be no "
-                               "larger than "
-                               f"self {text(input.shape)} apart from dimension {dim}")
+                               f"larger than self {text(input.shape)} apart from dimension {dim}")
     check_bounds(xp, index, dim, input.shape[dim])
     used = input[tuple(slice(None) if i == dim else slice(n) for i, n in enumerate(index.shape))]
     return xp.ascontiguousarray(xp.take_along_axis(used, index, dim)).reshape(shape)
@@ -75,8 +74,7 @@ def _check_scatter(input, dim: int, index, src) -> int:
         if too_large:
             size = "" if src is None else f" and to be no larger size than src {text(src.shape)}"
             raise RuntimeError(f"Expected index {text(index.shape)} to be no larger than self {text(input.shape)} "
-                               "apart from "
-                               f"dimension {dim}{size}")
+                               f"apart from dimension {dim}{size}")
     return dim
 
 
@@ -117,17 +115,16 @@ def scatter(xp, input: Tensor, dim: int, index: Tensor, src: Tensor | Number | N
         raise TypeError("scatter() received an invalid combination of arguments: src and value")
     array = src if hasattr(src, "shape") else None
     if array is None and not isinstance(src, (int, float, complex)):
-        raise TypeError(f"scatter() received an invalid combination of arguments - got (int, Tensor, "
-                        f"{type(src).__name__}), but "
-                        "expected one of:\n * (int dim, Tensor index, Tensor src)\n * (int dim, Tensor index, Number "
-                        "value)\n")
+        raise TypeError("scatter() received an invalid combination of arguments - got (int, Tensor, "
+                        f"{type(src).__name__}), but expected one of:\n * (int dim, Tensor index, Tensor src)\n * "
+                        "(int dim, Tensor index, Number value)\n")
     dim = _check_scatter(input, dim, index, array)
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if reduce and array is not None:
         warnings.warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a "
-                      "future "
-                      "PyTorch release. Use torch.scatter_reduce instead for more reduction options.", stacklevel=2)
+                      "future PyTorch release. Use torch.scatter_reduce instead for more reduction "
+                      "options.", stacklevel=2)
     out = widened(xp, input) if reduce else xp.array(input, order="C")
     if index.size == 0:
         return out.astype(input.dtype, copy=False)
@@ -149,8 +146,8 @@ def _dtype_of(array):
 
 def _no_derivative(reduce: str | None) -> None:
     if reduce is not None:
-        raise RuntimeError("derivative for aten::scatter is not implemented\n"
-                           "  scatter(reduce=...) cannot be differentiated; scatter_reduce can.")
+        raise RuntimeError("derivative for aten::scatter is not implemented\n  scatter(reduce=...) cannot be "
+                           "differentiated; scatter_reduce can.")
 
 
 def _scattered_input(g: Tensor, dim: int, index: Tensor, reduce: str | None) -> Tensor:
@@ -242,8 +239,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
         return gather(input.view(-1), 0, indices.view(-1))
     if input.ndim != indices.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
-                           "got "
-                           f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+                           f"got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
     dim = axis(dim, input.ndim)
     rest = [tuple(1 if i == dim else n for i, n in enumerate(tensor.shape)) for tensor in (input, indices)]
     common = broadcast(*rest)

@@ -217,10 +217,9 @@ def repeat_interleave(input: Tensor, repeats: object = None, dim: int | None = N
             return interleaved(repeats, output_size)
         return _repeat_each(input, repeats, dim, output_size)
     if not isinstance(repeats, int):
-        raise TypeError(f"repeat_interleave() received an invalid combination of arguments - got "
-                        f"({type(repeats).__name__}), but "
-                        "expected one of:\n * (Tensor repeats, int dim = None, *, int output_size = None)\n"
-                        " * (int repeats, int dim = None, *, int output_size = None)\n")
+        raise TypeError("repeat_interleave() received an invalid combination of arguments - got "
+                        f"({type(repeats).__name__}), but expected one of:\n * (Tensor repeats, int dim = None, *, "
+                        "int output_size = None)\n * (int repeats, int dim = None, *, int output_size = None)\n")
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     if dim is None:
@@ -245,8 +244,8 @@ def _repeat_each(input: Tensor, repeats: Tensor, dim: int | None, output_size: i
     if repeats.ndim == 0 or len(repeats) == 1:
         repeats = repeats.reshape(1).expand(n)
     elif len(repeats) != n:
-        raise RuntimeError("repeats must have the same size as input along dim, but got "
-                           f"repeats.size(0) = {len(repeats)} and input.size({dim}) = {n}")
+        raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
+                           f"{len(repeats)} and input.size({dim}) = {n}")
     return input.index_select(dim, interleaved(repeats, output_size))
 
 

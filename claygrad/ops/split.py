@@ -69,12 +69,11 @@ def split_with_sizes(input: Tensor, split_sizes: ints, dim: int = 0):
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim, lengths = axis(dim, input.ndim), list(split_sizes)
     if any(n < 0 for n in lengths):
-        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got "
+        raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but got "
                            f"split_sizes={text(lengths)}")
     if sum(lengths) != input.shape[dim]:
         raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {input.shape[dim]} (input "
-                           "tensor's size at "
-                           f"dimension {dim}), but got split_sizes={text(lengths)}")
+                           f"tensor's size at dimension {dim}), but got split_sizes={text(lengths)}")
     return _pieces(input, dim, lengths)
 split_with_sizes.rule(input=lambda gs, input_shape, split_sizes, dim:
                       _joined(gs, input_shape, axis(dim, len(input_shape)), list(split_sizes)))
@@ -83,13 +82,12 @@ split_with_sizes.rule(input=lambda gs, input_shape, split_sizes, dim:
 def _split(tensor: Tensor, size: object, dim: int) -> tuple[Tensor, ...]:
     if not hasattr(size, "__index__"):
         if not isinstance(size, (tuple, list)):
-            raise TypeError(f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
+            raise TypeError("split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
                             f"{type(size).__name__}")
         for i, n in enumerate(size):
             if not hasattr(n, "__index__"):
                 raise TypeError("split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, but "
-                                "found "
-                                f"element of type {type(n).__name__} at pos {i}")
+                                f"found element of type {type(n).__name__} at pos {i}")
         return split_with_sizes(tensor, sizes(size), dim)
     size = size.__index__()
     if tensor.ndim == 0:
@@ -98,7 +96,7 @@ def _split(tensor: Tensor, size: object, dim: int) -> tuple[Tensor, ...]:
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     if size == 0 and tensor.shape[dim]:
-        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of "
+        raise RuntimeError("split_size can only be 0 if dimension size is 0, but got dimension size of "
                            f"{tensor.shape[dim]}")
     return split_evenly(tensor, size, dim)
 
@@ -161,14 +159,12 @@ def _where(name: str, given: object) -> object:
                                f"{given.dtype.legacy}")
         if given.ndim > 1:
             raise RuntimeError(f"{name} expected tensor_indices_or_sections to be a zero-dimensional or "
-                               "one-dimensional tensor, but "
-                               f"got a tensor with {given.ndim} dims")
+                               f"one-dimensional tensor, but got a tensor with {given.ndim} dims")
         return int(given) if given.ndim == 0 else tuple(array_of(given).tolist())
     if not isinstance(given, (int, tuple, list)):
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({type(given).__name__}), but "
-                        "expected one of:\n"
-                        " * (tuple of ints indices, int dim = 0)\n * (Tensor tensor_indices_or_sections, int dim = 0)\n"
-                        " * (int sections, int dim = 0)\n")
+                        "expected one of:\n * (tuple of ints indices, int dim = 0)\n * (Tensor "
+                        "tensor_indices_or_sections, int dim = 0)\n * (int sections, int dim = 0)\n")
     return given
 
 
@@ -195,8 +191,7 @@ def _split_fixed(name: str, input: Tensor, given: object, dim: int, at_least: in
     where, n = _where(name, given), input.shape[dim]
     if isinstance(where, int) and (where == 0 or n % where):
         raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {n} "
-                           "is not "
-                           f"divisible by the split_size {where}!")
+                           f"is not divisible by the split_size {where}!")
     return _split_at(input, where, dim)
 
 

@@ -102,8 +102,8 @@ view.rule(input=lambda g, input_shape: g.reshape(input_shape))
 
 def _not_viewable(*args: object) -> TypeError:
     got = ", ".join(type(arg).__name__ for arg in args)
-    return TypeError(f"view() received an invalid combination of arguments - got ({got}), but expected one of:\n"
-                     " * (torch.dtype dtype)\n * (tuple of ints size)\n")
+    return TypeError(f"view() received an invalid combination of arguments - got ({got}), but expected one of:\n * "
+                     "(torch.dtype dtype)\n * (tuple of ints size)\n")
 
 
 @composite(function=False, samples=lambda t: [t.args(t(2, 6), t(3, 4))])
@@ -159,9 +159,8 @@ def permute(input: Tensor, dims: ints):
     dims = sizes(dims)
     if len(dims) != input.ndim:
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length "
-                           "of the desired "
-                           f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = "
-                           f"{len(dims)}")
+                           f"of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
+                           f"len(dims) = {len(dims)}")
     order = tuple(axis(dim, input.ndim) for dim in dims)
     if len(set(order)) < len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -220,9 +219,8 @@ def T(input: Tensor):
                       stacklevel=2)
     elif input.ndim != 2:
         warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
-                      "it will "
-                      "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-                      "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+                      "it will throw an error in a future release. Consider `x.mT` to transpose batches of matrices "
+                      "or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
                       stacklevel=2)
     return permute(input, tuple(range(input.ndim))[::-1])
 
@@ -365,8 +363,7 @@ def unflatten(input: Tensor, dim: int, sizes: ints):
     except RuntimeError as reason:
         if str(reason).startswith("shape '"):
             raise RuntimeError(f"unflatten: Provided sizes {text(wanted)} don't multiply up to the size of dim {dim} "
-                               f"({length}) "
-                               "in the input tensor") from None
+                               f"({length}) in the input tensor") from None
         raise RuntimeError(f"unflatten got an unexpected error:\n{reason}") from None
     return view(input, (*input.shape[:dim], *found, *input.shape[dim + 1:]))
 
@@ -403,8 +400,7 @@ def movedim(input: Tensor, source: ints, destination: ints):
     source, destination = sizes(source), sizes(destination)
     if len(source) != len(destination):
         raise RuntimeError(f"movedim: Invalid source or destination dims: source ({text(source)} dims) should contain "
-                           "the same "
-                           f"number of dims as destination ({text(destination)} dims)")
+                           f"the same number of dims as destination ({text(destination)} dims)")
     here, there = ([axis(dim, input.ndim) for dim in dims] for dims in (source, destination))
     for name, found, given in (("source", here, source), ("destination", there, destination)):
         if len(set(found)) < len(found):
@@ -484,6 +480,6 @@ def broadcast_shapes(*shapes: ints):
                 out[i] = shape[i]
             elif shape[i] not in (1, out[i]):
                 raise RuntimeError(f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching "
-                                   "argument at index "
-                                   f"{number} had {shape}; but expected shape should be broadcastable to {out}")
+                                   f"argument at index {number} had {shape}; but expected shape should be "
+                                   f"broadcastable to {out}")
     return Size(out)

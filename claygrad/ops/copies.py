@@ -1,0 +1,116 @@
+"""Copies of a tensor by Python's own means: `copy`, `deepcopy` and pickling.
+
+All three go by the storage: tensors that share one go on sharing it in what is copied or pickled together.
+"""
+from __future__ import annotations
+
+import copyreg
+import warnings
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from claygrad.core import (
+    DTYPES,
+    Storage,
+    Tensor,
+    array_of,
+    empty,
+    fresh_storage,
+    increment_version,
+    on_storage,
+    require_grad,
+)
+from claygrad.ops._registry import composite
+
+if TYPE_CHECKING:
+    from claygrad.core import dtype
+
+_LEAVES_ONLY = ("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                "see https://github.com/pytorch/pytorch/pull/103001")
+
+
+def _bytes_of(storage: Storage) -> np.ndarray:
+    return array_of(on_storage(storage, DTYPES["uint8"], (storage.nbytes(),), (1,), 0))
+
+
+# --- what a pickle calls: these names and parameters are in files, so they stay ---------------------------------
+def rebuild_storage(content: bytes | int, device: str) -> Storage:
+    """A storage with these bytes; on the meta device, which has none, with this many."""
+    if isinstance(content, int):
+        return fresh_storage(content, device)
+    storage = fresh_storage(len(content), device)
+    _bytes_of(storage)[:] = np.frombuffer(content, np.uint8)
+    return storage
+
+
+def rebuild_tensor(kind: type[Tensor], storage: Storage, dtype: dtype, offset: int, shape: tuple[int, ...],
+                   strides: tuple[int, ...], requires_grad: bool) -> Tensor:
+    """A leaf of class `kind` that sees a storage in a given way."""
+    reach = 0 if 0 in shape else 1 + offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    if offset < 0 or min((*shape, *strides), default=0) < 0 or reach * dtype.itemsize > storage.nbytes():
+        raise RuntimeError(f"a tensor of shape {list(shape)}, strides {list(strides)} and offset {offset} of {dtype} does "
+                           f"not fit in a storage of {storage.nbytes()} bytes")
+    out = empty((0,), dtype, storage.device)
+    if kind is not Tensor:
+        out = Tensor._make_subclass(kind, out)
+    # With a write counter of its own, at 1, as PyTorch has it: to be laid on a storage counts as a write.
+    out.data = on_storage(storage, dtype, shape, strides, offset)
+    increment_version(out)
+    return require_grad(out, requires_grad)
+
+
+def _reduce_storage(storage: Storage) -> tuple:
+    where = str(storage.device)
+    return rebuild_storage, (storage.nbytes() if where == "meta" else _bytes_of(storage).tobytes(), where)
+
+
+copyreg.pickle(Storage, _reduce_storage)  # type: ignore[arg-type]
+
+
+# --- the protocol -----------------------------------------------------------------------------------------------
+def _parts(self: Tensor, storage: Storage) -> tuple:
+    return (type(self), storage, self.dtype, self.storage_offset(), tuple(self.shape), tuple(self.stride()),
+            self.requires_grad)
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), 4)])
+def __reduce_ex__(self: Tensor, protocol: int) -> tuple:
+    """How to make the tensor again: its storage, how it sees it, and its attributes. History, `.grad` and hooks stay behind."""
+    for hook in (self._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate "
+                          "the function with @torch.utils.hooks.unserializable_hook to suppress this warning", stacklevel=2)
+    return rebuild_tensor, _parts(self, self.untyped_storage()), self.__getstate__()
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), {"name": "x"})])
+def __setstate__(self: Tensor, state: dict[str, Any] | tuple[dict[str, Any] | None, dict[str, Any]]) -> None:
+    """Take over attributes and, after a comma, the slots of a subclass."""
+    attributes, slots = state if isinstance(state, tuple) else (state, {})
+    self.__dict__.update(attributes or {})
+    for name, value in slots.items():
+        setattr(self, name, value)
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), {})])
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A leaf with a copy of the memory, of `.grad` and of the attributes; hooks stay behind."""
+    if not self.is_leaf:
+        raise RuntimeError(_LEAVES_ONLY)
+    if id(self) in memo:
+        return memo[id(self)]
+    storage = self.untyped_storage()
+    if id(storage) not in memo:
+        memo[id(storage)] = fresh_storage(storage.nbytes(), storage.device)
+        if not self.is_meta:
+            _bytes_of(memo[id(storage)])[:] = _bytes_of(storage)
+    memo[id(self)] = out = rebuild_tensor(*_parts(self, memo[id(storage)]))
+    if self.grad is not None:
+        out.grad = deepcopy(self.grad, memo)
+    state = deepcopy(self.__getstate__(), memo)
+    if state is not None:
+        out.__setstate__(state)
+    return out

@@ -1,0 +1,148 @@
+"""Tensors and other array libraries: NumPy's functions on tensors, and DLPack in both directions.
+
+Memory that is handed out or received counts as shared: a value saved from it is protected against writes that claygrad
+cannot see. NumPy's own DLPack carries it, so an exported capsule keeps an array alive, and that the export.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from claygrad.core import DTYPES, Tensor, parse_device, share
+from claygrad.core.device import no_cuda
+from claygrad.ops._data import shareable
+from claygrad.ops._registry import composite
+from claygrad.ops.creation import from_numpy
+
+if TYPE_CHECKING:
+    import ctypes
+
+    from claygrad.core import device
+
+_CPU, _CUDA, _CUDA_HOST = 1, 2, 3        # DLPack's numbers for kinds of devices
+_UINT, _BFLOAT = 1, 4                    # and of dtypes
+_BFLOAT16 = DTYPES["bfloat16"]
+_SPENT = ("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might "
+          "have already constructed a tensor from it once.")
+
+
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), np.ones(3))])
+def __array_wrap__(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """What NumPy's functions make of tensors becomes a tensor again; truth values become uint8, as in PyTorch."""
+    return from_numpy(np.asarray(array.astype(np.uint8) if array.dtype == bool else array))
+
+
+def _no_cuda_array(self: Tensor) -> Any:
+    raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is "
+                         "required use tensor.cuda() to copy tensor to device memory.")
+
+
+_no_cuda_array.__name__ = "__cuda_array_interface__"
+_no_cuda_array.__doc__ = "The description of CUDA memory for other libraries, which a tensor on the CPU has not."
+composite(property=True, raw=True, errors=lambda t: [(t.args(t(3)), AttributeError, "Can't get __cuda")])(_no_cuda_array)
+
+
+# --- DLPack: out ------------------------------------------------------------------------------------------------
+@composite(function=False, raw=True)
+def __dlpack__(self: Tensor, *, stream: int | None = None, max_version: tuple[int, int] | None = None,
+               dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
+    """A DLPack capsule on the tensor's memory, or on a copy's."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    if self.device.type != "cpu":
+        raise BufferError(f"Cannot pack tensors on {self.device}")
+    if dl_device is not None and int(dl_device[0]) != _CPU:
+        raise BufferError(f"Cannot pack a tensor on cpu for the DLPack device {tuple(map(int, dl_device))}")
+    source = self.clone() if copy else self
+    half = self.dtype is _BFLOAT16
+    array = (source.view(DTYPES["int16"]) if half else source.detach()).numpy()
+    capsule = array.__dlpack__() if max_version is None or max_version[0] < 1 else array.__dlpack__(max_version=max_version)
+    if half:
+        _dtype_code(capsule).value = _BFLOAT
+    return capsule
+
+
+@composite(function=False, raw=True)
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    """DLPack's numbers for the kind and the index of the device."""
+    if self.device.type != "cpu":
+        raise ValueError(f"Unknown device type {self.device.type} for Dlpack")
+    return _CPU, 0
+
+
+@composite(method=False, raw=True)
+def to_dlpack(tensor: Tensor) -> Any:
+    """A DLPack capsule on the tensor's memory."""
+    return tensor.__dlpack__()
+
+
+# --- DLPack: in -------------------------------------------------------------------------------------------------
+class _Capsule:
+    """A capsule as an object that NumPy can import."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _CPU, 0
+
+
+@composite(method=False, raw=True)
+def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of any object with the DLPack protocol, or of a DLPack capsule.
+
+    >>> claygrad.from_dlpack(numpy.arange(3))
+    tensor([0, 1, 2])
+    """
+    capsule = _asked(ext_tensor, device, copy) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
+    if not any(f'"{name}"' in repr(capsule) for name in ("dltensor", "dltensor_versioned")):
+        raise RuntimeError(_SPENT)
+    try:
+        array = np.from_dlpack(_Capsule(capsule))
+    except RuntimeError:
+        code = _dtype_code(capsule)
+        if code.value != _BFLOAT:
+            raise
+        code.value = _UINT               # NumPy knows no bfloat16, but it carries 16 bits of anything
+        array = np.from_dlpack(_Capsule(capsule)).view(_BFLOAT16.numpy)
+    return share(shareable(array))
+
+
+def _asked(exporter: Any, device: Any, copy: bool | None) -> Any:
+    """The capsule of an object, by the newest form of the protocol that it knows."""
+    if device is not None and parse_device(device).type != "cpu":
+        raise BufferError(f"Cannot pack tensors on {parse_device(device)}")
+    kind = int(exporter.__dlpack_device__()[0])
+    if kind == _CUDA:
+        raise no_cuda()
+    if kind not in (_CPU, _CUDA_HOST):
+        raise BufferError(f"Unsupported DLPack device type {kind}")
+    options: dict[str, Any] = {}
+    if device is not None:
+        options["dl_device"] = (_CPU, 0)
+    if copy is not None:
+        options["copy"] = copy
+    try:
+        return exporter.__dlpack__(max_version=(1, 0), **options)
+    except TypeError:
+        return exporter.__dlpack__(**options)
+
+
+def _dtype_code(capsule: Any) -> ctypes.c_uint8:
+    """The byte of a capsule that says which family its dtype is of."""
+    import ctypes
+    name = b"dltensor_versioned" if '"dltensor_versioned"' in repr(capsule) else b"dltensor"
+    api = ctypes.pythonapi.PyCapsule_GetPointer
+    api.restype, api.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    # struct DLTensor { void* data; int32 device[2]; int32 ndim; uint8 code, bits; ... }; a versioned capsule puts a version,
+    # two pointers and flags before it.
+    before = 32 if name == b"dltensor_versioned" else 0
+    return ctypes.c_uint8.from_address(api(capsule, name) + before + 20)
