@@ -4,7 +4,11 @@ from __future__ import annotations
 import claygrad.ops as _ops  # declares every operation, before anything names one
 from claygrad import autograd, cuda, memory, random, version
 from claygrad.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from claygrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from claygrad.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from claygrad._info import finfo, iinfo
+from claygrad._legacy import TYPES as _TYPES
+from claygrad._legacy import set_default_tensor_type, typename
 from claygrad._printing import get_printoptions, printoptions, set_printoptions, tensor_text
 from claygrad.core import (
     DTYPES,
@@ -44,6 +48,7 @@ newaxis = None
 
 globals().update(_NAMESPACES["torch"])
 globals().update(DTYPES)
+globals().update(_TYPES)
 float, double, half, cfloat, cdouble = DTYPES["float32"], DTYPES["float64"], DTYPES["float16"], DTYPES["complex64"], DTYPES["complex128"]
 int, long, short = DTYPES["int32"], DTYPES["int64"], DTYPES["int16"]
 UntypedStorage = Storage

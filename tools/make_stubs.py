@@ -123,14 +123,13 @@ def parameters(said: Declaration, *, method: bool, in_place: bool) -> Iterator[s
         yield "out: Any = None" if said.options.get("returns") else "out: Tensor | None = None"
 
 
-def declarations() -> dict[int, Declaration]:
-    """Which declaration a callable came from."""
-    found = {}
-    for said in REGISTRY.values():
-        found[id(said.op)] = said
-        if getattr(said.op, "in_place", None) is not None:
-            found[id(said.op.in_place)] = said
-    return found
+BY_FUNCTION = {id(said.op): said for said in REGISTRY.values()}
+
+
+def declaration(made: object) -> Declaration | None:
+    """What a callable was declared as; in-place and method forms are operations of their own that remember it."""
+    info = getattr(made, "info", None) or {}
+    return info.get("declaration") or BY_FUNCTION.get(id(made))
 
 
 def operation(name: str, said: Declaration, *, method: bool) -> str:
@@ -141,14 +140,18 @@ def operation(name: str, said: Declaration, *, method: bool) -> str:
 
 def methods() -> str:
     """The class from which the stub of Tensor has its operations."""
-    known, lines = declarations(), []
+    lines = []
     for name, made in sorted(METHODS.items()):
-        if isinstance(made, property):
-            lines += ["@property", f"def {name}(self) -> Tensor: ..."]
-        elif id(made) in known:
-            lines.append(operation(name, known[id(made)], method=True))
+        if hasattr(object, name):
+            continue        # known to every type checker
+        attribute = isinstance(made, property)
+        said = declaration(made.fget if attribute else made)
+        if attribute:
+            lines += ["@property", f"def {name}(self) -> {result_text(said) if said else 'Any'}: ..."]
+        elif said is not None:
+            lines.append(operation(name, said, method=True))
         else:
-            lines.append(f"def {name}(self, *args: Any, **kwargs: Any) -> Tensor: ...")
+            lines.append(f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ...")
     imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.storage import Storage\n"
                "from claygrad.core.tensor import Size, Tensor")
     return NOTE + HEAD.format(imports=imports) + "class Operations:\n" + "".join(f"    {line}\n" for line in lines)
@@ -156,19 +159,19 @@ def methods() -> str:
 
 def names() -> str:
     """What `import claygrad` gives: operations by signature, everything else by where it comes from."""
-    known, imported, values, functions = declarations(), [], [], []
+    imported, values, functions = [], [], []
     for name in sorted(set(vars(claygrad)) - set(HIDDEN)):
         value = vars(claygrad)[name]
-        if id(value) in known:
-            functions.append(operation(name, known[id(value)], method=False))
+        said = declaration(value)
+        if said is not None:
+            functions.append(operation(name, said, method=False))
         elif isinstance(value, ModuleType):
             if value.__name__ == f"claygrad.{name}":
                 imported.append(f"from claygrad import {name} as {name}")
         elif isinstance(value, dtype):
             values.append(f"{name}: _dtype")
         elif getattr(value, "__module__", "").startswith("claygrad.") and hasattr(value, "__name__"):
-            source = "" if value.__name__ == name else value.__name__
-            imported.append(f"from {value.__module__} import {source or name} as {name}")
+            imported.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif not name.startswith("_") or name == "__version__":
             values.append(f"{name}: {type_text(type(value).__name__)}")
     head = HEAD.format(imports="\n".join(sorted(imported)))

@@ -6,7 +6,15 @@ import warnings
 
 from claygrad.core.modes import get_anomaly, set_anomaly
 
-__all__ = ["detect_anomaly", "set_detect_anomaly"]
+__all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
+
+
+def is_anomaly_enabled() -> bool:
+    return get_anomaly()[0]
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    return get_anomaly()[1]
 
 
 class detect_anomaly:

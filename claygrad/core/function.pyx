@@ -236,7 +236,7 @@ cdef object _apply(object cls, tuple args, dict kwargs):
     cdef Tensor t
     cdef Node target
     cdef int nr = 0
-    if kwargs:
+    if kwargs or cls.setup_context is not Function.setup_context:
         args = _positional(cls, ctx, args, kwargs)
     needs, tensors = [], []
     for a in args:
@@ -279,6 +279,8 @@ cdef tuple _positional(object cls, FunctionNode ctx, tuple args, dict kwargs):
     import inspect
     lead = () if cls.setup_context is not Function.setup_context else (ctx,)
     bound = inspect.signature(cls.forward).bind(*lead, *args, **kwargs)
+    if not lead:
+        bound.apply_defaults()
     return tuple(bound.args[len(lead):]) + tuple(bound.kwargs.values())
 
 

@@ -11,7 +11,7 @@ from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, overlaps_itself, rebase
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.storage cimport Storage, new_storage
@@ -348,7 +348,7 @@ def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
         elif value is not None or key not in ("generator", "dtype", "out", "layout", "device", "memory_format"):
             return None
     if isinstance(size, Tensor):
-        v = fresh(d, v.ndim, v.shape)
+        v = new_layout(new_storage(v.numel * d.itemsize), d, v.ndim, v.shape, v.strides, 0)
     elif parse_device(None) is cpu and _simple_size(size, shape):
         v = fresh(d, len(size[0] if isinstance(size[0], tuple) else size), shape)
     else:

@@ -102,7 +102,7 @@ cdef Node record_inputs(Op op, PyObject** slots):
                 if op.kinds[op.slot_param[k]] < P_TENSORS and value is not None:
                     node.holds = True                 # a number in a tensor's place: torch saves it as a tensor
         elif isinstance(value, Tensor):
-            if op.slot_kind[k] == S_SHAPE and requires(<Tensor>value):
+            if op.slot_kind[k] == S_SHAPE and _edge_knows_shape(op, node, op.slot_param[k], (<Tensor>value).layout):
                 node.save(None, PLAIN)                # the node that the edge leads to knows it
             else:
                 node.save(_aspect(<Tensor>value, op.slot_kind[k]), PLAIN)
@@ -116,6 +116,15 @@ cdef Node record_inputs(Op op, PyObject** slots):
         import traceback
         node.trace = traceback.format_stack()
     return node
+
+
+cdef bint _edge_knows_shape(Op op, Node node, int param, Layout layout):
+    cdef int i
+    for i in range(op.n_tensors):
+        if op.tensors[i] == param:
+            i = _edge_at(op, node, i)
+            return node.edge(i) is not None and node.edge(i).fits(node.edge_nr(i), layout)
+    return False
 
 
 cdef object _aspect(Tensor t, int kind):

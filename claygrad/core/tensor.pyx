@@ -3,7 +3,7 @@ import warnings
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
-from cpython.ref cimport Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from claygrad.core.device cimport CPU, META, device
@@ -129,11 +129,26 @@ cdef extern from *:
         type->tp_traverse = clay_traverse;
         type->tp_clear = clay_clear;
         type->tp_dictoffset = offset;
-        type->tp_name = "claygrad.Tensor";               /* where users find it */
+        type->tp_name = "Tensor";                        /* as error texts say it; TensorMeta tells the module */
         PyType_Modified(type);
     }
     """
     void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset)
+
+cdef extern from "Python.h":
+    void Py_SET_TYPE(object o, PyTypeObject* t)
+
+
+class TensorMeta(type):
+    """The class of the tensor class: knows under which name users and pickles find it."""
+
+    @property
+    def __module__(cls):
+        return "claygrad" if cls is Tensor else cls.__dict__.get("__module__")
+
+    def __repr__(cls):
+        return f"<class '{cls.__module__}.{cls.__qualname__}'>"
+
 
 cdef extern from "Python.h":
     object PyObject_GenericGetDict(object o, void* context)
@@ -651,6 +666,9 @@ cdef class Tensor:
 cdef _init():
     cdef Tensor probe = Tensor.__new__(Tensor)
     clay_lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe)
+    meta = TensorMeta
+    Py_INCREF(meta)
+    Py_SET_TYPE(Tensor, <PyTypeObject*>meta)
 
 _init()
 

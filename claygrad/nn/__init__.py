@@ -1,4 +1,5 @@
-"""Neural networks: for now the functions; modules come next."""
-from claygrad.nn import functional
+"""Neural networks: for now functions and parameters; modules come next."""
+from claygrad.nn import functional, parameter
+from claygrad.nn.parameter import Buffer, Parameter
 
-__all__ = ["functional"]
+__all__ = ["Buffer", "Parameter", "functional", "parameter"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import float64
 from claygrad.ops import _special
-from claygrad.ops._registry import composite, conj, op, pointwise, zero
+from claygrad.ops._registry import composite, conj, constant, op, pointwise, zero
 from claygrad.ops._words import FLOATS, INTS, need, refuse_complex
 
 if TYPE_CHECKING:
@@ -42,7 +42,13 @@ def relu_backward(xp, grad_output: Tensor, result: Tensor):
 relu_backward.rule(grad_output=lambda g, result: relu_backward(g, result), result=zero)
 
 
-@pointwise(**functional, samples=lambda t: [*line(t), t.args(t(4), 0.3), t.args(t(4), -0.5)])
+def renamed_in_place(name: str):
+    """Node names of three activations end in 1 when they write into their input."""
+    return lambda inplace: f"{name}Backward{1 if inplace else 0}"
+
+
+@pointwise(**functional, node=renamed_in_place("LeakyRelu"),
+           samples=lambda t: [*line(t), t.args(t(4), 0.3), t.args(t(4), -0.5)])
 def leaky_relu(xp, input: Tensor, negative_slope: float = 0.01, inplace: bool = False):
     "out = input above 0, negative_slope * input below."
     need(input, FLOATS, "leaky_relu_cpu")
@@ -66,7 +72,7 @@ def bent_slope(input: Tensor, alpha: float, scale: float, rate: float) -> Tensor
     return below.where(input <= 0, scale)
 
 
-@pointwise(**functional, samples=lambda t: [*line(t), t.args(t(4), 0.7)])
+@pointwise(**functional, node=renamed_in_place("Elu"), samples=lambda t: [*line(t), t.args(t(4), 0.7)])
 def elu(xp, input: Tensor, alpha: float = 1.0, inplace: bool = False):
     "out = input above 0, alpha * (e ** input - 1) below."
     need(input, FLOATS, "elu_cpu")
@@ -76,7 +82,7 @@ elu.rule(input=lambda g, input, alpha: g * bent_slope(input, alpha, 1.0, 1.0))
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@pointwise(namespace=("torch", "nn.functional"), method=False, node="EluBackward0", samples=line)
+@pointwise(namespace=("torch", "nn.functional"), method=False, node=renamed_in_place("Elu"), samples=line)
 def selu(xp, input: Tensor, inplace: bool = False):
     "The elu that keeps mean 0 and variance 1: out = 1.0507 * elu(input, 1.6733)."
     need(input, FLOATS, "elu_cpu")
@@ -89,7 +95,7 @@ def check_celu(alpha) -> None:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
-@pointwise(namespace=("torch", "nn.functional"), method=False, check=check_celu,
+@pointwise(namespace=("torch", "nn.functional"), method=False, check=check_celu, node=renamed_in_place("Celu"),
            samples=lambda t: [*line(t), t.args(t(4), 2.0)],
            errors=lambda t: [(t.args(t(2), 0.0), RuntimeError, "ZeroDivisionError: alpha cannot be 0 for CELU")])
 def celu(xp, input: Tensor, alpha: float = 1.0, inplace: bool = False):
@@ -165,7 +171,7 @@ def scaled_by(xp, input: Tensor, slopes: Tensor):
     "A training step of rrelu: out = input * slopes."
     need(input, FLOATS, "rrelu_with_noise_out_cpu")
     return input * slopes
-scaled_by.rule(input=lambda g, slopes: g * slopes, slopes=zero)
+scaled_by.rule(input=lambda g, slopes: g * slopes, slopes=constant)
 
 
 @pointwise(node="RreluWithNoiseBackward0", **private, samples=lambda t: [t.args(t(4), 0.3)])

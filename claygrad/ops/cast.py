@@ -13,6 +13,7 @@ from claygrad.core import (
     prefix,
 )
 from claygrad.core import Tensor as TensorType
+from claygrad.core import dtype as DType
 from claygrad.core import promote_types as core_promote_types
 from claygrad.core import result_type as core_result_type
 from claygrad.ops._data import type_name
@@ -43,7 +44,7 @@ def to_copy(xp, input: Tensor, dtype: dtype, memory_format: memory_format | None
         input = input.astype(xp.int32)                       # what is too large wraps around
     out[...] = input
     return out
-to_copy.rule(input=lambda g, input_dtype: g.to(input_dtype))
+to_copy.rule(input=lambda g: g)             # the engine casts
 
 
 def moved(input: Tensor, dtype: dtype, where: device, copy: bool = False,
@@ -126,7 +127,7 @@ def _cast_method(name: str, dtype_name: str) -> None:
     cast.__name__ = cast.__qualname__ = name
     cast.__doc__ = f"`self.to({dtype_name})`."
     # Differences cannot check derivatives in low precision: the samples that require grad stay in double.
-    composite(function=False, raw=True, samples=lambda t: [t.args(t(3, requires_grad=wanted.itemsize >= 8)),
+    composite(function=False, raw=True, samples=lambda t: [t.args(t(3, requires_grad=dtype_name in ("float64", "complex128"))),
                                                            t.args(t(2, 3, dtype="int64"))])(cast)
 
 
@@ -139,18 +140,28 @@ for _name, _dtype in (("float", "float32"), ("double", "float64"), ("half", "flo
 _LEGACY = {kind.legacy: kind for kind in DTYPES.values()}
 
 
-@composite(name="type", function=False, raw=True, samples=lambda t: [t.args(t(3), DTYPES["float64"])])
+@composite(name="type", function=False, raw=True, samples=lambda t: [t.args(t(3), DTYPES["complex128"])])
 def type_or_cast(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | Tensor:
-    "The name of the tensor's type, or the tensor cast to a dtype given as such or by the name of its type."
+    "The name of the tensor's type, or the tensor cast to a dtype given as such, by the name or by the class of its type."
     if dtype is None:
-        return f"{prefix()}.{self.dtype.legacy}Tensor"
-    wanted = dtype if dtype in DTYPES.values() else None
-    if isinstance(dtype, str):
-        wanted = _LEGACY.get(dtype.rpartition(".")[2].removesuffix("Tensor")) if dtype.endswith("Tensor") else None
-    if wanted is None:
-        shown = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype)
-        raise ValueError(f"invalid type: '{shown}'")
-    return moved(self, wanted, self.device)
+        return f"{prefix()}.{'meta.' if self.is_meta else ''}{self.dtype.legacy}Tensor"
+    return moved(self, _named_dtype(dtype), self.device)
+
+
+def _named_dtype(given: Any) -> dtype:
+    """The dtype meant by a dtype, a class such as FloatTensor, or the full name of one."""
+    if isinstance(given, DType):
+        return given
+    if not isinstance(given, (str, type)):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    found = getattr(given, "dtype", None)
+    if isinstance(given, str):
+        library, _, name = given.rpartition(".")
+        if library in ("torch", prefix()) and name.endswith("Tensor"):
+            found = _LEGACY.get(name.removesuffix("Tensor"))
+    if not isinstance(found, DType):
+        raise ValueError(f"invalid type: '{given if isinstance(given, str) else given.__name__}'")
+    return found
 
 
 @composite(function=False, samples=lambda t: [t.args(t(3), t(2, dtype="int64"))])

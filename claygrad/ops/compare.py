@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from claygrad.ops._registry import composite, pointwise, zero
+from claygrad.ops._registry import composite, constant, pointwise, zero
 from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, refuse_overflow
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def check_where(condition) -> None:
 def choose(xp, condition: Tensor, input: Tensor | Number, other: Tensor | Number):
     "The three-argument form of where."
     return xp.where(condition, input, other)
-choose.rule(condition=zero, input=lambda g, condition: g.masked_fill(~condition.bool(), 0),
+choose.rule(condition=constant, input=lambda g, condition: g.masked_fill(~condition.bool(), 0),
             other=lambda g, condition: g.masked_fill(condition.bool(), 0))
 
 
@@ -247,5 +247,5 @@ def check_masked_fill(input, mask, value, inplace) -> None:
 def masked_fill(xp, input: Tensor, mask: Tensor, value: Tensor | Number):
     "The tensor with `value`, one number, where the mask is true."
     return xp.where(mask, xp.asarray(value).astype(input.dtype), input)
-masked_fill.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=zero,
+masked_fill.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=constant,
                  value=lambda g, mask: g.masked_fill(~mask, 0).sum())

@@ -8,7 +8,6 @@ import numpy as np
 
 from claygrad.core import (
     DTYPES,
-    Size,
     Tensor,
     array_of,
     default_device,
@@ -22,9 +21,9 @@ from claygrad.core import (
     share,
     wrap,
 )
-from claygrad.ops._data import array_from, is_sequence, shareable, supported, type_name
+from claygrad.ops._constructor import construct
+from claygrad.ops._data import array_from, shareable, supported, type_name
 from claygrad.ops._formats import dense_like, element_strides
-from claygrad.ops._geometry import sizes
 from claygrad.ops._registry import composite
 
 if TYPE_CHECKING:
@@ -260,52 +259,12 @@ def new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, device: d
 
 
 # --- the constructor of the class itself ------------------------------------------------------------------------
-_FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n * (tuple of ints size, "
-          "*, torch.device device = None)\n * (object data, *, torch.device device = None)\n")
-
-
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
     """What `Tensor(...)` makes: a shape left empty from ints, an alias of a tensor, else data in the default dtype."""
-    words = dict(kwargs)
-    place = words.pop("device", None)
-    values = list(args)
-    for name in ("data", "size", "other"):
-        if name in words and not values:
-            values.append(Size(sizes(words.pop(name))) if name == "size" else words.pop(name))
-    if words or (not all(_is_int(value) for value in values) and len(values) > 1):
-        got = ", ".join([type_name(value) for value in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()])
-        raise TypeError(f"new() received an invalid combination of arguments - got ({got}), but expected one "
-                        f"of:\n{_FORMS}")
-    if place is not None and chosen_device("new", place).type != "cpu":
-        raise RuntimeError("legacy constructor expects device type: cpu but device type: "
-                           f"{chosen_device('new', place).type} was passed")
-    if not values:
-        return empty((0,), default_dtype(), None)
-    if all(_is_int(value) for value in values):
-        return empty(sizes(values), default_dtype(), None)
-    data = values[0]
-    if isinstance(data, Size):
-        return empty(tuple(data), default_dtype(), None)
-    if isinstance(data, Tensor):
-        return data.detach()
-    if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if isinstance(data, np.ndarray):
-        return _copied(data, default_dtype(), default_device())
-    if not is_sequence(data):
-        raise TypeError(f"new(): data must be a sequence (got {type_name(data)})")
-    return _placed(array_from(data, default_dtype()), default_device())
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return construct(args, kwargs, default_dtype(), strict=False)
 
 
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(2), [1, 2]), t.args(t(2), 0, 3)])
-def new(self: Tensor, *args: Any, device: device | str | None = None) -> Tensor:
+def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A tensor of this one's dtype and device from a shape, a sequence or another tensor."""
-    where = self.device if device is None else chosen_device("new", device)
-    if where.type != self.device.type:
-        raise RuntimeError(f"legacy constructor expects device type: {self.device.type} but device type: {where.type} "
-                           "was passed")
-    return legacy_tensor(*args).to(where, self.dtype)
+    return construct(args, kwargs, self.dtype, self.device.type)

@@ -19,7 +19,9 @@ def _dropped(input: Tensor, p: float, inplace: bool) -> Tensor:
     return input.mul_(mask) if inplace else input * mask
 
 
-@composite(method=False, raw=True, namespace="nn.functional")
+# The cases that no chance enters; masks are compared with PyTorch's in tests/oracle/test_random_streams.py.
+@composite(method=False, raw=True, namespace="nn.functional",
+           samples=lambda t: [t.args(t(3, 4), 0.0), t.args(t(3, 4), 1.0), t.args(t(3, 4), 0.5, False)])
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element is zero with probability p while training, the others are scaled by 1 / (1 - p).
 
@@ -32,16 +34,18 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _dropped(input, p, inplace) if training else input
 
 
-@composite(method=False, name="dropout")
-def dropout_if(input: Tensor, p: float, train: bool):
+@composite(method=False, name="dropout",
+           samples=lambda t: [t.args(t(3, 4), 0.0, True), t.args(t(3, 4), 1.0, True), t.args(t(3, 4), 0.5, False)])
+def dropout_if(input: Tensor, p: float, train: bool) -> Tensor:
     "As `nn.functional.dropout`, with all its arguments said."
     if not 0 <= p <= 1:
         raise RuntimeError(_RANGE.format(p))
     return _dropped(input, p, False) if train else input
 
 
-@composite(method=False, name="dropout_")
-def dropout_if_(input: Tensor, p: float, train: bool):
+@composite(method=False, name="dropout_",
+           samples=lambda t: [t.args(t(3, 4, requires_grad=False), 0.5, False)])
+def dropout_if_(input: Tensor, p: float, train: bool) -> Tensor:
     "As `dropout`, in place."
     if not 0 <= p <= 1:
         raise RuntimeError(_RANGE.format(p))

@@ -235,7 +235,7 @@ def cosh(xp, input: Tensor):
 cosh.rule(input=lambda g, input: g * conj(input.sinh()))
 
 
-@pointwise(kernel="tanh", promote="float", samples=unit)
+@pointwise(kernel="tanh", promote="float", namespace=("torch", "nn.functional"), samples=unit)
 def tanh(xp, input: Tensor):
     "The hyperbolic tangent: out = sinh(input) / cosh(input)."
     return xp.tanh(input)

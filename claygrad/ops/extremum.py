@@ -57,14 +57,14 @@ def picked(g: Tensor, outs, input_shape, dim: int, keepdim: bool) -> Tensor:
 
 # max, min: of everything (ties share the gradient), along an axis (the first one gets it), of two tensors
 
-def extreme(xp, name: str, input, find, dim: int, keepdim: bool):
-    """What `find` (argmax or argmin) finds along an axis."""
+def extreme(xp, name: str, input, value, place, dim: int, keepdim: bool):
+    """The extreme value along an axis and its first place, by amax and argmax or amin and argmin."""
     axis = axis_of(dim, input.ndim)
     if input.dtype.kind == "c":
         raise RuntimeError(f"{name}(): does not support complex input")
     if not input.ndim:
         return lone(xp, input)
-    return pick(xp, input, find(input, axis=axis, keepdims=True), axis, keepdim)
+    return value(input, axis=axis, keepdims=keepdim), place(input, axis=axis, keepdims=keepdim)
 
 
 def attained(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
@@ -89,13 +89,13 @@ min_of_all.rule(input=attained)
 
 @op(name="max", node="MaxBackward0", **along("max"), **hidden)
 def max_along(xp, input: Tensor, dim: int, keepdim: bool):
-    return extreme(xp, "max", input, xp.argmax, dim, keepdim)
+    return extreme(xp, "max", input, xp.amax, xp.argmax, dim, keepdim)
 max_along.rule(input=picked)
 
 
 @op(name="min", node="MinBackward0", **along("min"), **hidden)
 def min_along(xp, input: Tensor, dim: int, keepdim: bool):
-    return extreme(xp, "min", input, xp.argmin, dim, keepdim)
+    return extreme(xp, "min", input, xp.amin, xp.argmin, dim, keepdim)
 min_along.rule(input=picked)
 
 
@@ -123,7 +123,8 @@ def overload_samples(t):
                               "max(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
                               "max(): Expected reduction dim 1 to have non-zero size.")])
-def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None):
+def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *,
+        other: Tensor | None = None) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element; along `dim`: values and indices; with another tensor: elementwise, as maximum. NaN wins."""
     return overload("max", input, dim, keepdim, other, max_of_all, max_along, input.maximum)
 
@@ -133,7 +134,8 @@ def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *
                               "min(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
                               "min(): Expected reduction dim 1 to have non-zero size.")])
-def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None):
+def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *,
+        other: Tensor | None = None) -> Tensor | tuple[Tensor, Tensor]:
     """The smallest element; along `dim`: values and indices; with another tensor: elementwise, as minimum. NaN wins."""
     return overload("min", input, dim, keepdim, other, min_of_all, min_along, input.minimum)
 
@@ -172,9 +174,11 @@ def argmin(xp, input: Tensor, dim: int | None = None, keepdim: bool = False):
 def ranked(xp, input, rank, axis: int, keepdim: bool):
     """The element that stands at `rank` (a number, or one per row) when the axis is sorted."""
     order = xp.argsort(input, axis=axis, kind="stable")
-    if not isinstance(rank, int):
-        return pick(xp, input, xp.take_along_axis(order, rank, axis), axis, keepdim)
-    return pick(xp, input, xp.take(order, [rank], axis=axis), axis, keepdim)
+    if isinstance(rank, int):
+        place = order[(*(slice(None),) * axis, slice(rank, rank + 1))]
+    else:
+        place = xp.take_along_axis(order, rank, axis)
+    return pick(xp, input, place, axis, keepdim)
 
 
 def middle(xp, input, skip_nan: bool):
@@ -238,14 +242,14 @@ nanmedian_along.rule(input=picked)
            samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(2, 0), 1), IndexError,
                               "median(): Expected reduction dim 1 to have non-zero size.")])
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False):
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     """The (lower) median of all elements, or values and indices along `dim`. NaN wins."""
     return median_of_all(input) if dim is None else median_along(input, dim, keepdim)
 
 
 @composite(out=True, returns=PAIR,
            samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())])
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False):
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     """The (lower) median of the elements that are not NaN, or values and indices along `dim`."""
     return nanmedian_of_all(input) if dim is None else nanmedian_along(input, dim, keepdim)
 

@@ -348,11 +348,14 @@ def index_reduce(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, red
     wide, index = as_vectors(input, index)
     if out_of_bounds(xp, index, wide.shape[dim]) is not None:
         raise IndexError("index out of range in self")
-    if input.dtype.kind == "b" and reduce == "mean":
-        raise NotImplementedError("\"div_floor_cpu\" not implemented for 'Bool'")
-    if input.dtype.kind == "c" and (reduce in _EXTREMA or not include_self):
-        loop = _EXTREMA.get(reduce, "index_reduce_func_exclude_input_init") if include_self else \
-            "index_reduce_func_exclude_input_init"
+    loop = None
+    if input.dtype.kind in "bc" and not include_self:
+        loop = "index_reduce_func_exclude_input_init"
+    elif input.dtype.kind == "c":
+        loop = _EXTREMA.get(reduce)
+    elif input.dtype.kind == "b" and reduce == "mean":
+        loop = "div_floor_cpu"
+    if loop:
         raise NotImplementedError(f"\"{loop}\" not implemented for '{legacy(input)}'")
     out = widened(xp, input)
     reduce_at(xp, reduce, out, rows(xp, wide.shape, dim, index), source, include_self)

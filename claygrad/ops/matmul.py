@@ -52,7 +52,9 @@ def batched(input: Tensor, other: Tensor) -> Tensor:
     """Both factors stretched to one batch."""
     left = input.shape if input.ndim > 1 else (1, *input.shape)
     right = other.shape if other.ndim > 1 else (*other.shape, 1)
-    if input.ndim == other.ndim == 3 and left[0] != right[0]:
+    if input.ndim == other.ndim == 3:
+        if left[0] == right[0]:
+            return reshaped(input.bmm(other), (*left[:-1], right[-1]))
         # One matrix for the whole batch: see folds.
         if left[0] == 1 and input.requires_grad:
             return matmul(input.squeeze(0), other)

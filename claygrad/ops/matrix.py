@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # What PyTorch says when operands do not fit. Types are never promoted here.
 
 def no_bool(tensor: Tensor, kernel: str) -> None:
-    if tensor.dtype.name == "bool" and tensor.numel():
+    if tensor.dtype.name == "bool":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES['bool']}'")
 
 
@@ -39,7 +39,8 @@ def check_mm(input: Tensor, mat2: Tensor) -> None:
     if input.dtype != mat2.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {input.dtype.c_name} != "
                            f"{mat2.dtype.c_name}")
-    no_bool(input, "addmm_impl_cpu_")
+    if input.numel():
+        no_bool(input, "addmm_impl_cpu_")
 
 
 def check_stays(input: Tensor, target: tuple[int, ...], inplace: bool) -> None:
@@ -84,7 +85,8 @@ def check_bmm(input: Tensor, mat2: Tensor) -> None:
     check_batches(input, mat2)
     if input.dtype != mat2.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy}")
-    no_bool(input, "bmm")
+    if input.numel():
+        no_bool(input, "bmm")
 
 
 def check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, inplace: bool) -> None:
@@ -133,7 +135,8 @@ def check_mv(input: Tensor, vec: Tensor) -> None:
     if input.dtype != vec.dtype:
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vec.dtype.legacy}, "
                            f"{input.dtype.legacy}, and {vec.dtype.legacy}")
-    no_bool(input, "addmv_impl_cpu")
+    if input.numel():
+        no_bool(input, "addmv_impl_cpu")
 
 
 def check_dot(input: Tensor, tensor: Tensor) -> None:

@@ -175,7 +175,7 @@ def check_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str) -> None:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
 
 
-@op(method=False, check=check_cdist, promote="common",
+@op(method=False, out=False, check=check_cdist, promote="common",
     meta=lambda x1, x2: (*broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]),
     samples=lambda t: [t.args(t(3, 4), t(2, 4)), t.args(t(2, 3, 4), t(2, 2, 4), 1.0),
                        t.args(t(3, 4), t(2, 4), float("inf"))],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import array_of, storage_shares, write_into
+from claygrad.core import array_of, recast, storage_shares, write_into
 from claygrad.ops._data import array_from
 from claygrad.ops._formats import contiguous_format, strides_like
 from claygrad.ops._registry import composite
@@ -36,7 +36,7 @@ def __contains__(self: Tensor, element: Any) -> bool:
     """Whether any element equals a number, or the element of another tensor in the same place: `2.0 in x`."""
     if not isinstance(element, (TensorType, int, float, complex, np.number)):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-    return bool((self == element).any().item())
+    return bool((element == self).any().item())
 
 
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(3)), t.args(t(2, 3)), t.args(t())])
@@ -103,9 +103,7 @@ def as_subclass(self: Tensor, cls: type, /) -> Tensor:
     if not issubclass(cls, TensorType):
         raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
                         "Make sure your class inherits from Tensor.")
-    if self.requires_grad:
-        raise NotImplementedError("as_subclass: not yet for tensors that require grad")
-    return TensorType._make_subclass(cls, self)
+    return recast(self[...], cls)
 
 
 @composite(function=False, samples=lambda t: [t.args(t(3), t(3))])

@@ -183,8 +183,9 @@ def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
 
-@reduction(promote="index", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0),
-                                               t.args(t(2, 3, 4), (0, 1)), t.args(t())])
+@reduction(promote="index", out=False,
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0), t.args(t(2, 3, 4), (0, 1)),
+                              t.args(t())])
 def count_nonzero(xp, input: Tensor, dim: ints | None = None):
     """How many elements are not zero."""
     return xp.sum(input != 0, axis=dim, dtype=xp.int64)

@@ -26,8 +26,8 @@ def order(xp, x, axis: int, descending: bool):
     """The indices that sort an axis, stably in both directions."""
     if not descending:
         return xp.argsort(x, axis=axis, kind="stable")
-    back = xp.flip(xp.argsort(xp.flip(x, axis), axis=axis, kind="stable"), axis)
-    return x.shape[axis] - 1 - back
+    reverse = (*(slice(None),) * axis, slice(None, None, -1))
+    return x.shape[axis] - 1 - xp.argsort(x[reverse], axis=axis, kind="stable")[reverse]
 
 
 def laid_out(xp, x, like):
@@ -106,13 +106,13 @@ def topk(xp, input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted:
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         return input.copy(), xp.zeros((), "int64")
-    n = input.shape[axis]
+    n, at = input.shape[axis], (slice(None),) * axis
     if 0 < k < n // 8:                      # find the k first, sort only those
         part = xp.argpartition(input, n - k if largest else k - 1, axis=axis)
-        part = xp.sort(xp.take(part, range(n - k, n) if largest else range(k), axis=axis), axis=axis)
+        part = xp.sort(part[(*at, slice(n - k, n) if largest else slice(k))], axis=axis)
         best = xp.take_along_axis(part, order(xp, xp.take_along_axis(input, part, axis), axis, largest), axis)
     else:
-        best = xp.take(order(xp, input, axis, largest), range(k), axis=axis)
+        best = order(xp, input, axis, largest)[(*at, slice(k))]
     return xp.take_along_axis(input, best, axis), best
 topk.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
@@ -182,7 +182,7 @@ def asked(found: tuple, return_inverse: bool, return_counts: bool):
                               t.args(t(2, 3, dtype="int64"), return_inverse=True, return_counts=True),
                               t.args(t(3, 2, dtype="bool"), dim=0, return_counts=True)])
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
-           dim: int | None = None):
+           dim: int | None = None) -> Tensor | tuple[Tensor, ...]:
     """The distinct elements (with `dim`: slices) in order; on request where each went and how often each occurs."""
     flags = sorted, return_inverse, return_counts
     return asked(unique2(input, *flags) if dim is None else unique_dim(input, dim, *flags), return_inverse,

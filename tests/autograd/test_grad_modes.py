@@ -302,6 +302,16 @@ def test_set_detect_anomaly_takes_effect_at_once_and_is_undone_by_a_block(lib):
     assert not fails()
 
 
+def test_anomaly_mode_can_be_asked_for(lib):
+    def state():
+        return lib.is_anomaly_enabled(), lib.is_anomaly_check_nan_enabled()
+
+    assert state() == (False, True)
+    with lib.autograd.set_detect_anomaly(True, check_nan=False):
+        assert state() == (True, False)
+    assert state() == (False, True)
+
+
 # --- Variable ---------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,96 @@
+"""The old names of dtypes as classes: `FloatTensor([1.])`, `isinstance(x, LongTensor)`, `x.type("torch.DoubleTensor")`."""
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core import DTYPES, Tensor, prefix, set_default_dtype
+from claygrad.ops._constructor import construct
+from claygrad.ops._formats import layout, strided
+
+if TYPE_CHECKING:
+    from claygrad.core import dtype
+
+
+class tensortype(type):
+    """The class of classes such as FloatTensor: they make tensors of one dtype and know them, but have no instances."""
+
+    dtype: dtype
+    layout: layout
+    is_cuda: bool
+    is_sparse: bool
+
+    def __new__(cls, name: str, bases: tuple[type, ...], given: dict[str, Any]) -> tensortype:
+        if bases:
+            raise TypeError(f"type '{prefix()}.{bases[0].__name__}' is not an acceptable base type")
+        return super().__new__(cls, name, bases, given)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        if cls.is_cuda:
+            raise cls._unavailable()
+        return construct(args, kwargs, cls.dtype)
+
+    def _unavailable(cls) -> TypeError:
+        return TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Tensor) and value.dtype is cls.dtype and value.device.type == ("cuda" if cls.is_cuda else "cpu")
+
+    def __getattr__(cls, name: str) -> Any:
+        try:
+            return getattr(Tensor, name)
+        except AttributeError:
+            raise AttributeError(f"type object '{cls._path()}' has no attribute '{name}'") from None
+
+    def _path(cls) -> str:
+        return f"{prefix()}{'.cuda' if cls.is_cuda else ''}.{cls.__name__}"
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls._path()}'>"
+
+
+def _named(kind: dtype, cuda: bool) -> tensortype:
+    module = "claygrad.cuda" if cuda else "claygrad"
+    return tensortype(kind.legacy + "Tensor", (), {
+        "__slots__": (), "__module__": module, "__doc__": None, "dtype": kind, "layout": strided, "is_cuda": cuda,
+        "is_sparse": False})
+
+
+TYPES: dict[str, tensortype] = {kind.legacy + "Tensor": _named(kind, False) for kind in DTYPES.values() if not kind.is_complex}
+CUDA_TYPES: dict[str, tensortype] = {name: _named(kind.dtype, True) for name, kind in TYPES.items()}
+_warned = False
+
+
+def set_default_tensor_type(t: tensortype | str, /) -> None:
+    """Deprecated: change the default dtype by the old name of its tensors. Use `set_default_dtype`."""
+    global _warned
+    found = TYPES.get(t.removeprefix("torch.").removeprefix("claygrad.")) if isinstance(t, str) else t
+    if not isinstance(found, tensortype):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    if found.is_cuda:
+        raise found._unavailable()
+    if not found.dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    if not _warned:
+        _warned = True
+        warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() "
+                      "and torch.set_default_device() as alternatives.", stacklevel=2)
+    set_default_dtype(found.dtype)
+
+
+def typename(obj: Any, /) -> str:
+    """The name of an object's type: of a tensor, the old name of its dtype; of a class or function, its own.
+
+    >>> claygrad.typename(claygrad.ones(2))
+    'claygrad.FloatTensor'
+    """
+    if isinstance(obj, Tensor):
+        return obj.type()
+    if isinstance(obj, tensortype):
+        return obj._path()
+    named = obj if hasattr(obj, "__qualname__") or hasattr(obj, "__name__") else type(obj)
+    module = getattr(named, "__module__", None) or ""
+    name = getattr(named, "__qualname__", None) or named.__name__
+    if module.startswith("claygrad.core"):
+        module = prefix()
+    return name if module in ("", "builtins") else f"{module}.{name}"

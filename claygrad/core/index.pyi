@@ -1,0 +1,1 @@
+# Indexing and index assignment hook themselves into Tensor; nothing here is for Python.

@@ -1,0 +1,86 @@
+"""What calling a tensor class makes: `Tensor(...)`, `FloatTensor(...)`, `x.new(...)`."""
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from claygrad.core import Size, Storage, Tensor, device, empty, on_storage, wrap
+from claygrad.ops._data import array_from, is_sequence, shareable, type_name
+
+if TYPE_CHECKING:
+    from claygrad.core import dtype
+
+_FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
+          " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n")
+_OPTIONS = ("TensorOptions(dtype={}, device={}, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
+            "memory_format=(nullopt))")
+
+
+def construct(args: tuple, kwargs: dict[str, Any], kind: dtype, where: str = "cpu", strict: bool = True) -> Tensor:
+    """A tensor of dtype `kind` on a device: from ints or a Size an uninitialised one, from a storage or a tensor an alias,
+    from anything else a copy of the data. A tensor may be of another dtype unless `strict`."""
+    words = dict(kwargs)
+    place = words.pop("device", None)
+    name, value = words.popitem() if len(words) == 1 and not args else ("", args[0] if len(args) == 1 else None)
+    refused = bool(words) or name not in ("", "size", "data", "other", "storage")
+    sizes = _sizes(args) if len(args) > 1 or _is_size(value) and not name else value if name == "size" else None
+    if refused or len(args) > 1 and sizes is None or name == "size" and not isinstance(value, (tuple, list)):
+        raise _refusal(args, kwargs)
+    if place is not None and device(place).type != where:
+        raise RuntimeError(f"legacy constructor expects device type: {where} but device type: {device(place).type} was passed")
+    if sizes is not None:
+        return empty(tuple(map(index, sizes)), kind, where)
+    if not args and not name:
+        return empty((0,), kind, where)
+    if isinstance(value, Storage):
+        return on_storage(value, kind, (value.nbytes() // kind.itemsize,), (1,), 0)
+    if isinstance(value, Tensor) and name != "data":
+        return _aliased(value, kind, where, strict)
+    return _from_data(value, kind, where)
+
+
+def _is_size(value: Any) -> bool:
+    if isinstance(value, (Size, int, np.integer)):
+        return not isinstance(value, bool)
+    return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iu"
+
+
+def _sizes(args: tuple) -> list[int] | None:
+    """Several ints, or one; None where they are no shape at all."""
+    if isinstance(args[0], Size):
+        return list(args[0]) if len(args) == 1 else None
+    if not _is_size(args[0]):
+        return None
+    for position, value in enumerate(args, 1):
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"new(): argument 'size' failed to unpack the object at pos {position} with error \"type must be "
+                            f"tuple of ints,but got {type(value).__name__}\"")
+    return [index(value) for value in args]
+
+
+def _refusal(args: tuple, kwargs: dict[str, Any]) -> TypeError:
+    got = [type(value).__name__ for value in args] + [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
+    return TypeError(f"new() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n"
+                     f"{_FORMS}")
+
+
+def _aliased(other: Tensor, kind: dtype, where: str, strict: bool) -> Tensor:
+    if strict and (other.dtype is not kind or other.device.type != where):
+        wanted, got = _OPTIONS.format(kind.c_name, where), _OPTIONS.format(other.dtype.c_name, other.device)
+        raise TypeError(f"expected {wanted} (got {got})")
+    return other[...]
+
+
+def _from_data(data: Any, kind: dtype, where: str) -> Tensor:
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if isinstance(data, np.ndarray):
+        real = data.real if data.dtype.kind == "c" and not kind.is_complex else data
+        array = shareable(real).astype(kind.numpy)
+    elif is_sequence(data):
+        array = array_from(data, kind)
+    else:
+        raise TypeError(f"new(): data must be a sequence (got {type_name(data)})")
+    return wrap(array) if where == "cpu" else empty(array.shape, kind, where)
