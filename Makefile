@@ -5,7 +5,7 @@
 #   make test-all   these, the slow ones, and the comparison with PyTorch
 #   make bench      speed against PyTorch, as a table
 #   make lint       ruff, cython-lint;   make types   mypy, stubtest
-#   make wheel      dist/claygrad-….whl
+#   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
 #
 # .venv holds claygrad and its tools, .venv-oracle has PyTorch too. Both get claygrad as a wheel built from this tree, so
 # that what is tested is what a user installs. Another Python: make PYTHON=python3.13 …
@@ -26,7 +26,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name 'py.typed' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-all bench instructions lint types wheel clean FORCE
+.PHONY: help demo test test-oracle test-all bench instructions lint types stubs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -59,6 +59,10 @@ lint: .venv/.lint
 types: .venv/.claygrad .venv/.lint
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest claygrad.core --mypy-config-file pyproject.toml --allowlist tools/stubtest_allowlist.txt
+
+# The types of all operations, from their declarations; tests/test_stubs.py says when they are out of date.
+stubs: .venv/.claygrad
+	$(BIN)/python tools/make_stubs.py
 
 wheel: build/wheel.stamp
 	@mkdir -p dist && cp build/wheel/*.whl dist/ && ls dist/*.whl

@@ -35,7 +35,7 @@ class _Info:
         raise AttributeError(f"'{kind}' object has no attribute '{name}'")
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.dtype == self.dtype  # type: ignore[attr-defined]
+        return type(other) is type(self) and other.dtype == self.dtype
 
     def __repr__(self) -> str:
         limits = "".join(f"{name}={getattr(self, name):g}, " for name in self._shown)
@@ -90,7 +90,9 @@ class iinfo(_Info):
     max: int
     min: int
 
-    def __init__(self, type: Any) -> None:
+    def __init__(self, type: Any = ...) -> None:
+        if type is ...:
+            raise TypeError('iinfo() missing 1 required positional arguments: "type"')
         kind = _asked("iinfo", type)
         if kind.is_floating_point or kind.is_complex:
             raise TypeError(f"{prefix()}.iinfo() requires an integer input type. Use {prefix()}.finfo to handle "

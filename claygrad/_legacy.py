@@ -1,4 +1,4 @@
-"""The old names of dtypes as classes: `FloatTensor([1.])`, `isinstance(x, LongTensor)`, `x.type("torch.DoubleTensor")`."""
+"""The old names of dtypes as classes: `FloatTensor([1.])`, `isinstance(x, LongTensor)`, `x.type(DoubleTensor)`."""
 from __future__ import annotations
 
 import warnings
@@ -34,7 +34,8 @@ class tensortype(type):
         return TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, Tensor) and value.dtype is cls.dtype and value.device.type == ("cuda" if cls.is_cuda else "cpu")
+        where = "cuda" if cls.is_cuda else "cpu"
+        return isinstance(value, Tensor) and value.dtype is cls.dtype and value.device.type == where
 
     def __getattr__(cls, name: str) -> Any:
         try:
@@ -56,7 +57,8 @@ def _named(kind: dtype, cuda: bool) -> tensortype:
         "is_sparse": False})
 
 
-TYPES: dict[str, tensortype] = {kind.legacy + "Tensor": _named(kind, False) for kind in DTYPES.values() if not kind.is_complex}
+TYPES: dict[str, tensortype] = {
+    kind.legacy + "Tensor": _named(kind, False) for kind in DTYPES.values() if not kind.is_complex}
 CUDA_TYPES: dict[str, tensortype] = {name: _named(kind.dtype, True) for name, kind in TYPES.items()}
 _warned = False
 
@@ -73,8 +75,8 @@ def set_default_tensor_type(t: tensortype | str, /) -> None:
         raise TypeError("only floating-point types are supported as the default type")
     if not _warned:
         _warned = True
-        warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() "
-                      "and torch.set_default_device() as alternatives.", stacklevel=2)
+        warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+                      "torch.set_default_dtype() and torch.set_default_device() as alternatives.", stacklevel=2)
     set_default_dtype(found.dtype)
 
 
@@ -85,12 +87,12 @@ def typename(obj: Any, /) -> str:
     'claygrad.FloatTensor'
     """
     if isinstance(obj, Tensor):
-        return obj.type()
+        return str(obj.type())
     if isinstance(obj, tensortype):
         return obj._path()
     named = obj if hasattr(obj, "__qualname__") or hasattr(obj, "__name__") else type(obj)
     module = getattr(named, "__module__", None) or ""
     name = getattr(named, "__qualname__", None) or named.__name__
-    if module.startswith("claygrad.core"):
+    if module == "claygrad" or module.startswith("claygrad.core"):
         module = prefix()
     return name if module in ("", "builtins") else f"{module}.{name}"

@@ -46,6 +46,7 @@ def set_printoptions(
     >>> claygrad.set_printoptions(precision=2)
     >>> claygrad.tensor([1.12345])
     tensor([1.12])
+    >>> claygrad.set_printoptions(profile="default")
     """
     if profile is not None:
         _options.update(_profiles.get(profile, {}))

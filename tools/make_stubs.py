@@ -99,14 +99,18 @@ def parameters(said: Declaration, *, method: bool, in_place: bool) -> Iterator[s
         given = given[1:]       # the array module
     names = [p.name for p in given]
     keywords = False
+    before = None
     collect = said.options.get("varargs")
     for i, p in enumerate(given):
         if method and i == 0:
-            yield "self"
+            yield p.name        # the tensor itself; the name is what stubtest compares
             continue
+        if before is p.POSITIONAL_ONLY and p.kind is not before:
+            yield "/"
         if p.kind is p.KEYWORD_ONLY and not keywords:
             yield "*"
             keywords = True
+        before = p.kind
         words = type_text(p.annotation) if isinstance(p.annotation, str) else "Any"
         if p.kind is p.VAR_POSITIONAL or p.name == collect:
             yield f"*{p.name}: {'_int | Sequence[_int]' if p.name == collect else words}"
@@ -117,6 +121,8 @@ def parameters(said: Declaration, *, method: bool, in_place: bool) -> Iterator[s
             default = "" if p.default is p.empty else f" = {default_text(p.default)}"
             name = p.name.rstrip("_")
             yield f"{p.name if keyword.iskeyword(name) else name}: {words}{default}"
+    if before is inspect.Parameter.POSITIONAL_ONLY:
+        yield "/"
     if said.out and not in_place and not method and "out" not in names:
         if not keywords:
             yield "*"

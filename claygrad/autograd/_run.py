@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from claygrad.autograd.graph import GradientEdge
 from claygrad.core import Size, Tensor, prefix
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
     Root = Tensor | GradientEdge
     Roots = Root | Sequence[Root]
+    Seeds = Tensor | Sequence[Tensor | None] | None
 
 
 def backward(
     tensors: Roots,
-    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    grad_tensors: Seeds = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    grad_variables: Seeds = None,
     inputs: Roots | dict[str, Tensor] | None = None,
 ) -> None:
     """Adds to the `.grad` of every leaf (or of `inputs` alone) the gradient of the tensors.
@@ -54,17 +55,45 @@ def backward(
     )
 
 
+@overload
+def grad(
+    outputs: Roots,
+    inputs: Roots,
+    grad_outputs: Seeds = ...,
+    retain_graph: bool | None = ...,
+    create_graph: bool = ...,
+    only_inputs: bool = ...,
+    allow_unused: bool | None = ...,
+    is_grads_batched: bool = ...,
+    materialize_grads: bool = ...,
+) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def grad(
+    outputs: Roots,
+    inputs: dict[str, Tensor],
+    grad_outputs: Seeds = ...,
+    retain_graph: bool | None = ...,
+    create_graph: bool = ...,
+    only_inputs: bool = ...,
+    allow_unused: bool | None = ...,
+    is_grads_batched: bool = ...,
+    materialize_grads: bool = ...,
+) -> dict[str, Tensor]: ...
+
+
 def grad(
     outputs: Roots,
     inputs: Roots | dict[str, Tensor],
-    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    grad_outputs: Seeds = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor, ...] | dict[str, Tensor]:
+) -> Any:
     """The gradients of the outputs with respect to the inputs, leaving every `.grad` as it is.
 
     >>> x = claygrad.tensor([1.0, 2.0], requires_grad=True)
@@ -230,9 +259,10 @@ def _batched(
     allow_unused: bool,
 ) -> tuple[Tensor | None, ...]:
     """One backward pass per row of the seeds, the results stacked."""
-    if any(g is None or g.ndim == 0 for g in seeds):
+    batches = [g for g in seeds if g is not None and g.ndim > 0]
+    if len(batches) != len(roots):
         raise ValueError("is_grads_batched=True: every output needs a grad_output with a batch dimension")
-    sizes = [g.shape[0] for g in seeds]
+    sizes = [g.shape[0] for g in batches]
     if len(set(sizes)) > 1:
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
@@ -241,7 +271,7 @@ def _batched(
     rows = []
     for k in range(sizes[0]):
         keep = retain_graph or k + 1 < sizes[0]
-        row = tuple(g[k] for g in seeds)
+        row = tuple(g[k] for g in batches)
         rows.append(run_backward(roots, row, keep, create_graph, targets, allow_unused, False))
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 

@@ -1,4 +1,5 @@
 """`torch.autograd.function`: custom differentiable operations."""
+
 from claygrad.core.function import Function, FunctionNode, InplaceFunction, once_differentiable
 
 FunctionCtx = BackwardCFunction = FunctionNode

@@ -36,7 +36,7 @@ def vjp(
 ) -> tuple[Tensors, Tensors]:
     """func(inputs), and the product of `v` (shaped as the output) with the Jacobian of func.
 
-    >>> vjp(lambda x: x ** 2, claygrad.tensor([1.0, 2.0]), claygrad.ones(2))
+    >>> claygrad.autograd.functional.vjp(lambda x: x**2, claygrad.tensor([1.0, 2.0]), claygrad.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
     with enable_grad():
@@ -123,8 +123,7 @@ def jacobian(
                 "Please either set `strict=False` or `vectorize=False`."
             )
         blocks = [_rows(i, out, given, create_graph, strict) for i, out in enumerate(outputs)]
-    blocks = tuple(_as_given(_cut(row, create_graph), several) for row in blocks)
-    return _as_given(blocks, several_out)
+    return _as_given(tuple(_as_given(_cut(row, create_graph), several) for row in blocks), several_out)
 
 
 def hessian(
@@ -137,7 +136,7 @@ def hessian(
 ) -> Any:
     """The second derivatives of a function with one output element, shaped input + input.
 
-    >>> hessian(lambda v: (v ** 3).sum(), claygrad.tensor([1.0, 2.0]))
+    >>> claygrad.autograd.functional.hessian(lambda v: (v**3).sum(), claygrad.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
@@ -317,13 +316,16 @@ def _rows(number: int, out: Tensor, inputs: tuple[Tensor, ...], create_graph: bo
     for element in out.reshape(-1):
         grads = _grads((element,), inputs, None, create_graph, retain_graph=True)
         for i, (column, g, x) in enumerate(zip(columns, grads, inputs, strict=True)):
-            if g is None and strict:
-                raise RuntimeError(
-                    f"Output {number} of the user-provided function is independent of input {i}. {_NOT_STRICT}."
-                )
-            if strict and create_graph and not g.requires_grad:
+            if g is None:
+                if strict:
+                    raise RuntimeError(
+                        f"Output {number} of the user-provided function is independent of input {i}. {_NOT_STRICT}."
+                    )
+                column.append(zeros_like(x))
+            elif strict and create_graph and not g.requires_grad:
                 raise RuntimeError(_flat("jacobian", i))
-            column.append(zeros_like(x) if g is None else g)
+            else:
+                column.append(g)
     return [stack(column).view(out.shape + x.shape) for column, x in zip(columns, inputs, strict=True)]
 
 
@@ -336,10 +338,10 @@ def _filled(
     order: str,
 ) -> tuple[Tensor, ...]:
     """The gradients with zeros for those that are not there; in strict mode an error says which and why."""
-    for i, g in enumerate(grads):
-        if strict and g is None:
+    for i, g in enumerate(grads if strict else ()):
+        if g is None:
             raise RuntimeError(absent.format(i))
-        if strict and create_graph and not g.requires_grad:
+        if create_graph and not g.requires_grad:
             raise RuntimeError(_flat(order, i))
     return tuple(zeros_like(x) if g is None else g for g, x in zip(grads, like, strict=True))
 

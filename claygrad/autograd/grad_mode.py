@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from functools import wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from claygrad.core import prefix
 from claygrad.core.modes import get_grad_enabled, get_inference, set_grad_enabled_flag, set_inference_flag
@@ -63,7 +63,7 @@ class _Mode:
             with self.clone():
                 return function(*args, **kwargs)
 
-        return decorated
+        return cast("F", decorated)
 
     def __enter__(self) -> None:
         raise NotImplementedError
@@ -116,6 +116,7 @@ class _BareMode(_Mode):
 class no_grad(_BareMode):
     """Nothing is recorded inside: results do not require grad, whatever their inputs do.
 
+    >>> x = claygrad.ones(2, requires_grad=True)
     >>> with claygrad.no_grad():
     ...     y = x * 2
     >>> y.requires_grad

@@ -74,7 +74,7 @@ def gradcheck(
     gradient (to within rounding if `masked`) and, with `check_undefined_grad`, bear with an absent one.
 
     >>> x = claygrad.tensor([1.0, 2.0], dtype=claygrad.float64, requires_grad=True)
-    >>> gradcheck(lambda x: x ** 2, x)
+    >>> claygrad.autograd.gradcheck(lambda x: x**2, x)
     True
     """
     if not (check_forward_ad or check_backward_ad):
@@ -215,7 +215,7 @@ def _compare_jacobians(func: Callable, args: tuple, outputs: tuple, rules: _Rule
     targets = sources(args)
     found = [numerical(func, args, x, outputs, rules.eps) for x in targets]
     ends = differentiable(outputs)
-    if not ends and any((j != 0).any() for row in found for j in row):
+    if not ends and any(j.ne(0).any() for row in found for j in row):
         raise GradcheckError("Numerical gradient for function expected to be zero")
     places = [k for k, out in enumerate(floating(outputs)) if out.requires_grad]
     for i, (k, out) in enumerate(zip(places, ends, strict=True)):
@@ -270,7 +270,7 @@ def _in_full(
 # ---- backward -------------------------------------------------------------------------------------------------------
 
 
-def _analytical(out: Tensor, targets: list[Tensor], seeds: Sequence[Tensor], rules: _Rules) -> list[Tensor]:
+def _analytical(out: Tensor, targets: list[Tensor], seeds: Tensor | Sequence[Tensor], rules: _Rules) -> list[Tensor]:
     """The gradient of out by each target, one column per seed; run twice, for backward may not wander."""
     first, second = [_columns(out, targets, seeds, rules.check_grad_dtypes) for _ in range(2)]
     for a, b in zip(first, second, strict=True):
@@ -283,7 +283,7 @@ def _analytical(out: Tensor, targets: list[Tensor], seeds: Sequence[Tensor], rul
     return first
 
 
-def _columns(out: Tensor, targets: list[Tensor], seeds: Sequence[Tensor], check_dtypes: bool) -> list[Tensor]:
+def _columns(out: Tensor, targets: list[Tensor], seeds: Tensor | Sequence[Tensor], check_dtypes: bool) -> list[Tensor]:
     jacobians = [zeros(x.numel(), len(seeds), dtype=x.dtype) for x in targets]
     for column, seed in enumerate(seeds):
         grads = grad(out, targets, seed.reshape(out.shape), retain_graph=True, allow_unused=True)
@@ -306,7 +306,7 @@ def _check_linear_in_seed(outputs: tuple[Tensor, ...], args: tuple, masked: bool
     for g, x in zip(grad(outputs, targets, zeros, allow_unused=True), targets, strict=True):
         if g is None:
             continue
-        if not (close(g, zeros_like(g), 1e-5, 1e-8) if masked else (g == 0).all()):
+        if not (close(g, zeros_like(g), 1e-5, 1e-8) if masked else g.eq(0).all()):
             raise GradcheckError("backward not multiplied by grad_output")
         for what, same in (
             ("type", g.dtype == x.dtype),
@@ -347,7 +347,7 @@ def _check_absent(outputs: list[Tensor], args: tuple) -> None:
         grads = grad(outputs, sources(args), zeros, allow_unused=True)
     except RuntimeError as error:
         raise GradcheckError(f"Expected backward function to handle undefined output grads. {where}") from error
-    if not all(g is None or (g == 0).all() for g in grads):
+    if not all(g is None or g.eq(0).all() for g in grads):
         raise GradcheckError(
             f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {where}"
         )

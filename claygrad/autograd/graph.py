@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque, namedtuple
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from claygrad.core import Node, Tensor
@@ -142,7 +143,7 @@ def register_multi_grad_hook(
 def _all_hooks(tensors: Sequence[Tensor], fn: Callable[[list[Tensor | None]], None]) -> tuple[RemovableHandle, ...]:
     if not all(t.requires_grad for t in tensors):
         raise AssertionError("Expected gradient function to be set")
-    nodes = [gradient_edge_of(t)[0] for t in tensors]
+    nodes: list[Any] = [gradient_edge_of(t)[0] for t in tensors]
     waiting: dict[int, list[Any]] = {}  # run -> [how many are still to come, the gradients so far]
 
     def arrived(i: int, g: Tensor) -> None:
@@ -156,7 +157,7 @@ def _all_hooks(tensors: Sequence[Tensor], fn: Callable[[list[Tensor | None]], No
             del waiting[run]
             fn(state[1])
 
-    return tuple(t.register_hook(lambda g, i=i: arrived(i, g)) for i, t in enumerate(tensors))
+    return tuple(t.register_hook(partial(arrived, i)) for i, t in enumerate(tensors))
 
 
 def _any_hooks(tensors: Sequence[Tensor], fn: Callable[[Tensor], None]) -> tuple[RemovableHandle, ...]:

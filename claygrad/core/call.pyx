@@ -18,7 +18,7 @@ from claygrad.core.layout cimport Layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
-from claygrad.core.tensor cimport (ADD, EQ, MUL, N_VERBS, NE, SUB, DIV, POW, FLOORDIV, MOD, Tensor, mark_cut, new_tensor, requires,
+from claygrad.core.tensor cimport (ADD, EQ, INVERT, MUL, N_VERBS, NE, SUB, DIV, POW, FLOORDIV, MOD, Tensor, mark_cut, new_tensor, requires,
                                    shape_text, verbs)
 
 cdef extern from "Python.h":
@@ -339,6 +339,7 @@ cdef object _into(Op op, PyObject** slots, object out):
                            "arguments requires grad.")
     results = made if isinstance(made, tuple) else (made,)
     for target, result in zip(targets, results):
+        _check_out(op, <Tensor>target, <Tensor>result)
         write_out(op.name, <Tensor>target, <Tensor>result)
     return out if not isinstance(out, list) else tuple(out)
 
@@ -351,6 +352,17 @@ cdef list _flat(Op op, PyObject** slots):
         value = <object>slots[i]
         out.extend(value if isinstance(value, (list, tuple)) else [value])
     return out
+
+
+cdef int _check_out(Op op, Tensor target, Tensor result) except -1:
+    """What an operation demands of the tensor given as out=, beside what all do."""
+    check = op.info.get("check_out")
+    if check is not None:
+        check(target, result)
+    elif op.info.get("out") == "exact" and target.layout.dtype is not result.layout.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.layout.dtype.c_name}, but got {target.layout.dtype.c_name} "
+                           "instead")
+    return 0
 
 
 cdef int write_out(str name, Tensor target, Tensor result) except -1:
@@ -369,8 +381,10 @@ cdef int write_out(str name, Tensor target, Tensor result) except -1:
                           "and in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
                           "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
                           UserWarning, stacklevel=1)
-        target.resize_(result.shape)
-    begin_write(target)
+        target.resize_(result.shape)            # counts as the write
+        target.layout.storage.before_write()
+    else:
+        begin_write(target)
     write_layout(target.layout, result.layout)
     return 0
 
@@ -470,8 +484,13 @@ cdef object _inplace(int which, object a, object b):
 
 
 cdef object _unary(int which, Tensor a):
+    if which == INVERT and a.layout.dtype.category >= CAT_FLOAT:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return _run_unary(<Op>_verb_ops[which], a)
+
+
+cdef object _run_unary(Op op, Tensor a):
     cdef PyObject* slots[24]
-    cdef Op op = <Op>_verb_ops[which]
     cdef int i
     slots[0] = <PyObject*>a
     for i in range(1, op.n_params):

@@ -82,6 +82,7 @@ cdef class Op:
     cdef vectorcall_t vectorcall
     cdef fast_t fast
     cdef void* kernels[12]        # by dtype code
+    cdef void* number_kernels[12]  # the same with a Python number as second operand
     cdef int family
     cdef readonly str name
     cdef readonly object forward

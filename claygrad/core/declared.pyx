@@ -103,7 +103,7 @@ cdef class Op:
                 self.tensors[self.n_tensors] = i
                 self.n_tensors += 1
             self.kept[i] = names[i] in keep
-            if names[i] == "inplace":
+            if names[i] == "inplace" and kind != "composite":
                 self.inplace_at = i
             if self.kind == REDUCTION:
                 if names[i] == "dim":
@@ -161,6 +161,7 @@ cdef class Op:
         twin.family = self.family
         for i in range(N_DTYPES):
             twin.kernels[i] = self.kernels[i]
+            twin.number_kernels[i] = self.number_kernels[i]
         twin.forward, twin.kind, twin.promote, twin.half_raw = self.forward, self.kind, self.promote, self.half_raw
         twin.node_label, twin.node_rule, twin.node_args = self.node_label, self.node_rule, self.node_args
         twin.promote_rule, twin.promote_args, twin.check, twin.check_args = (self.promote_rule, self.promote_args, self.check,
@@ -347,6 +348,9 @@ cdef _find_kernels(Op op, bytes name):
             found = found or op.kernels[code] != NULL
         if found:
             op.family = number
+            if number == FAMILY_BINARY:
+                for code in range(N_DTYPES):
+                    op.number_kernels[code] = find_kernel(b"unary", name, code)
             return
 
 

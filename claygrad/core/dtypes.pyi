@@ -4,6 +4,7 @@ import numpy as np
 
 @final
 class dtype:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def code(self) -> int: ...
     @property

@@ -196,8 +196,12 @@ cdef class Run:
         cdef int i
         cdef bint runs
         cdef Tensor g
-        if owned == NULL:                          # nothing came: what follows waits no longer
-            return self.pass_on(t, node, None)
+        if owned == NULL:
+            if not node.always:                    # nothing came: what follows waits no longer
+                return self.pass_on(t, node, None)
+            absent = [None] * node.n_outputs
+            Py_INCREF(absent)
+            owned = <PyObject*>absent
         self.tasks[t].grad = NULL
         if node.hooks is None and self.captures is None and node.n_outputs == 1 and not anomaly():
             if node.op is not None:

@@ -264,6 +264,7 @@ cdef object _apply(object cls, tuple args, dict kwargs):
     if record:
         ctx.seq = next_seq()
         ctx.holds = True
+        ctx.always = True
         for a in args:
             if isinstance(a, Tensor):
                 target = gradient_edge(<Tensor>a, &nr)

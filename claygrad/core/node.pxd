@@ -55,6 +55,7 @@ cdef class Node:
     cdef object code             # where it was recorded
     cdef int lasti
     cdef bint holds              # saved something that backward frees
+    cdef bint always             # runs even if no gradient came
     cdef bint freed
     cdef unsigned int wanted     # the slots that its rules will read, as bits
     cdef object freed_code       # where the backward that freed it was called

@@ -51,7 +51,7 @@ cdef class SavedTensor:
     def __dealloc__(self):
         self.release()
         _doom(self.node)
-        _doom(self.original)
+        self.node = None
 
     cdef void release(self):
         if self.layout is not None and not self.hooked and self.epoch >= 0:
@@ -81,6 +81,9 @@ cdef class Node:
         _doom(self.edge1)
         _doom(self.edges)
         _doom(self.hooks)
+        self.edge0 = self.edge1 = None             # else the fields would let go after the loop, and recurse
+        self.edges = None
+        self.hooks = None
         if doomed.size():
             _drain()
 

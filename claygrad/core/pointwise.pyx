@@ -117,7 +117,9 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
     if target is not None and not a_is:
         return None
     out = _out_for(op, x) if target is None else target
-    if a_is:
+    if a_is and op.number_kernels[x.dtype.code] != NULL:
+        (<unary_fn>op.number_kernels[x.dtype.code])(x.data(), out.data(), x.numel, b, 0.0)
+    elif a_is:
         _run(f, x.data(), &number, out.data(), x.numel, 1)
     else:
         _run(f, &number, x.data(), out.data(), x.numel, 2)

@@ -17,7 +17,8 @@ from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.storage cimport Storage, new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
 
-# What a fill draws. `a` and `b` are its numbers: bounds, mean and deviation, rate, probability; base and width of a range.
+# What a fill draws. `a` and `b` are its numbers: bounds, mean and deviation, rate, probability, or the base and the
+# width of a range.
 cdef enum:
     UNIFORM = 0
     NORMAL = 1
@@ -43,7 +44,7 @@ cdef object _chance():
 
 
 cdef class Generator:
-    """A stream of random numbers with a state of its own; the same seed gives the numbers that PyTorch draws on the CPU."""
+    """A stream of random numbers with a state of its own. A seed gives the numbers that PyTorch draws on the CPU."""
 
     def __cinit__(self, device=None):            # no-cython-lint: torch's name
         cdef object where = _device_of(device)
@@ -94,8 +95,8 @@ cdef class Generator:
         if v.dtype.code != U8 or not v.contiguous or v.storage.where.kind != CPU:
             raise TypeError(f"RNG state must be a {prefix()}.ByteTensor")
         if v.numel != STATE_BYTES:
-            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size to "
-                               f"be {v.numel}")
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size "
+                               f"to be {v.numel}")
         if not engine_load(self.engine, v.data()):
             raise RuntimeError("Invalid mt19937 state")
         return self
@@ -269,8 +270,8 @@ cdef int _draw_each(Generator g, Layout v, int* order, int64_t* shape, char* to,
     _pack(shape, packed, v.ndim, item)
     copy_strided(p.data(), steps, chances.ptr, packed, shape, v.ndim, item)
     if fill_bernoulli_each(g.engine, v.dtype.code, to, p.dtype.code, chances.ptr, v.numel) >= 0:
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  "
-                           "If so, please report an enhancement request to PyTorch.)")
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be "
+                           "improved?  If so, please report an enhancement request to PyTorch.)")
     return 0
 
 
@@ -286,8 +287,8 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
     record = should_record(op, slots)
     check_writable(t, record)
     if v.numel and overlaps_itself(v):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                           "location. Please clone() the tensor before performing the operation.")
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
+                           "memory location. Please clone() the tensor before performing the operation.")
     if record:
         node = record_inputs(op, slots)
     if v.storage.where.kind == CPU:
@@ -300,7 +301,7 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
 
 
 cdef bint _simple_size(tuple size, int64_t* shape) except -1:
-    """Whether the size is some non-negative ints (or one tuple of them) that make less than 2**48 elements: put into shape."""
+    """Whether the size is non-negative ints, or one tuple of them, and not huge; they are then in shape."""
     cdef int i = 0
     cdef int64_t n, total = 1
     if not size:
@@ -324,8 +325,8 @@ cdef bint _simple_size(tuple size, int64_t* shape) except -1:
 def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
     """A new tensor of draws in the plain cases, which are most; None in all others.
 
-    Plain is: on the CPU, contiguous, a size of ints or of another tensor, of the default dtype (or the other tensor's, or
-    `kind_of_number`), and of the `named` options of a factory only generator, requires_grad and a floating dtype.
+    Plain is: on the CPU, contiguous, a size of ints or of another tensor, of the default dtype (or the other tensor's,
+    or `kind_of_number`), and of the `named` options of a factory only generator, requires_grad and a floating dtype.
     """
     cdef int64_t shape[16]
     cdef Layout v
@@ -341,7 +342,8 @@ def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
     for key, value in named.items():
         if key == "generator" and isinstance(value, Generator):
             g = <Generator>value
-        elif key == "dtype" and kind_of_number is None and isinstance(value, dtype) and (<dtype>value).category >= CAT_FLOAT:
+        elif key == "dtype" and kind_of_number is None and isinstance(value, dtype) \
+                and (<dtype>value).category >= CAT_FLOAT:
             d = <dtype>value
         elif key == "requires_grad" and kind_of_number is None and (value is True or value is False):
             leaf = value
@@ -363,7 +365,7 @@ def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
 
 
 def record_draws(Op op, Tensor out, *inputs):
-    """Record that a new tensor of draws came from these inputs, through which no gradient passes. Returns the tensor."""
+    """Record that new draws came from these inputs, through which no gradient passes. Returns the draws."""
     cdef PyObject* slots[2]
     cdef int i = 0
     for x in inputs:

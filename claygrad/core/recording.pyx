@@ -68,6 +68,8 @@ cdef Node record_inputs(Op op, PyObject** slots):
                 _edge_for(node, t)
                 wanted |= op.needs[i]
             else:
+                if op.how[i] == R_CONSTANT and node.n_edges < 32:
+                    node.numbers |= 1U << node.n_edges
                 node.add_edge(None, 0)
         elif i == op.list_at:
             for item in value:

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, SupportsIndex, overload
+from typing import Any, Literal, SupportsIndex, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from claygrad.core.device import device as _device
 from claygrad.core.dtypes import dtype as _dtype
 from claygrad.core.node import Node, RemovableHandle
 from claygrad.core.storage import Storage
+from claygrad.ops._formats import memory_format
 
 LATE: dict[str, Any]
 
@@ -24,8 +25,12 @@ class Size(tuple[int, ...]):
     def __mul__(self, n: SupportsIndex) -> Size: ...
     def __rmul__(self, n: SupportsIndex) -> Size: ...
 
+class TensorMeta(type):
+    @property
+    def __module__(cls) -> str: ...  # type: ignore[override]
+
 @disjoint_base
-class Tensor(Operations):
+class Tensor(Operations, metaclass=TensorMeta):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
     # memory
@@ -54,6 +59,7 @@ class Tensor(Operations):
     @property
     def nbytes(self) -> int: ...
     def element_size(self) -> int: ...
+    def is_contiguous(self, memory_format: memory_format | None = None) -> bool: ...
     def storage_offset(self) -> int: ...
     def data_ptr(self) -> int: ...
     def untyped_storage(self) -> Storage: ...
@@ -117,9 +123,10 @@ class Tensor(Operations):
     def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
                  inputs: Sequence[Tensor] | Tensor | None = None) -> None: ...
     @property
-    def where(self) -> Any: ...
+    def origin(self) -> tuple[str, int, str, str] | None: ...
 
     # Python
+    __array_priority__: int
     def __add__(self, other: Any, /) -> Tensor: ...
     def __radd__(self, other: Any, /) -> Tensor: ...
     def __sub__(self, other: Any, /) -> Tensor: ...
@@ -186,6 +193,7 @@ class Tensor(Operations):
     @staticmethod
     def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor: ...
 
+@final
 class AccumulateGrad(Node):
     def name(self) -> Literal["torch::autograd::AccumulateGrad"]: ...
     @property

@@ -35,7 +35,8 @@ CLAY_CLONES void uniform_f32(const uint32_t* __restrict words, float* __restrict
     }
 }
 
-CLAY_CLONES void uniform_f64(const uint32_t* __restrict words, double* __restrict out, int64_t n, double from, double to) {
+CLAY_CLONES void uniform_f64(const uint32_t* __restrict words, double* __restrict out, int64_t n, double from,
+                             double to) {
     double width = to - from;
     for (int64_t i = 0; i < n; i++) {
         // 21 high bits and 32 low bits: both halves and their sum are exact, and int32 conversions vectorise.
@@ -128,8 +129,8 @@ template <class T> void normal_blocks(Engine& e, T* out, int64_t n, float mean, 
 
 // ---------------------------------------------------------------- integers
 
-// The remainder of many 32-bit words by one divisor, without division: floor(w * m / 2**64) for m = floor(2**64 / d) + 1
-// is the quotient for every w < 2**32.
+// The remainder of many 32-bit words by one divisor, without division: with m = floor(2**64 / d) + 1 the quotient of
+// every w < 2**32 is floor(w * m / 2**64).
 struct Divisor {
     uint64_t d, m;
     explicit Divisor(uint32_t divisor) : d(divisor), m(~0ull / divisor + 1) {}
@@ -277,7 +278,8 @@ void fill_normal(Engine& e, int dtype, void* out, int64_t n, double mean, double
 void fill_log_normal(Engine& e, int dtype, void* out, int64_t n, double mean, double std) {
     with_float(dtype, [&](auto type) {
         using T = decltype(type);
-        for (int64_t i = 0; i < n; i++) static_cast<T*>(out)[i] = cast<T>(std::exp(std::fma(draw_normal(e), std, mean)));
+        T* out_n = static_cast<T*>(out);
+        for (int64_t i = 0; i < n; i++) out_n[i] = cast<T>(std::exp(std::fma(draw_normal(e), std, mean)));
     });
 }
 
@@ -302,7 +304,8 @@ void fill_geometric(Engine& e, int dtype, void* out, int64_t n, double p) {
     double log_miss = std::log1p(-p);
     with_real(dtype, [&](auto type) {
         using T = decltype(type);
-        from_units(e, static_cast<T*>(out), n, [&](double u) { return cast_whole<T>(std::ceil(std::log(u) / log_miss)); });
+        from_units(e, static_cast<T*>(out), n,
+                   [&](double u) { return cast_whole<T>(std::ceil(std::log(u) / log_miss)); });
     });
 }
 
@@ -390,14 +393,15 @@ Weights sample_with_replacement(Engine& e, int dtype, const void* weights, int64
     with_float(dtype, [&](auto type) {
         using T = decltype(type);
         std::vector<Wide<T>> mass(n);
+        const T* weights_rn = static_cast<const T*>(weights);
         for (int64_t r = 0; r < rows && verdict == Weights::good; r++)
-            verdict = with_replacement(e, static_cast<const T*>(weights) + r * n, n, out + r * count, count, mass.data());
+            verdict = with_replacement(e, weights_rn + r * n, n, out + r * count, count, mass.data());
     });
     return verdict;
 }
 
-void sample_without_replacement(int dtype, const void* weights, const void* draws, int64_t rows, int64_t n, int64_t* out,
-                                int64_t count) {
+void sample_without_replacement(int dtype, const void* weights, const void* draws, int64_t rows, int64_t n,
+                                int64_t* out, int64_t count) {
     with_float(dtype, [&](auto type) {
         using T = decltype(type);
         const T* weights_rn = static_cast<const T*>(weights);

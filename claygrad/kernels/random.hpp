@@ -4,6 +4,7 @@
 // Every fill takes from the engine exactly the words PyTorch's CPU generator takes, in the same order, and turns
 // them into values by the same arithmetic, so that equal seeds give equal tensors and leave equal engines behind.
 // Where PyTorch fuses a multiplication with an addition the code here says fma, and nothing else may be fused.
+// PyTorch's single-precision normals differ in the last bit between processors: here they are those of AVX2 everywhere.
 #pragma once
 #include <cstdint>
 
@@ -48,7 +49,7 @@ void fill_permutation(Engine& engine, int dtype, void* out_n, int64_t n);
 enum class Weights { good, negative, not_finite, no_mass };
 Weights sample_with_replacement(Engine& engine, int dtype, const void* weights_rn, int64_t rows, int64_t n,
                                 int64_t* out_rc, int64_t count);
-// The `count` largest of weight / draw, largest first. Weights are already checked; draws are exponential, one a weight.
+// The `count` largest of weight / draw, largest first. Weights are checked before; draws are exponential.
 void sample_without_replacement(int dtype, const void* weights_rn, const void* draws_rn, int64_t rows, int64_t n,
                                 int64_t* out_rc, int64_t count);
 

@@ -11,6 +11,7 @@ from claygrad.ops import (
     contraction,
     copies,
     creation,
+    dropout,
     derived,
     exchange,
     exponential,

@@ -2,34 +2,35 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from claygrad.core import Size, Storage, Tensor, device, empty, on_storage, wrap
+from claygrad.core import Size, Storage, Tensor, device, dtype, empty, on_storage, prefix, wrap
 from claygrad.ops._data import array_from, is_sequence, shareable, type_name
-
-if TYPE_CHECKING:
-    from claygrad.core import dtype
 
 _FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
           " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n")
-_OPTIONS = ("TensorOptions(dtype={}, device={}, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
-            "memory_format=(nullopt))")
+_OPTIONS = ("TensorOptions(dtype={}, device={}, layout=Strided, requires_grad=false (default), pinned_memory=false "
+            "(default), memory_format=(nullopt))")
 
 
 def construct(args: tuple, kwargs: dict[str, Any], kind: dtype, where: str = "cpu", strict: bool = True) -> Tensor:
-    """A tensor of dtype `kind` on a device: from ints or a Size an uninitialised one, from a storage or a tensor an alias,
-    from anything else a copy of the data. A tensor may be of another dtype unless `strict`."""
+    """A tensor of dtype `kind` on a device: from ints or a Size an uninitialised one, from a storage or a tensor an
+    alias, from anything else a copy of the data. A tensor may be of another dtype unless `strict`."""
     words = dict(kwargs)
     place = words.pop("device", None)
     name, value = words.popitem() if len(words) == 1 and not args else ("", args[0] if len(args) == 1 else None)
     refused = bool(words) or name not in ("", "size", "data", "other", "storage")
-    sizes = _sizes(args) if len(args) > 1 or _is_size(value) and not name else value if name == "size" else None
-    if refused or len(args) > 1 and sizes is None or name == "size" and not isinstance(value, (tuple, list)):
+    if name == "size":
+        sizes = value if isinstance(value, (tuple, list)) else None
+    else:
+        sizes = _sizes(args) if len(args) > 1 or (args and _is_size(value)) else None
+    if refused or (sizes is None and (len(args) > 1 or name == "size")):
         raise _refusal(args, kwargs)
     if place is not None and device(place).type != where:
-        raise RuntimeError(f"legacy constructor expects device type: {where} but device type: {device(place).type} was passed")
+        raise RuntimeError(f"legacy constructor expects device type: {where} but device type: {device(place).type} was "
+                           "passed")
     if sizes is not None:
         return empty(tuple(map(index, sizes)), kind, where)
     if not args and not name:
@@ -54,16 +55,26 @@ def _sizes(args: tuple) -> list[int] | None:
     if not _is_size(args[0]):
         return None
     for position, value in enumerate(args, 1):
+        wrong = None
         if not hasattr(value, "__index__"):
-            raise TypeError(f"new(): argument 'size' failed to unpack the object at pos {position} with error \"type must be "
-                            f"tuple of ints,but got {type(value).__name__}\"")
+            wrong = f"type must be tuple of ints,but got {type(value).__name__}"
+        elif not -1 << 63 <= index(value) < 1 << 63:
+            wrong = "Overflow when unpacking long long"
+        if wrong:
+            raise TypeError(f"new(): argument 'size' failed to unpack the object at pos {position} with error "
+                            f"\"{wrong}\"")
     return [index(value) for value in args]
 
 
 def _refusal(args: tuple, kwargs: dict[str, Any]) -> TypeError:
-    got = [type(value).__name__ for value in args] + [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
-    return TypeError(f"new() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n"
-                     f"{_FORMS}")
+    got = [_called(value) for value in args] + [f"{name}={_called(value)}" for name, value in kwargs.items()]
+    return TypeError(f"new() received an invalid combination of arguments - got ({', '.join(got)}), but expected one "
+                     f"of:\n{_FORMS}")
+
+
+def _called(value: Any) -> str:
+    name = type(value).__name__
+    return f"{prefix()}.{name}" if isinstance(value, (dtype, device, Size)) else name
 
 
 def _aliased(other: Tensor, kind: dtype, where: str, strict: bool) -> Tensor:

@@ -201,6 +201,9 @@ def element_strides(array) -> tuple[int, ...]:
 
 def empty_array_like(xp, array, form: memory_format | None = None):
     """An uninitialised array of the shape and dtype of another, in a memory format (by default its own)."""
+    if (form is None or form is preserve_format) and array.flags.c_contiguous and array.size \
+            and 1 not in array.shape:
+        return xp.empty(array.shape, array.dtype)
     return empty_array(xp, array.shape, strides_like(array.shape, element_strides(array), form), array.dtype)
 
 

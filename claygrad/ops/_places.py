@@ -30,7 +30,12 @@ def add_at(xp, out, places, values) -> None:
 
 def out_of_bounds(xp, index, n: int, lowest: int = 0) -> int | None:
     """The first index that is not in lowest .. n - 1, or None."""
-    if index.size == 0 or (int(index.min()) >= lowest and int(index.max()) < n):
+    if index.size == 0:
+        return None
+    if lowest == 0 and index.dtype.kind == "i":              # as unsigned numbers negative ones are huge: one pass
+        if int(index.view(f"u{index.itemsize}").max()) < n:
+            return None
+    elif int(index.min()) >= lowest and int(index.max()) < n:
         return None
     flat = index.reshape(-1)
     return int(flat[xp.argmax((flat < lowest) | (flat >= n))])

@@ -100,9 +100,10 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
     if isinstance(passed.get("differentiable"), int):
         passed["differentiable"] = (passed["differentiable"],)
     made = Op(fn, kind, said.promote, names, annotations, defaults, positional, name=said.name,
-              node=options.get("node") or _camel(said.name) + "Backward0", out=said.out,
+              node=options.get("node") or _camel(said.name) + "Backward0", out=bool(said.out),
               returns=named_tuple(said.name, returns) if returns else None,
-              info={"kernel": options.get("kernel"), "overlap": options.get("overlap"), "declaration": said}, **passed)
+              info={"kernel": options.get("kernel"), "overlap": options.get("overlap"), "out": options.get("out"),
+                    "check_out": options.get("check_out"), "declaration": said}, **passed)
     install(made)
     said.op = made
     if said.inplace and kind == "composite":

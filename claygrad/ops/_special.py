@@ -95,18 +95,34 @@ def erfcx(xp, x):
     return xp.where(x < 0, 2 * xp.exp(x * x) - scaled_tail(xp, size), scaled_tail(xp, size))
 
 
+def winitzki(xp, logs):
+    "The inverse of the error function to three digits, given log(1 - x^2)."
+    half = 2 / (pi * 0.147) + logs / 2
+    return xp.sqrt(xp.sqrt(half * half - logs / 0.147) - half)
+
+
 @in_double
 def erfinv(xp, x):
     "Winitzki's approximation, then two steps of Halley; near 1 the residual comes from erfc."
     size = xp.absolute(x)
-    logs = xp.log1p(-size * size)
-    half = 2 / (pi * 0.147) + logs / 2
-    y = xp.sqrt(xp.sqrt(half * half - logs / 0.147) - half)
+    y = winitzki(xp, xp.log1p(-size * size))
     for _ in range(2):
         error = xp.where(size > 0.5, (1 - size) - erfc(xp, y), erf(xp, y) - size) * (SQRT_PI / 2) / gaussian(xp, y)
         y = y - error / (1 + y * error)
     y = xp.where(size == 1, float("inf"), xp.where(size > 1, float("nan"), y))
     return xp.copysign(y, x)
+
+
+@in_double
+def ndtri(xp, p):
+    "The quantile of the normal distribution; in the tails by Newton's method on the logarithm."
+    side = xp.minimum(p, 1 - p)
+    z = winitzki(xp, xp.log(4 * side * (1 - side)))
+    for _ in range(3):
+        scaled = scaled_tail(xp, z)
+        z = z + (xp.log(scaled) - z * z - xp.log(2 * side)) * scaled * (SQRT_PI / 2)
+    z = xp.where(side == 0, float("inf"), z)
+    return sqrt(2) * xp.where(side < 0.2, xp.copysign(z, p - 0.5), erfinv(xp, 2 * p - 1))
 
 
 # Gamma function

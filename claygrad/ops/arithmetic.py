@@ -296,7 +296,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     return pow(*(value if is_number(value) else value.to(dtype) for value in (input, exponent)))
 
 
-@composite(function=False)
+@composite(function=False, samples=lambda t: [t.args(t(3, low=0.2, dtype="float64", requires_grad=False), 2.5)])
 def float_power_(input: Tensor, exponent: Tensor | Number) -> Tensor:
     "The in-place form of float_power, for tensors that are in double precision already."
     dtype = wide(input, exponent)

@@ -17,7 +17,15 @@ from claygrad.core import dtype as DType
 from claygrad.core import promote_types as core_promote_types
 from claygrad.core import result_type as core_result_type
 from claygrad.ops._data import type_name
-from claygrad.ops._formats import element_strides, empty_array, preserve_format, strided, strides_like, suggested_format
+from claygrad.ops._formats import (
+    contiguous_format,
+    element_strides,
+    empty_array,
+    preserve_format,
+    strided,
+    strides_like,
+    suggested_format,
+)
 from claygrad.ops._registry import composite, op
 
 if TYPE_CHECKING:
@@ -29,11 +37,17 @@ if TYPE_CHECKING:
     Device = device | str | int | None
 
 
+_OWN = (None, preserve_format, contiguous_format)     # formats in which row-major memory stays as it is
+
+
 # --- to ---------------------------------------------------------------------------------------------------------
 @op(method=False, function=False, half="raw", node="ToCopyBackward0",
     samples=lambda t: [t.args(t(3), DTYPES["complex128"], None), t.args(t(2, 3).t(), DTYPES["int64"], None)])
 def to_copy(xp, input: Tensor, dtype: dtype, memory_format: memory_format | None):
     "A copy of another dtype; the fraction of a number that becomes an int is cut."
+    plain = input.flags.c_contiguous and input.size and 1 not in input.shape and memory_format in _OWN
+    if plain and dtype.itemsize >= 4 and input.dtype.kind != "c":
+        return input.astype(dtype.numpy)
     out = empty_array(xp, input.shape, strides_like(input.shape, element_strides(input), memory_format), dtype.numpy)
     if input.dtype.kind == "c" and not dtype.is_complex and dtype.name != "bool":
         warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
@@ -50,6 +64,8 @@ to_copy.rule(input=lambda g: g)             # the engine casts
 def moved(input: Tensor, dtype: dtype, where: device, copy: bool = False,
           memory_format: memory_format | None = None) -> Tensor:
     """The tensor itself if it is what is wanted, else a copy that is."""
+    if memory_format is None and not copy and dtype is input.dtype and where is input.device:
+        return input
     keeps = memory_format is None or memory_format is preserve_format \
         or suggested_format(input.shape, input.stride()) is memory_format
     if dtype == input.dtype and where == input.device and keeps and not copy:
@@ -98,6 +114,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     >>> claygrad.ones(2).to(claygrad.int64)
     tensor([1, 1])
     """
+    if len(args) == 1 and not kwargs and isinstance(args[0], DType):
+        return moved(self, args[0], self.device)
     form = _form(args, kwargs)
     options = dict(zip(form, args))
     for name, value in kwargs.items():
@@ -127,8 +145,9 @@ def _cast_method(name: str, dtype_name: str) -> None:
     cast.__name__ = cast.__qualname__ = name
     cast.__doc__ = f"`self.to({dtype_name})`."
     # Differences cannot check derivatives in low precision: the samples that require grad stay in double.
-    composite(function=False, raw=True, samples=lambda t: [t.args(t(3, requires_grad=dtype_name in ("float64", "complex128"))),
-                                                           t.args(t(2, 3, dtype="int64"))])(cast)
+    exact = dtype_name in ("float64", "complex128")
+    composite(function=False, raw=True,
+              samples=lambda t: [t.args(t(3, requires_grad=exact)), t.args(t(2, 3, dtype="int64"))])(cast)
 
 
 for _name, _dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
@@ -142,7 +161,7 @@ _LEGACY = {kind.legacy: kind for kind in DTYPES.values()}
 
 @composite(name="type", function=False, raw=True, samples=lambda t: [t.args(t(3), DTYPES["complex128"])])
 def type_or_cast(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | Tensor:
-    "The name of the tensor's type, or the tensor cast to a dtype given as such, by the name or by the class of its type."
+    "The name of the tensor's type, or the tensor cast to a dtype given as such, by name or by the class of its type."
     if dtype is None:
         return f"{prefix()}.{'meta.' if self.is_meta else ''}{self.dtype.legacy}Tensor"
     return moved(self, _named_dtype(dtype), self.device)

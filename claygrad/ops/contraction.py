@@ -1,6 +1,7 @@
 """Sums of products over named or numbered axes, and the products made of them."""
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
@@ -63,17 +64,17 @@ def spelled(arguments: Sequence) -> tuple[list[Tensor], list[list[str]], list[st
     return list(pairs[::2]), [letters(labels) for labels in pairs[1::2]], output
 
 
-def named(inputs: list[list[str]], operands: list[Tensor]) -> tuple[list[list[str]], list[str]]:
+def named(inputs: list[list[str]], ranks: tuple[int, ...]) -> tuple[list[list[str]], list[str]]:
     """The labels with every "..." replaced by names of its axes, and those names."""
     lengths = []
-    for i, (labels, operand) in enumerate(zip(inputs, operands)):
+    for i, (labels, rank) in enumerate(zip(inputs, ranks)):
         given = len(labels) - ("..." in labels)
-        lengths.append(operand.ndim - given)
+        lengths.append(rank - given)
         if lengths[-1] < 0 or (lengths[-1] and "..." not in labels):
             words = "is more than" if "..." in labels else "does not match"
             tail = "" if "..." in labels else " and no ellipsis was given"
             raise RuntimeError(f"einsum(): the number of subscripts in the equation ({given}) {words} the number of "
-                               f"dimensions ({operand.ndim}) for operand {i}{tail}")
+                               f"dimensions ({rank}) for operand {i}{tail}")
     names = [f".{k}" for k in range(max(lengths, default=0), 0, -1)]        # axes of ellipses align at their ends
     out = []
     for labels, n in zip(inputs, lengths):
@@ -125,11 +126,15 @@ def contracted(a: Tensor, b: Tensor, over: list[int]) -> Tensor:
         return product(t.shape[i] for i in axes)
 
     batch, inner = length(a, shared), length(a, both)
-    rows = a.permute((*shared, *left, *both, *right)).reshape((batch, length(a, left), inner))
-    columns = b.permute((*shared, *both, *right, *left)).reshape((batch, inner, length(b, right)))
+    rows = ordered(a, [*shared, *left, *both, *right]).reshape((batch, length(a, left), inner))
+    columns = ordered(b, [*shared, *both, *right, *left]).reshape((batch, inner, length(b, right)))
     order = [*shared, *left, *right, *both]
     shape = [a.shape[i] for i in (*shared, *left)] + [b.shape[i] for i in right] + [1] * len(both)
-    return rows.bmm(columns).view(shape).permute([order.index(i) for i in range(a.ndim)])
+    return ordered(rows.bmm(columns).view(shape), [order.index(i) for i in range(a.ndim)])
+
+
+def ordered(t: Tensor, order: list[int]) -> Tensor:
+    return t if order == list(range(t.ndim)) else t.permute(order)
 
 
 @composite(method=False,
@@ -149,20 +154,32 @@ def einsum(equation: str, *operands) -> Tensor:
     claygrad.Size([2, 4])
     """
     if isinstance(equation, TensorType):
-        tensors, inputs, output = spelled((equation, *operands))
+        tensors, labels, output = spelled((equation, *operands))
+        inputs, output = completed(labels, output, tuple(tensor.ndim for tensor in tensors))
     elif isinstance(equation, str):
         tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
-        inputs, output = parsed(equation, len(tensors))
+        if not tensors:
+            raise ValueError("einsum(): must provide at least one operand")
+        inputs, output = understood(equation, tuple(tensor.ndim for tensor in tensors))
     else:
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
-    if not tensors:
-        raise ValueError("einsum(): must provide at least one operand")
-    inputs, dots = named(inputs, tensors)
-    output = results(inputs, output, dots)
+    inputs = list(inputs)
     for i, (tensor, labels) in enumerate(zip(tensors, inputs)):
-        tensors[i], inputs[i] = diagonals(tensor, labels, i)
+        if len(set(labels)) < len(labels):
+            tensors[i], inputs[i] = diagonals(tensor, labels, i)
     check_sizes(inputs, tensors)
     return summed(tensors, inputs, output)
+
+
+@lru_cache(maxsize=256)
+def understood(equation: str, ranks: tuple[int, ...]) -> tuple[list[list[str]], list[str]]:
+    """The labels of operands of these ranks and of the result. Kept: a program uses few equations, over and over."""
+    return completed(*parsed(equation, len(ranks)), ranks)
+
+
+def completed(inputs: list[list[str]], output: list[str] | None, ranks: tuple[int, ...]) -> tuple[list, list[str]]:
+    inputs, dots = named(inputs, ranks)
+    return inputs, results(inputs, output, dots)
 
 
 def results(inputs: list[list[str]], output: list[str] | None, dots: list[str]) -> list[str]:
@@ -183,7 +200,8 @@ def summed(tensors: list[Tensor], inputs: list[list[str]], output: list[str]) ->
     """All tensors brought to one order of axes, then contracted from left to right."""
     order = output + sorted({label for labels in inputs for label in labels} - set(output))
     for i, (tensor, labels) in enumerate(zip(tensors, inputs)):
-        tensor = tensor.permute([labels.index(label) for label in order if label in labels])
+        if len(tensors) == 1 or labels != order:
+            tensor = tensor.permute([labels.index(label) for label in order if label in labels])
         for axis, label in enumerate(order):
             if label not in labels:
                 tensor = tensor.unsqueeze(axis)

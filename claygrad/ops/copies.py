@@ -27,9 +27,10 @@ from claygrad.ops._registry import composite
 if TYPE_CHECKING:
     from claygrad.core import dtype
 
-_LEAVES_ONLY = ("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-                "see https://github.com/pytorch/pytorch/pull/103001")
+_LEAVES_ONLY = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+    "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+    "https://github.com/pytorch/pytorch/pull/103001")
 
 
 def _bytes_of(storage: Storage) -> np.ndarray:
@@ -51,8 +52,8 @@ def rebuild_tensor(kind: type[Tensor], storage: Storage, dtype: dtype, offset: i
     """A leaf of class `kind` that sees a storage in a given way."""
     reach = 0 if 0 in shape else 1 + offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     if offset < 0 or min((*shape, *strides), default=0) < 0 or reach * dtype.itemsize > storage.nbytes():
-        raise RuntimeError(f"a tensor of shape {list(shape)}, strides {list(strides)} and offset {offset} of {dtype} does "
-                           f"not fit in a storage of {storage.nbytes()} bytes")
+        raise RuntimeError(f"a tensor of shape {list(shape)}, strides {list(strides)} and offset {offset} of {dtype} "
+                           f"does not fit in a storage of {storage.nbytes()} bytes")
     out = empty((0,), dtype, storage.device)
     if kind is not Tensor:
         out = Tensor._make_subclass(kind, out)
@@ -76,17 +77,18 @@ def _parts(self: Tensor, storage: Storage) -> tuple:
             self.requires_grad)
 
 
-@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), 4)])
+@composite(function=False, raw=True)
 def __reduce_ex__(self: Tensor, protocol: int) -> tuple:
-    """How to make the tensor again: its storage, how it sees it, and its attributes. History, `.grad` and hooks stay behind."""
+    """How to make the tensor again: storage, how it sees it, attributes. History, `.grad` and hooks stay behind."""
     for hook in (self._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate "
-                          "the function with @torch.utils.hooks.unserializable_hook to suppress this warning", stacklevel=2)
+            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                          "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                          stacklevel=2)
     return rebuild_tensor, _parts(self, self.untyped_storage()), self.__getstate__()
 
 
-@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), {"name": "x"})])
+@composite(function=False, raw=True)
 def __setstate__(self: Tensor, state: dict[str, Any] | tuple[dict[str, Any] | None, dict[str, Any]]) -> None:
     """Take over attributes and, after a comma, the slots of a subclass."""
     attributes, slots = state if isinstance(state, tuple) else (state, {})
@@ -95,7 +97,7 @@ def __setstate__(self: Tensor, state: dict[str, Any] | tuple[dict[str, Any] | No
         setattr(self, name, value)
 
 
-@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), {})])
+@composite(function=False, raw=True)
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with a copy of the memory, of `.grad` and of the attributes; hooks stay behind."""
     if not self.is_leaf:

@@ -7,6 +7,7 @@ from claygrad.core import DTYPES, into, prefix
 from claygrad.core import Tensor as TensorType
 from claygrad.ops._formats import contiguous_strides
 from claygrad.ops._registry import composite, op
+from claygrad.ops.creation import tensor
 from claygrad.ops.join import cat
 
 if TYPE_CHECKING:
@@ -24,17 +25,17 @@ def _check_isin(elements: Tensor, test_elements: Tensor) -> None:
             raise RuntimeError(f"Unsupported input type encountered for isin(): {given.dtype.legacy}")
 
 
-@op(method=False, function=False, promote="common", check=_check_isin, meta=lambda elements: [(elements.shape, DTYPES["bool"])],
+@op(method=False, function=False, promote="common", check=_check_isin,
+    meta=lambda elements: (elements.shape, DTYPES["bool"]),
     samples=lambda t: [t.args(t(3, 4), t(5)), t.args(t(), t(2, 3)), t.args(t(3), t(3), invert=True)])
 def _isin(xp, elements: Tensor, test_elements: Tensor, assume_unique: bool = False, invert: bool = False):
     "Whether each element is among the test elements."
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)
 
 
-_ISIN = ("isin() received an invalid combination of arguments - got ({}), but expected one of:\n"
-         " * (Tensor elements, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None)\n"
-         " * (Number element, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None)\n"
-         " * (Tensor elements, Number test_element, *, bool assume_unique = False, bool invert = False, Tensor out = None)\n")
+_ISIN = "".join(f" * ({forms}, *, bool assume_unique = False, bool invert = False, Tensor out = None)\n" for forms in (
+    "Tensor elements, Tensor test_elements", "Number element, Tensor test_elements",
+    "Tensor elements, Number test_element"))
 
 
 @composite(method=False, samples=lambda t: [t.args(t(3, 4, dtype="int64"), t(5, dtype="int64")), t.args(t(3), 1.5)])
@@ -50,10 +51,10 @@ def isin(elements: Any = None, test_elements: Any = None, *, element: Any = None
     second = test_element if test_elements is None else test_elements
     tensors = [value for value in (first, second) if isinstance(value, TensorType)]
     if not tensors or not all(isinstance(value, (TensorType, int, float, complex)) for value in (first, second)):
-        raise TypeError(_ISIN.format(", ".join(type(value).__name__ for value in (first, second))))
-    # A number takes the dtype of the tensor beside it where that can be: 257 is 1 in uint8, as in PyTorch.
-    made = _isin(*(value if isinstance(value, TensorType) else _number_beside(value, tensors[0]) for value in (first, second)),
-                 assume_unique, invert)
+        got = ", ".join(type(value).__name__ for value in (first, second))
+        raise TypeError(f"isin() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                        f"{_ISIN}")
+    made = _isin(_tensor_beside(first, tensors[0]), _tensor_beside(second, tensors[0]), assume_unique, invert)
     if out is None:
         return made
     if out.dtype.name != "bool":
@@ -61,16 +62,20 @@ def isin(elements: Any = None, test_elements: Any = None, *, element: Any = None
     return into("isin", out, made)
 
 
-def _number_beside(value: Any, tensor: Tensor) -> Tensor:
-    from claygrad.ops.creation import tensor as tensor_of
-    made = tensor_of(value, device=tensor.device)
-    return made.to(tensor.dtype) if isinstance(value, int) and not isinstance(value, bool) else made
+def _tensor_beside(value: Any, other: Tensor) -> Tensor:
+    """A number in the dtype of the tensor beside it, unless that cannot hold its kind: 257 is 1 in uint8."""
+    if isinstance(value, TensorType):
+        return value
+    made = tensor(value, dtype=complex if isinstance(value, complex) else None, device=other.device)
+    weak = made.dtype.category <= other.dtype.category and not isinstance(value, bool)
+    return made.to(other.dtype) if weak else made
 
 
 # --- indices and powers -----------------------------------------------------------------------------------------
-@composite(method=False, raw=True, samples=lambda t: [t.args(t.index((4,), 6), (2, 3)), t.args(t.index((2, 2), 24), (2, 3, 4))],
+@composite(method=False, raw=True,
+           samples=lambda t: [t.args(t.index((4,), 6), (2, 3)), t.args(t.index((2, 2), 24), (2, 3, 4))],
            errors=lambda t: [(t.args(t(2), (2, 3)), TypeError, "expected 'indices' to be integer dtype, but got"),
-                             (t.args(t.index((2,), 2), (2, -3)), ValueError, "'shape' cannot have negative values, but got")])
+                             (t.args(t.index((2,), 2), (2, -3)), ValueError, "'shape' cannot have negative values")])
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """The coordinates, one tensor per axis of a shape, of elements counted row by row.
 
@@ -88,8 +93,10 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    places = indices.to(_INT64)
-    return tuple(places.floor_divide(step) % size for step, size in zip(contiguous_strides(sizes), sizes))
+    if not sizes:
+        return ()
+    steps = tensor(contiguous_strides(sizes), device=indices.device)
+    return (indices.to(_INT64).unsqueeze(-1).floor_divide(steps) % tensor(sizes, device=indices.device)).unbind(-1)
 
 
 def _check_vander(x: Tensor, N: int | None) -> None:
@@ -99,10 +106,12 @@ def _check_vander(x: Tensor, N: int | None) -> None:
         raise RuntimeError("N must be non-negative.")
 
 
-@composite(method=False, samples=lambda t: [t.args(t(4)), t.args(t(3), 5), t.args(t(3), N=3, increasing=True)],
+# Samples without grad: PyTorch cannot differentiate its own vander, which changes in place what it saved.
+@composite(method=False, samples=lambda t: [t.args(t(4, requires_grad=False)), t.args(t(3, requires_grad=False), 5),
+                                            t.args(t(3, requires_grad=False), N=3, increasing=True)],
            errors=lambda t: [(t.args(t(2, 2)), RuntimeError, "x must be a one-dimensional tensor."),
                              (t.args(t(2), -1), RuntimeError, "N must be non-negative.")])
-def vander(x: Tensor, N: int | None = None, increasing: bool = False):
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     "The powers of a vector as columns, from the highest down unless increasing: out[i, j] = x[i] ** (N - 1 - j)."
     _check_vander(x, N)
     columns = x.numel() if N is None else N

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _CPU, _CUDA, _CUDA_HOST = 1, 2, 3        # DLPack's numbers for kinds of devices
 _UINT, _BFLOAT = 1, 4                    # and of dtypes
 _BFLOAT16 = DTYPES["bfloat16"]
-_SPENT = ("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might "
-          "have already constructed a tensor from it once.")
+_SPENT = ("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+          "might have already constructed a tensor from it once.")
 
 
-@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), np.ones(3))])
+@composite(function=False, raw=True)
 def __array_wrap__(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
     """What NumPy's functions make of tensors becomes a tensor again; truth values become uint8, as in PyTorch."""
     return from_numpy(np.asarray(array.astype(np.uint8) if array.dtype == bool else array))
@@ -40,7 +40,7 @@ def _no_cuda_array(self: Tensor) -> Any:
 
 _no_cuda_array.__name__ = "__cuda_array_interface__"
 _no_cuda_array.__doc__ = "The description of CUDA memory for other libraries, which a tensor on the CPU has not."
-composite(property=True, raw=True, errors=lambda t: [(t.args(t(3)), AttributeError, "Can't get __cuda")])(_no_cuda_array)
+composite(property=True, raw=True)(_no_cuda_array)
 
 
 # --- DLPack: out ------------------------------------------------------------------------------------------------
@@ -61,7 +61,8 @@ def __dlpack__(self: Tensor, *, stream: int | None = None, max_version: tuple[in
     source = self.clone() if copy else self
     half = self.dtype is _BFLOAT16
     array = (source.view(DTYPES["int16"]) if half else source.detach()).numpy()
-    capsule = array.__dlpack__() if max_version is None or max_version[0] < 1 else array.__dlpack__(max_version=max_version)
+    versioned = max_version is not None and max_version[0] >= 1
+    capsule = array.__dlpack__(max_version=max_version) if versioned else array.__dlpack__()
     if half:
         _dtype_code(capsule).value = _BFLOAT
     return capsule
@@ -142,7 +143,7 @@ def _dtype_code(capsule: Any) -> ctypes.c_uint8:
     name = b"dltensor_versioned" if '"dltensor_versioned"' in repr(capsule) else b"dltensor"
     api = ctypes.pythonapi.PyCapsule_GetPointer
     api.restype, api.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    # struct DLTensor { void* data; int32 device[2]; int32 ndim; uint8 code, bits; ... }; a versioned capsule puts a version,
-    # two pointers and flags before it.
+    # struct DLTensor { void* data; int32 device[2]; int32 ndim; uint8 code, bits; ... }; a versioned capsule puts
+    # a version, two pointers and flags before it.
     before = 32 if name == b"dltensor_versioned" else 0
     return ctypes.c_uint8.from_address(api(capsule, name) + before + 20)

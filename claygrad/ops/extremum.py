@@ -175,7 +175,7 @@ def ranked(xp, input, rank, axis: int, keepdim: bool):
     """The element that stands at `rank` (a number, or one per row) when the axis is sorted."""
     order = xp.argsort(input, axis=axis, kind="stable")
     if isinstance(rank, int):
-        place = order[(*(slice(None),) * axis, slice(rank, rank + 1))]
+        place = order[(*(slice(None),) * axis, slice(rank, rank + 1))].copy()
     else:
         place = xp.take_along_axis(order, rank, axis)
     return pick(xp, input, place, axis, keepdim)

@@ -37,14 +37,20 @@ def check_layout(name: str, given: Any) -> None:
 
 def set_to(made: Tensor, value: Number) -> Tensor:
     """Fill a tensor that was just made: no history, no count."""
-    number = element(value, made.dtype)
+    number = value if type(value) is int and 0 <= value <= 1 else element(value, made.dtype)
     if made.device.type == "cpu":
         array_of(made).fill(number)
     return made
 
 
+_PLAIN = {int}
+
+
 def shape_from(name: str, args: tuple, size: Any) -> tuple[int, ...]:
     """The shape of `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`, refused in PyTorch's words."""
+    plain = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    if plain and size is None and set(map(type, plain)) == _PLAIN and max(plain) < 1 << 63:
+        return tuple(plain)
     if args and size is not None:
         raise TypeError(f"{name}() got multiple values for argument 'size'")
     if not args:
@@ -98,13 +104,18 @@ def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype
           layout: Any,
           device: Device, pin_memory: Any, requires_grad: Any) -> Tensor:
     """A contiguous tensor filled with `value` (None: left as it is), of the dtype given or the natural one."""
-    kind = out_dtype(name, out, chosen_dtype(name, dtype)) or natural
+    kind = natural if dtype is None else chosen_dtype(name, dtype)
     if pin_memory is not False:
         refuse_pinning(name, pin_memory)
     if layout is not None and layout is not strided:
         check_layout(name, layout)
-    made = core_empty(size, kind, chosen_device(name, device) if out is None else out.device)
-    return finished(name, made if value is None else set_to(made, value), out, requires_grad)
+    if out is not None:
+        kind = out_dtype(name, out, None if dtype is None else kind)
+        device = out.device
+    made = core_empty(size, kind, None if device is None else chosen_device(name, device))
+    if value is not None:
+        set_to(made, value)
+    return made if out is None and requires_grad is False else finished(name, made, out, requires_grad)
 
 
 @composite(method=False, samples=lambda t: [t.args(2, 3), t.args((2, 0)), t.args(())],
@@ -114,7 +125,7 @@ def zeros(*args: ints, size: ints | None = None, out: Tensor | None = None, dtyp
           requires_grad: bool = False):
     "Zeros in a shape: `zeros(2, 3)` or `zeros((2, 3))`."
     size = shape_from("zeros", args, size)
-    if any(n < 0 for n in size):
+    if size and min(size) < 0:
         raise RuntimeError("zeros: Dimension size must be non-negative.")
     return _make("zeros", size, 0, default_dtype(), dtype, out, layout, device, pin_memory, requires_grad)
 
@@ -206,7 +217,9 @@ def _like(name: str, input: Tensor, value: Number | None, dtype: dtype | None, l
     refuse_pinning(name, pin_memory)
     check_layout(name, layout)
     where = input.device if device is None else chosen_device(name, device)
-    strides = strides_like(input.shape, input.stride(), memory_format)
+    strides = input.stride()
+    if not (memory_format is preserve_format and input.is_contiguous()):
+        strides = strides_like(input.shape, strides, memory_format)
     made = core_empty_strided(input.shape, strides, dtype or input.dtype, where)
     return leaf(name, made if value is None else set_to(made, value), requires_grad)
 
@@ -245,10 +258,10 @@ def empty_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | No
 
 # --- from a tensor: its dtype and device ------------------------------------------------------------------------
 def _new(name: str, self: Tensor, size: ints, value: Number | None, dtype: dtype | None, device: Device,
-         requires_grad: bool,
-         layout: layout | None, pin_memory: bool) -> Tensor:
-    return _make(name, sizes(size), value, self.dtype, dtype, None, layout, self.device if device is None else device,
-                 pin_memory, requires_grad)
+         requires_grad: bool, layout: layout | None, pin_memory: bool) -> Tensor:
+    size = size if type(size) is tuple else sizes(size)
+    where = self.device if device is None else device
+    return _make(name, size, value, self.dtype, dtype, None, layout, where, pin_memory, requires_grad)
 
 
 @composite(function=False, varargs="size", samples=lambda t: [t.args(t(2), 2, 3)])

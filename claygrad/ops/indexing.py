@@ -4,8 +4,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from claygrad.ops._formats import empty_array, empty_array_like, iterated_strides
-from claygrad.ops._geometry import axis, broadcast, text
+from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
+from claygrad.ops._geometry import axis, broadcast, text, view_strides
 from claygrad.ops._numbers import element
 from claygrad.ops._places import add_at, as_vectors, check_bounds, legacy, out_of_bounds, rows, widened
 from claygrad.ops._reduced import reduce_at, reduction_gradients, refuse_complex_gradients
@@ -87,9 +87,11 @@ def _result_strides(xp, input, positions: list, shape: tuple[int, ...]) -> tuple
     before, taken, after = _parts(input.ndim, positions)
     common = shape[len(before):len(shape) - len(after)]
     operands = [(*(input.strides[i] for i in before), *(0,) * len(common), *(input.strides[i] for i in after))]
+    wide = (1,) * len(before) + common + (1,) * len(after)
     for i in taken:
         spread = xp.broadcast_to(positions[i], common)
-        operands.append((0,) * len(before) + spread.strides + (0,) * len(after))
+        strides = view_strides(common, spread.strides, wide) or contiguous_strides(wide)
+        operands.append(tuple(0 if one < n else step for one, n, step in zip(wide, shape, strides)))
     return iterated_strides(shape, operands)
 
 
@@ -116,7 +118,7 @@ index.rule(input=lambda g, input_shape, indices: index_put(g.new_zeros(input_sha
            indices=constant)
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape,
+@op(half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     overlap=_expanded("index_put_", "tensor[indices] = tensor"),
     samples=lambda t: [t.args(t(4, 3), (t.index((1,), 4),), t(3)), t.args(t(4, 3), (t(4, 3, dtype="bool"),), t()),
                        t.args(t(4, 3), (t.index((5,), 4), t.index((5,), 3)), t(5), accumulate=True)],
@@ -213,7 +215,7 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
     return dim
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape,
+@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4)),
                        t.args(t(3, 4), 1, t.index((2,), 4), t(3, 2), alpha=2.5),
                        t.args(t(), 0, t.index((1,), 1), t())],
@@ -240,7 +242,7 @@ index_add.rule(input=lambda g: g, index=constant,
                (g if alpha == 1 else g * alpha).index_select(dim, index).reshape(source_shape))
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape,
+@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((1,), 3), t(1, 4)), t.args(t(3, 4), 1, t.index((1,), 4), t(3, 1)),
                        t.args(t(), 0, t.index((1,), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((1,), 1).add(5), t(1)), IndexError,
@@ -281,7 +283,8 @@ index_copy.rule(input=lambda g, dim, index: g.index_fill(dim, index, 0), index=c
                 source=lambda g, dim, index, source_shape: g.index_select(dim, index).reshape(source_shape))
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape, overlap=_expanded("index_fill_", "tensor[mask] = scalar"),
+@op(half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+    overlap=_expanded("index_fill_", "tensor[mask] = scalar"),
     node=lambda value: "IndexFillBackward1" if hasattr(value, "shape") else "IndexFillBackward0",
     samples=lambda t: [t.args(t(3, 4), 0, t.index((2,), 3), 2.5), t.args(t(3, 4), 1, t.index((2,), 4), t()),
                        t.args(t(), 0, t.index((1,), 1), 1.0)],
@@ -328,7 +331,7 @@ _KINDS = ("prod", "mean", "amax", "amin")
 _EXTREMA = {"amax": "maximum_cpu", "amin": "minimum_cpu"}
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape,
+@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     check=lambda input, source, reduce, include_self:
     refuse_complex_gradients("index_reduce", input, source) if include_self and reduce not in _EXTREMA else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4), reduce) for reduce in _KINDS]

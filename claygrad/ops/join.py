@@ -38,6 +38,17 @@ def _joined_shape(tensors: list, dim: int) -> tuple[int, ...]:
     return (*first[:dim], sum(shape[dim] for _, shape in kept), *first[dim + 1:])
 
 
+def _joined_plainly(xp, arrays: list, dim: int):
+    """The arrays joined where there is nothing to say about empty ones, memory formats or errors; else None."""
+    if not arrays or arrays[0].ndim in (0, 4, 5) or not all(array.size for array in arrays):
+        return None
+    try:
+        out = xp.concatenate(arrays, dim)
+    except ValueError:
+        return None
+    return out if out.flags.c_contiguous else xp.ascontiguousarray(out)
+
+
 @op(method=False, promote="common", half="raw", names=("concat", "concatenate"), meta=_joined_shape,
     samples=lambda t: [t.args([t(2, 3), t(1, 3)]), t.args([t(2, 3), t(2, 1), t(2, 2)], -1), t.args([t(0), t(2, 3)]),
                        t.args([t(2), t(3, dtype="int64")])],
@@ -54,6 +65,9 @@ def cat(xp, tensors: list[Tensor], dim: int = 0):
     >>> claygrad.cat([claygrad.zeros(2), claygrad.ones(1)])
     tensor([0., 0., 1.])
     """
+    out = _joined_plainly(xp, tensors, dim)
+    if out is not None:
+        return out
     shape = _joined_shape(tensors, dim)
     arrays = [array for array in tensors if not _is_skipped(array.shape)]
     if not arrays:
@@ -98,7 +112,9 @@ def _stacked_shape(tensors: list, dim: int) -> tuple[int, ...]:
 def stack(xp, tensors: list[Tensor], dim: int = 0):
     "Tensors of one shape side by side along a new axis."
     shape = _stacked_shape(tensors, dim)
-    return xp.stack(tensors, axis(dim, len(shape)), out=xp.empty(shape, tensors[0].dtype))
+    dim = axis(dim, len(shape))
+    wide = (slice(None),) * dim + (None,)
+    return xp.concatenate([array[wide] for array in tensors], dim, out=xp.empty(shape, tensors[0].dtype))
 stack.rule(tensors=lambda g, dim: list(g.unbind(dim)))
 
 

@@ -117,8 +117,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return matmul(input, weight.t())
     if not input.is_contiguous():
         return matmul(input, weight.t()) + bias
-    rows = input.view((product(input.shape[:-1]), input.shape[-1]))
-    return bias.addmm(rows, weight.t()).view((*input.shape[:-1], weight.shape[0]))
+    *batch, features = input.shape
+    return bias.addmm(input.view((product(batch), features)), weight.t()).view((*batch, weight.shape[0]))
 
 
 @composite(out=True, samples=lambda t: [t.args(t(4), t(4)), t.args(t(2, 4), t(3, 4)), t.args(t(), t(3)),

@@ -109,8 +109,9 @@ def select(input: Tensor, dim: int, index: int):
     if not -n <= index < n:
         raise IndexError(f"select(): index {index} out of range for tensor of size {text(input.shape)} at dimension "
                          f"{dim}")
-    shape, strides, offset = sliced(input, dim, index % n, 1)
-    return shape[:dim] + shape[dim + 1:], strides[:dim] + strides[dim + 1:], offset
+    shape, strides = tuple(input.shape), input.stride()
+    start = input.storage_offset() + (index + n if index < 0 else index) * strides[dim]
+    return shape[:dim] + shape[dim + 1:], strides[:dim] + strides[dim + 1:], start
 
 
 def _unselect(g: Tensor, input_shape: tuple[int, ...], dim: int, index: int) -> Tensor:

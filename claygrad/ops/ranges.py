@@ -74,7 +74,9 @@ def _length(start: Any, end: Any, step: Any, kind: dtype) -> int:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if kind.name == "int64":
         start, end, step = int(start), int(end), int(step)
-        size: Any = -((start - end) // step) if step else math.inf
+        if step == 0:                           # a fraction that was cut
+            raise ValueError("step must be nonzero")
+        size: Any = -((start - end) // step)
     else:
         size = (float(end) - float(start)) / float(step)
         size = math.ceil(size) if math.isfinite(size) else size
@@ -89,7 +91,6 @@ def _shown(value: float) -> str:
 
 def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
     """start + i * step. PyTorch rounds every eighth element (fourth of doubles) to the dtype and counts on from it."""
-    single = kind.itemsize < 8
     places = np.arange(n, dtype=np.float64)
     if kind.itemsize == 2:
         start, step = float(np.float32(start)), float(np.float32(step))
@@ -103,7 +104,7 @@ def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
         if kind.itemsize == 2:
             block = (firsts.astype(np.float32) + (np.float32(step) * lane.astype(np.float32))).astype(np.float32)
         else:
-            block = firsts + step * lane if single else _multiply_add(step, lane, firsts)
+            block = _multiply_add(step, lane, firsts)
         out[:whole] = block.astype(kind.numpy).reshape(-1)
     return out
 
@@ -139,7 +140,7 @@ def arange(*args: Number, start: Number = 0, end: Number | None = None, step: Nu
             raise TypeError(f"arange(): argument '{name}' (position {place}) must be Number, not "
                             f"{type(value).__name__}")
     start, end, step = numbers
-    given = chosen_dtype("arange", dtype)
+    given = None if dtype is None else chosen_dtype("arange", dtype)
     integral = all(isinstance(value, int) for value in numbers)
     kind = out_dtype("arange", out, given) or (DTYPES["int64"] if integral else default_dtype())
     if any(isinstance(value, complex) for value in numbers):
@@ -275,7 +276,8 @@ def _powers(start: Any, end: Any, steps: int, base: float, kind: dtype) -> np.nd
     if steps < 2:
         exponents = [float(start)] * steps
     else:
-        step = float(_in_dtype(last - first, kind)) / (steps - 1)
+        span = _in_dtype(last - first, kind) if kind.is_floating_point else last - first
+        step = float(span) / (steps - 1)
         half = steps // 2
         exponents = [first + step * i for i in range(half)]
         exponents += [last - step * (steps - 1 - i) for i in range(half, steps)]
@@ -288,7 +290,12 @@ def _powers(start: Any, end: Any, steps: int, base: float, kind: dtype) -> np.nd
         except OverflowError:
             values.append(math.inf)
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.array(values, np.float64).astype(kind.numpy)
+        array = np.array(values, np.float64)
+        if kind.numpy.kind in "iu":
+            array = array.astype(np.int64)                       # what is too large wraps around
+        elif kind.itemsize == 2:
+            array = array.astype(np.float32)                     # rounded twice, as PyTorch does
+        return array.astype(kind.numpy)
 
 
 @composite(method=False, raw=True, samples=lambda t: [t.args(0, 2, 5), t.args(-1, 3, 4, 2.0), t.args(1, 3, 1)],

@@ -22,7 +22,7 @@ def _check_index(name: str, index) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
-@op(half="raw", meta=lambda index: index.shape,
+@op(half="raw", out="exact", meta=lambda index: index.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((2, 4), 3)), t.args(t(3, 4), -1, t.index((3, 6), 4)),
                        t.args(t(3, 4), 0, t.index((2, 2), 3)), t.args(t(), 0, t.index((), 1)),
                        t.args(t(5), 0, t.index((0,), 5))],
@@ -49,8 +49,10 @@ def gather(xp, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fa
             raise RuntimeError(f"Size does not match at dimension {i} expected index {text(index.shape)} to be no "
                                f"larger than self {text(input.shape)} apart from dimension {dim}")
     check_bounds(xp, index, dim, input.shape[dim])
-    used = input[tuple(slice(None) if i == dim else slice(n) for i, n in enumerate(index.shape))]
-    return xp.ascontiguousarray(xp.take_along_axis(used, index, dim)).reshape(shape)
+    key = [xp.arange(n).reshape((-1,) + (1,) * (index.ndim - i - 1)) for i, n in enumerate(index.shape)]
+    key[dim] = index
+    out = input[tuple(key)]
+    return (out if out.flags.c_contiguous else xp.ascontiguousarray(out)).reshape(shape)
 gather.rule(input=lambda g, input_shape, dim, index: g.new_zeros(input_shape).scatter_add(dim, index, g),
             index=constant)
 
@@ -93,7 +95,7 @@ def _scatter_name(src: object, value: object, reduce: str | None) -> str:
     return "NotImplemented" if reduce else "ScatterBackward0" if hasattr(src, "shape") else "ScatterBackward1"
 
 
-@op(half="raw", inplace=True, node=_scatter_name, meta=lambda input: input.shape,
+@op(half="raw", out="exact", inplace=True, node=_scatter_name, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((1, 4), 3), t(1, 4)), t.args(t(3, 4), 1, t.index((3, 2), 4), 2.5),
                        t.args(t(4), 0, t.index((0,), 4), t(0)), t.args(t(), 0, t.index((), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), 1.0), RuntimeError,
@@ -173,7 +175,7 @@ def filled_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
 scatter.rule(input=_scattered_input, index=constant, src=_scattered_src)
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape,
+@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4)), t.args(t(3, 4), 1, t.index((2, 3), 4), t(2, 3)),
                        t.args(t(), 0, t.index((), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), t(2)), RuntimeError,
@@ -189,7 +191,7 @@ scatter_add.rule(input=lambda g: g, index=constant,
                  src=lambda g, dim, index, src_shape: filled_to(g.gather(dim, index), src_shape))
 
 
-@op(half="raw", inplace=True, meta=lambda input: input.shape,
+@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     check=lambda input, src, reduce:
     refuse_complex_gradients("scatter_reduce", input, src) if reduce not in ("amax", "amin") else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4), reduce) for reduce in REDUCTIONS]
@@ -225,7 +227,8 @@ def _scatter_reduce_gradients(g, out, input, dim, index, src, reduce, include_se
     return for_input, None, filled_to(for_src, src.shape)
 
 
-@composite(out=True, samples=lambda t: [t.args(t(3, 4), t.index((3, 2), 4), 1), t.args(t(3, 4), t.index((1, 4), 3), 0),
+@composite(out="exact", samples=lambda t: [t.args(t(3, 4), t.index((3, 2), 4), 1),
+                                           t.args(t(3, 4), t.index((1, 4), 3), 0),
                                        t.args(t(3, 4), t.index((5,), 12))],
            errors=lambda t: [(t.args(t(3, 4), t.index((3,), 4), 1), RuntimeError,
                               "torch.take_along_dim(): input and indices should have"),

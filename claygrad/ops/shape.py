@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     ints = int | tuple[int, ...] | list[int]
 
 
-@op(kernel="clone", half="raw", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t()), t.args(t(0, 3))])
+@op(kernel="clone", half="raw", out=False, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t()),
+                                                              t.args(t(0, 3))])
 def clone(xp, input: Tensor, *, memory_format: memory_format | None = preserve_format):
     """A copy in new memory, through which gradients flow; it keeps the layout unless a memory format is asked for.
 
@@ -24,6 +25,8 @@ def clone(xp, input: Tensor, *, memory_format: memory_format | None = preserve_f
     (1, 3)
     """
     check_format("clone", memory_format)
+    if memory_format is contiguous_format:
+        return input.copy()
     out = empty_array_like(xp, input, memory_format)
     out[...] = input
     return out
@@ -33,6 +36,8 @@ clone.rule(input=lambda g: g)
 @composite(function=False, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t(2, 3, 1, 2))])
 def contiguous(input: Tensor, memory_format: memory_format = contiguous_format):
     "The tensor itself if its elements lie in row-major order (or in the memory format), else a copy that does."
+    if memory_format is contiguous_format:
+        return input if input.is_contiguous() else clone(input, memory_format=contiguous_format)
     check_format("contiguous", memory_format)
     if is_contiguous_in(input.shape, input.stride(), memory_format):
         return input
@@ -48,7 +53,7 @@ def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_fo
 
 
 # --- flips and rolls ----------------------------------------------------------------------------------------------
-@op(half="raw", varargs="dims", meta=lambda input, dims: input.shape,
+@op(half="raw", out=False, varargs="dims", meta=lambda input, dims: input.shape,
     samples=lambda t: [t.args(t(3, 4), (0,)), t.args(t(3, 4), (0, -1)), t.args(t(3, 4).t(), (1,)), t.args(t(), ()),
                        t.args(t(0, 3), (0,))],
     errors=lambda t: [(t.args(t(2, 3), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
@@ -81,7 +86,7 @@ def flipud(input: Tensor):
     return flip(input, (0,))
 
 
-@op(half="raw", meta=lambda input, shifts, dims: input.shape,
+@op(half="raw", out=False, meta=lambda input, shifts, dims: input.shape,
     samples=lambda t: [t.args(t(3, 4), 1), t.args(t(3, 4), -2, 1), t.args(t(3, 4), (1, 2), (0, 1)), t.args(t(), 1),
                        t.args(t(0, 3), 1, 0)],
     errors=lambda t: [(t.args(t(3, 4), 1, (0, 1)), RuntimeError, "shifts and dimensions must align. shifts: 1, dims:2"),
@@ -97,7 +102,7 @@ def roll(xp, input: Tensor, shifts: ints, dims: ints = ()):
     if len(dims) != len(shifts) and not (len(shifts) == 1 and not dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if input.size == 0:
-        return xp.ascontiguousarray(input).copy()
+        return xp.empty(input.shape, input.dtype)
     if not dims:
         return xp.roll(input, shifts[0]).reshape(input.shape)
     return xp.ascontiguousarray(xp.roll(input, shifts, tuple(axis(dim, input.ndim, scalar=False) for dim in dims)))
@@ -118,7 +123,7 @@ def _rotated_shape(input: Tensor, k: int, dims: ints) -> tuple[int, ...]:
     return tuple(shape)
 
 
-@op(half="raw", meta=_rotated_shape,
+@op(half="raw", out=False, meta=_rotated_shape,
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 2), t.args(t(2, 3, 4), -1, (0, 2)), t.args(t(3, 4), 0)],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "expected total dims >= 2, but got total dims = 1"),
                       (t.args(t(3, 4), 1, (0, 0)), RuntimeError,
@@ -260,7 +265,7 @@ def _embedded_shape(input: Tensor, offset: int, dim1: int, dim2: int) -> tuple[i
     return tuple(n if i in (dim1, dim2) else next(rest) for i in range(ndim))
 
 
-@op(half="raw", meta=_embedded_shape,
+@op(half="raw", out=False, meta=_embedded_shape,
     samples=lambda t: [t.args(t(3)), t.args(t(2, 3), 1), t.args(t(2, 3), -2, 0, 2), t.args(t(0))],
     errors=lambda t: [(t.args(t(3), 0, 0, 0), RuntimeError, "diagonal dimensions cannot be identical 0, 0")])
 def diag_embed(xp, input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1):
@@ -281,7 +286,7 @@ def diagonal_copy(xp, input: Tensor, offset: int):
 diagonal_copy.rule(input=lambda g, input_shape, offset: diagonal_backward(g, tuple(input_shape), offset, 0, 1))
 
 
-@composite(out=True, samples=lambda t: [t.args(t(3)), t.args(t(3), -1), t.args(t(3, 4)), t.args(t(3, 4), 1)],
+@composite(out="exact", samples=lambda t: [t.args(t(3)), t.args(t(3), -1), t.args(t(3, 4)), t.args(t(3, 4), 1)],
            errors=lambda t: [(t.args(t(2, 3, 4)), RuntimeError, "diag(): Supports 1D or 2D tensors. Got 3D")])
 def diag(input: Tensor, diagonal: int = 0):
     "The diagonal of a matrix, or a matrix with a vector on its diagonal."

@@ -112,7 +112,7 @@ def topk(xp, input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted:
         part = xp.sort(part[(*at, slice(n - k, n) if largest else slice(k))], axis=axis)
         best = xp.take_along_axis(part, order(xp, xp.take_along_axis(input, part, axis), axis, largest), axis)
     else:
-        best = order(xp, input, axis, largest)[(*at, slice(k))]
+        best = order(xp, input, axis, largest)[(*at, slice(k))].copy()
     return xp.take_along_axis(input, best, axis), best
 topk.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
@@ -192,7 +192,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 @composite(samples=lambda t: [t.args(t(6, dtype="bool")), t.args(t(2, 3, dtype="bool"), True, True),
                               t.args(t(4, 1, dtype="bool"), dim=0)])
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
-                       dim: int | None = None):
+                       dim: int | None = None) -> Tensor | tuple[Tensor, ...]:
     """The elements (or slices) that differ from their predecessor."""
     return asked(unique_neighbours(input, return_inverse, return_counts, dim), return_inverse, return_counts)
 

@@ -63,7 +63,7 @@ def ndtr(input: Tensor) -> Tensor:
 def ndtri(xp, input: Tensor):
     "The inverse of ndtr: the quantile of the normal distribution."
     need(input, FLOATS, "ndtri_cpu")
-    return -sqrt(2) * _special.erfinv(xp, 1 - 2 * input)
+    return _special.ndtri(xp, input)
 ndtri.rule(input=lambda g, out: g * (out * out / 2).exp() * sqrt(2 * pi))
 
 

@@ -9,7 +9,7 @@ from claygrad.core import array_of
 from claygrad.ops._geometry import axis, sizes, text
 from claygrad.ops._registry import composite
 from claygrad.ops._registry import view as view_op
-from claygrad.ops.part import slice_view, sliced
+from claygrad.ops.part import slice_view
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 
 def _pieces(input: Tensor, dim: int, lengths: list[int]) -> list[Geometry]:
-    out, start = [], 0
+    shape, strides, offset = tuple(input.shape), input.stride(), input.storage_offset()
+    before, after, step = shape[:dim], shape[dim + 1:], strides[dim]
+    out = []
     for length in lengths:
-        out.append(sliced(input, dim, start, length))
-        start += length
+        out.append(((*before, length, *after), strides, offset))
+        offset += length * step
     return out
 
 
@@ -225,9 +227,9 @@ def dsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
 def unbind(input: Tensor, dim: int = 0):
     "All entries along `dim`, each without that axis."
     dim = axis(dim, input.ndim, scalar=False)
-    whole = _pieces(input, dim, [1] * input.shape[dim])
-    return [(shape[:dim] + shape[dim + 1:], strides[:dim] + strides[dim + 1:], start) for shape, strides,
-            start in whole]
+    shape, strides, offset = tuple(input.shape), input.stride(), input.storage_offset()
+    rest, steps, step = shape[:dim] + shape[dim + 1:], strides[:dim] + strides[dim + 1:], strides[dim]
+    return [(rest, steps, offset + i * step) for i in range(shape[dim])]
 
 
 def _unbound(gs: tuple, input_shape: tuple[int, ...], dim: int) -> Tensor:

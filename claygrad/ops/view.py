@@ -332,6 +332,8 @@ unsqueeze.rule(input=lambda g, dim: g.squeeze(dim))
                               "flatten() has invalid args: start_dim cannot come after end_dim")])
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1):
     "Axes `start_dim` to `end_dim` laid out as one."
+    if start_dim == 0 and end_dim == -1 and input.ndim > 1:
+        return reshape(input, (-1,))
     start, end = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
