@@ -23,8 +23,8 @@ CODE = {".py", ".pyx", ".pxd", ".hpp", ".cpp", ".h", ".c"}
 RANK = {
     "kernels": 0, "version": 0,
     "core": 1,
-    "ops": 2, "_printing": 2, "cuda": 2, "memory": 2, "random": 2,
-    "autograd": 3, "linalg": 3, "nn": 3, "special": 3,
+    "ops": 2, "_info": 2, "_printing": 2, "cuda": 2, "memory": 2, "random": 2,
+    "autograd": 3, "_legacy": 3, "linalg": 3, "nn": 3, "special": 3,
     "claygrad": 9,
 }
 
@@ -184,13 +184,6 @@ def test_every_public_operation_has_a_documentation():
 def test_every_composite_says_what_it_returns():
     composites = {name: said.fn for name, said in PUBLIC.items() if said.kind == "composite"}
     assert [name for name, fn in composites.items() if "return" not in fn.__annotations__] == []
-
-
-@pytest.mark.parametrize("name", [name for name, said in REGISTRY.items() if said.kind != "composite"])
-def test_every_tensor_parameter_has_a_rule_or_a_word(name):
-    operation = REGISTRY[name].op
-    if operation.has_rules:     # one without any gives no floating results, which its generated tests see to
-        assert [param for param in operation.tensor_params if not operation.word(param)] == []
 
 
 # Names

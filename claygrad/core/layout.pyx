@@ -141,16 +141,11 @@ cdef Layout fresh_like(Layout other):
     v.shape = v.inline_dims
     v.strides = v.inline_dims + INLINE_DIMS
     v.contiguous = True
-    for i in range(other.ndim):
+    for i in range(other.ndim - 1, -1, -1):
         v.shape[i] = other.shape[i]
-    if other.contiguous:
-        for i in range(other.ndim):
-            v.strides[i] = other.strides[i]
-    else:
-        for i in range(other.ndim - 1, -1, -1):
-            v.strides[i] = step
-            if v.shape[i] > 1:
-                step *= v.shape[i]
+        v.strides[i] = step
+        if v.shape[i] > 1:
+            step *= v.shape[i]
     return v
 
 

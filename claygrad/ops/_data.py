@@ -14,6 +14,9 @@ from claygrad.core import dtype as DType
 from claygrad.ops._numbers import fits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import Context
+
     from claygrad.core import dtype
 
 _INT64, _BOOL = DTYPES["int64"], DTYPES["bool"]
@@ -23,9 +26,22 @@ _SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, i
               "uint8, and bool.")
 
 
-# NumPy keeps what it does about overflow in the context; in this one it gives inf without a word.
-_quiet = copy_context()
-_quiet.run(np.seterr, all="ignore")
+# NumPy keeps what it does about overflow in the context; in these it gives inf without a word. A context in use cannot
+# be entered again, by another thread for instance, so idle ones are kept and taken.
+_idle: list[Context] = []
+
+
+def quietly(fn: Callable, *args: Any) -> Any:
+    """Call a function of NumPy without its warnings about overflow."""
+    if _idle:
+        context = _idle.pop()
+    else:
+        context = copy_context()
+        context.run(np.seterr, all="ignore")
+    try:
+        return context.run(fn, *args)
+    finally:
+        _idle.append(context)
 
 
 def default_complex() -> dtype:
@@ -45,6 +61,8 @@ def number_dtype(value: Any) -> dtype:
 def array_from(data: Any, wanted: dtype | None) -> np.ndarray:
     """A new array with the elements of numbers in nested sequences, of `wanted` or the dtype that they mean."""
     kind = type(data)
+    if kind is float and wanted is None and -1e30 < data < 1e30:
+        return np.array(data, default_dtype().numpy)
     leaves = _leaf_types(data) if kind is list or kind is tuple else {kind}
     if not leaves or not leaves <= _PLAIN:
         return _array_element_wise(data, wanted)
@@ -55,7 +73,7 @@ def array_from(data: Any, wanted: dtype | None) -> np.ndarray:
     wide_float = wanted.is_floating_point and wanted.itemsize >= 4
     if wanted.is_complex or (complex not in leaves and (wide_float or (wanted is _INT64 and float not in leaves))):
         try:
-            return _quiet.run(np.array, data, wanted.numpy)
+            return quietly(np.array, data, wanted.numpy)
         except (ValueError, OverflowError, TypeError):
             pass
     return _array_element_wise(data, wanted)
@@ -80,7 +98,7 @@ def _array_element_wise(data: Any, wanted: dtype | None) -> np.ndarray:
     kind = inferred.numpy.kind
     wide = {"f": np.float64, "V": np.float64, "c": np.complex128}.get(kind)
     array = np.array(flat, wide or inferred.numpy).reshape(shape)
-    return _quiet.run(array.astype, inferred.numpy) if wide else array
+    return quietly(array.astype, inferred.numpy) if wide else array
 
 
 def is_sequence(data: Any) -> bool:

@@ -1,16 +1,12 @@
 """Indices as arrays: checks of their dtype and bounds, and sums over places that may repeat."""
 from __future__ import annotations
 
-from claygrad.ops._geometry import axis, text
-
-LEGACY = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-          "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-          "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+from claygrad.ops._words import NAMES
 
 
 def legacy(array) -> str:
     """The dtype of an array as messages name it: Float."""
-    return LEGACY[array.dtype.name]
+    return NAMES[array.dtype.name]
 
 
 def widened(xp, array):
@@ -71,11 +67,3 @@ def rows(xp, shape: tuple[int, ...], dim: int, index):
 def as_vectors(input, index) -> tuple:
     """Input and index with at least one axis: scalars count as vectors of one element."""
     return input.reshape(1) if input.ndim == 0 else input, index.reshape(1) if index.ndim == 0 else index
-
-
-def checked_dim(input, dim: int) -> int:
-    return axis(dim, input.ndim)
-
-
-def shape_text(array) -> str:
-    return text(array.shape)

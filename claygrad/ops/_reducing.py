@@ -98,6 +98,12 @@ def shift(xp, input: Tensor, dim: int, by: int, fill: float):
 shift.rule(input=lambda g, dim, by: shift(g, dim, -by, 0.0))
 
 
+def no_complex_gradient(name: str, *inputs: Tensor | None) -> None:
+    """Refuse to record what has no complex derivative (where no kernel has refused complex numbers already)."""
+    if any(t is not None and t.requires_grad and t.is_complex() for t in inputs):
+        raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+
+
 def need_elements(name: str, shape: tuple[int, ...], dim: Axes) -> None:
     """Refuse to look for the extreme of nothing."""
     if 0 not in shape:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numbers import Number
 
     from claygrad.core import Tensor, device, dtype
+    from claygrad.ops._formats import layout as layout_type
     from claygrad.ops._formats import memory_format
 
     Device = device | str | int | None
@@ -104,8 +105,9 @@ def _form(args: tuple, kwargs: dict[str, Any]) -> tuple[str, ...]:
     return _NAMES["device"]
 
 
-@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), DTYPES["float64"]),
-                                                        t.args(t(2, 3).t(), DTYPES["float64"]), t.args(t(3), "cpu")])
+@composite(function=False, raw=True,
+           samples=lambda t: [t.args(t(3), DTYPES["float64"]), t.args(t(2, 3).t(), DTYPES["float64"]),
+                              t.args(t(3), "cpu")])
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor with another dtype or device, or both: `to(dtype)`, `to(device, dtype)`, `to(other)`.
 
@@ -184,13 +186,13 @@ def _named_dtype(given: Any) -> dtype:
 
 
 @composite(function=False, samples=lambda t: [t.args(t(3), t(2, dtype="int64"))])
-def type_as(input: Tensor, other: Tensor):
+def type_as(input: Tensor, other: Tensor) -> Tensor:
     "The tensor with the dtype and on the device of another."
     return moved(input, other.dtype, other.device)
 
 
 @composite(function=False, samples=lambda t: [t.args(t(3))])
-def cpu(input: Tensor, memory_format: memory_format | None = preserve_format):
+def cpu(input: Tensor, memory_format: memory_format | None = preserve_format) -> Tensor:
     "The tensor in the computer's own memory."
     return moved(input, input.dtype, parse_device("cpu"), False, memory_format)
 
@@ -198,13 +200,13 @@ def cpu(input: Tensor, memory_format: memory_format | None = preserve_format):
 @composite(function=False, samples=lambda t: [],
            errors=lambda t: [(t.args(t(2)), AssertionError, "Torch not compiled with CUDA enabled")])
 def cuda(input: Tensor, device: Device = None, non_blocking: bool = False,
-         memory_format: memory_format | None = preserve_format):
+         memory_format: memory_format | None = preserve_format) -> Tensor:
     "The tensor on a CUDA device."
     return moved(input, input.dtype, parse_device("cuda" if device is None else device), False, memory_format)
 
 
 @composite(property=True, samples=lambda t: [t.args(t(2))])
-def layout(input: Tensor):
+def layout(input: Tensor) -> layout_type:
     "How the tensor keeps its elements: always strided."
     return strided
 
@@ -218,8 +220,8 @@ def _need_dtype(name: str, argument: str, position: int, value: Any) -> dtype:
     return found
 
 
-@composite(method=False, raw=True, samples=lambda t: [t.args(DTYPES["int32"], DTYPES["float16"]),
-                                                      t.args(DTYPES["float64"], DTYPES["int64"])])
+@composite(method=False, raw=True,
+           samples=lambda t: [t.args(DTYPES["int32"], DTYPES["float16"]), t.args(DTYPES["float64"], DTYPES["int64"])])
 def can_cast(from_: dtype, to: dtype) -> bool:
     "Whether values of one dtype may be written into another: never complex into real, real into int, int into bool."
     source, target = _need_dtype("can_cast", "from_", 1, from_), _need_dtype("can_cast", "to", 2, to)
@@ -233,8 +235,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
                               _need_dtype("promote_types", "type2", 2, type2))
 
 
-@composite(method=False, raw=True, samples=lambda t: [t.args(t(2), 1), t.args(1, 2.5),
-                                                      t.args(t(2, dtype="int64"), t())])
+@composite(method=False, raw=True,
+           samples=lambda t: [t.args(t(2), 1), t.args(1, 2.5), t.args(t(2, dtype="int64"), t())])
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
     "The dtype of an arithmetic operation on two tensors or numbers."
     for value in (tensor1, tensor2):
@@ -259,36 +261,36 @@ def is_storage(obj: Any) -> bool:
 
 
 @composite(samples=lambda t: [t.args(t(2)), t.args(t(2, dtype="uint8"))])
-def is_floating_point(input: Tensor):
+def is_floating_point(input: Tensor) -> bool:
     "Whether the elements are real numbers with fractions."
     return input.dtype.is_floating_point
 
 
 @composite(samples=lambda t: [t.args(t(2)), t.args(t(2, dtype="uint8"))])
-def is_complex(input: Tensor):
+def is_complex(input: Tensor) -> bool:
     "Whether the elements are complex numbers."
     return input.dtype.is_complex
 
 
 @composite(samples=lambda t: [t.args(t(2)), t.args(t(2, dtype="uint8"))])
-def is_signed(input: Tensor):
+def is_signed(input: Tensor) -> bool:
     "Whether the elements can be negative."
     return input.dtype.is_signed
 
 
 @composite(samples=lambda t: [t.args(t(1)), t.args(t(dtype="bool"))])
-def is_nonzero(input: Tensor):
+def is_nonzero(input: Tensor) -> bool:
     "Whether the only element is not zero."
     return input.__bool__()
 
 
 @composite(samples=lambda t: [t.args(t(2), t(2)), t.args(t(2), t(1, 2))])
-def is_same_size(input: Tensor, other: Tensor):
+def is_same_size(input: Tensor, other: Tensor) -> bool:
     "Whether two tensors have the same shape."
     return input.shape == other.shape
 
 
 @composite(method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t())])
-def numel(input: Tensor):
+def numel(input: Tensor) -> int:
     "The number of elements."
     return input.numel()

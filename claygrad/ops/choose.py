@@ -8,13 +8,20 @@ from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
 from claygrad.ops._places import add_at, legacy, out_of_bounds, widened
 from claygrad.ops._registry import composite, constant, op
+from claygrad.ops.join import cat
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
 
 
-@op(half="raw", meta="data", samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool")),
-                                                t.args(t(3, 1), t(4, dtype="bool")), t.args(t(), t(dtype="bool"))],
+def _check_selected(out: Tensor, result: Tensor) -> None:
+    if out.dtype != result.dtype:
+        raise RuntimeError("masked_select(): self and result must have the same scalar type")
+
+
+@op(half="raw", meta="data", check_out=_check_selected,
+    samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool")), t.args(t(3, 1), t(4, dtype="bool")),
+                       t.args(t(), t(dtype="bool"))],
     errors=lambda t: [(t.args(t(3), t(3)), RuntimeError, "masked_select: expected BoolTensor for mask")])
 def masked_select(xp, input: Tensor, mask: Tensor):
     "The elements where the mask is True, in a row; input and mask are broadcast."
@@ -50,7 +57,6 @@ def masked_scatter(xp, input: Tensor, mask: Tensor, source: Tensor):
 
 
 def _unscattered(g: Tensor, mask: Tensor, source_shape: tuple[int, ...]) -> Tensor:
-    from claygrad.ops.join import cat
     taken = g.masked_select(mask)
     unused = product(source_shape) - taken.numel()
     return (cat([taken, g.new_zeros(unused)]) if unused else taken).reshape(source_shape)
@@ -68,7 +74,13 @@ def _check_flat(xp, name: str, input, index) -> None:
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
 
 
-@op(half="raw", meta=lambda index: index.shape,
+def _check_taken(out: Tensor, result: Tensor) -> None:
+    if out.dtype != result.dtype:
+        raise RuntimeError("take(): self and out expected to have the same dtype, but got self.dtype = "
+                           f"{result.dtype.legacy} and out.dtype = {out.dtype.legacy}")
+
+
+@op(half="raw", meta=lambda index: index.shape, check_out=_check_taken,
     samples=lambda t: [t.args(t(3, 4), t.index((2, 3), 12)), t.args(t(3, 4), t.index((), 12)),
                        t.args(t(0), t.index((0,), 1))],
     errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4)), IndexError,
@@ -129,7 +141,7 @@ def nonzero_positions(xp, input: Tensor):
 
 @composite(samples=lambda t: [t.args(t(3, 4, dtype="bool")), t.args(t(3, 4, dtype="int64"), as_tuple=True),
                               t.args(t())])
-def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False):
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """Positions of the elements that are not zero, one per row; as a tuple, one tensor per axis, fit for indexing.
 
     >>> claygrad.nonzero(claygrad.tensor([0, 3, 0, 5]))
@@ -147,6 +159,6 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 
 
 @composite(samples=lambda t: [t.args(t(3, 4, dtype="bool")), t.args(t())])
-def argwhere(input: Tensor):
+def argwhere(input: Tensor) -> Tensor:
     "Positions of the elements that are not zero, one per row."
     return nonzero_positions(input)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import Tensor as TensorType
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import product
+from claygrad.ops._out import TENSORDOT
 from claygrad.ops._registry import composite
 from claygrad.ops.matmul import reshaped
 
@@ -217,7 +218,7 @@ def summed(tensors: list[Tensor], inputs: list[list[str]], output: list[str]) ->
 
 # Contraction by numbers
 
-@composite(method=False, out=True,
+@composite(method=False, out=TENSORDOT,
            samples=lambda t: [t.args(t(2, 3), t(3, 4), 1), t.args(t(2, 3), t(2, 3)),
                               t.args(t(2, 3, 4), t(4, 5, 2), ([0, 2], [2, 0])), t.args(t(2), t(3), 0)],
            errors=lambda t: [(t.args(t(2, 3), t(3, 4), ([0], [0])), RuntimeError,

@@ -23,7 +23,8 @@ from claygrad.core import (
 )
 from claygrad.ops._constructor import construct
 from claygrad.ops._data import array_from, shareable, supported, type_name
-from claygrad.ops._formats import dense_like, element_strides
+from claygrad.ops._formats import dense_like, element_strides, strided
+from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._registry import composite
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ def refuse_pinning(name: str, given: Any) -> None:
                            "is available on this system.")
     if given is not False and given is not None:
         raise TypeError(f"{name}(): argument 'pin_memory' must be bool, not {type(given).__name__}")
+
+
+def check_layout(name: str, given: Any) -> None:
+    if given is not None and given is not strided:
+        if isinstance(given, layout_type):
+            raise RuntimeError(f"{name}: layout {given} is not supported; tensors are {prefix()}.strided")
+        raise TypeError(f"{name}(): argument 'layout' must be {prefix()}.layout, not {type(given).__name__}")
 
 
 def leaf(name: str, made: Tensor, requires_grad: Any) -> Tensor:
@@ -101,8 +109,8 @@ def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> T
     return _placed(array_from(data, wanted), where)
 
 
-@composite(method=False, raw=True, samples=lambda t: [t.args([[1, 2.5], [3, 4]]), t.args(2), t.args([True]),
-                                                      t.args([])],
+@composite(method=False, raw=True,
+           samples=lambda t: [t.args([[1, 2.5], [3, 4]]), t.args(2), t.args([True]), t.args([])],
            errors=lambda t: [(t.args(None), RuntimeError, "Could not infer dtype of NoneType"),
                              (t.args("a"), TypeError, "new(): invalid data type 'str'"),
                              (t.args([[1, 2], [3]]), ValueError, "expected sequence of length 2 at dim 1 (got 1)"),
@@ -161,20 +169,6 @@ def from_numpy(ndarray: np.ndarray, /) -> Tensor:
                       "to protect its data or make it writable before converting it to a tensor. This type of warning "
                       "will be suppressed for the rest of this program.", stacklevel=2)
     return share(shareable(ndarray))
-
-
-@composite(method=False, raw=True, samples=lambda t: [t.args(2), t.args(1.5)])
-def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None = None,
-                  device: device | str | None = None,
-                  pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
-    """A tensor without axes that holds one number, of the default dtype unless another is given."""
-    from claygrad.ops.fill import full
-    if isinstance(s, Tensor) and s.ndim == 0:
-        s = s.item()
-    if not isinstance(s, (int, float, complex)):
-        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    return full((), s, dtype=dtype or default_dtype(), layout=layout, device=device, pin_memory=pin_memory,
-                requires_grad=requires_grad)
 
 
 @composite(method=False, raw=True, samples=lambda t: [t.args(bytearray(b"abcdefgh"), dtype=DTYPES["int32"])])
@@ -250,7 +244,6 @@ def _without_copy(obj: Any, wanted: dtype | None) -> Tensor | None:
 def new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | None = None,
                requires_grad: bool = False, layout: layout | None = None, pin_memory: bool = False) -> Tensor:
     """A new tensor with a copy of the data, of this one's dtype and device unless others are given."""
-    from claygrad.ops.fill import check_layout
     refuse_pinning("new_tensor", pin_memory)
     check_layout("new_tensor", layout)
     wanted = chosen_dtype("new_tensor", dtype) or self.dtype

@@ -7,7 +7,8 @@ from claygrad.core import Tensor as TensorType
 from claygrad.core import bool as boolean
 from claygrad.core import int64
 from claygrad.ops._geometry import axis as axis_of
-from claygrad.ops._reducing import far, need_elements, selected, shared
+from claygrad.ops._out import EXACT
+from claygrad.ops._reducing import far, need_elements, no_complex_gradient, selected, shared
 from claygrad.ops._registry import composite, op, reduction
 from claygrad.ops._words import need
 
@@ -64,7 +65,8 @@ def extreme(xp, name: str, input, value, place, dim: int, keepdim: bool):
         raise RuntimeError(f"{name}(): does not support complex input")
     if not input.ndim:
         return lone(xp, input)
-    return value(input, axis=axis, keepdims=keepdim), place(input, axis=axis, keepdims=keepdim)
+    values, indices = value(input, axis=axis), place(input, axis=axis)
+    return (xp.expand_dims(values, axis), xp.expand_dims(indices, axis)) if keepdim else (values, indices)
 
 
 def attained(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
@@ -118,7 +120,7 @@ def overload_samples(t):
             t.args(t(), 0)]
 
 
-@composite(out=True, returns=PAIR, samples=overload_samples,
+@composite(out=EXACT, returns=PAIR, samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "max(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
@@ -129,7 +131,7 @@ def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *
     return overload("max", input, dim, keepdim, other, max_of_all, max_along, input.maximum)
 
 
-@composite(out=True, returns=PAIR, samples=overload_samples,
+@composite(out=EXACT, returns=PAIR, samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "min(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
@@ -149,7 +151,7 @@ def check_where(name: str, input: Tensor, dim: tuple[int, ...] | None) -> None:
     need_elements(name, input.shape, dim)
 
 
-@reduction(promote="index", check=lambda input, dim: check_where("argmax", input, dim),
+@reduction(out=EXACT, promote="index", check=lambda input, dim: check_where("argmax", input, dim),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), IndexError,
                               "argmax(): Expected reduction dim to be specified for input.numel() == 0."),
@@ -159,7 +161,7 @@ def argmax(xp, input: Tensor, dim: int | None = None, keepdim: bool = False):
     return xp.argmax(input, axis=dim[0] if dim else None, keepdims=keepdim)
 
 
-@reduction(promote="index", check=lambda input, dim: check_where("argmin", input, dim),
+@reduction(out=EXACT, promote="index", check=lambda input, dim: check_where("argmin", input, dim),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), IndexError,
                               "argmin(): Expected reduction dim to be specified for input.numel() == 0."),
@@ -255,13 +257,15 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> T
 
 
 def check_rank(input: Tensor, k: int, dim: int) -> None:
+    if not input.ndim:
+        no_complex_gradient("kthvalue", input)
     axis = axis_of(dim, input.ndim)
     need_elements("kthvalue", input.shape, (axis,) if input.ndim else ())
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
 
 
-@op(**along("kthvalue") | {"check": check_rank},
+@op(out="output values must be of same type as input", **along("kthvalue") | {"check": check_rank},
     samples=lambda t: [t.args(far(t, 3, 4), 2), t.args(far(t, 3, 4), 1, 0), t.args(far(t, 3, 4), 4, -1, True),
                        t.args(t(), 1)],
     errors=lambda t: [(t.args(t(3), 4), RuntimeError, "kthvalue(): selected number k out of range for dimension 0"),
@@ -276,15 +280,21 @@ def kthvalue(xp, input: Tensor, k: int, dim: int = -1, keepdim: bool = False):
 kthvalue.rule(input=picked)
 
 
-@op(**along("mode"),
+def check_mode(input: Tensor, dim: int) -> None:
+    if not input.ndim:
+        no_complex_gradient("mode", input)
+    need_elements("mode", input.shape, (axis_of(dim, input.ndim),) if input.ndim else ())
+
+
+@op(**along("mode") | {"check": check_mode},
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(6, dtype="int64"), -1, True), t.args(t())],
     errors=lambda t: [(t.args(t(0)), IndexError, "mode(): Expected reduction dim 0 to have non-zero size.")])
 def mode(xp, input: Tensor, dim: int = -1, keepdim: bool = False):
     """The most frequent element along an axis (of several, the smallest), and the index of its last occurrence."""
-    need(input, ORDERED, "mode_cpu")
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         return lone(xp, input)
+    need(input, ORDERED, "mode_cpu")
     order = xp.argsort(input, axis=axis, kind="stable")
     line = xp.moveaxis(xp.take_along_axis(input, order, axis), axis, -1)
     place = xp.broadcast_to(xp.arange(line.shape[-1]), line.shape)

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import array_of, default_dtype, into, prefix
+from claygrad.core import array_of, default_dtype, into
 from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
 from claygrad.ops._data import number_dtype, type_name
 from claygrad.ops._formats import contiguous_format, preserve_format, strided, strides_for, strides_like
-from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._numbers import element
 from claygrad.ops._registry import composite
-from claygrad.ops.creation import chosen_device, chosen_dtype, leaf, refuse_pinning
+from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -26,13 +25,6 @@ if TYPE_CHECKING:
 
     ints = int | tuple[int, ...] | list[int]
     Device = device | str | None
-
-
-def check_layout(name: str, given: Any) -> None:
-    if given is not None and given is not strided:
-        if isinstance(given, layout_type):
-            raise RuntimeError(f"{name}: layout {given} is not supported; tensors are {prefix()}.strided")
-        raise TypeError(f"{name}(): argument 'layout' must be {prefix()}.layout, not {type(given).__name__}")
 
 
 def set_to(made: Tensor, value: Number) -> Tensor:
@@ -122,7 +114,7 @@ def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype
            errors=lambda t: [(t.args(-1), RuntimeError, "zeros: Dimension size must be non-negative.")])
 def zeros(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
           layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
-          requires_grad: bool = False):
+          requires_grad: bool = False) -> Tensor:
     "Zeros in a shape: `zeros(2, 3)` or `zeros((2, 3))`."
     size = shape_from("zeros", args, size)
     if size and min(size) < 0:
@@ -133,7 +125,8 @@ def zeros(*args: ints, size: ints | None = None, out: Tensor | None = None, dtyp
 @composite(method=False, samples=lambda t: [t.args(2, 3), t.args((2, 0)), t.args(())],
            errors=lambda t: [(t.args(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]")])
 def ones(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
-         layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False):
+         layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
+         requires_grad: bool = False) -> Tensor:
     "Ones in a shape: `ones(2, 3)` or `ones((2, 3))`."
     return _make("ones", shape_from("ones", args, size), 1, default_dtype(), dtype, out, layout, device, pin_memory,
                  requires_grad)
@@ -143,7 +136,8 @@ def ones(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype
            errors=lambda t: [(t.args((-2,), 1), RuntimeError,
                               "Trying to create tensor with negative dimension -2: [-2]")])
 def full(size: ints, fill_value: Number, *, out: Tensor | None = None, dtype: dtype | None = None,
-         layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False):
+         layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
+         requires_grad: bool = False) -> Tensor:
     "One number in every place of a shape; its dtype is that of the number unless another is given."
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
@@ -161,7 +155,7 @@ def full(size: ints, fill_value: Number, *, out: Tensor | None = None, dtype: dt
            errors=lambda t: [(t.args(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]")])
 def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
           layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
-          memory_format: memory_format | None = None):
+          memory_format: memory_format | None = None) -> Tensor:
     "A tensor of a shape whose elements are whatever the memory held."
     size = shape_from("empty", args, size)
     if memory_format is preserve_format:
@@ -179,7 +173,7 @@ def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtyp
                               "dimensionality of sizes (2) must match dimensionality"),
                              (t.args((2,), (-1,)), RuntimeError, "Storage size calculation overflowed with sizes=[2]")])
 def empty_strided(size: ints, stride: ints, *, dtype: dtype | None = None, layout: layout | None = strided,
-                  device: Device = None, pin_memory: bool = False, requires_grad: bool = False):
+                  device: Device = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     "A tensor with a shape and strides whose elements are whatever the memory held."
     size, stride = sizes(size), sizes(stride)
     refuse_pinning("empty_strided", pin_memory)
@@ -196,7 +190,8 @@ def empty_strided(size: ints, stride: ints, *, dtype: dtype | None = None, layou
 @composite(method=False, samples=lambda t: [t.args(3), t.args(2, 3), t.args(0)],
            errors=lambda t: [(t.args(-1), RuntimeError, "n must be greater or equal to 0, got -1")])
 def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None,
-        layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False):
+        layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
+        requires_grad: bool = False) -> Tensor:
     "A matrix with ones on its diagonal and zeros elsewhere."
     m = n if m is None else m
     for i, (name, value) in enumerate((("n", n), ("m", m))):
@@ -209,6 +204,19 @@ def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype
     if made.device.type == "cpu":
         array_of(made).reshape(-1)[:int(m) * min(int(n), int(m)):int(m) + 1] = 1
     return finished("eye", made, out, requires_grad)
+
+
+@composite(method=False, raw=True, samples=lambda t: [t.args(2), t.args(1.5)])
+def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None = None,
+                  device: device | str | None = None,
+                  pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """A tensor without axes that holds one number, of the default dtype unless another is given."""
+    if isinstance(s, TensorType) and s.ndim == 0:
+        s = s.item()
+    if not isinstance(s, (int, float, complex)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+    return full((), s, dtype=dtype or default_dtype(), layout=layout, device=device, pin_memory=pin_memory,
+                requires_grad=requires_grad)
 
 
 # --- like another tensor ----------------------------------------------------------------------------------------
@@ -227,7 +235,7 @@ def _like(name: str, input: Tensor, value: Number | None, dtype: dtype | None, l
 @composite(method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])
 def zeros_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
                pin_memory: bool = False, requires_grad: bool = False,
-               memory_format: memory_format | None = preserve_format):
+               memory_format: memory_format | None = preserve_format) -> Tensor:
     "Zeros in the shape, dtype, device and layout of another tensor, unless others are given."
     return _like("zeros_like", input, 0, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
@@ -235,7 +243,7 @@ def zeros_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | No
 @composite(method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])
 def ones_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
               pin_memory: bool = False, requires_grad: bool = False,
-              memory_format: memory_format | None = preserve_format):
+              memory_format: memory_format | None = preserve_format) -> Tensor:
     "Ones in the shape, dtype, device and layout of another tensor, unless others are given."
     return _like("ones_like", input, 1, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
@@ -243,7 +251,7 @@ def ones_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | Non
 @composite(method=False, samples=lambda t: [t.args(t(2, 3), 1.5), t.args(t(2, 3, dtype="int64"), 2.7)])
 def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, layout: layout | None = None,
               device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
-              memory_format: memory_format | None = preserve_format):
+              memory_format: memory_format | None = preserve_format) -> Tensor:
     "One number in the shape, dtype, device and layout of another tensor, unless others are given."
     return _like("full_like", input, fill_value, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
@@ -251,7 +259,7 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, 
 @composite(method=False, samples=lambda t: [t.args(t(0, 3))])
 def empty_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
                pin_memory: bool = False, requires_grad: bool = False,
-               memory_format: memory_format | None = preserve_format):
+               memory_format: memory_format | None = preserve_format) -> Tensor:
     "An uninitialised tensor in the shape, dtype, device and layout of another, unless others are given."
     return _like("empty_like", input, None, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
@@ -267,7 +275,7 @@ def _new(name: str, self: Tensor, size: ints, value: Number | None, dtype: dtype
 @composite(function=False, varargs="size", samples=lambda t: [t.args(t(2), 2, 3)])
 def new_zeros(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
               requires_grad: bool = False,
-              layout: layout | None = strided, pin_memory: bool = False):
+              layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
     "Zeros in a shape, of this tensor's dtype and device unless others are given."
     return _new("new_zeros", input, size, 0, dtype, device, requires_grad, layout, pin_memory)
 
@@ -275,14 +283,14 @@ def new_zeros(input: Tensor, size: ints, *, dtype: dtype | None = None, device: 
 @composite(function=False, varargs="size", samples=lambda t: [t.args(t(2), 2, 3)])
 def new_ones(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
              requires_grad: bool = False,
-             layout: layout | None = strided, pin_memory: bool = False):
+             layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
     "Ones in a shape, of this tensor's dtype and device unless others are given."
     return _new("new_ones", input, size, 1, dtype, device, requires_grad, layout, pin_memory)
 
 
 @composite(function=False, samples=lambda t: [t.args(t(2), (2, 3), 1.5)])
 def new_full(input: Tensor, size: ints, fill_value: Number, *, dtype: dtype | None = None, device: Device = None,
-             requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False):
+             requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
     "One number in a shape, of this tensor's dtype and device unless others are given."
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"new_full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
@@ -292,14 +300,14 @@ def new_full(input: Tensor, size: ints, fill_value: Number, *, dtype: dtype | No
 @composite(function=False, varargs="size", samples=lambda t: [t.args(t(2), 0, 3)])
 def new_empty(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
               requires_grad: bool = False,
-              layout: layout | None = strided, pin_memory: bool = False):
+              layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
     "An uninitialised tensor of a shape, of this one's dtype and device unless others are given."
     return _new("new_empty", input, size, None, dtype, device, requires_grad, layout, pin_memory)
 
 
 @composite(function=False, samples=lambda t: [t.args(t(2), (0, 3), (1, 2))])
 def new_empty_strided(input: Tensor, size: ints, stride: ints, dtype: dtype | None = None, device: Device = None,
-                      requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False):
+                      requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
     "An uninitialised tensor with a shape and strides, of this one's dtype and device unless others are given."
     return empty_strided(size, stride, dtype=dtype or input.dtype, device=input.device if device is None else device,
                          requires_grad=requires_grad, layout=layout, pin_memory=pin_memory)

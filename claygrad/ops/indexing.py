@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core import dtype_of_numpy
 from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
 from claygrad.ops._geometry import axis, broadcast, text, view_strides
 from claygrad.ops._numbers import element
@@ -167,7 +168,12 @@ def _selected_shape(input: Tensor, dim: int, index: Tensor) -> tuple[int, ...]:
     return (*shape[:dim], index.numel(), *shape[dim + 1:]) if shape else ()
 
 
-@op(half="raw", meta=_selected_shape,
+def _check_selected(out: Tensor, result: Tensor) -> None:
+    if out.dtype != result.dtype:
+        raise RuntimeError("index_select(): self and result must have the same scalar type")
+
+
+@op(half="raw", meta=_selected_shape, check_out=_check_selected,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3)), t.args(t(3, 4), -1, t.index((2,), 4)),
                        t.args(t(), 0, t.index((1,), 1)),
                        t.args(t(3, 4), 1, t.index((0,), 4))],
@@ -314,7 +320,6 @@ def index_fill(xp, input: Tensor, dim: int, index: Tensor, value: Tensor | Numbe
     bad = out_of_bounds(xp, index, n, -n)
     if bad is not None:
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
-    from claygrad.core import dtype_of_numpy
     wide[(slice(None),) * dim + (index,)] = element(value, dtype_of_numpy(input.dtype))
     return out
 index_fill.rule(input=lambda g, dim, index: g.index_fill(dim, index, 0), index=constant,

@@ -9,6 +9,9 @@ from claygrad.core import Tensor as TensorType
 from claygrad.ops._formats import contiguous_format, element_strides, empty_array, strides_for, suggested_format
 from claygrad.ops._geometry import axis, text
 from claygrad.ops._registry import composite, op
+from claygrad.ops.fill import zeros
+from claygrad.ops.ranges import arange
+from claygrad.ops.view import atleast_1d, atleast_2d, atleast_3d
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -38,6 +41,11 @@ def _joined_shape(tensors: list, dim: int) -> tuple[int, ...]:
     return (*first[:dim], sum(shape[dim] for _, shape in kept), *first[dim + 1:])
 
 
+def _check_out(out: Tensor, result: Tensor) -> None:
+    if result.dtype.category > out.dtype.category:
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.dtype.legacy}")
+
+
 def _joined_plainly(xp, arrays: list, dim: int):
     """The arrays joined where there is nothing to say about empty ones, memory formats or errors; else None."""
     if not arrays or arrays[0].ndim in (0, 4, 5) or not all(array.size for array in arrays):
@@ -50,6 +58,7 @@ def _joined_plainly(xp, arrays: list, dim: int):
 
 
 @op(method=False, promote="common", half="raw", names=("concat", "concatenate"), meta=_joined_shape,
+    check_out=_check_out,
     samples=lambda t: [t.args([t(2, 3), t(1, 3)]), t.args([t(2, 3), t(2, 1), t(2, 2)], -1), t.args([t(0), t(2, 3)]),
                        t.args([t(2), t(3, dtype="int64")])],
     errors=lambda t: [(t.args([]), ValueError, "torch.cat(): expected a non-empty list of Tensors"),
@@ -104,7 +113,7 @@ def _stacked_shape(tensors: list, dim: int) -> tuple[int, ...]:
     return (*first[:dim], len(tensors), *first[dim:])
 
 
-@op(method=False, promote="common", half="raw", meta=_stacked_shape,
+@op(method=False, promote="common", half="raw", meta=_stacked_shape, check_out=_check_out,
     samples=lambda t: [t.args([t(2, 3), t(2, 3)]), t.args([t(2, 3), t(2, 3)], -1), t.args([t(), t(), t()])],
     errors=lambda t: [(t.args([]), RuntimeError, "stack expects a non-empty TensorList"),
                       (t.args([t(2), t(3)]), RuntimeError,
@@ -124,39 +133,39 @@ def _need_some(name: str, tensors: list[Tensor]) -> None:
 
 
 def _at_least(name: str, ndim: int, tensors: list[Tensor]) -> list[Tensor]:
-    from claygrad.ops.view import atleast_1d, atleast_2d, atleast_3d
     _need_some(name, tensors)
     return [(atleast_1d, atleast_2d, atleast_3d)[ndim - 1](tensor) for tensor in tensors]
 
 
-@composite(method=False, out=True, samples=lambda t: [t.args([t(2), t(3)]), t.args([t(2, 1), t(2, 3)]),
-                                                      t.args([t(), t()])],
+@composite(method=False, out=True, check_out=_check_out,
+           samples=lambda t: [t.args([t(2), t(3)]), t.args([t(2, 1), t(2, 3)]), t.args([t(), t()])],
            errors=lambda t: [(t.args([]), RuntimeError, "hstack expects a non-empty TensorList")])
-def hstack(tensors: list[Tensor]):
+def hstack(tensors: list[Tensor]) -> Tensor:
     "Joined side by side: along the second axis, vectors along the only one."
     tensors = _at_least("hstack", 1, tensors)
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@composite(method=False, out=True, names=("row_stack",),
+@composite(method=False, out=True, check_out=_check_out, names=("row_stack",),
            samples=lambda t: [t.args([t(3), t(3)]), t.args([t(2, 3), t(3)])],
            errors=lambda t: [(t.args([]), RuntimeError, "vstack expects a non-empty TensorList")])
-def vstack(tensors: list[Tensor]):
+def vstack(tensors: list[Tensor]) -> Tensor:
     "Joined on top of each other: along the first axis, vectors as rows."
     return cat(_at_least("vstack", 2, tensors), 0)
 
 
-@composite(method=False, out=True, samples=lambda t: [t.args([t(3), t(3)]), t.args([t(2, 3), t(2, 3)])],
+@composite(method=False, out=True, check_out=_check_out,
+           samples=lambda t: [t.args([t(3), t(3)]), t.args([t(2, 3), t(2, 3)])],
            errors=lambda t: [(t.args([]), RuntimeError, "dstack expects a non-empty TensorList")])
-def dstack(tensors: list[Tensor]):
+def dstack(tensors: list[Tensor]) -> Tensor:
     "Joined behind each other: along the third axis."
     return cat(_at_least("dstack", 3, tensors), 2)
 
 
-@composite(method=False, out=True, samples=lambda t: [t.args([t(3), t(3)]), t.args([t(3, 2), t(3)]),
-                                                      t.args([t(), t()])],
+@composite(method=False, out=True, check_out=_check_out,
+           samples=lambda t: [t.args([t(3), t(3)]), t.args([t(3, 2), t(3)]), t.args([t(), t()])],
            errors=lambda t: [(t.args([]), RuntimeError, "column_stack expects a non-empty TensorList")])
-def column_stack(tensors: list[Tensor]):
+def column_stack(tensors: list[Tensor]) -> Tensor:
     "Joined side by side, vectors as columns."
     _need_some("column_stack", tensors)
     return cat([tensor.reshape(tensor.numel(), 1) if tensor.ndim <= 1 else tensor for tensor in tensors], 1)
@@ -180,7 +189,7 @@ def _checked(tensors: tuple) -> tuple:
            errors=lambda t: [(t.args(t(2), t(3), indexing="ab"), RuntimeError,
                               "torch.meshgrid: indexing must be one of"),
                              (t.args(indexing="ij"), RuntimeError, "meshgrid expects a non-empty TensorList")])
-def meshgrid(*tensors: Tensor, indexing: str | None = None):
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates of a grid: vectors stretched over the axes of all others.
 
     `indexing`: 'ij' has the axes in the order of the vectors, 'xy' exchanges the first two.
@@ -246,10 +255,9 @@ block_diag_of.rule(tensors=_unblock)
 @composite(method=False, samples=lambda t: [t.args(t(2, 3), t(1), t()), t.args(t(2), t(2, 1, dtype="int64"))],
            errors=lambda t: [(t.args(t(2, 3, 4)), RuntimeError,
                               "torch.block_diag: Input tensors must have 2 or fewer dimensions.")])
-def block_diag(*tensors: Tensor):
+def block_diag(*tensors: Tensor) -> Tensor:
     "A matrix with the tensors as blocks along its diagonal; vectors count as rows."
     if not tensors:
-        from claygrad.ops.fill import zeros
         return zeros(1, 0)
     return block_diag_of(_checked(tensors))
 
@@ -261,7 +269,7 @@ def _need_vector(tensor: Tensor) -> None:
 
 @composite(method=False, samples=lambda t: [t.args(t(2), t(3)), t.args(t(3))],
            errors=lambda t: [(t.args(t(2), t(2, 2)), RuntimeError, "Expect a 1D vector, but got shape [2, 2]")])
-def cartesian_prod(*tensors: Tensor):
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     "All tuples with one element of each vector, one per row."
     for tensor in _checked(tensors):
         _need_vector(tensor)
@@ -273,14 +281,13 @@ def cartesian_prod(*tensors: Tensor):
 @composite(method=False, samples=lambda t: [t.args(t(4)), t.args(t(4), 3), t.args(t(3), 2, True), t.args(t(3), 1)],
            errors=lambda t: [(t.args(t(2, 2)), RuntimeError, "Expect a 1D vector, but got shape [2, 2]"),
                              (t.args(t(3), -1), RuntimeError, "Expect a non-negative number, but got -1")])
-def combinations(input: Tensor, r: int = 2, with_replacement: bool = False):
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     "All selections of `r` elements of a vector in their order, one per row; with replacement elements may repeat."
     _need_vector(input)
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    from claygrad.ops.ranges import arange
     places = meshgrid(*[arange(input.numel(), device=input.device)] * r, indexing="ij")
     chosen = places[0] == places[0]
     for a, b in pairwise(places):

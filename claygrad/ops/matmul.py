@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import int64
 from claygrad.ops._geometry import broadcast, product, text
+from claygrad.ops._out import EXACT, TENSORDOT
 from claygrad.ops._registry import composite, op
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def batched(input: Tensor, other: Tensor) -> Tensor:
     return reshaped(a.bmm(b), (*batch, *left[-2:-1][:input.ndim - 1], right[-1]))
 
 
-@composite(out=True, namespace=("torch", "linalg"),
+@composite(out=EXACT, namespace=("torch", "linalg"),
            samples=lambda t: [t.args(t(4), t(4)), t.args(t(3, 4), t(4)), t.args(t(4), t(4, 3)),
                               t.args(t(3, 4), t(4, 2)),
                               t.args(t(2, 3, 4), t(4, 2)), t.args(t(3, 4), t(2, 4, 2)), t.args(t(2, 3, 4), t(4)),
@@ -121,7 +122,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return bias.addmm(input.view((product(batch), features)), weight.t()).view((*batch, weight.shape[0]))
 
 
-@composite(out=True, samples=lambda t: [t.args(t(4), t(4)), t.args(t(2, 4), t(3, 4)), t.args(t(), t(3)),
+@composite(out=TENSORDOT, samples=lambda t: [t.args(t(4), t(4)), t.args(t(2, 4), t(3, 4)), t.args(t(), t(3)),
                                         t.args(t(2, 3, 4), t(4))],
            errors=lambda t: [(t.args(t(3), t(2)), RuntimeError,
                               "inner() the last dimension must match on both input tensors but got shapes [3]")])
@@ -154,7 +155,8 @@ def check_triangle(name: str, input: Tensor) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-@op(inplace=True, half="raw", check=lambda input: check_triangle("tril", input), meta=lambda input: input.shape,
+@op(out=EXACT, inplace=True, half="raw", check=lambda input: check_triangle("tril", input),
+    meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(2, 3, 3), -1), t.args(t(0, 3))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "tril: input tensor must have at least 2 dimensions")])
 def tril(xp, input: Tensor, diagonal: int = 0):
@@ -163,7 +165,8 @@ def tril(xp, input: Tensor, diagonal: int = 0):
 tril.rule(input=lambda g, diagonal: g.tril(diagonal))
 
 
-@op(inplace=True, half="raw", check=lambda input: check_triangle("triu", input), meta=lambda input: input.shape,
+@op(out=EXACT, inplace=True, half="raw", check=lambda input: check_triangle("triu", input),
+    meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(2, 3, 3), -1), t.args(t(0, 3))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "triu: input tensor must have at least 2 dimensions")])
 def triu(xp, input: Tensor, diagonal: int = 0):

@@ -5,6 +5,7 @@ import warnings
 from math import inf
 from typing import TYPE_CHECKING
 
+from claygrad.ops._out import EXACT
 from claygrad.ops._reducing import count, reduced, restored, shared, spread, total
 from claygrad.ops._registry import composite, reduction
 
@@ -184,7 +185,7 @@ def check_norm(input: Tensor, ord: Number, dim: Axes) -> None:
                                "have an identity")
 
 
-@reduction(namespace="linalg", method=False, node="LinalgVectorNormBackward0", check=check_norm,
+@reduction(out=EXACT, namespace="linalg", method=False, node="LinalgVectorNormBackward0", check=check_norm,
            meta=lambda input, dim, keepdim, dtype: (reduced(input.shape, dim, keepdim),
                                                     (dtype or input.dtype).to_real()),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1, 0), t.args(t(3, 4), 3, (0, 1), True),
@@ -230,7 +231,7 @@ def norm_gradient(g: Tensor, input: Tensor, ord: float, out: Tensor, dim: Axes, 
 vector_norm.rule(input=norm_gradient)
 
 
-@composite(out=True, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1, 0), t.args(t(3, 4), "fro", (0, 1), True),
+@composite(out=EXACT, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1, 0), t.args(t(3, 4), "fro", (0, 1), True),
                                         t.args(t(3, 4), dim=1), t.args(t(3, 4), float("inf"))],
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                               "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")])

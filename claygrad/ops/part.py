@@ -164,7 +164,7 @@ narrow_view.rule(input=lambda g, input_shape, dim, start, length:
                               "start (3) + length (2) exceeds dimension size (4)."),
                              (t.args(t(4), 0, 0, -1), RuntimeError, "narrow(): length must be non-negative."),
                              (t.args(t(), 0, 0, 0), RuntimeError, "narrow() cannot be applied to a 0-dim tensor.")])
-def narrow(input: Tensor, dim: int, start: object, length: int):
+def narrow(input: Tensor, dim: int, start: object, length: int) -> Tensor:
     "`length` entries from `start` along `dim`."
     if isinstance(start, TensorType):
         if start.ndim or start.dtype.is_floating_point or start.dtype.is_complex or start.dtype.name == "bool":

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text
+from claygrad.ops._out import EXACT, MULTI_DOT
+from claygrad.ops._reducing import no_complex_gradient
 from claygrad.ops._registry import composite, conj, op
 from claygrad.ops._words import need
 from claygrad.ops.moments import norm_gradient
@@ -48,7 +50,7 @@ def best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-@composite(namespace="linalg", method=False, out=True,
+@composite(namespace="linalg", method=False, out=MULTI_DOT,
            samples=lambda t: [t.args([t(2, 3), t(3, 4)]), t.args([t(2, 3), t(3, 4), t(4, 2), t(2, 5)]),
                               t.args([t(3), t(3, 4), t(4)])],
            errors=lambda t: [(t.args([t(2, 3)]), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1")])
@@ -108,6 +110,7 @@ def check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """A bilinear form per output: out[o] = input1 @ weight[o] @ input2 + bias[o]."""
     check_bilinear(input1, input2, weight, bias)
+    no_complex_gradient("_trilinear", input1, input2, weight)
     batch, (outputs, n, m) = product(input1.shape[:-1]), weight.shape
     rows = input1.reshape((batch, n)).mm(weight.permute(1, 0, 2).reshape((n, outputs * m)))
     out = rows.view(batch, outputs, m).bmm(input2.reshape((batch, m, 1))).view((*input1.shape[:-1], outputs))
@@ -127,7 +130,7 @@ def check_cross(input: Tensor, other: Tensor, dim: int) -> None:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {other.dtype.legacy}")
 
 
-@op(name="cross", node="LinalgCrossBackward0", namespace="linalg", method=False, check=check_cross,
+@op(out=EXACT, name="cross", node="LinalgCrossBackward0", namespace="linalg", method=False, check=check_cross,
     meta=lambda input, other: broadcast(input.shape, other.shape),
     samples=lambda t: [t.args(t(3), t(3)), t.args(t(2, 3), t(2, 3)), t.args(t(3, 4), t(3, 1), dim=0)],
     errors=lambda t: [(t.args(t(2, 3), t(3)), RuntimeError,
@@ -142,7 +145,7 @@ linalg_cross.rule(input=lambda g, other, dim: linalg_cross(conj(other), g, dim=d
                   other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim))
 
 
-@composite(out=True, samples=lambda t: [t.args(t(3), t(3), 0), t.args(t(4, 3), t(4, 3), 1),
+@composite(out=EXACT, samples=lambda t: [t.args(t(3), t(3), 0), t.args(t(4, 3), t(4, 3), 1),
                                         t.args(t(3, 4), t(3, 4), dim=0)],
            errors=lambda t: [(t.args(t(2, 2), t(2, 2), 0), RuntimeError,
                               "linalg.cross: inputs dimension 0 must have length 3. Got 2 and 2")])
@@ -164,6 +167,8 @@ def check_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str) -> None:
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.legacy}")
+        if x.dtype.itemsize == 2:
+            raise NotImplementedError(f"\"cdist\" not implemented for '{x.dtype.legacy}'")
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:

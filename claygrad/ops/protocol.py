@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor
     from claygrad.ops._formats import memory_format
 
+    ints = int | tuple[int, ...]
+
 
 # --- lists and members ------------------------------------------------------------------------------------------
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(3, 4)), t.args(t()), t.args(t(2, 0, 3))])
@@ -108,9 +110,9 @@ def as_subclass(self: Tensor, cls: type, /) -> Tensor:
 
 @composite(function=False, samples=lambda t: [t.args(t(3), t(3))])
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
-    "Whether two tensors are the same elements of the same memory, seen in the same way."
-    return (storage_shares(input, tensor) and input.dtype is tensor.dtype and input.shape == tensor.shape
-            and input.stride() == tensor.stride() and input.storage_offset() == tensor.storage_offset())
+    "Whether two tensors see the same memory in the same shape; dtypes do not count."
+    return (storage_shares(input, tensor) and input.shape == tensor.shape and input.stride() == tensor.stride()
+            and input.storage_offset() == tensor.storage_offset())
 
 
 @composite()
@@ -189,6 +191,12 @@ def detach_(input: Tensor) -> Tensor:
 def zero_(input: Tensor) -> Tensor:
     "Zeros everywhere, in place."
     return input.zero_()
+
+
+@composite(method=False)
+def as_strided_(input: Tensor, size: ints, stride: ints, storage_offset: int | None = None) -> Tensor:
+    "Another shape and other strides on the same storage, in place."
+    return input.as_strided_(size, stride, storage_offset)
 
 
 @composite(method=False, samples=lambda t: [t.args(t(3))])

@@ -11,8 +11,8 @@ from claygrad.core import DTYPES, Tensor, default_dtype, empty, wrap
 from claygrad.ops._data import default_complex
 from claygrad.ops._numbers import C_NAMES, fits
 from claygrad.ops._registry import composite
-from claygrad.ops.creation import chosen_device, chosen_dtype, leaf, refuse_pinning
-from claygrad.ops.fill import check_layout, finished, out_dtype
+from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
+from claygrad.ops.fill import finished, out_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import bool as boolean
 from claygrad.core import uint8
+from claygrad.ops._out import ALL, ANY, EXACT, MATCHING
 from claygrad.ops._reducing import count, need_elements, reduced, restored, shared, shift, spread, total
 from claygrad.ops._registry import composite, conj, reduction
 from claygrad.ops._words import need
@@ -104,7 +105,7 @@ def attained(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None,
     return shared(g, input == out, dim or None)
 
 
-@reduction(kernel="amax", check=lambda input, dim: need_elements("amax", input.shape, dim),
+@reduction(out=MATCHING, kernel="amax", check=lambda input, dim: need_elements("amax", input.shape, dim),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "amax(): Expected reduction dim to be specified for input.numel() == 0."),
@@ -117,7 +118,7 @@ def amax(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
 amax.rule(input=attained)
 
 
-@reduction(kernel="amin", check=lambda input, dim: need_elements("amin", input.shape, dim),
+@reduction(out=MATCHING, kernel="amin", check=lambda input, dim: need_elements("amin", input.shape, dim),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "amin(): Expected reduction dim to be specified for input.numel() == 0."),
@@ -139,7 +140,7 @@ def check_aminmax(input: Tensor, dim: tuple[int, ...] | None) -> None:
             raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
 
 
-@reduction(returns=("min", "max"), check=check_aminmax,
+@reduction(out=EXACT, returns=("min", "max"), check=check_aminmax,
            meta=lambda input, dim, keepdim: [(reduced(input.shape, dim, keepdim), input.dtype)] * 2,
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), dim=0), t.args(t(3, 4), dim=1, keepdim=True)],
            errors=lambda t: [(t.args(t(0)), RuntimeError,
@@ -169,14 +170,14 @@ def truth_samples(t):
             t.args(t(3, dtype="uint8"))]
 
 
-@reduction(promote="bool", meta=truth, samples=truth_samples)
+@reduction(out=ALL, promote="bool", meta=truth, samples=truth_samples)
 def all(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether all elements are true (not zero). Of uint8: 1 or 0 as uint8."""
     out = xp.all(input, axis=dim, keepdims=keepdim)
     return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
 
-@reduction(promote="bool", meta=truth, samples=truth_samples)
+@reduction(out=ANY, promote="bool", meta=truth, samples=truth_samples)
 def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether any element is true (not zero). Of uint8: 1 or 0 as uint8."""
     out = xp.any(input, axis=dim, keepdims=keepdim)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from claygrad.core import bool as boolean
 from claygrad.core import int64
 from claygrad.ops._geometry import axis as axis_of
-from claygrad.ops._reducing import selected, shift
-from claygrad.ops._registry import composite, conj, op
+from claygrad.ops._out import SCALAR
+from claygrad.ops._reducing import no_complex_gradient, selected, shift
+from claygrad.ops._registry import composite, conj, op, pointwise
 from claygrad.ops._words import need
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def same_shape(input: Tensor, dim: int, dtype: dtype | None) -> tuple:
 
 
 def check_scan(name: str, input: Tensor, dtype: dtype | None, inplace: bool) -> None:
-    if dtype == boolean or (inplace and dtype is None and input.dtype == boolean):
+    if input.ndim and input.numel() and (dtype or (input.dtype if inplace else None)) == boolean:
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
 
 
@@ -105,7 +106,7 @@ def recurrence_gradient(g: Tensor, factor: Tensor, out: Tensor, dim: int) -> tup
     return back * conj(shift(out, dim, 1, 0.0)), back
 
 
-@op(check=lambda input, dim: axis_of(dim, input.ndim), meta=lambda input: input.shape,
+@op(out=SCALAR, check=lambda input, dim: axis_of(dim, input.ndim), meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0)],
     errors=lambda t: [(t.args(t(2, dtype="int64"), 0), NotImplementedError,
                        "\"logcumsumexp_out_cpu\" not implemented for 'Long'")])
@@ -139,12 +140,17 @@ logcumsumexp.rule(input=logcumsumexp_gradient)
 
 # Extremes
 
+def check_record(name: str, input: Tensor) -> None:
+    if not input.ndim or not input.numel():
+        no_complex_gradient(name, input)
+
+
 def record(xp, name: str, accumulate, input, dim: int):
     """The running extreme and the last place that attained it. NaN wins and stays."""
-    need(input, ORDERED, f"{name}_cpu")
     axis = axis_of(dim, input.ndim)
-    if not input.ndim:
-        return input.copy(), xp.zeros((), "int64")
+    if not input.ndim or not input.size:
+        return input.copy(), xp.zeros(input.shape, "int64")
+    need(input, ORDERED, f"{name}_cpu")
     input = xp.ascontiguousarray(input)
     values = accumulate(input, axis=axis)
     hit = input == values
@@ -159,18 +165,18 @@ def running_pair(input: Tensor, dim: int) -> list[tuple]:
     return [(input.shape, input.dtype), (input.shape, int64)]
 
 
-recording = {"returns": PAIR, "differentiable": (0,), "meta": running_pair,
+recording = {"out": SCALAR, "returns": PAIR, "differentiable": (0,), "meta": running_pair,
              "samples": lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0), t.args(t(0), 0)]}
 
 
-@op(**recording)
+@op(check=lambda input: check_record("cummax", input), **recording)
 def cummax(xp, input: Tensor, dim: int):
     """The running maximum, and the index of its last occurrence so far."""
     return record(xp, "cummax", xp.maximum.accumulate, input, dim)
 cummax.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
 
-@op(**recording)
+@op(check=lambda input: check_record("cummin", input), **recording)
 def cummin(xp, input: Tensor, dim: int):
     """The running minimum, and the index of its last occurrence so far."""
     return record(xp, "cummin", xp.minimum.accumulate, input, dim)
@@ -210,10 +216,29 @@ def _joined(prepend: Tensor | None, input: Tensor, append: Tensor | None, axis: 
     return cat([part for part in (prepend, input, append) if part is not None], axis)
 
 
-def _areas(y: Tensor, x: Tensor | None, dx: Number | None, dim: int, name: str) -> Tensor:
-    """Twice the areas of the strips between neighbours."""
+# PyTorch multiplies and divides by plain numbers here, which gives nodes of their own.
+
+@pointwise(promote="float", node="MulBackward1", function=False, method=False, inplace=False,
+           samples=lambda t: [t.args(t(3), 0.5)])
+def scaled(xp, input: Tensor, number: float):
+    return xp.multiply(input, number)
+scaled.rule(input=lambda g, number: g * number)
+
+
+@pointwise(promote="float", node="DivBackward1", function=False, method=False, inplace=False,
+           samples=lambda t: [t.args(t(3))])
+def halved(xp, input: Tensor):
+    return xp.divide(input, 2)
+halved.rule(input=lambda g: g / 2)
+
+
+def check_spacing(name: str, x: Tensor | None, dx: Number | None) -> None:
     if x is not None and dx is not None:
         raise TypeError(f"{name}() received an invalid combination of arguments: give x or dx, not both")
+
+
+def areas(y: Tensor, x: Tensor | None, dim: int, name: str) -> Tensor:
+    """Twice the areas of the strips between neighbours, of width 1 where no x is given."""
     if y.dtype == boolean or (x is not None and x.dtype == boolean):
         which = "`y`" if x is None else "`x` or `y`"
         raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
@@ -221,7 +246,7 @@ def _areas(y: Tensor, x: Tensor | None, dx: Number | None, dim: int, name: str) 
     n = y.shape[axis]
     pairs = y.narrow(axis, 0, max(n - 1, 0)) + y.narrow(axis, min(1, n), max(n - 1, 0))
     if x is None:
-        return pairs * (1 if dx is None else dx)
+        return pairs
     if x.ndim == 1:
         if x.shape[0] != n:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
@@ -234,10 +259,14 @@ def _areas(y: Tensor, x: Tensor | None, dx: Number | None, dim: int, name: str) 
                                                               t.args(t(3, 4), dx=0.5, dim=0)])
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The integral by the trapezoidal rule: out = sum((y[i] + y[i+1]) / 2 * (x[i+1] - x[i]))."""
-    return _areas(y, x, dx, dim, "trapezoid").sum(dim) / 2
+    check_spacing("trapezoid", x, dx)
+    strips = areas(y, x, dim, "trapezoid").sum(dim)
+    return scaled(strips, (1 if dx is None else dx) / 2) if x is None else halved(strips)
 
 
 @composite(method=False, samples=lambda t: [t.args(t(5)), t.args(t(3, 5), t(5)), t.args(t(3, 4), dx=0.5, dim=0)])
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The running integral by the trapezoidal rule."""
-    return (_areas(y, x, dx, dim, "cumulative_trapezoid") / 2).cumsum(dim)
+    check_spacing("cumulative_trapezoid", x, dx)
+    strips = areas(y, x, dim, "cumulative_trapezoid")
+    return scaled(strips, (1 if dx is None else dx) / 2).cumsum(dim) if x is None else halved(strips.cumsum(dim))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core import dtype_of_numpy
 from claygrad.ops._geometry import axis, broadcast, text
 from claygrad.ops._numbers import element
 from claygrad.ops._places import add_at, along, as_vectors, check_bounds, legacy, widened
@@ -131,7 +132,7 @@ def scatter(xp, input: Tensor, dim: int, index: Tensor, src: Tensor | Number | N
     if index.size == 0:
         return out.astype(input.dtype, copy=False)
     places, array = _places(xp, input, dim, index, array)
-    values = xp.full(places.shape, element(src, _dtype_of(input)), out.dtype) if array is None else array
+    values = xp.full(places.shape, element(src, dtype_of_numpy(input.dtype)), out.dtype) if array is None else array
     if reduce is None:
         out.reshape(-1)[places] = values
     elif reduce == "add":
@@ -139,11 +140,6 @@ def scatter(xp, input: Tensor, dim: int, index: Tensor, src: Tensor | Number | N
     else:
         reduce_at(xp, "prod", out, places, values)
     return out.astype(input.dtype, copy=False)
-
-
-def _dtype_of(array):
-    from claygrad.core import dtype_of_numpy
-    return dtype_of_numpy(array.dtype)
 
 
 def _no_derivative(reduce: str | None) -> None:
@@ -234,7 +230,7 @@ def _scatter_reduce_gradients(g, out, input, dim, index, src, reduce, include_se
                               "torch.take_along_dim(): input and indices should have"),
                              (t.args(t(3), t(2, dtype="float32"), 0), RuntimeError,
                               "torch.take_along_dim(): dtype of indices should be Long but got Float")])
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     "As `gather`, with input and indices broadcast against each other; without `dim`, of the flattened tensor."
     if indices.dtype.name != "int64":
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy}")

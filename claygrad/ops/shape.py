@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     ints = int | tuple[int, ...] | list[int]
 
 
-@op(kernel="clone", half="raw", out=False, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t()),
-                                                              t.args(t(0, 3))])
+@op(kernel="clone", half="raw", out=False,
+    samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t()), t.args(t(0, 3))])
 def clone(xp, input: Tensor, *, memory_format: memory_format | None = preserve_format):
     """A copy in new memory, through which gradients flow; it keeps the layout unless a memory format is asked for.
 
@@ -34,7 +34,7 @@ clone.rule(input=lambda g: g)
 
 
 @composite(function=False, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t(2, 3, 1, 2))])
-def contiguous(input: Tensor, memory_format: memory_format = contiguous_format):
+def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
     "The tensor itself if its elements lie in row-major order (or in the memory format), else a copy that does."
     if memory_format is contiguous_format:
         return input if input.is_contiguous() else clone(input, memory_format=contiguous_format)
@@ -47,7 +47,7 @@ def contiguous(input: Tensor, memory_format: memory_format = contiguous_format):
 
 
 @composite(function=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t()), t.args(t())])
-def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_format):
+def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_format) -> bool:
     "Whether the elements lie in memory in row-major order, or in that of a memory format."
     return is_contiguous_in(input.shape, input.stride(), memory_format)
 
@@ -70,7 +70,7 @@ flip.rule(input=lambda g, dims: g.flip(dims))
 
 @composite(samples=lambda t: [t.args(t(3, 4))],
            errors=lambda t: [(t.args(t(3)), RuntimeError, "Input must be >= 2-d.")])
-def fliplr(input: Tensor):
+def fliplr(input: Tensor) -> Tensor:
     "Columns in reverse order."
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
@@ -79,7 +79,7 @@ def fliplr(input: Tensor):
 
 @composite(samples=lambda t: [t.args(t(3, 4)), t.args(t(3))],
            errors=lambda t: [(t.args(t()), RuntimeError, "Input must be >= 1-d.")])
-def flipud(input: Tensor):
+def flipud(input: Tensor) -> Tensor:
     "Rows in reverse order."
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
@@ -181,7 +181,7 @@ repeat.rule(input=_unrepeat)
 
 
 @composite(varargs="dims", samples=lambda t: [t.args(t(2, 3), (2,)), t.args(t(3), (2, 2)), t.args(t(2, 3), ())])
-def tile(input: Tensor, dims: ints):
+def tile(input: Tensor, dims: ints) -> Tensor:
     "As `repeat`, but missing numbers of repetitions count as 1."
     dims = sizes(dims)
     return repeat(input, (1,) * (input.ndim - len(dims)) + dims)
@@ -206,7 +206,8 @@ interleaved.rule(repeats=constant)
            errors=lambda t: [(t.args(t(3), -1), RuntimeError, "Repeats must be non-negative"),
                              (t.args(t(4), t.index((2,), 3), 0), RuntimeError,
                               "repeats must have the same size as input along dim")])
-def repeat_interleave(input: Tensor, repeats: object = None, dim: int | None = None, *, output_size: int | None = None):
+def repeat_interleave(input: Tensor, repeats: object = None, dim: int | None = None, *,
+                      output_size: int | None = None) -> Tensor:
     """Every entry along `dim` (or of the flattened tensor) repeated on the spot, by one number or one per entry.
 
     With the numbers alone, the positions: `repeat_interleave(tensor([1, 0, 2]))` is `tensor([0, 2, 2])`.
@@ -286,9 +287,19 @@ def diagonal_copy(xp, input: Tensor, offset: int):
 diagonal_copy.rule(input=lambda g, input_shape, offset: diagonal_backward(g, tuple(input_shape), offset, 0, 1))
 
 
-@composite(out="exact", samples=lambda t: [t.args(t(3)), t.args(t(3), -1), t.args(t(3, 4)), t.args(t(3, 4), 1)],
+def _check_diagonal(out: Tensor, result: Tensor) -> None:
+    if result.ndim == 2 and result.dtype.category > out.dtype.category:
+        raise RuntimeError(f"diag: result type {result.dtype.legacy} can't be cast to the desired out= type "
+                           f"{out.dtype.legacy}")
+    if result.dtype != out.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype.c_name}, but got {out.dtype.c_name} "
+                           "instead")
+
+
+@composite(out=True, check_out=_check_diagonal,
+           samples=lambda t: [t.args(t(3)), t.args(t(3), -1), t.args(t(3, 4)), t.args(t(3, 4), 1)],
            errors=lambda t: [(t.args(t(2, 3, 4)), RuntimeError, "diag(): Supports 1D or 2D tensors. Got 3D")])
-def diag(input: Tensor, diagonal: int = 0):
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     "The diagonal of a matrix, or a matrix with a vector on its diagonal."
     if input.ndim == 1:
         return diag_embed(input, diagonal)
@@ -298,6 +309,6 @@ def diag(input: Tensor, diagonal: int = 0):
 
 
 @composite(samples=lambda t: [t.args(t(3)), t.args(t(2, 2), 1), t.args(t())])
-def diagflat(input: Tensor, offset: int = 0):
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     "A matrix with all elements of the input on a diagonal."
     return diag_embed(input.contiguous().view(-1), offset)

@@ -5,7 +5,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.ops._geometry import axis as axis_of
-from claygrad.ops._reducing import total
+from claygrad.ops._reducing import no_complex_gradient, total
 from claygrad.ops._registry import composite, op
 from claygrad.ops._words import need
 
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype
 
 hidden = {"function": False, "method": False}
+
+
+def check_scores(name: str, input: Tensor, dim: int) -> None:
+    axis_of(dim, input.ndim)
+    if not input.numel():
+        no_complex_gradient(name, input)
 
 
 def scores(name: str, input, dim: int) -> int:
@@ -31,7 +37,7 @@ def below_top(xp, input, axis: int):
 # The operations. A 0-dim tensor is a row of one element.
 
 @op(kernel="softmax", name="_softmax", node="SoftmaxBackward0", **hidden,
-    check=lambda input, dim: axis_of(dim, input.ndim), meta=lambda input: input.shape,
+    check=lambda input, dim: check_scores("_softmax", input, dim), meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 1), t.args(t(3, 4), 0), t.args(t(), 0)])
 def normalise(xp, input: Tensor, dim: int):
     axis = scores("softmax", input, dim)
@@ -45,7 +51,7 @@ normalise.rule(input=lambda g, out, dim: softmax_backward(g, out, dim))
 
 
 @op(kernel="log_softmax", name="_log_softmax", node="LogSoftmaxBackward0", **hidden,
-    check=lambda input, dim: axis_of(dim, input.ndim), meta=lambda input: input.shape,
+    check=lambda input, dim: check_scores("_log_softmax", input, dim), meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 1), t.args(t(3, 4), 0), t.args(t(), 0)])
 def log_normalise(xp, input: Tensor, dim: int):
     axis = scores("log_softmax", input, dim)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import int32, int64
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
+from claygrad.ops._out import EXACT
 from claygrad.ops._reducing import far, selected
 from claygrad.ops._registry import composite, constant, missing, op
 from claygrad.ops._words import is_number, need
@@ -44,7 +45,7 @@ def sorted_shape(input: Tensor, dim: int) -> list[tuple]:
     return [(input.shape, input.dtype), (input.shape, int64)]
 
 
-@op(returns=PAIR, differentiable=(0,), meta=sorted_shape,
+@op(out=EXACT, returns=PAIR, differentiable=(0,), meta=sorted_shape,
     node=lambda stable: "SortBackward0" if stable is None else "SortBackward1",
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True),
                        t.args(t(6, dtype="int64"), stable=True), t.args(t())],
@@ -72,7 +73,7 @@ def argsort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stabl
     return laid_out(xp, order(xp, input, axis, descending), input) if input.ndim else xp.zeros((), "int64")
 
 
-@composite(out=True, samples=lambda t: [t.args(t(3, 4)), t.args(t())])
+@composite(out=EXACT, samples=lambda t: [t.args(t(3, 4)), t.args(t())])
 def msort(input: Tensor) -> Tensor:
     """The elements sorted along the first axis."""
     return sort(input, 0)[0]
@@ -91,7 +92,7 @@ def topk_shape(input: Tensor, k: int, dim: int) -> list[tuple]:
     return [(tuple(shape), input.dtype), (tuple(shape), int64)]
 
 
-@op(returns=PAIR, differentiable=(0,), check=check_topk, meta=topk_shape,
+@op(out=EXACT, returns=PAIR, differentiable=(0,), check=check_topk, meta=topk_shape,
     samples=lambda t: [t.args(far(t, 3, 4), 2), t.args(far(t, 3, 4), 1, 0), t.args(far(t, 3, 4), 3, -1, False),
                        t.args(far(t, 17), 1), t.args(t(), 1)],
     errors=lambda t: [(t.args(t(3), 4), RuntimeError, "selected index k out of range")])
@@ -211,6 +212,11 @@ def search(xp, rows, values, right: bool):
     return low
 
 
+def need_order(xp, rows, values) -> None:
+    """Booleans alone are not searched; beside other numbers they count as 0 and 1."""
+    need(values if rows.dtype.kind == "b" else rows, NUMBERS, "searchsorted_out_cpu")
+
+
 def check_search(sorted_sequence: Tensor, input: Tensor | Number, right: bool, side: str | None,
                  sorter: Tensor | None) -> None:
     words = "torch.searchsorted(): "
@@ -249,8 +255,8 @@ def places(input: Tensor | Number, out_int32: bool) -> tuple:
 def searchsorted(xp, sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None):
     """Where to insert each value so that the sorted sequence stays sorted: before equal elements, or after (right)."""
-    need(sorted_sequence, NUMBERS, "searchsorted_out_cpu")
     rows, values = sorted_sequence, xp.asarray(input)
+    need_order(xp, rows, values)
     if sorter is not None:
         rows = xp.take_along_axis(rows, sorter, -1)
     if rows.ndim == 1:
@@ -270,8 +276,8 @@ def check_boundaries(boundaries: Tensor) -> None:
     errors=lambda t: [(t.args(t(3), t(1, 3)), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)")])
 def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):
     """The number of the bucket each value falls into, between sorted boundaries."""
-    need(boundaries, NUMBERS, "searchsorted_out_cpu")
     values = xp.asarray(input)
+    need_order(xp, boundaries, values)
     found = search(xp, boundaries, values.reshape(-1), right).reshape(values.shape)
     return found.astype("int32") if out_int32 else found
 
@@ -299,7 +305,7 @@ def bincount(xp, input: Tensor, weights: Tensor | None = None, minlength: int = 
 bincount.rule(input=missing, weights=missing)
 
 
-@op(differentiable=(), meta=lambda bins: (bins,), samples=lambda t: [t.args(t(20), 5), t.args(t(20), 4, -1, 1),
+@op(differentiable=(), meta=lambda bins: (bins,), samples=lambda t: [t.args(t(20), 5), t.args(t(20), 4, 1, 2),
                                                                      t.args(t(3, 4), bins=3, min=0, max=2)],
     errors=lambda t: [(t.args(t(3), 0), RuntimeError, "torch.histogram(): bins must be > 0, but got 0 for dimension 0"),
                       (t.args(t(3), 2, 3, 1), RuntimeError, "torch.histc: max must be larger than min")])

@@ -9,6 +9,7 @@ from claygrad.core import array_of
 from claygrad.ops._geometry import axis, sizes, text
 from claygrad.ops._registry import composite
 from claygrad.ops._registry import view as view_op
+from claygrad.ops.join import cat, stack
 from claygrad.ops.part import slice_view
 
 if TYPE_CHECKING:
@@ -37,11 +38,6 @@ def _joined(gs: tuple, input_shape: tuple[int, ...], dim: int, lengths: list[int
         shape[dim] = length
         filled.append(some.new_zeros(shape) if g is None else g)
     return cat(filled, dim)
-
-
-def cat(tensors: list[Tensor], dim: int) -> Tensor:
-    from claygrad.ops.join import cat as join  # join stands above the views it is the gradient of
-    return join(tensors, dim)
 
 
 def _even(n: int, size: int) -> list[int]:
@@ -106,13 +102,13 @@ def _split(tensor: Tensor, size: object, dim: int) -> tuple[Tensor, ...]:
 @composite(method=False, samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 3), [1, 2], 1), t.args(t(0, 3), 2)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "split_size can only be 0 if dimension size is 0"),
                              (t.args(t(4), -1), RuntimeError, "split expects split_size be non-negative")])
-def split(tensor: Tensor, split_size_or_sections: object, dim: int = 0):
+def split(tensor: Tensor, split_size_or_sections: object, dim: int = 0) -> tuple[Tensor, ...]:
     "Pieces of one length (the last may be shorter) or of a list of lengths, along `dim`."
     return _split(tensor, split_size_or_sections, dim)
 
 
 @composite(name="split", function=False, samples=lambda t: [t.args(t(5, 3), 2)])
-def split_method(input: Tensor, split_size: object, dim: int = 0):
+def split_method(input: Tensor, split_size: object, dim: int = 0) -> tuple[Tensor, ...]:
     "Pieces of one length (the last may be shorter) or of a list of lengths, along `dim`."
     return _split(input, split_size, dim)
 
@@ -120,7 +116,7 @@ def split_method(input: Tensor, split_size: object, dim: int = 0):
 @composite(samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 6), 4, 1), t.args(t(0, 3), 2)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "chunk expects `chunks` to be greater than 0, got: 0"),
                              (t.args(t(), 1), RuntimeError, "chunk expects at least a 1-dimensional tensor")])
-def chunk(input: Tensor, chunks: int, dim: int = 0):
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     "At most `chunks` pieces along `dim`, all but the last of one length."
     if input.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -175,7 +171,7 @@ def _where(name: str, given: object) -> object:
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "number of sections must be larger than 0, got 0"),
                              (t.args(t(), 1), RuntimeError, "tensor_split expected at least a 1-dimensional tensor")])
 def tensor_split(input: Tensor, indices_or_sections: object = None, dim: int = 0, *, indices: object = None,
-                 sections: object = None, tensor_indices_or_sections: object = None):
+                 sections: object = None, tensor_indices_or_sections: object = None) -> tuple[Tensor, ...]:
     """A number of pieces that differ by at most one in length, or the pieces between given positions, along `dim`.
 
     PyTorch's names by kind, `indices`, `sections` and `tensor_indices_or_sections`, are accepted.
@@ -200,7 +196,8 @@ def _split_fixed(name: str, input: Tensor, given: object, dim: int, at_least: in
 @composite(samples=lambda t: [t.args(t(4, 6), 2), t.args(t(6), (1, 4))],
            errors=lambda t: [(t.args(t(), 1), RuntimeError,
                               "torch.hsplit requires a tensor with at least 1 dimension")])
-def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None, sections: object = None):
+def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
+           sections: object = None) -> tuple[Tensor, ...]:
     "Pieces side by side: along the second axis, or the only one."
     return _split_fixed("hsplit", input, _first_given(indices_or_sections, indices, sections),
                         min(max(input.ndim - 1, 0), 1), 1)
@@ -209,7 +206,8 @@ def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
 @composite(samples=lambda t: [t.args(t(4, 6), 2), t.args(t(4, 6), (1, 3))],
            errors=lambda t: [(t.args(t(4), 2), RuntimeError,
                               "torch.vsplit requires a tensor with at least 2 dimension")])
-def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None, sections: object = None):
+def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
+           sections: object = None) -> tuple[Tensor, ...]:
     "Pieces on top of each other: along the first axis."
     return _split_fixed("vsplit", input, _first_given(indices_or_sections, indices, sections), 0, 2)
 
@@ -217,7 +215,8 @@ def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
 @composite(samples=lambda t: [t.args(t(2, 3, 4), 2), t.args(t(2, 3, 4), (1, 3))],
            errors=lambda t: [(t.args(t(4, 6), 2), RuntimeError,
                               "torch.dsplit requires a tensor with at least 3 dimension")])
-def dsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None, sections: object = None):
+def dsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
+           sections: object = None) -> tuple[Tensor, ...]:
     "Pieces behind each other: along the third axis."
     return _split_fixed("dsplit", input, _first_given(indices_or_sections, indices, sections), 2, 3)
 
@@ -233,7 +232,6 @@ def unbind(input: Tensor, dim: int = 0):
 
 
 def _unbound(gs: tuple, input_shape: tuple[int, ...], dim: int) -> Tensor:
-    from claygrad.ops.join import stack
     shape = list(input_shape)
     del shape[dim]
     some = next(g for g in gs if g is not None)

@@ -107,7 +107,7 @@ def _not_viewable(*args: object) -> TypeError:
 
 
 @composite(function=False, samples=lambda t: [t.args(t(2, 6), t(3, 4))])
-def view_as(input: Tensor, other: Tensor):
+def view_as(input: Tensor, other: Tensor) -> Tensor:
     "`input.view(other.shape)`."
     return input.view(other.shape)
 
@@ -130,7 +130,7 @@ unsafe_view.rule(input=lambda g, input_shape: g.reshape(input_shape))
            samples=lambda t: [t.args(t(2, 6), (3, 4)), t.args(t(2, 6).t(), (4, 3)), t.args(t(2, 3).t(), (3, 2)),
                               t.args(t(), (1,))],
            errors=lambda t: [(t.args(t(3), (2,)), RuntimeError, "shape '[2]' is invalid for input of size 3")])
-def reshape(input: Tensor, shape: ints):
+def reshape(input: Tensor, shape: ints) -> Tensor:
     """The same elements in another shape: a view where the strides allow it, else a copy.
 
     >>> claygrad.arange(6).view(2, 3).t().reshape(6)
@@ -145,7 +145,7 @@ def reshape(input: Tensor, shape: ints):
 
 
 @composite(function=False, samples=lambda t: [t.args(t(2, 6), t(3, 4))])
-def reshape_as(input: Tensor, other: Tensor):
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     "`input.reshape(other.shape)`."
     return input.reshape(other.shape)
 
@@ -189,13 +189,13 @@ transpose.rule(input=lambda g, dim0, dim1: g.transpose(dim0, dim1))
 
 
 @composite(samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
-def swapaxes(input: Tensor, axis0: int, axis1: int):
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     "Another name of `transpose`."
     return transpose(input, axis0, axis1)
 
 
 @composite(samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
-def swapdims(input: Tensor, dim0: int, dim1: int):
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     "Another name of `transpose`."
     return transpose(input, dim0, dim1)
 
@@ -212,7 +212,7 @@ t.rule(input=lambda g: g.t())
 
 
 @composite(property=True, samples=lambda t: [t.args(t(2, 3))])
-def T(input: Tensor):
+def T(input: Tensor) -> Tensor:
     "All axes in reverse order: the transpose of a matrix."
     if input.ndim == 0:
         warnings.warn("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.",
@@ -237,7 +237,7 @@ def _last_two(input: Tensor, name: str, scalar: str) -> Tensor:
 @composite(property=True, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3, 4))],
            errors=lambda t: [(t.args(t(3)), RuntimeError,
                               "tensor.mT is only supported on matrices or batches of matrices.")])
-def mT(input: Tensor):
+def mT(input: Tensor) -> Tensor:
     "The last two axes exchanged: the transpose of each matrix of a batch."
     return _last_two(input, "mT",
                      "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
@@ -250,7 +250,7 @@ def _conjugate(input: Tensor) -> Tensor:
 @composite(property=True, samples=lambda t: [t.args(t(2, 3))],
            errors=lambda t: [(t.args(t(3)), RuntimeError,
                               "tensor.H is only supported on matrices (2-D tensors). Got 1-D tensor.")])
-def H(input: Tensor):
+def H(input: Tensor) -> Tensor:
     "The conjugate transpose of a matrix."
     if input.ndim == 2:
         return _conjugate(transpose(input, 0, 1))
@@ -262,13 +262,13 @@ def H(input: Tensor):
 
 
 @composite(property=True, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3, 4))])
-def mH(input: Tensor):
+def mH(input: Tensor) -> Tensor:
     "The conjugate transpose of each matrix of a batch."
     return _conjugate(_last_two(input, "mH", "Tensor.mH is deprecated on 0-D tensors. Consider using x.conj()."))
 
 
 @composite(samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3, 4))])
-def adjoint(input: Tensor):
+def adjoint(input: Tensor) -> Tensor:
     "The conjugate transpose of each matrix of a batch."
     return _conjugate(_last_two(input, "adjoint()", "adjoint() is deprecated on 0-D tensors. Consider using x.conj()."))
 
@@ -289,13 +289,13 @@ expand.rule(input=lambda g: g)
 
 
 @composite(function=False, samples=lambda t: [t.args(t(3), t(2, 3))])
-def expand_as(input: Tensor, other: Tensor):
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
     "`input.expand(other.shape)`."
     return expand(input, other.shape)
 
 
 @composite(varargs="size", samples=lambda t: [t.args(t(3), (2, 3))])
-def broadcast_to(input: Tensor, size: ints):
+def broadcast_to(input: Tensor, size: ints) -> Tensor:
     "Another name of `expand`."
     return expand(input, size)
 
@@ -330,7 +330,7 @@ unsqueeze.rule(input=lambda g, dim: g.squeeze(dim))
                               t.args(t(2, 3).t())],
            errors=lambda t: [(t.args(t(2, 3), 1, 0), RuntimeError,
                               "flatten() has invalid args: start_dim cannot come after end_dim")])
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1):
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     "Axes `start_dim` to `end_dim` laid out as one."
     if start_dim == 0 and end_dim == -1 and input.ndim > 1:
         return reshape(input, (-1,))
@@ -349,7 +349,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1):
            errors=lambda t: [(t.args(t(2, 6), 1, (2, 4)), RuntimeError,
                               "unflatten: Provided sizes [2, 4] don't multiply up"),
                              (t.args(t(2, 6), 1, ()), RuntimeError, "unflatten: sizes must be non-empty")])
-def unflatten(input: Tensor, dim: int, sizes: ints):
+def unflatten(input: Tensor, dim: int, sizes: ints) -> Tensor:
     "Axis `dim` folded into several; one -1 is worked out."
     if isinstance(sizes, int):
         raise TypeError("unflatten(): argument 'sizes' (position 2) must be tuple of ints, not int")
@@ -371,7 +371,7 @@ def unflatten(input: Tensor, dim: int, sizes: ints):
 
 
 @composite(samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t()), t.args(t())])
-def ravel(input: Tensor):
+def ravel(input: Tensor) -> Tensor:
     "All elements in one row; a view where the tensor is contiguous."
     return view(input.contiguous(), (-1,))
 
@@ -384,7 +384,7 @@ alias.rule(input=lambda g: g)
 
 
 @composite(method=False, samples=lambda t: [t.args(t(2, 3))])
-def detach(input: Tensor):
+def detach(input: Tensor) -> Tensor:
     "A tensor on the same memory, cut from the graph."
     return input.detach()
 
@@ -393,7 +393,7 @@ def detach(input: Tensor):
            samples=lambda t: [t.args(t(2, 3, 4), 0, 2), t.args(t(2, 3, 4), (0, 1), (-1, 0)), t.args(t(), 0, 0)],
            errors=lambda t: [(t.args(t(2, 3), (0, 0), (0, 1)), RuntimeError,
                               "movedim: repeated dim in `source` ([0, 0])")])
-def movedim(input: Tensor, source: ints, destination: ints):
+def movedim(input: Tensor, source: ints, destination: ints) -> Tensor:
     "Axes `source` moved to places `destination`; the others keep their order."
     if isinstance(source, int) != isinstance(destination, int):
         got = ", ".join(type(dims).__name__ for dims in (source, destination))
@@ -417,7 +417,7 @@ def movedim(input: Tensor, source: ints, destination: ints):
 @composite(method=False, samples=lambda t: [t.args(t(3), t(2, 1))],
            errors=lambda t: [(t.args(t(2), t(3)), RuntimeError,
                               "The size of tensor a (2) must match the size of tensor b (3)")])
-def broadcast_tensors(*tensors: Tensor):
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     "All tensors stretched to their common shape."
     for i, tensor in enumerate(tensors):
         if not isinstance(tensor, TensorType):
@@ -451,25 +451,25 @@ def _to_3d(tensor: Tensor) -> Tensor:
 
 
 @composite(method=False, samples=lambda t: [t.args(t()), t.args(t(3)), t.args(t(), t(2, 3))])
-def atleast_1d(*tensors: Tensor):
+def atleast_1d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     "Scalars as tensors of one axis, all others unchanged."
     return _each("atleast_1d", lambda tensor: tensor.reshape(1) if tensor.ndim == 0 else tensor, tensors)
 
 
 @composite(method=False, samples=lambda t: [t.args(t()), t.args(t(3)), t.args(t(), t(2, 3))])
-def atleast_2d(*tensors: Tensor):
+def atleast_2d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     "Scalars and vectors as matrices of one row, all others unchanged."
     return _each("atleast_2d", _to_2d, tensors)
 
 
 @composite(method=False, samples=lambda t: [t.args(t()), t.args(t(3)), t.args(t(), t(2, 3))])
-def atleast_3d(*tensors: Tensor):
+def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     "Tensors of at least three axes; a vector becomes (1, n, 1), a matrix (n, m, 1)."
     return _each("atleast_3d", _to_3d, tensors)
 
 
 @composite(method=False, samples=lambda t: [t.args((2, 1), (3,)), t.args(), t.args(4, (1,))])
-def broadcast_shapes(*shapes: ints):
+def broadcast_shapes(*shapes: ints) -> Size:
     "The shape to which tensors of these shapes are stretched."
     shapes = [sizes(shape) for shape in shapes]
     out: list[int] = []

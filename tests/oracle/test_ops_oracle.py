@@ -341,8 +341,9 @@ INTEGERS = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("key", POINTWISE + REDUCTIONS)
 def test_extreme_integers(key, dtype):
-    """Values at the ends of the range wrap as torch's do. Division by them is left out: the C++ standard leaves it open."""
-    if SAID[key].name in ("div", "floor_divide", "remainder", "fmod", "true_divide", "divide", "gcd", "lcm", "pow", "float_power"):
+    """Values at the ends of the range wrap as torch's do. Left out: division by them, which C++ leaves open, and zeta, for which
+    torch counts up from the argument one by one."""
+    if SAID[key].name in ("div", "floor_divide", "remainder", "fmod", "gcd", "lcm", "pow", "float_power", "zeta"):
         calls = []
     else:
         low, high = INTEGERS[dtype]

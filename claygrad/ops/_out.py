@@ -1,0 +1,14 @@
+"""What PyTorch says to an `out` of another dtype than the result; filled in with the wanted and the given dtype."""
+from __future__ import annotations
+
+EXACT = "Expected out tensor to have dtype {0.c_name}, but got {1.c_name} instead"
+MATCHING = ("Expected the dtype for input and out to match, but got {0.legacy} for input's dtype and {1.legacy} for "
+            "out's dtype.")
+SCALAR = "expected scalar_type {0.legacy} but found {1.legacy}"
+TENSORDOT = ("tensordot: Expected the output tensor to have dtype {0.legacy}, but got an output tensor with dtype "
+             "{1.legacy}")
+SELF = "self and mat2 must have the same dtype, but got {1.legacy} and {0.legacy}"
+DOT = "result dtype {1.legacy} does not match input dtype {0.legacy}"
+MULTI_DOT = "multi_dot(): expected out tensor to have dtype {0.c_name} but got {1.c_name}"
+ALL = "all only supports bool tensor for result, got: {1.legacy}"
+ANY = "any only supports bool tensor for result, got: {1.legacy}"
