@@ -38,7 +38,7 @@ from claygrad.core.dtypes import (
 )
 from claygrad.core.engine import current_run, gradient_edge_of, increment_version, one_like, run_backward, will_run
 from claygrad.core.function import Function, once_differentiable
-from claygrad.core.general import result_type
+from claygrad.core.general import describe, result_type
 from claygrad.core import index as _index
 from claygrad.core.node import Node, RemovableHandle
 from claygrad.core.random import Generator

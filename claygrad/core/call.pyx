@@ -359,9 +359,11 @@ cdef int _check_out(Op op, Tensor target, Tensor result) except -1:
     check = op.info.get("check_out")
     if check is not None:
         check(target, result)
-    elif op.info.get("out") == "exact" and target.layout.dtype is not result.layout.dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {result.layout.dtype.c_name}, but got {target.layout.dtype.c_name} "
-                           "instead")
+    elif isinstance(op.info.get("out"), str) and target.layout.dtype is not result.layout.dtype:
+        said = op.info["out"]
+        if said == "exact":
+            said = "Expected out tensor to have dtype {0.c_name}, but got {1.c_name} instead"
+        raise RuntimeError(said.format(result.layout.dtype, target.layout.dtype))
     return 0
 
 

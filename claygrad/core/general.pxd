@@ -9,6 +9,7 @@ from claygrad.core.layout cimport Layout
 cdef object general(Op op, PyObject** slots)             # Layout, or list of Layouts
 cdef int result_code(Op op, PyObject** slots) except? -2   # the compute dtype by the op's promotion; -1: leave as is
 cdef Layout layout_of_result(object array, dtype want, bint keep_order)
-cdef int broadcast(Layout a, int64_t* shape, int ndim) except -1   # widens shape by a's; returns the new ndim
+cdef int broadcast(Layout a, int64_t* shape, int ndim) noexcept   # widens shape by a's; returns the new ndim, or -1
+cpdef str describe(tensors)
 cdef object run_forward(Op op, list args)
 cdef object call_declared(Op op, list args, int lead)

@@ -156,8 +156,8 @@ cdef int result_code(Op op, PyObject** slots) except? -2:
     return code
 
 
-cdef int broadcast(Layout a, int64_t* shape, int ndim) except -1:
-    """Widen shape (ndim numbers, aligned at the end of a 64 array) by the shape of a."""
+cdef int broadcast(Layout a, int64_t* shape, int ndim) noexcept:
+    """Widen shape (ndim numbers, aligned at the end of a 64 array) by the shape of a; -1 if they do not fit."""
     cdef int i
     cdef int64_t n, m
     for i in range(a.ndim):
@@ -169,10 +169,30 @@ cdef int broadcast(Layout a, int64_t* shape, int ndim) except -1:
         if m == 1:
             shape[63 - i] = n
         elif n != 1 and n != m:
-            total = a.ndim if a.ndim > ndim else ndim
-            raise RuntimeError(f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
-                               f"{total - 1 - i}")
+            return -1
     return a.ndim if a.ndim > ndim else ndim
+
+
+cdef object _mismatch(Op op, PyObject** slots):
+    """The error for operands that do not broadcast: what came, and where it was made."""
+    cdef int i
+    tensors = [<object>slots[op.tensors[i]] for i in range(op.n_tensors) if isinstance(<object>slots[op.tensors[i]], Tensor)]
+    so_far, ndim = {}, 0
+    for t in tensors:
+        for back, n in enumerate(reversed((<Tensor>t).layout.shape_tuple())):
+            m = so_far.get(back, 1)
+            if m != 1 and n != 1 and m != n:
+                ndim = max([len((<Tensor>x).layout.shape_tuple()) for x in tensors])
+                text = (f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                        f"{ndim - 1 - back}\n  {op.name} got shapes {', '.join([shape_text((<Tensor>x).layout) for x in tensors])}")
+                return RuntimeError(text + describe(tensors))
+            so_far[back] = n if m == 1 else m
+    return RuntimeError("shapes do not broadcast")
+
+
+cpdef str describe(tensors):
+    """A line for each tensor that knows where it was made, for error messages."""
+    return "".join([_made(f"a {shape_text((<Tensor>t).layout)} operand", <Tensor>t) for t in tensors])
 
 
 cdef device _common_device(Op op, PyObject** slots):
@@ -279,6 +299,8 @@ cdef object general(Op op, PyObject** slots):
             value = <object>slots[op.tensors[i]]
             if isinstance(value, Tensor):
                 ndim = broadcast((<Tensor>value).layout, shape, ndim)
+                if ndim < 0:
+                    raise _mismatch(op, slots)
     if where is not None and where.kind == META:
         return _on_meta(op, slots, code, where, shape, ndim)
     if code == F16 or code == BF16:
@@ -316,6 +338,9 @@ cdef object general(Op op, PyObject** slots):
         if not isinstance(result, numpy.ndarray):
             result = numpy.asarray(result)
         return layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)
+    except MemoryError as error:
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: Error code 12 "
+                           f"(Cannot allocate memory)\n  {op.name}: {error}") from None
     finally:
         leave_quiet(ctx)
 

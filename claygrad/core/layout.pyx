@@ -85,11 +85,23 @@ cdef inline Layout _bare(Storage storage, dtype dt, int ndim, const int64_t* sha
             raise RuntimeError(f"tensors of more than {MAX_DIMS} dimensions are not supported, got {ndim}")
         v.shape = <int64_t*>malloc(2 * ndim * sizeof(int64_t))
         v.strides = v.shape + ndim
+    cdef bint huge = False
     for i in range(ndim):
         v.shape[i] = shape[i]
-        n *= shape[i]
+        huge = huge or (n != 0 and shape[i] > 0x7fffffffffffffff // n)
+        n = n * shape[i] if not huge else 0
+    if huge and not _has_zero(shape, ndim):
+        raise RuntimeError(f"numel: integer multiplication overflow: sizes {list(_tuple(shape, ndim))}")
     v.numel = n
     return v
+
+
+cdef bint _has_zero(const int64_t* shape, int ndim) noexcept:
+    cdef int i
+    for i in range(ndim):
+        if shape[i] == 0:
+            return True
+    return False
 
 
 cdef Layout new_layout(Storage storage, dtype dt, int ndim, const int64_t* shape, const int64_t* strides, int64_t offset):

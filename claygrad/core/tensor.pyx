@@ -164,7 +164,8 @@ cdef class Tensor:
     def __init__(self, *args, **kwargs):
         if self.layout is None:
             made = <Tensor?>LATE["legacy_tensor"](*args, **kwargs)
-            self.layout = made.layout
+            self.layout, self.node, self.output_nr, self.counter = made.layout, made.node, made.output_nr, made.counter
+            self.base, self.view_version, self.creation = made.base, made.view_version, made.creation
 
     def __dealloc__(self):
         Py_XDECREF(self.attributes)
@@ -617,6 +618,8 @@ cdef class Tensor:
         return iter(self.unbind(0))
 
     def __repr__(self):
+        if self.layout is None:
+            return "tensor([])"
         return LATE["tensor_text"](self)
 
     def __format__(self, spec):
@@ -642,6 +645,8 @@ cdef class Tensor:
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError("Unable to avoid copy while creating an array as requested.")
             return array.astype(dtype)
         return array.copy() if copy else array
 

@@ -2,6 +2,7 @@
 #include "blas.hpp"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +64,20 @@ void call_gemv(void* f, bool trans, int64_t rows, int64_t columns, const void* m
            (Int)step_x, number(accumulate ? 1 : 0, &beta), y, (Int)step_y);
 }
 
+// A product holds the gate for reading; fork waits for it, because a child born in the middle of one would find the
+// library's locks taken by threads that it does not have. Registered after the library's own handlers, so that it runs
+// before them: they stop the library's threads.
+pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
+void close_gate() { pthread_rwlock_wrlock(&gate); }
+void open_gate() { pthread_rwlock_unlock(&gate); }
+void fresh_gate() { gate = PTHREAD_RWLOCK_INITIALIZER; }
+struct Passage {
+    Passage() { pthread_rwlock_rdlock(&gate); }
+    ~Passage() { pthread_rwlock_unlock(&gate); }
+};
+
 template <class T, class Int> void through_blas(int index, const Product& p) {
+    Passage passage;
     void* gemv = gemv_of[index];
     if (gemv && p.n == 1)
         call_gemv<T, Int>(gemv, p.trans_a, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.a, p.lda, p.b,
@@ -156,6 +170,7 @@ bool blas_load(const char* library_path) {
     for (const Spelling& spelling : spellings)
         if (take(library, spelling)) {
             if (int n = chosen_threads()) blas_set_threads(n);
+            [[maybe_unused]] static const int registered = pthread_atfork(close_gate, open_gate, fresh_gate);
             return true;
         }
     return false;

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _INT64, _BOOL = DTYPES["int64"], DTYPES["bool"]
 _PLAIN = frozenset((float, int, bool, complex))
 _NESTED = frozenset((list, tuple))
+_FLOAT = {float}
 _SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
               "uint8, and bool.")
 
@@ -61,7 +62,10 @@ def number_dtype(value: Any) -> dtype:
 def array_from(data: Any, wanted: dtype | None) -> np.ndarray:
     """A new array with the elements of numbers in nested sequences, of `wanted` or the dtype that they mean."""
     kind = type(data)
-    if kind is float and wanted is None and -1e30 < data < 1e30:
+    if kind is float and wanted is None and -6e4 < data < 6e4:              # no dtype overflows here
+        return np.array(data, default_dtype().numpy)
+    if kind is list and wanted is None and len(data) <= 16 and set(map(type, data)) == _FLOAT \
+            and min(data) > -6e4 and max(data) < 6e4:
         return np.array(data, default_dtype().numpy)
     leaves = _leaf_types(data) if kind is list or kind is tuple else {kind}
     if not leaves or not leaves <= _PLAIN:

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import adopt, array_of, empty, fresh_storage, on_storage, refuse_unwritable
+from claygrad.core import adopt, array_of, empty, on_storage, refuse_unwritable
+from claygrad.ops._formats import contiguous_strides
 from claygrad.ops._registry import composite, op, zero
 
 if TYPE_CHECKING:
@@ -71,11 +72,8 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
         raise RuntimeError("resize_: memory_format is not supported; use as_strided_ to lay the elements out")
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    numel = 1
-    strides = []
-    for n in reversed(shape):
-        strides.insert(0, numel)
-        numel *= max(n, 1)
+    strides = contiguous_strides(shape)
+    numel = strides[0] * max(shape[0], 1) if shape else 1
     storage, needed = self.untyped_storage(), (numel + self.storage_offset()) * self.element_size()
     if 0 in shape:
         needed = 0
@@ -104,9 +102,16 @@ def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: i
         source = source.untyped_storage()
     if size is None:
         size = (source.nbytes() // self.element_size(),)
-    if stride is None:
-        stride = tuple(on_storage(fresh_storage(0), self.dtype, size, (1,) * len(size), 0).contiguous().stride())
-    return adopt(self, on_storage(source, self.dtype, tuple(size), tuple(stride), storage_offset))
+    size = tuple(size)
+    stride = contiguous_strides(size) if stride is None else tuple(stride)
+    if storage_offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
+    span = 0 if 0 in size else 1 + storage_offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if span * self.element_size() > source.nbytes():
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize "
+                           f"{self.element_size()} requiring a storage size of {span * self.element_size()} are out of bounds for "
+                           f"storage of size {source.nbytes()}")
+    return adopt(self, on_storage(source, self.dtype, size, stride, storage_offset))
 
 
 def _geometry_in_place(name: str) -> None:

@@ -67,10 +67,20 @@ def _compare(key: str, calls: list[Call], texts: bool = True, loose: float = 1.0
     problems = []
     for call in calls:
         mine, other = _both(key, call, **how)
+        if _beyond(mine, other):
+            continue
         found = difference(mine, other, loose, texts)
         if found:
             problems.append(f"  {call}: {found}")
     return problems
+
+
+def _beyond(mine: Any, other: Any) -> bool:
+    """torch lacks a kernel for this dtype where claygrad has one; or it answers in complex32, which claygrad does not have."""
+    if isinstance(other, Exception):
+        lacks = "not implemented for '" in str(other) or "does not support automatic differentiation for outputs with complex" in str(other)
+        return lacks and not isinstance(mine, Exception)
+    return any(t.dtype is torch.complex32 for t in tensors(other))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -206,7 +216,7 @@ def test_gradients_of_other_dtypes(key, dtype):
     for call in _samples(key):
         mine = _gradients(claygrad, ours(claygrad, said), call, Build(claygrad, dtype, grad=True), 1)
         other = _gradients(torch, PAIRS[key], call, Build(torch, dtype, grad=True), 1)
-        if isinstance(mine, Exception) and isinstance(other, Exception):
+        if _beyond(mine, other) or (isinstance(mine, Exception) and isinstance(other, Exception)):
             continue
         found = _gradient_difference(mine, other)
         if found:
@@ -379,6 +389,8 @@ def test_in_place(key, dtype):
         if not call.args or not is_tensor(call.build(Build(torch))[0][0]):
             continue
         mine, other = (outcome(lib, write, call, Build(lib, dtype)) for lib in (claygrad, torch))
+        if _beyond(mine, other):
+            continue
         found = difference(mine, other, loose=2.0, texts=dtype in ("float64", "int32"))
         if found:
             problems.append(f"  {call}: {found}")
@@ -388,18 +400,8 @@ def test_in_place(key, dtype):
 OUT = [key for key in KEYS if SAID[key].out and SAID[key].public and SAID[key].name not in UNINITIALISED]
 
 
-def _takes_out(function: Callable) -> bool:
-    try:
-        function(out=None)
-    except TypeError as error:
-        return "unexpected keyword argument 'out'" not in str(error)
-    except Exception:
-        pass
-    return True
-
-
 @pytest.mark.parametrize("dtype", ["same", "float32", "int64"])
-@pytest.mark.parametrize("key", [key for key in OUT if _takes_out(PAIRS[key])])
+@pytest.mark.parametrize("key", OUT)
 def test_out(key, dtype):
     """Into tensors of the right size, of another dtype, and empty ones that grow."""
     problems = []
@@ -419,8 +421,10 @@ def test_out(key, dtype):
             return done if isinstance(done, Exception) else (targets, [t._version for t in targets])
 
         for grow in (False, True):
-            results = write(claygrad, ours(claygrad, SAID[key]), mine, grow), write(torch, PAIRS[key], other, grow)
-            found = difference(*results)
+            expected = write(torch, PAIRS[key], other, grow)
+            if isinstance(expected, TypeError):
+                continue  # torch has no out= here; that claygrad has one does no harm
+            found = difference(write(claygrad, ours(claygrad, SAID[key]), mine, grow), expected)
             if found:
                 problems.append(f"  {call}, out of {dtype}{', growing' if grow else ''}: {found}")
     _report(problems)

@@ -9,7 +9,9 @@ from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any
 
-PRELUDE = '''
+# What programs may use besides the library, by name.
+HELPERS = {
+    "Square": '''
 class Square(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -19,8 +21,8 @@ class Square(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return 2 * ctx.saved_tensors[0] * g
-
-
+''',
+    "Double": '''
 class Double(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -31,16 +33,17 @@ class Double(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return g * 2
-
-
+''',
+    "weigh": '''
 def weigh(t):
     return (t * ((torch.arange(t.numel(), dtype=t.dtype) + 1) / 4).reshape(t.shape)).sum()
-
-
+''',
+    "again": '''
 def again(gradients, leaves):
     terms = [weigh(g) for g in gradients if g is not None and g.requires_grad]
     return torch.autograd.grad(terms, leaves, allow_unused=True, retain_graph=True) if terms else ()
-'''
+''',
+}
 
 
 @lru_cache(maxsize=4096)
@@ -49,9 +52,9 @@ def _compiled(line: str) -> CodeType:
 
 
 @lru_cache(maxsize=4)
-def _prelude(lib: ModuleType) -> dict:
+def _helpers(lib: ModuleType) -> dict:
     names: dict = {"torch": lib}
-    exec(compile(PRELUDE, "<prelude>", "exec"), names)
+    exec(compile("".join(HELPERS.values()), "<helpers>", "exec"), names)
     return names
 
 
@@ -71,7 +74,7 @@ class Machine:
 
     def __init__(self, lib: ModuleType) -> None:
         self.lib = lib
-        self.names: dict[str, Any] = dict(_prelude(lib))
+        self.names: dict[str, Any] = dict(_helpers(lib))
         self.own = set(self.names) | {"__builtins__"}
 
     def run(self, line: str) -> str | None:
@@ -114,7 +117,7 @@ def _seen(t: Any) -> tuple:
     grad = t.grad if not node else None
     return (
         tuple(t.shape),
-        tuple(t.stride()),
+        tuple(s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1),  # along one element, any stride will do
         str(t.dtype).rpartition(".")[2],
         t.requires_grad,
         not node,
@@ -134,7 +137,10 @@ def _node(t: Any) -> str:
 
 
 def _values(t: Any) -> list:
-    return t.detach().reshape(-1).tolist()
+    t = t.detach()
+    if t.numel() and not t.data_ptr():  # a zero that torch did not write out
+        t = t + 0
+    return t.reshape(-1).tolist()
 
 
 def _first_line(error: BaseException) -> str:

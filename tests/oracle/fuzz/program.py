@@ -19,7 +19,7 @@ LARGE = 200.0  # a program ends before its numbers leave this range
 UNARY = """{a}.sin() {a}.cos() {a}.tanh() {a}.sigmoid() {a}.relu() {a}.abs() -{a} {a}.clone() {a}*2 {a}+1 {a}/2 1-{a} {a}**2 {a}**3
 2/({a}.abs()+1) ({a}.abs()+0.5).sqrt() ({a}.abs()+0.5).log() {a}.clamp(-1,1).exp() {a}.clamp(-1,1) {a}.square() {a}.sum() {a}.mean()
 {a}.prod() {a}.norm() {a}.max() {a}.exp().clamp(0,5) 0.5*{a} {a}.reciprocal().clamp(-3,3) {a}.flatten() {a}.erf() {a}.expm1().clamp(-3,3)
-{a}.contiguous() {a}.masked_fill({a}>0,0.5) {a}.round() {a}.sign()*{a} {a}.logsumexp(()) Square.apply({a}) torch.where({a}>0,{a},0.1) {a}.var()""".split()
+{a}.contiguous() {a}.masked_fill({a}>0,0.5) {a}.round() {a}.sign()*{a} Square.apply({a}) torch.where({a}>0,{a},0.1) {a}.var()""".split()
 ALONG = """{a}.sum({d}) {a}.mean({d}) {a}.softmax({d}) {a}.log_softmax({d}) {a}.cumsum({d}) {a}.cumprod({d}) {a}.max({d})[0] {a}.min({d})[0]
 {a}.amax({d}) {a}.flip({d}) {a}.roll(1,{d}) {a}.sort({d})[0] {a}.prod({d}) {a}.norm(dim={d}) {a}.sum({d},keepdim=True) {a}.logsumexp({d})
 {a}.std({d},correction=0) torch.cat([{a},{a}],{d}) torch.stack([{a},{a}],{d}) {a}.repeat_interleave(2,{d})

@@ -7,12 +7,13 @@ A program that differs is shrunk to the statements that matter and printed as co
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from dataclasses import dataclass
 from types import ModuleType
 
-from tests.oracle.fuzz.machine import PRELUDE, Machine, difference
+from tests.oracle.fuzz.machine import HELPERS, Machine, difference
 from tests.oracle.fuzz.program import write
 
 
@@ -70,9 +71,12 @@ def _kind(difference: str | None) -> str:
 
 def show(lines: list[str], verdict: Verdict, library: str = "claygrad") -> str:
     """The program as code. Statements that raise are left as they are: the last line is where the libraries part."""
-    used = PRELUDE.strip() if any(w in line for line in lines for w in ("weigh", "Square", "Double")) else ""
-    head = f"import {library} as torch\n" + (f"\n{used}\n\n" if used else "")
-    return head + "\n".join(lines) + f"\n# {verdict.difference}\n"
+    text = "\n".join(lines)
+    used = [body.strip("\n") for name, body in HELPERS.items() if f"{name}(" in text or f"{name}." in text]
+    if "again(" in text and "weigh(" not in text:
+        used.insert(0, HELPERS["weigh"].strip("\n"))
+    head = f"import {library} as torch\n" + ("\n" + "\n\n\n".join(used) + "\n\n\n" if used else "")
+    return head + text + f"\n# {verdict.difference}\n"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -97,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
         if verdict.difference and len(failures) < options.stop:
             small = shrink(lines, claygrad, torch)
             verdict = compare(small, claygrad, torch)
-            key = f"{_kind(verdict.difference)} | {small[-1]}"
+            key = f"{_kind(verdict.difference)} | {re.sub(r'v[0-9]+|[0-9.]+', '_', small[-1])}"
             if key not in failures:
                 failures[key] = number
                 print(f"--- program {number}\n{show(small, verdict)}", flush=True)
