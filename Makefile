@@ -38,12 +38,15 @@ demo: .venv/.claygrad .venv/.demo
 test: .venv/.claygrad .venv/.test .venv/.demo
 	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle $(PYTEST_ARGS)
 
+# PyTorch on one thread each: the workers share the cores already.
+ORACLE_PYTEST := CLAYGRAD_ORACLE=1 OMP_NUM_THREADS=1 $(ORACLE_BIN)/pytest
+
 test-oracle: .venv-oracle/.claygrad
-	CLAYGRAD_ORACLE=1 $(ORACLE_BIN)/pytest -n $(WORKERS) tests/oracle $(PYTEST_ARGS)
+	$(ORACLE_PYTEST) -n $(WORKERS) tests/oracle $(PYTEST_ARGS)
 
 test-all: .venv/.claygrad .venv/.test .venv/.demo .venv-oracle/.claygrad
 	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle -m "" $(PYTEST_ARGS)
-	CLAYGRAD_ORACLE=1 $(ORACLE_BIN)/pytest -n $(WORKERS) tests/oracle -m "" $(PYTEST_ARGS)
+	$(ORACLE_PYTEST) -n $(WORKERS) tests/oracle -m "" $(PYTEST_ARGS)
 
 bench: .venv-oracle/.claygrad
 	$(ORACLE_BIN)/python benchmarks/run.py $(BENCH_ARGS)

@@ -14,7 +14,7 @@ from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
 from claygrad.core.modes cimport modes
 from claygrad.core.provenance cimport here
 from claygrad.core.storage cimport Storage, storage_on
-from claygrad.core.tensor cimport Counter, Tensor, mark_made, new_tensor, requires
+from claygrad.core.tensor cimport Tensor, keep_counter, mark_made, new_tensor, requires
 
 cdef extern from *:
     """
@@ -117,11 +117,8 @@ def empty_strided(shape, strides, d=None, where=None):
 
 def adopt(Tensor t, Tensor other, bint record=True):
     """Make t what other is (memory, shape, history) and count it as a write: unsqueeze_, t_, set_, resize_ ..."""
-    cdef Counter own
-    if t.layout.storage is not other.layout.storage and t.counter is None:
-        own = Counter.__new__(Counter)          # the other's writes are not ours
-        own.value = t.version()
-        t.counter = own
+    if t.layout.storage is not other.layout.storage:
+        keep_counter(t)
     t.layout = other.layout
     if record and other.node is not None:
         t.node = other.node

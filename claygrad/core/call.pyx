@@ -18,7 +18,7 @@ from claygrad.core.layout cimport Layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
-from claygrad.core.tensor cimport (ADD, EQ, INVERT, MUL, N_VERBS, NE, SUB, DIV, POW, FLOORDIV, MOD, Tensor, mark_cut, new_tensor, requires,
+from claygrad.core.tensor cimport (ADD, CUT, EQ, INVERT, MUL, N_VERBS, NE, SUB, DIV, POW, FLOORDIV, MOD, Tensor, mark_cut, new_tensor, requires,
                                    shape_text, verbs)
 
 cdef extern from "Python.h":
@@ -286,20 +286,25 @@ cdef object run(Op op, PyObject** slots):
         if made.dtype.category >= CAT_FLOAT:
             node = record_inputs(op, slots)
             record_output(node, t, True)
-    elif modes().no_grad:
+    else:
         _note_cut(op, slots, t)
     return t
 
 
 cdef int _note_cut(Op op, PyObject** slots, Tensor t) except -1:
-    """Remember where a result was cut from a graph by no_grad."""
+    """Remember where a result, or what it was computed from, was cut from a graph."""
     cdef int i
-    if not op.recorded:
-        return 0
+    cdef Tensor x
     for i in range(op.n_tensors):
-        if isinstance(<object>slots[op.tensors[i]], Tensor) and requires(<Tensor><object>slots[op.tensors[i]]):
-            mark_cut(t)
-            return 0
+        value = <object>slots[op.tensors[i]]
+        if isinstance(value, Tensor):
+            x = <Tensor>value
+            if x.mark == CUT:
+                t.mark, t.code, t.lasti = CUT, x.code, x.lasti
+                return 0
+            if op.recorded and modes().no_grad and requires(x):
+                mark_cut(t)
+                return 0
     return 0
 
 

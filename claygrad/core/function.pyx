@@ -310,6 +310,7 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
             continue
         t = <Tensor>x
         if id(x) in dirty:
+            t.bump()
             if record:
                 if t.leaf_grad and t.node is None:
                     raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation."

@@ -18,14 +18,8 @@ from claygrad.core.node cimport Hooks, Node, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.rules cimport call_rules
-from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_NO_GRAD_MULTI, Tensor,
-                                   gradient_edge, requires, shape_text, verbs)
-
-cdef str _MULTI = ("This view is the output of a function that returns multiple views. Such functions do not allow the output "
-                   "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
-cdef str _BLOCK = (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-                   "both the view and the inplace either both inside the {0} block (if you don't want the inplace to be tracked) "
-                   "or both outside (if you want the inplace to be tracked).")
+from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
+from claygrad.core.views cimport refusal
 
 
 cdef int check_writable(Tensor t, bint recording) except -1:
@@ -47,26 +41,9 @@ cdef int check_writable(Tensor t, bint recording) except -1:
 cdef int _check_view(Tensor t, bint recording) except -1:
     cdef Tensor base = t.base
     if t.creation and (recording or requires(t) or requires(base)):
-        name = "" if t.node is None else t.node.name().replace("Backward0", "").replace("Backward", "")
-        if t.creation == VIEW_MULTI and t.node is None:
-            raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. " + _MULTI)
-        if t.creation == VIEW_MULTI:
-            raise RuntimeError(f"Output {t.output_nr} of {name or 'Split'} is a view and is being modified inplace. {_MULTI}")
-        if t.creation == VIEW_CUSTOM:
-            raise RuntimeError(f"Output {t.output_nr} of {name} is a view and is being modified inplace. This view was created "
-                               "inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-                               "handle view+inplace would override the custom backward associated with the custom Function, "
-                               "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
-                               "output of the custom Function.")
-        if t.creation == VIEW_NO_GRAD:
-            raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled."
-                               + _BLOCK.format("no_grad"))
-        if t.creation == VIEW_NO_GRAD_MULTI:
-            raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-                               + _MULTI)
-        if t.creation == VIEW_INFERENCE:
-            raise RuntimeError("A view was created in inference mode and is being modified inplace in normal mode."
-                               + _BLOCK.format("inference_mode"))
+        error = refusal(t, False)
+        if error is not None:
+            raise error
     if (base.leaf_grad and base.node is None) or (t.leaf_grad and t.node is None):
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation."
                            + where_text("the leaf was made", base.code, base.lasti)

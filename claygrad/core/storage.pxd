@@ -12,6 +12,7 @@ cdef class Storage:
     cdef object owner                 # what keeps the bytes alive; None: the pool
     cdef device where
     cdef int64_t version              # counts writes seen through tensors (not through .data)
+    cdef object shared_version        # a Counter in its place, once a tensor took its count elsewhere (x.data = t)
     cdef int64_t epoch
     cdef int64_t holders
     cdef dict past                    # epoch -> [Storage, holders]

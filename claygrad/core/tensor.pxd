@@ -54,6 +54,7 @@ cdef inline bint requires(Tensor t) noexcept:
 cdef class Export:            # the base of every array handed out: tells the storage when the last one is gone
     cdef object storage
 
+cdef int keep_counter(Tensor t) except -1
 cdef Tensor new_tensor(Layout layout)
 cdef Tensor mark_made(Tensor t)
 cdef Tensor mark_cut(Tensor t)

@@ -175,13 +175,19 @@ cdef class Tensor:
         return PyObject_GenericGetDict(self, NULL)
 
     cdef int64_t version(self) noexcept:
-        return self.layout.storage.version if self.counter is None else self.counter.value
+        if self.counter is not None:
+            return self.counter.value
+        if self.layout.storage.shared_version is not None:
+            return (<Counter>self.layout.storage.shared_version).value
+        return self.layout.storage.version
 
     cdef void bump(self) noexcept:
-        if self.counter is None:
-            self.layout.storage.version += 1
-        else:
+        if self.counter is not None:
             self.counter.value += 1
+        elif self.layout.storage.shared_version is not None:
+            (<Counter>self.layout.storage.shared_version).value += 1
+        else:
+            self.layout.storage.version += 1
 
     # --- shape and type ---------------------------------------------------------------------------------------
     @property
@@ -366,11 +372,8 @@ cdef class Tensor:
         if t.layout.storage.where.kind != self.layout.storage.where.kind:
             raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
                                "incompatible tensor type.")
-        cdef Counter own
-        if t.layout.storage is not self.layout.storage or self.counter is not None:
-            own = Counter.__new__(Counter)
-            own.value = self.version()
-            self.counter = own
+        if t.layout.storage is not self.layout.storage:
+            keep_counter(self)
         self.layout = t.layout
 
     @data.deleter
@@ -388,7 +391,7 @@ cdef class Tensor:
                                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, "
                                "gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. "
                                "To fix this error, please refer to the Optimizer.zero_grad() function in "
-                               "torch/optim/optimizer.py as a solution.")
+                               "torch/optim/optimizer.py as the solution.")
         self.node = None
         self.leaf_grad = False
         self.output_nr = 0
@@ -750,6 +753,18 @@ cdef class AccumulateGrad(Node):
     @property
     def variable(self):
         return self.variable_
+
+
+cdef int keep_counter(Tensor t) except -1:
+    """Let a tensor that moves to another storage take its version counter along, shared with its views on the old one."""
+    cdef Counter own
+    if t.counter is None:
+        if t.layout.storage.shared_version is None:
+            own = Counter.__new__(Counter)
+            own.value = t.version()
+            t.layout.storage.shared_version = own
+        t.counter = <Counter>t.layout.storage.shared_version
+    return 0
 
 
 cdef Tensor new_tensor(Layout layout):

@@ -8,4 +8,5 @@ from claygrad.core.tensor cimport Tensor
 cdef Tensor make_view(Tensor t, Layout layout, bint multi)
 cdef object call_view(Op op, PyObject** slots)
 cdef Layout restride(Tensor t, shape, strides, int64_t offset)
+cdef object refusal(Tensor view, bint indirect)      # why a view of this origin may not be written; None: it may
 cdef int prepare(Op op) except -1

@@ -69,6 +69,8 @@ cdef object call_view(Op op, PyObject** slots):
     elif should_record(op, slots):
         node = record_inputs(op, slots)
         record_output(node, out)
+    elif t.mark == CUT:
+        out.mark, out.code, out.lasti = CUT, t.code, t.lasti
     return out
 
 
@@ -89,26 +91,50 @@ cdef object _call_multi(Op op, PyObject** slots):
 
 
 # --- keeping up with the base ----------------------------------------------------------------------------------
+_WHY = {
+    VIEW_MULTI: " This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
+                "be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    VIEW_CUSTOM: " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+                 "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+                 "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+    VIEW_NO_GRAD: " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+                  "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+                  "outside (if you want the inplace to be tracked).",
+    VIEW_INFERENCE: " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+                    "the view and the inplace either both inside the inference_mode block (if you don't want the inplace to be tracked) "
+                    "or both outside (if you want the inplace to be tracked).",
+}
+_WHY[VIEW_NO_GRAD_MULTI] = _WHY[VIEW_MULTI]
+
+
+cdef object refusal(Tensor view, bint indirect):
+    """The error for a view whose origin forbids that it, or (indirect) its base, is written; None if it is a plain view."""
+    if not view.creation:
+        return None
+    modified = "its base or another view of its base has been" if indirect else "is being"
+    name = "" if view.node is None else view.node.name().replace("Backward0", "").replace("Backward", "")
+    if view.creation in (VIEW_INFERENCE, VIEW_NO_GRAD) or view.node is None:
+        start = f"Output {view.output_nr} of {name} is a view of a view which was created in" if name else "A view was created in"
+        if view.creation == VIEW_INFERENCE:
+            text = f"{start} inference mode and {modified} modified inplace in normal mode."
+        else:
+            text = f"{start} no_grad mode and {modified} modified inplace with grad mode enabled."
+    else:
+        text = f"Output {view.output_nr} of {name} is a view and {modified} modified inplace."
+    return RuntimeError(text + _WHY[view.creation])
+
+
 cdef int _refresh(Tensor view) except -1:
     """Give a view whose base was written since its node was made a node on the base's new history."""
     cdef Tensor base = view.base
     cdef Op op
     cdef Node node
     cdef PyObject* slots[4]
-    cdef bint no_grad
-    if view.view_version == view.version() or view.inference:
+    if view.view_version == view.version() or view.inference or not requires(base):
         return 0
-    if view.node is None and not requires(base):
-        return 0
-    if view.leaf_grad and view.node is None:
-        return 0
-    if view.creation == VIEW_MULTI and requires(base):
-        name = "Split" if view.node is None else view.node.name().replace("Backward0", "")
-        raise RuntimeError(f"Output {view.output_nr} of {name} is a view and its base or another view of its base has been modified "
-                           "inplace. This view is the output of a function that returns multiple views. Such functions do not allow "
-                           "the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
-    if not requires(base):
-        return 0
+    error = refusal(view, True)
+    if error is not None:
+        raise error
     op = find_op("as_strided")
     cdef object shape = view.layout.shape_tuple(), strides = view.layout.stride_tuple(), offset = view.layout.offset
     slots[0] = <PyObject*>base

@@ -183,7 +183,11 @@ class Author:
         return self.guarded(f"{target}{key} {r.choice(['=', '=', '=', '+=', '*='])} {value}")
 
     def rebind_data(self) -> str:
-        a = self.pick()
+        """Only where no view is concerned: torch goes on treating memory as shared that no longer is."""
+        bases = {id(t._base) for _, t in self.machine.tensors() if t._base is not None}
+        a = self.pick(lambda t: t._base is None and id(t) not in bases)
+        if self.tensor(a)._base is not None or id(self.tensor(a)) in bases:
+            return self.operation()
         return f"{a}.data = {self.fresh(tuple(self.tensor(a).shape))}"
 
     def differentiate(self) -> str:
