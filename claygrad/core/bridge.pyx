@@ -115,8 +115,11 @@ def empty_strided(shape, strides, d=None, where=None):
     return mark_made(new_tensor(new_layout(storage_on(place, span * kind.itemsize), kind, n, dims, steps, 0)))
 
 
-def adopt(Tensor t, Tensor other, bint record=True):
-    """Make t what other is (memory, shape, history) and count it as a write: unsqueeze_, t_, set_, resize_ ..."""
+def adopt(Tensor t, Tensor other, str label="", bint record=True):
+    """Make t what other is (memory, shape, history) and count it as a write: unsqueeze_, t_, set_, resize_ ...
+
+    label: the name of the new node; "Name+3" adds to the number that it has.
+    """
     if t.layout.storage is not other.layout.storage:
         keep_counter(t)
     t.layout = other.layout
@@ -124,7 +127,13 @@ def adopt(Tensor t, Tensor other, bint record=True):
         t.node = other.node
         t.output_nr = other.output_nr
         t.leaf_grad = False
+        if "+" in label:
+            name, _, more = label.partition("+")
+            t.node.label = f"{name}{int(t.node.name()[len(name):]) + int(more)}"
+        elif label:
+            t.node.label = label
     t.bump()
+    t.view_version = t.version()
     return t
 
 

@@ -17,7 +17,7 @@ from libcpp.vector cimport vector
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, F32, F64, dtype
-from claygrad.core.layout cimport Layout, fresh_like, same_shape
+from claygrad.core.layout cimport Layout, dense, fresh_like, same_shape
 from claygrad.core.modes cimport anomaly, anomaly_checks_nan, modes
 from claygrad.core.node cimport Hooks, Node, expose
 from claygrad.core.provenance cimport here, where_text
@@ -406,6 +406,9 @@ cdef int _look_for_nan(Node node, list out) except -1:
 # --- leaves ----------------------------------------------------------------------------------------------------
 cdef int _accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
     cdef Tensor variable = node.variable_
+    if variable.node is not None:
+        raise RuntimeError("leaf variable has been moved into the graph interior"
+                           + where_text("that was done", variable.node.code, variable.node.lasti))
     if not variable.leaf_grad:
         return 0                            # requires_grad was switched off since
     if variable.grad_ is None:
@@ -433,7 +436,7 @@ cdef Tensor _own(Tensor variable, Tensor g):
     cdef Tensor out
     if Py_REFCNT(<PyObject*>g) == 1 and _private(g) and g.layout.contiguous and variable.layout.contiguous:
         return g
-    if variable.layout.contiguous or not _dense(variable.layout):
+    if variable.layout.contiguous or not dense(variable.layout):
         out = Tensor.__new__(Tensor)
         if g.layout.storage.where.kind != CPU:
             out.layout = g.layout
@@ -442,17 +445,6 @@ cdef Tensor _own(Tensor variable, Tensor g):
         write_layout(out.layout, g.layout)
         return out
     return variable.detach().new_empty_strided(variable.shape, variable.stride()).copy_(g)
-
-
-cdef bint _dense(Layout v):
-    """Whether the elements fill their memory without gaps or overlaps."""
-    pairs = sorted([(s, n) for s, n in zip(v.stride_tuple(), v.shape_tuple()) if n != 1])
-    step = 1
-    for s, n in pairs:
-        if s != step:
-            return False
-        step *= n
-    return True
 
 
 # --- the doors --------------------------------------------------------------------------------------------------

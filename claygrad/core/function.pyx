@@ -8,7 +8,7 @@ from cpython.object cimport PyObject
 
 from claygrad.core.dtypes cimport CAT_FLOAT
 from claygrad.core.dtypes import prefix
-from claygrad.core.inplace cimport rebase
+from claygrad.core.inplace cimport check_writable, rebase
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
@@ -252,6 +252,11 @@ cdef object _apply(object cls, tuple args, dict kwargs):
     ctx.is_tensor = tuple(tensors)
     ctx.n_args = len(args)
     ctx.code = here(&ctx.lasti)
+    if record:                                    # before forward, which may write to them
+        for a in args:
+            if isinstance(a, Tensor):
+                target = gradient_edge(<Tensor>a, &nr)
+                ctx.add_edge(target, nr)
     modes().no_grad = True
     try:
         if cls.setup_context is not Function.setup_context:
@@ -265,10 +270,6 @@ cdef object _apply(object cls, tuple args, dict kwargs):
         ctx.seq = next_seq()
         ctx.holds = True
         ctx.always = True
-        for a in args:
-            if isinstance(a, Tensor):
-                target = gradient_edge(<Tensor>a, &nr)
-                ctx.add_edge(target, nr)
     outs = _wrapped(ctx, made, args, record)
     if record:
         _save(ctx)
@@ -315,13 +316,13 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
                 if t.leaf_grad and t.node is None:
                     raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation."
                                        + where_text("the leaf was made", t.code, t.lasti))
+                check_writable(t, True)
                 rebase(t, ctx)
             result.append(t)
             continue
         was_view = t.base is not None
         if id(x) in inputs:
             t = make_view(t, t.layout, False)
-            t.leaf_grad = False
             was_view = True
         if not record or id(x) in constant or t.layout.dtype.category < CAT_FLOAT:
             if record:

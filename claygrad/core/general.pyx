@@ -12,7 +12,7 @@ from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL
 from claygrad.core.device cimport CPU, META, device
 from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_BOOL, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F16, F32, F64, I64,
                                    category_of, default_float, default_of_category, dtype, of_code, promote)
-from claygrad.core.layout cimport Layout, from_array, new_contiguous
+from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
 from claygrad.core.provenance cimport where_text
 from claygrad.core.storage cimport storage_on
 from claygrad.core.tensor cimport Tensor, shape_text
@@ -337,12 +337,75 @@ cdef object general(Op op, PyObject** slots):
             return [layout_of_result(x, _final(op, code, numpy.asarray(x), half), op.kind != REDUCTION) for x in result]
         if not isinstance(result, numpy.ndarray):
             result = numpy.asarray(result)
-        return layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)
+        made = layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)
+        return _in_iterated_order(op, slots, made) if op.kind == POINTWISE else made
     except MemoryError as error:
         raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: Error code 12 "
                            f"(Cannot allocate memory)\n  {op.name}: {error}") from None
     finally:
         leave_quiet(ctx)
+
+
+cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
+    """A pointwise result with torch's strides: its axes lie as in the first operand that tells two of them apart."""
+    cdef int64_t steps[16][64]
+    cdef int64_t strides[64]
+    cdef int order[64]
+    cdef int i, k, n = 0, at, before, verdict, ndim = made.ndim
+    cdef bint plain = True
+    cdef int64_t step = 1
+    cdef Layout v, out
+    if made.numel == 0:
+        return made
+    if op.info.get("contiguous"):
+        return made if made.contiguous else from_array(numpy.ascontiguousarray(made.array()))
+    for i in range(op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        if not isinstance(value, Tensor):
+            continue
+        v = (<Tensor>value).layout
+        plain = plain and v.contiguous
+        for k in range(ndim):
+            at = k - (ndim - v.ndim)
+            steps[n][k] = 0 if at < 0 or v.shape[at] == 1 and made.shape[k] != 1 else v.strides[at] * v.dtype.itemsize
+        n += 1
+    if plain and made.contiguous:
+        return made
+    for k in range(ndim):
+        order[k] = ndim - 1 - k                       # fastest first
+    for i in range(1, ndim):
+        at = i
+        for before in range(i - 1, -1, -1):
+            verdict = _slower(steps, n, made.shape, order[before], order[at])
+            if verdict > 0:
+                order[before], order[at] = order[at], order[before]
+                at = before
+            elif verdict < 0:
+                break
+    for k in range(ndim):
+        strides[order[k]] = step
+        step *= made.shape[order[k]]
+    for k in range(ndim):
+        if strides[k] != made.strides[k]:
+            break
+    else:
+        return made
+    out = new_layout(storage_on(made.storage.where, made.numel * made.dtype.itemsize), made.dtype, ndim, made.shape, strides, 0)
+    numpy.copyto(out.array(), made.array())
+    return out
+
+
+cdef int _slower(int64_t[16][64] steps, int n, const int64_t* shape, int a, int b) noexcept:
+    """1 if axis a lies outside axis b, -1 the other way, 0 if no operand says."""
+    cdef int i
+    for i in range(n):
+        if steps[i][a] == 0 or steps[i][b] == 0:
+            continue
+        if steps[i][a] != steps[i][b]:
+            return 1 if steps[i][a] > steps[i][b] else -1
+        if shape[a] > shape[b]:
+            return 1
+    return 0
 
 
 cdef int _cast_code(Op op, PyObject** slots, int code, Layout v):

@@ -57,12 +57,15 @@ cdef Tensor _select(Tensor t, int dim, object index, object shown):
     for i in range(v.ndim - 1):
         shape[i] = v.shape[i if i < dim else i + 1]
         strides[i] = v.strides[i if i < dim else i + 1]
+    v = new_layout(v.storage, v.dtype, v.ndim - 1, shape, strides, v.offset + at * v.strides[dim])
+    if not requires(t):
+        return make_view(t, v, False)
     cdef object where = dim
     index = at
     slots[0] = <PyObject*>t
     slots[1] = <PyObject*>where
     slots[2] = <PyObject*>index
-    return _recorded(ops().select, slots, t, new_layout(v.storage, v.dtype, v.ndim - 1, shape, strides, v.offset + at * v.strides[dim]))
+    return _recorded(ops().select, slots, t, v)
 
 
 cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
@@ -93,13 +96,16 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
         strides[i] = v.strides[i]
     shape[dim] = length
     strides[dim] = v.strides[dim] * step
+    v = new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset + start * v.strides[dim])
+    if not requires(t):
+        return make_view(t, v, False)
     cdef object where = dim, first = start, last = stop, by = step
     slots[0] = <PyObject*>t
     slots[1] = <PyObject*>where
     slots[2] = <PyObject*>first
     slots[3] = <PyObject*>last
     slots[4] = <PyObject*>by
-    return _recorded(ops().slice_, slots, t, new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset + start * v.strides[dim]))
+    return _recorded(ops().slice_, slots, t, v)
 
 
 cdef int64_t _bound(object x, int64_t n) except? -1:
@@ -349,6 +355,8 @@ cdef int _setitem(Tensor t, object key, object value) except -1:
         return _assign(t, given)
     if type(key) is slice and t.layout.ndim == 0:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if type(key) is int and t.layout.ndim == 0:
+        raise IndexError(f"index {key} is out of bounds for dimension 0 with size 0")
     out, tensors = _apply(t, _as_tuple(key))
     target = <Tensor>out
     if tensors is None:

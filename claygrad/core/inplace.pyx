@@ -12,7 +12,7 @@ from claygrad.core.device cimport CPU, META
 from claygrad.core.dtypes cimport CAT_FLOAT, category_of, dtype, of_code
 from claygrad.core.general cimport general, result_code
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, new_layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, next_seq
 from claygrad.core.provenance cimport here, where_text
@@ -39,14 +39,14 @@ cdef int check_writable(Tensor t, bint recording) except -1:
 
 
 cdef int _check_view(Tensor t, bint recording) except -1:
-    cdef Tensor base = t.base
-    if t.creation and (recording or requires(t) or requires(base)):
-        error = refusal(t, False)
-        if error is not None:
-            raise error
-    if (base.leaf_grad and base.node is None) or (t.leaf_grad and t.node is None):
+    if not recording and not requires(t):
+        return 0
+    error = refusal(t, False)
+    if error is not None:
+        raise error
+    if requires(t) and t.base.node is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation."
-                           + where_text("the leaf was made", base.code, base.lasti)
+                           + where_text("the leaf was made", t.base.code, t.base.lasti)
                            + "\n  Change it under no_grad(), through .data, or work on a copy (clone()).")
     return 0
 
@@ -68,9 +68,8 @@ cdef bint overlaps_itself(Layout v) noexcept:
 
 cdef int _check_overlap(Op op, Layout target, PyObject** slots) except -1:
     cdef int i
-    cdef Layout v
+    said = op.info.get("overlap")
     if target.numel and overlaps_itself(target):
-        said = op.info.get("overlap")
         if said == "ok":
             return 0
         if said is not None:
@@ -78,31 +77,27 @@ cdef int _check_overlap(Op op, Layout target, PyObject** slots) except -1:
             return 0
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
                            "location. Please clone() the tensor before performing the operation.")
+    if said == "ok":
+        return 0
     for i in range(1, op.n_tensors):
         value = <object>slots[op.tensors[i]]
-        if not isinstance(value, Tensor):
-            continue
-        v = (<Tensor>value).layout
-        if v.storage is not target.storage or v.numel == 0 or target.numel == 0:
-            continue
-        if v.offset == target.offset and same_shape(v, target) and v.stride_tuple() == target.stride_tuple():
-            continue
-        if _share_elements(v, target):
-            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                               "single memory location. Please clone() the tensor before performing the operation.")
+        for x in (value if isinstance(value, (list, tuple)) else (value,)):
+            if isinstance(x, Tensor) and _overlaps((<Tensor>x).layout, target, op.info.get("alias") == "refuse"):
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                                   "single memory location. Please clone() the tensor before performing the operation.")
     return 0
 
 
-cdef bint _share_elements(Layout a, Layout b):
-    return a.dtype.itemsize == b.dtype.itemsize and numpy.shares_memory(a.array(), b.array(), max_work=1000) \
-        if _bounded(a, b) else numpy.may_share_memory(a.array(), b.array())
-
-cdef bint _bounded(Layout a, Layout b):
-    try:
-        numpy.shares_memory(a.array(), b.array(), max_work=1000)
-    except Exception:
+cdef bint _overlaps(Layout v, Layout target, bint fully_too):
+    """Whether two tensors share memory in a way that an elementwise write must not; as torch, only dense ones are judged."""
+    cdef int64_t item = v.dtype.itemsize
+    if v.storage is not target.storage or v.numel == 0 or target.numel == 0 or not dense(v) or not dense(target):
         return False
-    return True
+    cdef int64_t begin = v.offset * item, end = begin + v.numel * item
+    cdef int64_t first = target.offset * target.dtype.itemsize, last = first + target.numel * target.dtype.itemsize
+    if begin == first and end == last and v.stride_tuple() == target.stride_tuple():
+        return fully_too
+    return begin < last and first < end
 
 
 cdef int write_layout(Layout dst, Layout src) except -1:

@@ -31,3 +31,4 @@ cdef Layout fresh(dtype dt, int ndim, const int64_t* shape)      # contiguous, n
 cdef Layout fresh_like(Layout other)                            # same shape and type, contiguous, new CPU storage
 cdef Layout from_array(object array)                            # borrows the array's memory (any strides >= 0)
 cdef bint same_shape(Layout a, Layout b) noexcept
+cdef bint dense(Layout v) noexcept                              # no gaps, no overlaps, in any order of the axes

@@ -196,3 +196,28 @@ cdef Layout from_array(object array):
 
 cdef bint same_shape(Layout a, Layout b) noexcept:
     return a.ndim == b.ndim and memcmp(a.shape, b.shape, a.ndim * sizeof(int64_t)) == 0
+
+
+cdef bint dense(Layout v) noexcept:
+    cdef int64_t step = 1
+    cdef int i, found, left = 0
+    cdef unsigned long long done = 0
+    if v.contiguous:
+        return True
+    for i in range(v.ndim):
+        if v.shape[i] == 1:
+            done |= 1ULL << i
+        else:
+            left += 1
+    while left:
+        found = -1
+        for i in range(v.ndim):
+            if not done >> i & 1 and v.strides[i] == step:
+                found = i
+                break
+        if found < 0:
+            return False
+        done |= 1ULL << found
+        step *= v.shape[found]
+        left -= 1
+    return True

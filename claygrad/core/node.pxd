@@ -44,7 +44,7 @@ cdef class Node:
     cdef int n_slots
     cdef object slot0, slot1, slot2
     cdef int64_t epoch0, epoch1, epoch2
-    cdef list slots              # [(value, epoch)] from the fourth on
+    cdef tuple slots             # ((value, epoch), ...) from the fourth on; a tuple, which the garbage collector never empties
     cdef int n_outputs
     cdef int out_ndim
     cdef int64_t out_shape[5]

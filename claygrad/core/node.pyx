@@ -126,9 +126,7 @@ cdef class Node:
             self.slot2 = value
             self.epoch2 = epoch
         else:
-            if self.slots is None:
-                self.slots = []
-            self.slots.append((value, epoch))
+            self.slots = ((value, epoch),) if self.slots is None else self.slots + ((value, epoch),)
         self.n_slots += 1
         return 0
 
@@ -143,7 +141,7 @@ cdef class Node:
             self.slot2 = value
             self.epoch2 = epoch
         else:
-            self.slots[k - 3] = (value, epoch)
+            self.slots = self.slots[:k - 3] + ((value, epoch),) + self.slots[k - 2:]
         return 0
 
     cdef object slot(self, int k, int64_t* epoch):

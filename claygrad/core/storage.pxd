@@ -21,6 +21,7 @@ cdef class Storage:
     cdef object __weakref__
 
     cdef int before_write(self) except -1
+    cdef int grow(self, int64_t nbytes) except -1
     cdef int64_t hold(self) noexcept
     cdef void release(self, int64_t epoch)
     cdef Storage at(self, int64_t epoch)      # the storage that holds that epoch's bytes

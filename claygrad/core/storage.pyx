@@ -31,6 +31,27 @@ cdef class Storage:
         self.epoch += 1
         return 0
 
+    cdef int grow(self, int64_t nbytes) except -1:
+        """More bytes under the same aliases; the new ones are uninitialised."""
+        cdef Storage larger
+        if self.exports:
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        self.before_write()
+        if self.ptr != NULL:
+            larger = new_storage(nbytes)
+            memcpy(larger.ptr, self.ptr, self.length)
+            self.ptr, larger.ptr = larger.ptr, self.ptr
+            larger.length, larger.owner = self.length, self.owner      # the old block goes with it
+            self.owner = None
+        self.length = nbytes
+        return 0
+
+    def resize_(self, int64_t nbytes):
+        """Grow to this many bytes; a smaller size is kept as it is."""
+        if nbytes > self.length:
+            self.grow(nbytes)
+        return self
+
     cdef int64_t hold(self) noexcept:
         self.holders += 1
         return self.epoch

@@ -12,7 +12,6 @@ cdef enum:
     VIEW_CUSTOM = 1           # made inside a custom Function
     VIEW_MULTI = 2            # output of a function that returns several views
     VIEW_NO_GRAD = 3          # made under no_grad
-    VIEW_NO_GRAD_MULTI = 4    # both
     VIEW_INFERENCE = 5        # a view of a normal tensor made in inference mode
 
 cdef enum:
@@ -49,7 +48,7 @@ cdef class AccumulateGrad(Node):
     cdef Tensor variable_
 
 cdef inline bint requires(Tensor t) noexcept:
-    return t.node is not None or t.leaf_grad
+    return t.node is not None or t.leaf_grad or (t.base is not None and (t.base.node is not None or t.base.leaf_grad))
 
 cdef class Export:            # the base of every array handed out: tells the storage when the last one is gone
     cdef object storage

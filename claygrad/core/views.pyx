@@ -10,7 +10,7 @@ from claygrad.core.layout cimport Layout, new_contiguous, new_layout
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
-from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_NO_GRAD_MULTI, VIEW_PLAIN,
+from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN,
                                    Tensor, mark_cut, requires, verbs)
 
 
@@ -37,9 +37,8 @@ cdef Tensor make_view(Tensor t, Layout layout, bint multi):
     if modes().inference and not t.inference:
         out.creation = VIEW_INFERENCE
     elif modes().no_grad:
-        out.creation = VIEW_NO_GRAD_MULTI if multi else VIEW_NO_GRAD
+        out.creation = VIEW_NO_GRAD
         if requires(t):
-            out.leaf_grad = True
             mark_cut(out)
     else:
         out.creation = VIEW_MULTI if multi else t.creation if t.base is not None else VIEW_PLAIN
@@ -104,7 +103,6 @@ _WHY = {
                     "the view and the inplace either both inside the inference_mode block (if you don't want the inplace to be tracked) "
                     "or both outside (if you want the inplace to be tracked).",
 }
-_WHY[VIEW_NO_GRAD_MULTI] = _WHY[VIEW_MULTI]
 
 
 cdef object refusal(Tensor view, bint indirect):
@@ -130,7 +128,7 @@ cdef int _refresh(Tensor view) except -1:
     cdef Op op
     cdef Node node
     cdef PyObject* slots[4]
-    if view.view_version == view.version() or view.inference or not requires(base):
+    if view.view_version == view.version() or view.inference or (view.node is None and not requires(base)):
         return 0
     error = refusal(view, True)
     if error is not None:

@@ -102,7 +102,7 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
     made = Op(fn, kind, said.promote, names, annotations, defaults, positional, name=said.name,
               node=options.get("node") or _camel(said.name) + "Backward0", out=bool(said.out),
               returns=named_tuple(said.name, returns) if returns else None,
-              info={"kernel": options.get("kernel"), "overlap": options.get("overlap"), "out": options.get("out"),
+              info={"kernel": options.get("kernel"), "overlap": options.get("overlap"), "alias": options.get("alias"), "contiguous": options.get("contiguous"), "out": options.get("out"),
                     "check_out": options.get("check_out"), "declaration": said}, **passed)
     install(made)
     said.op = made

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import adopt, array_of, empty, on_storage, refuse_unwritable
+from claygrad.core import adopt, empty, on_storage, refuse_unwritable
 from claygrad.ops._formats import contiguous_strides
+from claygrad.ops._geometry import broadcast
 from claygrad.ops._registry import composite, op, zero
 
 if TYPE_CHECKING:
@@ -16,13 +17,9 @@ if TYPE_CHECKING:
 def check_copy(input: Tensor, src: Tensor) -> None:
     if src.is_meta and not input.is_meta:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    here, there = tuple(input.shape), tuple(src.shape)
-    if len(there) > len(here):
-        raise RuntimeError(f"output with shape {list(here)} doesn't match the broadcast shape {list(there)}")
-    for back in range(1, len(there) + 1):
-        if there[-back] not in (1, here[-back]):
-            raise RuntimeError(f"The size of tensor a ({here[-back]}) must match the size of tensor b ({there[-back]}) at "
-                               f"non-singleton dimension {len(here) - back}")
+    here, both = tuple(input.shape), broadcast(input.shape, src.shape)
+    if both != here:
+        raise RuntimeError(f"output with shape {list(here)} doesn't match the broadcast shape {list(both)}")
 
 
 @op(kernel="copy", inplace=True, function=False, method=False, out=False, half="raw", node="torch::autograd::CopyBackwards", check=check_copy,
@@ -77,12 +74,7 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
     storage, needed = self.untyped_storage(), (numel + self.storage_offset()) * self.element_size()
     if 0 in shape:
         needed = 0
-    if storage.nbytes() < needed:
-        grown = empty((self.storage_offset() + numel,), self.dtype, self.device)
-        if not self.is_meta:
-            count = storage.nbytes() // self.element_size()
-            array_of(grown)[:count] = array_of(on_storage(storage, self.dtype, (count,), (1,), 0))
-        storage = grown.untyped_storage()
+    storage.resize_(needed)
     return adopt(self, on_storage(storage, self.dtype, shape, strides, self.storage_offset()))
 
 
@@ -98,7 +90,7 @@ def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: i
         if source.dtype != self.dtype:
             raise RuntimeError(f"Could not set tensor of type {source.dtype.c_name} to a tensor of type {self.dtype.c_name}")
         if size is None:
-            return adopt(self, source, False)
+            return adopt(self, source, record=False)
         source = source.untyped_storage()
     if size is None:
         size = (source.nbytes() // self.element_size(),)
@@ -114,10 +106,15 @@ def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: i
     return adopt(self, on_storage(source, self.dtype, size, stride, storage_offset))
 
 
+# torch numbers the nodes of these forms apart; squeeze_ counts on from its own three.
+IN_PLACE_NODES = {"unsqueeze": "UnsqueezeBackward1", "transpose": "TransposeBackward1", "swapaxes": "TransposeBackward1",
+                  "swapdims": "TransposeBackward1", "squeeze": "SqueezeBackward+3"}
+
+
 def _geometry_in_place(name: str) -> None:
     def change(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         refuse_unwritable(self)
-        return adopt(self, getattr(self, name)(*args, **kwargs))
+        return adopt(self, getattr(self, name)(*args, **kwargs), IN_PLACE_NODES.get(name, ""))
     change.__name__ = change.__qualname__ = name + "_"
     change.__doc__ = f"In-place form of {name}: the tensor itself takes the new geometry."
     composite(function=False)(change)

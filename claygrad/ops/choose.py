@@ -33,7 +33,7 @@ masked_select.rule(input=lambda g, input_shape, mask:
                    g.new_zeros(broadcast(input_shape, mask.shape)).masked_scatter(mask, g), mask=constant)
 
 
-@op(half="raw", out=False, inplace=True, meta=lambda input, mask: broadcast(input.shape, mask.shape),
+@op(alias="refuse", half="raw", out=False, inplace=True, meta=lambda input, mask: broadcast(input.shape, mask.shape),
     samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), t(12)), t.args(t(3, 4), t(4, dtype="bool"), t(4, 5))],
     errors=lambda t: [(t.args(t(3), t(3), t(3)), RuntimeError,
                        "masked_scatter_ only supports boolean masks, but got mask with dtype"),
@@ -96,7 +96,7 @@ def take(xp, input: Tensor, index: Tensor):
 take.rule(input=lambda g, input_shape, index: g.new_zeros(input_shape).put(index, g, True), index=constant)
 
 
-@op(half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+@op(alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t.index((1,), 12), t(1)),
                        t.args(t(3, 4), t.index((2, 3), 12), t(2, 3), accumulate=True)],
     errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4), t(1)), IndexError,

@@ -233,7 +233,7 @@ def check_masked_fill(input, mask, value, inplace) -> None:
                       UserWarning, stacklevel=3)
 
 
-@pointwise(keep=("mask", "value"), overlap="ok", check=check_masked_fill,
+@pointwise(keep=("mask", "value"), overlap="ok", contiguous=True, check=check_masked_fill,
            node=lambda value: "MaskedFillBackward0" if is_number(value) else "MaskedFillBackward1",
            samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), 2.0), t.args(t(4), t(3, 1, dtype="bool"), -1),
                               t.args(t(3, 4), t(4, dtype="bool"), t()),

@@ -119,7 +119,7 @@ index.rule(input=lambda g, input_shape, indices: index_put(g.new_zeros(input_sha
            indices=constant)
 
 
-@op(half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+@op(alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     overlap=_expanded("index_put_", "tensor[indices] = tensor"),
     samples=lambda t: [t.args(t(4, 3), (t.index((1,), 4),), t(3)), t.args(t(4, 3), (t(4, 3, dtype="bool"),), t()),
                        t.args(t(4, 3), (t.index((5,), 4), t.index((5,), 3)), t(5), accumulate=True)],
@@ -221,7 +221,7 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
     return dim
 
 
-@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4)),
                        t.args(t(3, 4), 1, t.index((2,), 4), t(3, 2), alpha=2.5),
                        t.args(t(), 0, t.index((1,), 1), t())],
@@ -248,7 +248,7 @@ index_add.rule(input=lambda g: g, index=constant,
                (g if alpha == 1 else g * alpha).index_select(dim, index).reshape(source_shape))
 
 
-@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((1,), 3), t(1, 4)), t.args(t(3, 4), 1, t.index((1,), 4), t(3, 1)),
                        t.args(t(), 0, t.index((1,), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((1,), 1).add(5), t(1)), IndexError,
@@ -289,7 +289,7 @@ index_copy.rule(input=lambda g, dim, index: g.index_fill(dim, index, 0), index=c
                 source=lambda g, dim, index, source_shape: g.index_select(dim, index).reshape(source_shape))
 
 
-@op(half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+@op(alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     overlap=_expanded("index_fill_", "tensor[mask] = scalar"),
     node=lambda value: "IndexFillBackward1" if hasattr(value, "shape") else "IndexFillBackward0",
     samples=lambda t: [t.args(t(3, 4), 0, t.index((2,), 3), 2.5), t.args(t(3, 4), 1, t.index((2,), 4), t()),
@@ -336,7 +336,7 @@ _KINDS = ("prod", "mean", "amax", "amin")
 _EXTREMA = {"amax": "maximum_cpu", "amin": "minimum_cpu"}
 
 
-@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     check=lambda input, source, reduce, include_self:
     refuse_complex_gradients("index_reduce", input, source) if include_self and reduce not in _EXTREMA else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4), reduce) for reduce in _KINDS]

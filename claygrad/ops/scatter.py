@@ -96,7 +96,7 @@ def _scatter_name(src: object, value: object, reduce: str | None) -> str:
     return "NotImplemented" if reduce else "ScatterBackward0" if hasattr(src, "shape") else "ScatterBackward1"
 
 
-@op(half="raw", out="exact", inplace=True, node=_scatter_name, meta=lambda input: input.shape,
+@op(alias="refuse", half="raw", out="exact", inplace=True, node=_scatter_name, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((1, 4), 3), t(1, 4)), t.args(t(3, 4), 1, t.index((3, 2), 4), 2.5),
                        t.args(t(4), 0, t.index((0,), 4), t(0)), t.args(t(), 0, t.index((), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), 1.0), RuntimeError,
@@ -171,7 +171,7 @@ def filled_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
 scatter.rule(input=_scattered_input, index=constant, src=_scattered_src)
 
 
-@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4)), t.args(t(3, 4), 1, t.index((2, 3), 4), t(2, 3)),
                        t.args(t(), 0, t.index((), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), t(2)), RuntimeError,
@@ -187,7 +187,7 @@ scatter_add.rule(input=lambda g: g, index=constant,
                  src=lambda g, dim, index, src_shape: filled_to(g.gather(dim, index), src_shape))
 
 
-@op(half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     check=lambda input, src, reduce:
     refuse_complex_gradients("scatter_reduce", input, src) if reduce not in ("amax", "amin") else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4), reduce) for reduce in REDUCTIONS]

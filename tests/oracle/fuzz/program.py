@@ -92,7 +92,7 @@ class Author:
         shape = self.random.choice(SHAPES) if shape is None else shape
 
         def fill(rest: tuple) -> Any:
-            return [fill(rest[1:]) for _ in range(rest[0])] if rest else round(self.random.uniform(-2, 2), 2)
+            return [fill(rest[1:]) for _ in range(rest[0])] if rest else round(self.random.uniform(-2, 2), 4)
 
         flag = ", requires_grad=True" if requires_grad else ""
         return f"torch.tensor({fill(shape)}, dtype=torch.{self.dtype}{flag})"
