@@ -2,6 +2,7 @@
 
     make bench                                         # all workloads
     make bench BENCH_ARGS="--only mlp --rounds 9"
+    make bench BENCH_ARGS=--readme                     # and write the table into README.md
 
 A round starts two fresh processes, one per library, in turns (who goes first alternates too), and each times every
 workload. The figure of a workload is its minimum over all rounds: what else the machine does can only add. The cost of
@@ -112,24 +113,36 @@ def machine() -> str:
     return f"{cpu}, one thread, {platform.system()}, Python {platform.python_version()}, {libraries}, {date.today()}"
 
 
+def publish(lines: list[str]) -> None:
+    """Put the table between the two marks in the README."""
+    readme = HERE.parent / "README.md"
+    before, _, rest = readme.read_text().partition("<!-- bench -->\n")
+    _, _, after = rest.partition("<!-- end of bench -->")
+    readme.write_text(before + "<!-- bench -->\n" + "\n".join(lines) + "\n<!-- end of bench -->" + after)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=WORKLOADS, default=list(WORKLOADS),
                         help="some of: " + ", ".join(WORKLOADS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-import", action="store_true", help="leave the import times out")
+    parser.add_argument("--readme", action="store_true", help="write the result into README.md too")
     parser.add_argument("--measure", nargs="+", metavar=("LIBRARY", "NAME"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         print(json.dumps(measure(options.measure[0], options.measure[1:])))
         return
 
-    best = compare(options.only, options.rounds)
-    print(machine(), "", *table(best), sep="\n")
+    lines = table(compare(options.only, options.rounds))
     if not options.no_import:
         seconds = import_seconds(options.rounds)
-        print(f"\nimport beyond numpy ({duration(seconds['numpy'])}): claygrad {duration(seconds['claygrad'])} "
-              f"(target under {duration(IMPORT_TARGET)}), torch {duration(seconds['torch'])}")
+        lines += ["", f"`import`, beyond NumPy's {duration(seconds['numpy'])}: torch {duration(seconds['torch'])}, "
+                  f"claygrad {duration(seconds['claygrad'])} (target: under {duration(IMPORT_TARGET)})."]
+    lines += ["", f"`make bench`, the best of {options.rounds} rounds in alternating processes: {machine()}."]
+    print(*lines, sep="\n")
+    if options.readme:
+        publish(lines)
 
 
 if __name__ == "__main__":

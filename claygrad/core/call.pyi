@@ -1,4 +1,4 @@
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from claygrad.core.declared import Op
 from claygrad.core.tensor import Tensor

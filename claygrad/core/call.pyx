@@ -8,12 +8,12 @@ from libc.stdint cimport int64_t
 from claygrad.core cimport matmul, pointwise, reduce, assign, views
 from claygrad.core.declared cimport (COMPOSITE, MAX_PARAMS, MULTI_VIEW, P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOAT_OPT, P_INT,
                                      P_INT_OPT, P_INTS, P_INTS_OPT, P_NUMBER, P_STR, P_STR_OPT, P_TENSOR, P_TENSOR_NUM,
-                                     P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, REDUCTION, VIEW, Op, find_op, vectorcall_t)
+                                     P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, POINTWISE, REDUCTION, VIEW, Op, find_op, vectorcall_t)
 from claygrad.core.declared import op_named
 from claygrad.core.tensor import LATE
 from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT, dtype, parse
 from claygrad.core.general cimport call_declared, general
-from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, write_layout
+from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, overlaps_itself, write_layout
 from claygrad.core.layout cimport Layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
@@ -343,6 +343,11 @@ cdef object _into(Op op, PyObject** slots, object out):
         raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     results = made if isinstance(made, tuple) else (made,)
+    if op.kind == POINTWISE:
+        for x in _flat(op, slots):
+            if isinstance(x, Tensor) and overlaps((<Tensor>x).layout, (<Tensor>targets[0]).layout, False):
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                                   "single memory location. Please clone() the tensor before performing the operation.")
     for target, result in zip(targets, results):
         _check_out(op, <Tensor>target, <Tensor>result)
         write_out(op.name, <Tensor>target, <Tensor>result)
@@ -380,6 +385,9 @@ cdef int write_out(str name, Tensor target, Tensor result) except -1:
     if result.layout.storage.where.kind != target.layout.storage.where.kind:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
     check_writable(target, False)
+    if overlaps_itself(target.layout) and target.layout.numel:
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                           "Please clone() the tensor before performing the operation.")
     if not same_shape(result.layout, target.layout):
         if target.layout.numel:
             import warnings

@@ -271,6 +271,7 @@ cdef object _apply(object cls, tuple args, dict kwargs):
         ctx.holds = True
         ctx.always = True
     outs = _wrapped(ctx, made, args, record)
+    ctx.dirty = ctx.constant = None               # a node must not hold its own outputs
     if record:
         _save(ctx)
     return outs
@@ -313,7 +314,7 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
         if id(x) in dirty:
             t.bump()
             if record:
-                if t.leaf_grad and t.node is None:
+                if requires(t) and t.node is None:
                     raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation."
                                        + where_text("the leaf was made", t.code, t.lasti))
                 check_writable(t, True)

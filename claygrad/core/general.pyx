@@ -173,6 +173,18 @@ cdef int broadcast(Layout a, int64_t* shape, int ndim) noexcept:
     return a.ndim if a.ndim > ndim else ndim
 
 
+cdef int check_broadcast(Op op, PyObject** slots) except -1:
+    cdef int64_t shape[64]
+    cdef int i, ndim = 0
+    for i in range(op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        if isinstance(value, Tensor):
+            ndim = broadcast((<Tensor>value).layout, shape, ndim)
+            if ndim < 0:
+                raise _mismatch(op, slots)
+    return 0
+
+
 cdef object _mismatch(Op op, PyObject** slots):
     """The error for operands that do not broadcast: what came, and where it was made."""
     cdef int i
@@ -334,7 +346,7 @@ cdef object general(Op op, PyObject** slots):
     try:
         result = call_declared(op, args, 1)
         if isinstance(result, tuple):
-            return [layout_of_result(x, _final(op, code, numpy.asarray(x), half), op.kind != REDUCTION) for x in result]
+            return [layout_of_result(x, _final(op, code, numpy.asarray(x), half), op.kind != REDUCTION and not op.info.get("contiguous")) for x in result]
         if not isinstance(result, numpy.ndarray):
             result = numpy.asarray(result)
         made = layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)

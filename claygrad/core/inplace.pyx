@@ -10,13 +10,13 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, find_op
 from claygrad.core.device cimport CPU, META
 from claygrad.core.dtypes cimport CAT_FLOAT, category_of, dtype, of_code
-from claygrad.core.general cimport general, result_code
+from claygrad.core.general cimport check_broadcast, general, result_code
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, dense, new_layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, next_seq
 from claygrad.core.provenance cimport here, where_text
-from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.recording cimport freed_error, record_inputs, record_output, should_record
 from claygrad.core.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
 from claygrad.core.views cimport refusal
@@ -48,6 +48,9 @@ cdef int _check_view(Tensor t, bint recording) except -1:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation."
                            + where_text("the leaf was made", t.base.code, t.base.lasti)
                            + "\n  Change it under no_grad(), through .data, or work on a copy (clone()).")
+    if requires(t) and t.node is None:            # its base came to require grad after the view was made
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."
+                           + where_text("the leaf was made", t.code, t.lasti))
     return 0
 
 
@@ -69,6 +72,11 @@ cdef bint overlaps_itself(Layout v) noexcept:
 cdef int _check_overlap(Op op, Layout target, PyObject** slots) except -1:
     cdef int i
     said = op.info.get("overlap")
+    if op.n_tensors > 1 and isinstance(<object>slots[op.tensors[1]], Tensor):
+        if said == "ok" and op.name == "fill_":
+            said = None                           # a tensor as value is copied
+        elif op.name == "copy_" and (<Tensor><object>slots[1]).layout is target:
+            return 0                              # onto itself
     if target.numel and overlaps_itself(target):
         if said == "ok":
             return 0
@@ -81,14 +89,18 @@ cdef int _check_overlap(Op op, Layout target, PyObject** slots) except -1:
         return 0
     for i in range(1, op.n_tensors):
         value = <object>slots[op.tensors[i]]
+        if op.name == "index_put_" and isinstance(value, Tensor) and (<Tensor>value).layout.numel == 1:
+            continue                              # torch fills
         for x in (value if isinstance(value, (list, tuple)) else (value,)):
-            if isinstance(x, Tensor) and _overlaps((<Tensor>x).layout, target, op.info.get("alias") == "refuse"):
+            if isinstance(x, Tensor) and overlaps((<Tensor>x).layout, target, op.info.get("alias") == "refuse"):
+                if op.kind == POINTWISE:
+                    check_broadcast(op, slots)
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
     return 0
 
 
-cdef bint _overlaps(Layout v, Layout target, bint fully_too):
+cdef bint overlaps(Layout v, Layout target, bint fully_too):
     """Whether two tensors share memory in a way that an elementwise write must not; as torch, only dense ones are judged."""
     cdef int64_t item = v.dtype.itemsize
     if v.storage is not target.storage or v.numel == 0 or target.numel == 0 or not dense(v) or not dense(target):
@@ -197,6 +209,8 @@ cdef class CopySlices(Node):
     cdef list apply(self, list grads, bint create_graph):
         cdef Tensor g = <Tensor>grads[0]
         cdef int i
+        if self.freed:
+            raise freed_error(self)
         if self.base_strides is None:
             base = g.clone() if g.layout.contiguous else g.contiguous()
         else:
@@ -239,7 +253,7 @@ cdef int rebase(Tensor t, Node node) except -1:
         slices.code = node.code
         slices.lasti = node.lasti
         slices.fn = node
-        slices.holds = node.holds
+        slices.holds = True
         slices.view_shape, slices.view_strides = t.layout.shape_tuple(), t.layout.stride_tuple()
         slices.view_offset = t.layout.offset - base.layout.offset
         if not base.layout.contiguous:

@@ -101,7 +101,7 @@ cdef Node record_inputs(Op op, PyObject** slots):
                 node.holds = True
             else:
                 node.save(value, PLAIN)
-                if op.kinds[op.slot_param[k]] < P_TENSORS and value is not None:
+                if op.number_edge and op.kinds[op.slot_param[k]] < P_TENSORS and value is not None:
                     node.holds = True                 # a number in a tensor's place: torch saves it as a tensor
         elif isinstance(value, Tensor):
             if op.slot_kind[k] == S_SHAPE and _edge_knows_shape(op, node, op.slot_param[k], (<Tensor>value).layout):

@@ -157,7 +157,7 @@ def difference(ours: dict[str, tuple], theirs: dict[str, tuple]) -> str | None:
     for name in dict.fromkeys([*ours, *theirs]):
         mine, other = ours.get(name), theirs.get(name)
         if name.startswith("h"):  # of second order: torch leaves out what it knows to be zero, claygrad may spell it out
-            mine, other = (None if g is None or max(map(abs, g[1]), default=0) < 1e-9 else g for g in (mine, other))
+            mine, other = (None if g is None or max(map(abs, g[1]), default=0) < 1e-6 else g for g in (mine, other))
         if mine is None or other is None:
             if mine is not other:
                 return f"{name}: claygrad {mine}, torch {other}"

@@ -158,7 +158,7 @@ class Author:
 
     def fill_in(self, text: str, target: str, result: Any) -> str:
         shape = tuple(result.shape)
-        fitting = [n for n in self.names() if _broadcasts_to(tuple(self.tensor(n).shape), shape)]
+        fitting = [n for n in self.names() if _broadcasts_to(tuple(self.tensor(n).shape), shape) and _separate(self.tensor(n), result)]
         c = self.random.choice(fitting) if fitting and self.random.random() < 0.85 else self.fresh(shape)
         return text.format(m=f"{target}>0.2", c=c)
 
@@ -230,8 +230,14 @@ class Author:
 
     def blunder(self) -> str:
         """Something that is usually refused."""
-        a, b = self.pick(), self.pick()
-        return self.random.choice([f"{self.new()} = {a} @ {b}", f"{a}.add_({b})", f"{a}.copy_({b})", f"{a}[5] = 1", f"{a}[1:] = {a}[:-1]"])
+        a = self.pick()
+        b = self.pick(lambda t: _separate(t, self.tensor(a)))
+        forms = ["{n} = {a} @ {b}", "{a}[5] = 1"]
+        if _separate(self.tensor(b), self.tensor(a)):
+            forms += ["{a}.add_({b})", "{a}.copy_({b})"]
+        if self.tensor(a).is_contiguous():
+            forms += ["{a}[1:] = {a}[:-1]"]
+        return self.random.choice(forms).format(n=self.new(), a=a, b=b)
 
     def ending(self) -> list[str]:
         """The gradient of every output for every leaf, now and then differentiated again."""
@@ -252,6 +258,13 @@ def _refusing(t: Any) -> bool:
     """A leaf that requires grad, or a view of one."""
     root = t if t._base is None else t._base
     return root.is_leaf and root.requires_grad
+
+
+def _separate(a: Any, b: Any) -> bool:
+    """In different memory, or the very same elements. In between, the result of a write depends on the order of the loop; torch
+    refuses that only where it is cheap to see."""
+    apart = a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr()
+    return apart or (a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride())
 
 
 def _broadcasts(a: tuple, b: tuple) -> bool:
