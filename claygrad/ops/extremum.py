@@ -38,7 +38,7 @@ def along(name: str) -> dict:
         if input.ndim:
             need_elements(name, input.shape, (axis_of(dim, input.ndim),))
 
-    return {"returns": PAIR, "differentiable": (0,), "check": check, "meta": reduced_pair}
+    return {"contiguous": True, "returns": PAIR, "differentiable": (0,), "check": check, "meta": reduced_pair}
 
 
 def pick(xp, input, indices, axis: int, keepdim: bool):

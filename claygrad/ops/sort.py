@@ -92,7 +92,7 @@ def topk_shape(input: Tensor, k: int, dim: int) -> list[tuple]:
     return [(tuple(shape), input.dtype), (tuple(shape), int64)]
 
 
-@op(out=EXACT, returns=PAIR, differentiable=(0,), check=check_topk, meta=topk_shape,
+@op(out=EXACT, contiguous=True, returns=PAIR, differentiable=(0,), check=check_topk, meta=topk_shape,
     samples=lambda t: [t.args(far(t, 3, 4), 2), t.args(far(t, 3, 4), 1, 0), t.args(far(t, 3, 4), 3, -1, False),
                        t.args(far(t, 17), 1), t.args(t(), 1)],
     errors=lambda t: [(t.args(t(3), 4), RuntimeError, "selected index k out of range")])

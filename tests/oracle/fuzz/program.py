@@ -197,7 +197,7 @@ class Author:
 
     def update(self) -> str:
         a = self.pick(lambda t: t.is_leaf and t.requires_grad)
-        if self.tensor(a).grad is None:
+        if not self.tensor(a).is_leaf or self.tensor(a).grad is None:
             return self.differentiate()
         return self.random.choice(
             [
@@ -264,7 +264,8 @@ def _separate(a: Any, b: Any) -> bool:
     """In different memory, or the very same elements. In between, the result of a write depends on the order of the loop; torch
     refuses that only where it is cheap to see."""
     apart = a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr()
-    return apart or (a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride())
+    same = a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
+    return apart or (same and a.is_contiguous())
 
 
 def _broadcasts(a: tuple, b: tuple) -> bool:
