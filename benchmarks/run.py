@@ -97,7 +97,7 @@ def table(best: dict[str, dict[str, float]]) -> list[str]:
     for name, seconds in best["claygrad"].items():
         title, target, _ = WORKLOADS[name]
         ratio = seconds / best["torch"][name]
-        verdict = "" if target is None else f"{target:.2f}" + ("" if ratio <= target else " missed")
+        verdict = "" if target is None else f"{target:.2f}" + ("" if round(ratio, 2) <= target else " missed")
         rows.append(f"| {title} | {duration(best['torch'][name])} | {duration(seconds)} | {ratio:.2f} | {verdict} |")
     return rows
 
@@ -137,8 +137,9 @@ def main() -> None:
     lines = table(compare(options.only, options.rounds))
     if not options.no_import:
         seconds = import_seconds(options.rounds)
-        lines += ["", f"`import`, beyond NumPy's {duration(seconds['numpy'])}: torch {duration(seconds['torch'])}, "
-                  f"claygrad {duration(seconds['claygrad'])} (target: under {duration(IMPORT_TARGET)})."]
+        took = {name: duration(value) for name, value in seconds.items()}
+        beyond = f"torch {took['torch']}, claygrad {took['claygrad']} (target: under {duration(IMPORT_TARGET)})"
+        lines += ["", f"`import`, beyond NumPy's {took['numpy']}: {beyond}."]
     lines += ["", f"`make bench`, the best of {options.rounds} rounds in alternating processes: {machine()}."]
     print(*lines, sep="\n")
     if options.readme:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import claygrad
 from claygrad.ops._registry import REGISTRY
 
 ROOT = Path(__file__).parents[1]
@@ -211,6 +212,12 @@ def test_no_file_names_a_host_that_is_not_listed():
 def test_the_build_group_holds_what_the_build_system_requires():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert set(project["build-system"]["requires"]) <= set(project["dependency-groups"]["build"])
+
+
+def test_the_version_is_the_same_everywhere():
+    match = re.search(r"^  version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)
+    assert match is not None
+    assert match[1] == claygrad.__version__
 
 
 def test_a_news_fragment_is_named_after_its_subject_and_kind():

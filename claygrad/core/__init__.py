@@ -38,12 +38,13 @@ from claygrad.core.dtypes import (
 )
 from claygrad.core.engine import current_run, gradient_edge_of, increment_version, one_like, run_backward, will_run
 from claygrad.core.function import Function, once_differentiable
-from claygrad.core.general import describe, result_type
+from claygrad.core.promotion import describe, result_type
 from claygrad.core import index as _index
 from claygrad.core.node import Node, RemovableHandle
 from claygrad.core.random import Generator
 from claygrad.core.storage import Storage
-from claygrad.core.tensor import LATE, AccumulateGrad, Size, Tensor
+from claygrad.core.size import Size
+from claygrad.core.tensor import LATE, AccumulateGrad, Tensor
 
 uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool, bfloat16 = DTYPES.values()
 default_device = get_default_device

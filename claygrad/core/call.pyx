@@ -6,12 +6,10 @@ from cpython.ref cimport Py_INCREF, Py_DECREF
 from libc.stdint cimport int64_t
 
 from claygrad.core cimport matmul, pointwise, reduce, assign, views
-from claygrad.core.declared cimport (COMPOSITE, MAX_PARAMS, MULTI_VIEW, P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOAT_OPT, P_INT,
-                                     P_INT_OPT, P_INTS, P_INTS_OPT, P_NUMBER, P_STR, P_STR_OPT, P_TENSOR, P_TENSOR_NUM,
-                                     P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, POINTWISE, REDUCTION, VIEW, Op, find_op, vectorcall_t)
+from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
+from claygrad.core.declared cimport COMPOSITE, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import op_named
-from claygrad.core.tensor import LATE
-from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT, dtype, parse
+from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
 from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, overlaps_itself, write_layout
 from claygrad.core.layout cimport Layout, same_shape
@@ -25,190 +23,12 @@ cdef extern from "Python.h":
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
-    Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
-
-_NAMES = ("Tensor", "Tensor", "Tensor", "Tensor", "tuple of Tensors", "Number", "int", "int", "float", "float", "bool", "str", "str",
-          "tuple of ints", "tuple of ints", "claygrad.dtype", "")
-
-
-cdef object _wrong(Op op, int i, object value, bint by_place):
-    wanted = _NAMES[op.kinds[i]]
-    place = f" (position {i + 1 - op.method})" if by_place else ""
-    kind = type(value).__name__
-    if op.kinds[i] in (P_INTS, P_INTS_OPT) and isinstance(value, (tuple, list)) and value:
-        bad = next((k for k, x in enumerate(value) if not _is_int(x)), 0)
-        return TypeError(f"{op.name}(): argument '{op.params[i]}'{place} must be tuple of ints, but found element of type "
-                         f"{type(value[bad]).__name__} at pos {bad}")
-    if op.kinds[i] == P_TENSORS and isinstance(value, (tuple, list)):
-        for k, x in enumerate(value):
-            if not isinstance(x, Tensor):
-                return TypeError(f"expected Tensor as element {k} in argument {i}, but got {type(x).__name__}")
-    return TypeError(f"{op.name}(): argument '{op.params[i]}'{place} must be {wanted}, not {kind}")
-
-
-cdef bint _is_int(object x):
-    return (isinstance(x, int) and not isinstance(x, bool)) or (hasattr(x, "__index__") and not isinstance(x, bool))
-
-
-cdef object _from_numpy(object value):
-    """A NumPy number as a Python one, an array as a tensor."""
-    return LATE["as_tensor"](value) if isinstance(value, numpy.ndarray) else value.item()
-
-
-cdef object _checked(Op op, int i, object value, bint by_place):
-    """The argument in the form its kind asks for, or an error. Only called when the quick test failed."""
-    cdef int kind = op.kinds[i]
-    if kind == P_TENSOR_OPT and value is None or kind == P_TENSOR_NUM_OPT and value is None:
-        return value
-    if kind <= P_TENSOR_NUM_OPT:
-        if kind >= P_TENSOR_NUM:
-            if isinstance(value, (int, float, complex)):
-                return value
-            if type(value).__module__ == "numpy":
-                return _from_numpy(value)
-        raise _wrong(op, i, value, by_place)
-    if kind == P_TENSORS:
-        if not isinstance(value, (tuple, list)):
-            raise _wrong(op, i, value, by_place)
-        for x in value:
-            if not isinstance(x, Tensor) and x is not None:
-                raise _wrong(op, i, value, by_place)
-        return value
-    if value is None and kind in (P_INT_OPT, P_FLOAT_OPT, P_STR_OPT, P_INTS_OPT, P_DTYPE_OPT):
-        return value
-    if kind == P_NUMBER:
-        if isinstance(value, (int, float, complex)):
-            return value
-        if isinstance(value, Tensor) and (<Tensor>value).layout.ndim == 0 or type(value).__module__ == "numpy" and value.ndim == 0:
-            return value.item()
-    elif kind == P_INT or kind == P_INT_OPT:
-        if _is_int(value):
-            return value.__index__()
-    elif kind == P_FLOAT or kind == P_FLOAT_OPT:
-        if isinstance(value, (int, float)):
-            return value
-        if isinstance(value, Tensor) and (<Tensor>value).layout.ndim == 0 or type(value).__module__ == "numpy" and value.ndim == 0:
-            return float(value)
-    elif kind == P_BOOL:
-        if isinstance(value, bool):
-            return value
-        if type(value).__name__ in ("bool_", "bool"):
-            return bool(value)
-    elif kind == P_STR or kind == P_STR_OPT:
-        if isinstance(value, str):
-            return value
-    elif kind == P_INTS or kind == P_INTS_OPT:
-        if _is_int(value):
-            return value.__index__()
-        if isinstance(value, (tuple, list)):
-            if all([_is_int(x) for x in value]):
-                return tuple([x.__index__() for x in value])
-        elif isinstance(value, Tensor) and value.dtype.category < CAT_FLOAT and value.ndim <= 1:
-            made = value.tolist()
-            return made if isinstance(made, int) else tuple(made)
-    elif kind == P_DTYPE_OPT:
-        found = parse(value)
-        if found is not None:
-            return found
-    else:
-        return value
-    raise _wrong(op, i, value, by_place)
-
-
-cdef inline bint _quick(int kind, object value) noexcept:
-    """Whether the argument surely is what its kind asks for."""
-    if kind <= P_TENSOR_NUM_OPT:
-        return isinstance(value, Tensor)
-    if kind == P_ANY:
-        return True
-    if kind == P_BOOL:
-        return value is True or value is False
-    if kind == P_INT or kind == P_INTS or kind == P_INT_OPT or kind == P_INTS_OPT:
-        if type(value) is int:
-            return True
-        if kind >= P_INTS and isinstance(value, tuple):
-            for x in <tuple>value:
-                if type(x) is not int:
-                    return False
-            return True
-        return value is None and (kind == P_INT_OPT or kind == P_INTS_OPT)
-    if kind == P_NUMBER:
-        return type(value) is float or type(value) is int
-    return False
-
 
 def conj(x):
     """The conjugate of a tensor or number; reals are their own."""
     if isinstance(x, Tensor):
         return x if (<Tensor>x).layout.dtype.category != CAT_COMPLEX else x.conj()
     return x.conjugate() if isinstance(x, complex) else x
-
-
-cdef object _axes(Op op, object dim, int ndim):
-    """Reduction dims as a tuple of axes from 0 on; None for all of them."""
-    cdef int n = ndim if ndim else 1
-    cdef int d
-    if dim is None:
-        return None
-    given = (dim,) if isinstance(dim, int) else tuple(dim)
-    if not given:
-        return () if op.name == "all" or op.name == "any" else None
-    out = []
-    for x in given:
-        d = x
-        if d < -n or d >= n:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
-        d = d + n if d < 0 else d
-        if d in out:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-        out.append(d)
-    return tuple(out) if ndim else ()
-
-
-# NumPy's names for the same parameters, as torch accepts them.
-cdef dict _ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
-
-cdef int _index_of(Op op, str name) noexcept:
-    cdef int i
-    for i in range(op.n_params):
-        if <object>(<tuple>op.params)[i] is name:
-            return i
-    for i in range(op.n_params):
-        if (<tuple>op.params)[i] == name:
-            return i
-    alias = _ALIASES.get(name)
-    return _index_of(op, alias) if alias is not None and alias != name else -1
-
-
-cdef object _bind_keywords(Op op, PyObject** slots, PyObject** values, PyObject* kwnames):
-    """Put keyword arguments in their places; returns out=."""
-    cdef Py_ssize_t k
-    cdef int j
-    out = None
-    for k in range(PyTuple_GET_SIZE(kwnames)):
-        name = <object>PyTuple_GET_ITEM(kwnames, k)
-        if name == "out" and op.has_out:
-            out = <object>values[k]
-            continue
-        j = _index_of(op, name)
-        if j < 0:
-            raise TypeError(f"{op.name}() got an unexpected keyword argument '{name}'")
-        if slots[j] != NULL:
-            raise TypeError(f"{op.name}() got multiple values for argument '{name}'")
-        slots[j] = values[k]
-    return out
-
-
-cdef object _collect(Op op, PyObject** args, Py_ssize_t n):
-    """Positional ints that stand for one tuple: x.view(2, 3). None if the call is not of that form."""
-    cdef Py_ssize_t i
-    if n == op.varargs + 1 and not _is_int(<object>args[op.varargs]):
-        return None
-    value = tuple([<object>args[i] for i in range(op.varargs, n)])
-    for x in value:
-        if not _is_int(x):
-            return None
-    return value
 
 
 cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
@@ -222,7 +42,7 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
         slots[i] = NULL
     taken = n
     if op.varargs >= 0 and n > op.varargs:
-        value = _collect(op, args, n)
+        value = collect(op, args, n)
         if value is not None:
             kept = [value]
             slots[op.varargs] = <PyObject*>value
@@ -233,22 +53,22 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
     for i in range(taken):
         slots[i] = args[i]
     if kwnames != NULL:
-        out = _bind_keywords(op, slots, args + n, kwnames)
+        out = bind_keywords(op, slots, args + n, kwnames)
     for i in range(op.n_params):
         if slots[i] == NULL:
             value = <object>(<tuple>op.defaults)[i]
             if value is ...:
                 raise TypeError(f"{op.name}() missing 1 required positional arguments: \"{op.params[i]}\"")
             slots[i] = <PyObject*>value
-        elif not _quick(op.kinds[i], <object>slots[i]):
-            value = _checked(op, i, <object>slots[i], i < taken or i == op.varargs)
+        elif not quick(op.kinds[i], <object>slots[i]):
+            value = checked(op, i, <object>slots[i], i < taken or i == op.varargs)
             if <PyObject*>value != slots[i]:
                 if kept is None:
                     kept = []
                 kept.append(value)
                 slots[i] = <PyObject*>value
     if op.kind == REDUCTION and op.dim_at >= 0 and <object>slots[op.dim_at] is not None:
-        value = _axes(op, <object>slots[op.dim_at], (<Tensor><object>slots[0]).layout.ndim)
+        value = axes(op, <object>slots[op.dim_at], (<Tensor><object>slots[0]).layout.ndim)
         if kept is None:
             kept = []
         kept.append(value)
@@ -461,7 +281,7 @@ cdef object _binary(int which, object a, object b):
             if isinstance(other, numpy.generic):
                 return _binary(which, a, other.item()) if other is b else _binary(which, other.item(), b)
             if isinstance(other, numpy.ndarray) and (other is b or which == DIV):
-                return _binary(which, a, _from_numpy(other)) if other is b else _binary(which, _from_numpy(other), b)
+                return _binary(which, a, from_numpy(other)) if other is b else _binary(which, from_numpy(other), b)
             if isinstance(other, (int, float, complex)):
                 return _binary(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
             if which == EQ or which == NE:

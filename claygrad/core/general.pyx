@@ -1,4 +1,4 @@
-"""The general path: dtype promotion, broadcasting, and the declared forward over an array module."""
+"""The general path: the declared forward over an array module, or over shapes alone on the meta device."""
 import contextvars
 
 import numpy
@@ -7,15 +7,13 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_COMMON, PROMOTE_FLOAT,
-                                     PROMOTE_INDEX, PROMOTE_NONE, PROMOTE_SUM, REDUCTION, Op, promotion_of, run_check)
-from claygrad.core.device cimport CPU, META, device
-from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_BOOL, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F16, F32, F64, I64,
-                                   category_of, default_float, default_of_category, dtype, of_code, promote)
+from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
+from claygrad.core.device cimport META, device
+from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code, promote)
 from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
-from claygrad.core.provenance cimport where_text
+from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, result_code
 from claygrad.core.storage cimport storage_on
-from claygrad.core.tensor cimport Tensor, shape_text
+from claygrad.core.tensor cimport Tensor
 
 cnp.import_array()
 
@@ -61,184 +59,6 @@ cdef int leave_quiet(object ctx) except -1:
     PyContext_Exit(ctx)
     _quiet.append(ctx)
     return 0
-
-
-cdef int _number_code(object value) except -2:
-    if isinstance(value, bool):
-        return BOOL
-    if isinstance(value, int):
-        return I64
-    if isinstance(value, float):
-        return default_of_category(CAT_FLOAT)
-    if isinstance(value, complex):
-        return default_of_category(CAT_COMPLEX)
-    return -1
-
-
-cdef int _over(int higher, int lower) noexcept:
-    """How a stronger group of operands combines with a weaker one (-1: the group is empty)."""
-    cdef int ch, cl
-    if higher < 0:
-        return lower
-    if lower < 0:
-        return higher
-    ch = category_of(higher)
-    cl = category_of(lower)
-    if ch == CAT_COMPLEX:
-        return higher
-    if ch == CAT_FLOAT:
-        if cl == CAT_COMPLEX:
-            return C128 if higher == F64 else C64
-        return higher
-    if higher == BOOL or cl >= CAT_FLOAT:
-        return promote(higher, lower)
-    return higher
-
-
-cdef class _Types:
-    """Collects operands: tensors with dimensions decide, then 0-dim tensors, then Python numbers."""
-    cdef int dims, zero, number
-
-    def __cinit__(self):
-        self.dims = self.zero = self.number = -1
-
-    cdef int add(self, object value) except -1:
-        cdef Layout v
-        cdef int code
-        if isinstance(value, Tensor):
-            v = (<Tensor>value).layout
-            code = v.dtype.code
-            if v.ndim:
-                self.dims = code if self.dims < 0 else promote(self.dims, code)
-            else:
-                self.zero = code if self.zero < 0 else promote(self.zero, code)
-        elif value is not None:
-            code = _number_code(value)
-            if code >= 0:
-                self.number = code if self.number < 0 else promote(self.number, code)
-        return 0
-
-    cdef int result(self) noexcept:
-        return _over(self.dims, _over(self.zero, self.number))
-
-
-def result_type(*operands):
-    """The dtype of an operation on these tensors and numbers."""
-    cdef _Types types = _Types()
-    for x in operands:
-        types.add(x)
-    return of_code(types.result())
-
-
-cdef int result_code(Op op, PyObject** slots) except? -2:
-    cdef _Types types
-    cdef int i, code
-    cdef int promote_ = promotion_of(op, slots)
-    if promote_ == PROMOTE_NONE:
-        return -1
-    types = _Types()
-    for i in range(op.n_tensors):
-        if op.kept[op.tensors[i]]:
-            continue
-        value = <object>slots[op.tensors[i]]
-        if i == op.list_at and not isinstance(value, Tensor):
-            for x in value:
-                types.add(x)
-        else:
-            types.add(value)
-    code = types.result()
-    if op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
-        return (<dtype>(<object>slots[op.dtype_at])).code
-    if promote_ == PROMOTE_FLOAT and category_of(code) < CAT_FLOAT:
-        return default_float().code
-    if promote_ == PROMOTE_SUM and category_of(code) < CAT_FLOAT:
-        return I64
-    return code
-
-
-cdef int broadcast(Layout a, int64_t* shape, int ndim) noexcept:
-    """Widen shape (ndim numbers, aligned at the end of a 64 array) by the shape of a; -1 if they do not fit."""
-    cdef int i
-    cdef int64_t n, m
-    for i in range(a.ndim):
-        n = a.shape[a.ndim - 1 - i]
-        if i >= ndim:
-            shape[63 - i] = n
-            continue
-        m = shape[63 - i]
-        if m == 1:
-            shape[63 - i] = n
-        elif n != 1 and n != m:
-            return -1
-    return a.ndim if a.ndim > ndim else ndim
-
-
-cdef int check_broadcast(Op op, PyObject** slots) except -1:
-    cdef int64_t shape[64]
-    cdef int i, ndim = 0
-    for i in range(op.n_tensors):
-        value = <object>slots[op.tensors[i]]
-        if isinstance(value, Tensor):
-            ndim = broadcast((<Tensor>value).layout, shape, ndim)
-            if ndim < 0:
-                raise _mismatch(op, slots)
-    return 0
-
-
-cdef object _mismatch(Op op, PyObject** slots):
-    """The error for operands that do not broadcast: what came, and where it was made."""
-    cdef int i
-    tensors = [<object>slots[op.tensors[i]] for i in range(op.n_tensors) if isinstance(<object>slots[op.tensors[i]], Tensor)]
-    so_far, ndim = {}, 0
-    for t in tensors:
-        for back, n in enumerate(reversed((<Tensor>t).layout.shape_tuple())):
-            m = so_far.get(back, 1)
-            if m != 1 and n != 1 and m != n:
-                ndim = max([len((<Tensor>x).layout.shape_tuple()) for x in tensors])
-                text = (f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
-                        f"{ndim - 1 - back}\n  {op.name} got shapes {', '.join([shape_text((<Tensor>x).layout) for x in tensors])}")
-                return RuntimeError(text + describe(tensors))
-            so_far[back] = n if m == 1 else m
-    return RuntimeError("shapes do not broadcast")
-
-
-cpdef str describe(tensors):
-    """A line for each tensor that knows where it was made, for error messages."""
-    return "".join([_made(f"a {shape_text((<Tensor>t).layout)} operand", <Tensor>t) for t in tensors])
-
-
-cdef device _common_device(Op op, PyObject** slots):
-    """The device of all tensor arguments; a 0-dim CPU tensor goes anywhere as a scalar."""
-    cdef device found = None
-    cdef Tensor first = None, t
-    cdef int i
-    for i in range(op.n_tensors):
-        value = <object>slots[op.tensors[i]]
-        for x in (value if isinstance(value, (list, tuple)) else (value,)):
-            if not isinstance(x, Tensor):
-                continue
-            t = <Tensor>x
-            if found is None:
-                found = t.layout.storage.where
-                first = t
-            elif t.layout.storage.where.kind != found.kind:
-                if t.layout.ndim == 0 and t.layout.storage.where.kind == CPU and op.kind == POINTWISE:
-                    continue
-                if first.layout.ndim == 0 and found.kind == CPU and op.kind == POINTWISE:
-                    found = t.layout.storage.where
-                    first = t
-                    continue
-                raise RuntimeError(f"Tensor on device {t.layout.storage.where} is not on the expected device {found}!\n"
-                                   f"  {op.name} got a {shape_text(first.layout)} tensor on {found} and a "
-                                   f"{shape_text(t.layout)} tensor on {t.layout.storage.where}"
-                                   f"{_made('the first', first)}{_made('the second', t)}")
-    return found
-
-
-cdef str _made(str which, Tensor t):
-    if t.node is not None:
-        return where_text(which + " was made", t.node.code, t.node.lasti)
-    return where_text(which + " was made", t.code, t.lasti)
 
 
 cdef inline object _array(Layout v, int code, bint half_raw):
@@ -300,21 +120,15 @@ cdef dtype _final(Op op, int code, object array, int half):
 
 cdef object general(Op op, PyObject** slots):
     run_check(op, slots)
-    cdef device where = _common_device(op, slots)
+    cdef device where = common_device(op, slots)
     cdef int code = result_code(op, slots)
-    cdef int i, at = 0, ndim = 0, half = -1
-    cdef int64_t shape[64]
+    cdef int i, half = -1
     cdef list args = [numpy]
     cdef Layout v
     if op.kind == POINTWISE:
-        for i in range(op.n_tensors):
-            value = <object>slots[op.tensors[i]]
-            if isinstance(value, Tensor):
-                ndim = broadcast((<Tensor>value).layout, shape, ndim)
-                if ndim < 0:
-                    raise _mismatch(op, slots)
+        check_broadcast(op, slots)
     if where is not None and where.kind == META:
-        return _on_meta(op, slots, code, where, shape, ndim)
+        return _on_meta(op, slots, code, where)
     if code == F16 or code == BF16:
         half = code
     for i in range(op.n_params):
@@ -441,9 +255,13 @@ cdef Layout _meta_layout(device where, dtype d, shape):
     return new_contiguous(storage_on(where, n * d.itemsize), d, i, dims)
 
 
-cdef object _on_meta(Op op, PyObject** slots, int code, device where, int64_t* shape, int ndim):
-    cdef int i
+cdef object _on_meta(Op op, PyObject** slots, int code, device where):
+    cdef int64_t shape[64]
+    cdef int i, ndim = 0
     if op.kind == POINTWISE:
+        for i in range(op.n_tensors):
+            if isinstance(<object>slots[op.tensors[i]], Tensor):
+                ndim = broadcast((<Tensor><object>slots[op.tensors[i]]).layout, shape, ndim)
         d = _final(op, code, numpy.empty(0, of_code(code).numpy), -1) if code >= 0 else None
         out_shape = [shape[64 - ndim + i] for i in range(ndim)]
         if d is None or (category_of(code) == CAT_COMPLEX):

@@ -10,7 +10,8 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, find_op
 from claygrad.core.device cimport CPU, META
 from claygrad.core.dtypes cimport CAT_FLOAT, category_of, dtype, of_code
-from claygrad.core.general cimport check_broadcast, general, result_code
+from claygrad.core.general cimport general
+from claygrad.core.promotion cimport check_broadcast, result_code
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, dense, new_layout, same_shape
 from claygrad.core.modes cimport modes

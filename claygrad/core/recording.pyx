@@ -12,7 +12,7 @@ from claygrad.core.modes cimport anomaly, modes, saved_hooks
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.storage cimport Storage
-from claygrad.core.tensor import Size
+from claygrad.core.size import Size
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, new_tensor, requires, shape_text, size_of
 
 # Memory that was handed out is copied when saved up to this size, fingerprinted above it.

@@ -1,6 +1,4 @@
 """The tensor: its state, its place in the graph, and Python's protocol on it. What it can do is in ops/."""
-import warnings
-
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -9,7 +7,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from claygrad.core.device cimport CPU, META, device
 from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I8, I16, I32, I64, U8,
                                    dtype)
-from claygrad.core.dtypes import prefix
+from claygrad.core import refusals
+from claygrad.core.size import Size
 from claygrad.core.layout cimport Layout, new_layout
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, expose, next_seq
@@ -24,38 +23,6 @@ cdef Verbs _verbs
 
 cdef Verbs* verbs() noexcept:
     return &_verbs
-
-
-class Size(tuple):
-    """A shape: a tuple of ints that prints as torch's does."""
-    __slots__ = ()
-
-    def numel(self):
-        out = 1
-        for n in self:
-            out *= n
-        return out
-
-    def __repr__(self):
-        return f"{prefix()}.Size([{', '.join(map(str, self))}])"
-
-    def __getitem__(self, key):
-        out = tuple.__getitem__(self, key)
-        return Size(out) if isinstance(key, slice) else out
-
-    def __add__(self, other):
-        return Size(tuple.__add__(self, tuple(other)))
-
-    def __radd__(self, other):
-        return Size(tuple.__add__(tuple(other), self))
-
-    def __mul__(self, n):
-        return Size(tuple.__mul__(self, n))
-
-    __rmul__ = __mul__
-
-    def __reduce__(self):
-        return Size, (tuple(self),)
 
 
 cdef object size_of(Layout layout):
@@ -105,35 +72,8 @@ cdef object number_at(Layout layout, int64_t at):
     return float(one.array())
 
 
-# Note [Lazy __dict__]
-# Cython would make a dict for every tensor. This gives the type a dict offset instead, so that Python makes one when an
-# attribute is set, and shows it to the garbage collector.
-cdef extern from *:
-    """
-    static Py_ssize_t clay_dict_at = 0;
-    static traverseproc clay_traverse_fields = nullptr;
-    static inquiry clay_clear_fields = nullptr;
-    static PyObject** clay_dict(PyObject* o) { return (PyObject**)((char*)o + clay_dict_at); }
-    static int clay_traverse(PyObject* o, visitproc visit, void* arg) {
-        Py_VISIT(*clay_dict(o));
-        return clay_traverse_fields(o, visit, arg);
-    }
-    static int clay_clear(PyObject* o) {
-        Py_CLEAR(*clay_dict(o));
-        return clay_clear_fields(o);
-    }
-    static void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset) {
-        clay_dict_at = offset;
-        clay_traverse_fields = type->tp_traverse;
-        clay_clear_fields = type->tp_clear;
-        type->tp_traverse = clay_traverse;
-        type->tp_clear = clay_clear;
-        type->tp_dictoffset = offset;
-        type->tp_name = "Tensor";                        /* as error texts say it; TensorMeta tells the module */
-        PyType_Modified(type);
-    }
-    """
-    void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset)
+cdef extern from "lazydict.h":
+    void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, const char* name)
 
 cdef extern from "Python.h":
     void Py_SET_TYPE(object o, PyTypeObject* t)
@@ -153,9 +93,6 @@ class TensorMeta(type):
 cdef extern from "Python.h":
     object PyObject_GenericGetDict(object o, void* context)
 
-
-# Note [No float nodes on ints]
-# Only floating and complex tensors can require gradients; the two texts are torch's, by route.
 
 @cython.freelist(256)
 cdef class Tensor:
@@ -314,11 +251,7 @@ cdef class Tensor:
     @property
     def grad(self):
         if self.grad_ is None and self.node is not None and not _retains(self):
-            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
-                          "attribute won't be populated during autograd.backward(). If you indeed want the .grad field to "
-                          "be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
-                          "non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
-                          "github.com/pytorch/pytorch/pull/30531 for more information.", UserWarning, stacklevel=1)
+            refusals.warn_about_grad_of_non_leaf()
         return self.grad_
 
     @grad.setter
@@ -328,23 +261,8 @@ cdef class Tensor:
             return
         if not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-        cdef Tensor g = <Tensor>value
-        if g is self:
-            raise RuntimeError("can't assign Variable as its own grad")
-        if g.layout.dtype is not self.layout.dtype:
-            raise RuntimeError(f"attempting to assign a gradient with dtype '{g.layout.dtype.c_name}' to a tensor with "
-                               f"grad_dtype '{self.layout.dtype.legacy}'. The gradient must match the tensor's grad_dtype "
-                               "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a "
-                               "specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
-                               "dtypes of a tensor and its gradient may break downstream systems that assume they match.")
-        if g.layout.storage.where.kind != self.layout.storage.where.kind:
-            raise RuntimeError(f"attempting to assign a gradient with device type '{g.layout.storage.where.type}' to a "
-                               f"tensor with device type '{self.layout.storage.where.type}'. Please ensure that the gradient "
-                               "and the tensor are on the same device")
-        if g.layout.shape_tuple() != self.layout.shape_tuple():
-            raise RuntimeError(f"attempting to assign a gradient of size '{shape_text(g.layout)}' to a tensor of size "
-                               f"'{shape_text(self.layout)}'. Please ensure that the gradient and the tensor are the same size")
-        self.grad_ = g
+        refusals.check_assigned_grad(self, value)
+        self.grad_ = <Tensor>value
 
     @grad.deleter
     def grad(self):
@@ -367,11 +285,7 @@ cdef class Tensor:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         cdef Tensor t = <Tensor>value
-        if requires(self) and t.layout.dtype.category < CAT_FLOAT:
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if t.layout.storage.where.kind != self.layout.storage.where.kind:
-            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
-                               "incompatible tensor type.")
+        refusals.check_data(self, t)
         if t.layout.storage is not self.layout.storage:
             keep_counter(self)
         self.layout = t.layout
@@ -387,11 +301,7 @@ cdef class Tensor:
 
     def detach_(self):
         if self.base is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using "
-                               "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, "
-                               "gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. "
-                               "To fix this error, please refer to the Optimizer.zero_grad() function in "
-                               "torch/optim/optimizer.py as the solution.")
+            raise refusals.view_detached()
         self.node = None
         self.leaf_grad = False
         self.output_nr = 0
@@ -673,7 +583,7 @@ cdef class Tensor:
 
 cdef _init():
     cdef Tensor probe = Tensor.__new__(Tensor)
-    clay_lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe)
+    clay_lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe, b"Tensor")
     meta = TensorMeta
     Py_INCREF(meta)
     Py_SET_TYPE(Tensor, <PyTypeObject*>meta)
@@ -700,8 +610,7 @@ cdef _scalar(Tensor t):
     global _warned_scalar
     if requires(t) and not _warned_scalar:
         _warned_scalar = True
-        warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                      "Consider using tensor.detach() first.", UserWarning, stacklevel=1)
+        refusals.warn_about_scalar()
     return t.item()
 
 
@@ -727,10 +636,7 @@ cdef _set_requires_grad(Tensor t, bint value, str int_text, bint method):
     if t.node is not None:
         if value and method:
             return
-        if value:
-            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
-        raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                           "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+        raise refusals.not_a_leaf(value)
     if value and t.layout.dtype.category < CAT_FLOAT:
         raise RuntimeError(int_text)
     if value and t.inference and not modes().inference:

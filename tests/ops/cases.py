@@ -66,7 +66,7 @@ def ours(lib: ModuleType, said: Any) -> Callable:
 
 def flat(result: Any) -> Iterator[Any]:
     """The parts of a result, whether one, a tuple, a list or a named tuple."""
-    if isinstance(result, list | tuple) and not type(result).__name__ == "Size":
+    if isinstance(result, list | tuple) and type(result).__name__ != "Size":
         for part in result:
             yield from flat(part)
     else:
@@ -133,7 +133,9 @@ def outcome(lib: ModuleType, function: Callable, call: Call, how: Build) -> Any:
 
 
 def show(tensor: Any) -> str:
-    return f"{kind_of(tensor.dtype)}{list(tensor.shape)} {numpy.array2string(numbers(tensor), threshold=20, precision=9)}"
+    return (
+        f"{kind_of(tensor.dtype)}{list(tensor.shape)} {numpy.array2string(numbers(tensor), threshold=20, precision=9)}"
+    )
 
 
 def difference(a: Any, b: Any, loose: float = 1.0, texts: bool = True) -> str | None:

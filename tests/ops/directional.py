@@ -48,7 +48,11 @@ def check(lib: ModuleType, function: Callable, inputs: list[Any], rtol: float = 
         return [out.detach() for out in recorded(function, points)]
 
     numeric = sum(_inner(s, (p - m) / (2 * STEP)) for s, p, m in zip(seeds, moved(STEP), moved(-STEP), strict=True))
-    scale = max(1.0, abs(numeric), *(abs(s * o.detach()).max().item() if o.numel() else 0.0 for s, o in zip(seeds, outputs, strict=True)))
+    scale = max(
+        1.0,
+        abs(numeric),
+        *(abs(s * o.detach()).max().item() if o.numel() else 0.0 for s, o in zip(seeds, outputs, strict=True)),
+    )
     return None if abs(analytic - numeric) <= rtol * scale else f"backward {analytic!r}, differences {numeric!r}"
 
 
@@ -61,7 +65,9 @@ def gradient_function(lib: ModuleType, function: Callable, inputs: list[Any]) ->
 
     def gradient(*values: Any) -> list[Any]:
         outs = recorded(function, list(values[:count]))
-        found = lib.autograd.grad(outs, list(values[:count]), list(values[count:]), create_graph=True, allow_unused=True)
+        found = lib.autograd.grad(
+            outs, list(values[:count]), list(values[count:]), create_graph=True, allow_unused=True
+        )
         return [g for g in found if g is not None]
 
     return gradient, inputs + seeds

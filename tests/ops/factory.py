@@ -85,7 +85,11 @@ def _cast(array: numpy.ndarray, name: str) -> numpy.ndarray:
         whole = numpy.where(numpy.isfinite(array.real), array.real, 0) if array.dtype.kind in "fc" else array
         if name == "uint8":
             whole = numpy.abs(whole)
-        return (whole > 0 if array.dtype.kind == "f" else whole != 0) if name == "bool" else numpy.round(whole).astype(name)
+        return (
+            (whole > 0 if array.dtype.kind == "f" else whole != 0)
+            if name == "bool"
+            else numpy.round(whole).astype(name)
+        )
     if array.dtype.kind == "c" and name not in COMPLEXES:
         array = array.real
     elif array.dtype.kind == "f" and name in COMPLEXES:

@@ -133,10 +133,16 @@ def test_the_layout_of_memory_makes_no_difference(key, layout):
 def _depends_on_strides(said, result) -> bool:
     """A view that cannot be had of this memory, and what reports the layout itself."""
     stride_text = "view size is not compatible" in str(result) or "stride" in str(result)
-    return isinstance(result, RuntimeError) and stride_text or said.name in ("is_contiguous", "stride", "storage_offset")
+    return (isinstance(result, RuntimeError) and stride_text) or said.name in (
+        "is_contiguous",
+        "stride",
+        "storage_offset",
+    )
 
 
-@pytest.mark.parametrize("key", _having(lambda s: s.method and s.public and not is_property(s) and "torch" in s.namespaces))
+@pytest.mark.parametrize(
+    "key", _having(lambda s: s.method and s.public and not is_property(s) and "torch" in s.namespaces)
+)
 def test_the_method_does_what_the_function_does(key):
     said, problems = SAID[key], []
     if not isinstance(getattr(claygrad.Tensor, said.name, None), type(said.op)):
@@ -249,8 +255,12 @@ def test_meta_tensors_tell_shape_and_dtype(key):
                 problems.append(f"  {call}: {type(meta).__name__}: {first_line(meta)}")
             continue
         for got, want in zip(flat(meta), flat(plain), strict=True):
-            if is_tensor(want) and (got.shape != want.shape or got.dtype is not want.dtype or got.device.type != "meta"):
-                problems.append(f"  {call}: {got.dtype}{list(got.shape)} on {got.device}, cpu {want.dtype}{list(want.shape)}")
+            if is_tensor(want) and (
+                got.shape != want.shape or got.dtype is not want.dtype or got.device.type != "meta"
+            ):
+                problems.append(
+                    f"  {call}: {got.dtype}{list(got.shape)} on {got.device}, cpu {want.dtype}{list(want.shape)}"
+                )
     _report(problems)
 
 
@@ -283,7 +293,9 @@ def test_lower_precision_approximates_double(key, dtype):
         if any(data._dtype for data in call.data()):
             continue
         rounded = call.map(lambda a, d=dtype: _rounded(a, d))
-        wide, narrow = (outcome(claygrad, ours(claygrad, said), rounded, Build(claygrad, d)) for d in ("float64", dtype))
+        wide, narrow = (
+            outcome(claygrad, ours(claygrad, said), rounded, Build(claygrad, d)) for d in ("float64", dtype)
+        )
         if isinstance(narrow, Exception) or isinstance(wide, Exception):
             continue
         for got, want in zip(tensors(narrow), tensors(wide), strict=True):
@@ -294,7 +306,11 @@ def test_lower_precision_approximates_double(key, dtype):
 
 def _rounded(array: numpy.ndarray, dtype: str) -> numpy.ndarray:
     """Numbers that the narrow dtype holds exactly, so that only the operation's own rounding counts."""
-    return numbers(claygrad.tensor(array).to(getattr(claygrad, dtype))).astype("float64") if array.dtype.kind == "f" else array
+    return (
+        numbers(claygrad.tensor(array).to(getattr(claygrad, dtype))).astype("float64")
+        if array.dtype.kind == "f"
+        else array
+    )
 
 
 ERRORS = [key for key, said in SAID.items() if said.errors is not None]

@@ -29,7 +29,11 @@ import claygrad  # noqa: E402
 
 torch.set_num_threads(1)
 SAID = declared()
-PAIRS = {key: found for key, said in SAID.items() if (found := theirs(torch, said)) is not None and (said.public or said.method or only_in_place(said))}
+PAIRS = {
+    key: found
+    for key, said in SAID.items()
+    if (found := theirs(torch, said)) is not None and (said.public or said.method or only_in_place(said))
+}
 KEYS = list(PAIRS)
 DIFFERENTIABLE = [key for key in KEYS if SAID[key].differentiable]
 POINTWISE = [key for key in KEYS if SAID[key].kind == "pointwise"]
@@ -78,7 +82,11 @@ def _compare(key: str, calls: list[Call], texts: bool = True, loose: float = 1.0
 def _beyond(mine: Any, other: Any) -> bool:
     """torch lacks a kernel for this dtype where claygrad has one; or it answers in complex32, which claygrad does not have."""
     if isinstance(other, Exception):
-        words = ("not implemented for '", "does not support automatic differentiation for outputs with complex", "_backward is not implemented")
+        words = (
+            "not implemented for '",
+            "does not support automatic differentiation for outputs with complex",
+            "_backward is not implemented",
+        )
         return any(w in str(other) for w in words) and not isinstance(mine, Exception)
     return any(t.dtype is torch.complex32 for t in tensors(other))
 
@@ -241,7 +249,11 @@ def test_empty(key):
 
 @pytest.mark.parametrize("key", POINTWISE)
 def test_zero_dimensional(key):
-    calls = [call.map(lambda a: a.ravel()[:1].reshape(())) for call in _samples(key) if all(d._array.size for d in call.data())]
+    calls = [
+        call.map(lambda a: a.ravel()[:1].reshape(()))
+        for call in _samples(key)
+        if all(d._array.size for d in call.data())
+    ]
     _report(_compare(key, calls, grad=True) + _compare(key, calls, dtype="int64", texts=False))
 
 
@@ -269,7 +281,11 @@ def test_broadcasting(key):
     _report(_compare(key, calls, grad=True))
 
 
-@pytest.mark.parametrize("pair", [("int64", "float32"), ("uint8", "int8"), ("float16", "float32"), ("bool", "int32"), ("float32", "complex64")], ids="-".join)
+@pytest.mark.parametrize(
+    "pair",
+    [("int64", "float32"), ("uint8", "int8"), ("float16", "float32"), ("bool", "int32"), ("float32", "complex64")],
+    ids="-".join,
+)
 @pytest.mark.parametrize("key", POINTWISE)
 def test_mixed_dtypes(key, pair):
     """Two tensors of different dtypes, with dimensions and without."""
@@ -301,7 +317,9 @@ def _given(call: Call, first: str, second: str) -> Call:
 
 # --- special values -------------------------------------------------------------------------------------------------
 
-SPECIAL = numpy.array([numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, -1e-8, 88.0, 1e10, 0.5, -2.5, 3.5])
+SPECIAL = numpy.array(
+    [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, -1e-8, 88.0, 1e10, 0.5, -2.5, 3.5]
+)
 
 
 def _special(call: Call) -> list[Call]:
@@ -313,7 +331,7 @@ def _special(call: Call) -> list[Call]:
 
         def change(a: numpy.ndarray) -> numpy.ndarray:
             shift = next(place) * roll
-            return numpy.resize(numpy.roll(SPECIAL, shift), a.shape if a.size else a.shape) if a.dtype.kind == "f" else a
+            return numpy.resize(numpy.roll(SPECIAL, shift), a.shape) if a.dtype.kind == "f" else a
 
         return call.map(change)
 
@@ -328,7 +346,9 @@ def _wide(call: Call) -> Call:
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("key", POINTWISE + REDUCTIONS)
 def test_special_values(key, dtype):
-    calls = [special for call in _samples(key) if not any(d._dtype for d in call.data()) for special in _special(_wide(call))]
+    calls = [
+        special for call in _samples(key) if not any(d._dtype for d in call.data()) for special in _special(_wide(call))
+    ]
     _report(_compare(key, calls, dtype=dtype, loose=2.0)[:6])
 
 
@@ -347,7 +367,13 @@ def test_gradients_at_special_values(key):
     _report(problems[:4])
 
 
-INTEGERS = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 1), "int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
+INTEGERS = {
+    "uint8": (0, 255),
+    "int8": (-128, 127),
+    "int16": (-(2**15), 2**15 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -366,7 +392,9 @@ def test_extreme_integers(key, dtype):
 
 def _ends(call: Call, ends: numpy.ndarray, dtype: str) -> Call:
     place = iter(range(100))
-    return call.map(lambda a: numpy.resize(numpy.roll(ends, next(place)), a.shape).astype(dtype) if a.dtype.kind == "f" else a)
+    return call.map(
+        lambda a: numpy.resize(numpy.roll(ends, next(place)), a.shape).astype(dtype) if a.dtype.kind == "f" else a
+    )
 
 
 # --- in-place and out= ----------------------------------------------------------------------------------------------
@@ -374,7 +402,10 @@ def _ends(call: Call, ends: numpy.ndarray, dtype: str) -> Call:
 IN_PLACE = [
     key
     for key in KEYS
-    if SAID[key].inplace and not only_in_place(SAID[key]) and hasattr(torch.Tensor, SAID[key].name + "_") and SAID[key].method
+    if SAID[key].inplace
+    and not only_in_place(SAID[key])
+    and hasattr(torch.Tensor, SAID[key].name + "_")
+    and SAID[key].method
 ]
 
 

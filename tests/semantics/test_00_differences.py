@@ -219,5 +219,7 @@ def test_reprs_carry_the_name_of_the_library(lib):
 
 
 def test_errors_keep_the_text_of_torch_as_their_first_line(lib):
-    with raises(lib, RuntimeError, "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"):
+    with raises(
+        lib, RuntimeError, "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
+    ):
         lib.ones(2) + lib.ones(3)

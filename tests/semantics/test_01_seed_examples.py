@@ -57,7 +57,13 @@ def test_data_is_a_full_tensor_on_the_same_storage_without_its_history(lib):
     y.add_(1)
     d = y.data
     assert type(d) is lib.Tensor
-    assert (d.shape, d.stride(), d.dtype, d.device, d.data_ptr()) == (y.shape, y.stride(), y.dtype, y.device, y.data_ptr())
+    assert (d.shape, d.stride(), d.dtype, d.device, d.data_ptr()) == (
+        y.shape,
+        y.stride(),
+        y.dtype,
+        y.device,
+        y.data_ptr(),
+    )
     assert (d.requires_grad, d.grad_fn, d.grad, d._version) == (False, None, None, 0)
 
 
@@ -67,7 +73,7 @@ def test_data_is_a_full_tensor_on_the_same_storage_without_its_history(lib):
 def test_reading_writing_and_assigning_data_does_not_warn(lib):
     x = leaf(lib, [1.0, 2.0, 3.0])
     with silent():
-        x.data  # noqa: B018
+        x.data
         x.data[0] = 4.0
         x.data = lib.zeros(3)
 

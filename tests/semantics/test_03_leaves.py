@@ -8,7 +8,8 @@ from tests.support import backward_name, close, is_torch, leaf, raises
 from tests.support.messages import VIEWLEAF
 
 FLAG_OF_COMPUTED = (
-    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+    "that "
     "doesn't require differentiation use var_no_grad = var.detach()."
 )
 

@@ -26,7 +26,9 @@ def test_a_second_backward_accumulates_in_place_into_the_same_object(lib):
     assert close(first, [7.0, 7.0])
 
 
-@pytest.mark.parametrize("clear", [lambda x: setattr(x, "grad", None), lambda x: delattr(x, "grad")], ids=["none", "del"])
+@pytest.mark.parametrize(
+    "clear", [lambda x: setattr(x, "grad", None), lambda x: delattr(x, "grad")], ids=["none", "del"]
+)
 def test_after_clearing_the_next_backward_makes_a_new_tensor(lib, clear):
     x = leaf(lib, [1.0])
     (x * 3).backward()
@@ -96,7 +98,8 @@ def test_a_gradient_of_another_size_cannot_be_assigned(lib):
 
 def test_a_gradient_of_another_dtype_cannot_be_assigned(lib):
     text = (
-        "attempting to assign a gradient with dtype 'double' to a tensor with grad_dtype 'Float'. The gradient must match the "
+        "attempting to assign a gradient with dtype 'double' to a tensor with grad_dtype 'Float'. The gradient must "
+        "match the "
         "tensor's grad_dtype (defaults to the tensor's dtype). …"
     )
     x = leaf(lib, [1.0, 2.0])

@@ -69,7 +69,9 @@ def test_backward_from_what_does_not_require_grad_is_refused(lib, make):
 
 
 @pytest.mark.parametrize(
-    "forward", [lambda x: x * x, lambda x: x * 2, lambda x: x.exp(), lambda x: (x * 2) + 1], ids="square double exp path".split()
+    "forward",
+    [lambda x: x * x, lambda x: x * 2, lambda x: x.exp(), lambda x: (x * 2) + 1],
+    ids="square double exp path".split(),
 )
 def test_a_second_backward_is_refused_when_the_path_saved_something(lib, forward):
     y = forward(leaf(lib, [1.0]))
@@ -265,7 +267,8 @@ def test_batched_gradients_give_the_rows_of_the_jacobian(lib):
 def test_only_inputs_false_is_deprecated(lib):
     x = leaf(lib, [2.0])
     text = (
-        "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
+        "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+        "parts of "
         "the graph, please use torch.autograd.backward."
     )
     with warns(lib, text, FutureWarning):

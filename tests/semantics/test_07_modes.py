@@ -10,12 +10,15 @@ from tests.support import close, leaf, raises, renamed, warns
 from tests.support.messages import NOGRADVIEW
 
 UNSAVEABLE = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation "
+    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, "
+    "or use "
     "`torch.no_grad()` instead of `torch.inference_mode()`."
 )
 UNWRITABLE = (
-    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+    "tensor "
     "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
 )
 
@@ -32,7 +35,7 @@ def test_no_grad_yields_none_and_records_nothing(lib):
 
 def test_the_mode_is_restored_after_an_exception(lib):
     with pytest.raises(ZeroDivisionError), lib.no_grad():
-        1 / 0  # noqa: B018
+        1 / 0
     assert lib.is_grad_enabled()
 
 
@@ -236,7 +239,7 @@ def test_a_result_of_inference_mode_is_an_inference_tensor(lib):
 
 def test_an_inference_tensor_has_no_version(lib):
     with raises(lib, RuntimeError, "Inference tensors do not track version counter."):
-        _inferred(lib)._version  # noqa: B018
+        _inferred(lib)._version
 
 
 def test_an_inference_tensor_is_not_writable_outside(lib):
@@ -251,7 +254,7 @@ def test_an_inference_tensor_is_not_writable_outside(lib):
 def test_an_inference_tensor_cannot_be_saved_outside(lib):
     x, y = leaf(lib, [1.0, 2.0]), _inferred(lib)
     with raises(lib, RuntimeError, UNSAVEABLE):
-        y * x  # noqa: B018
+        y * x
     assert (y + x).requires_grad
     assert not (y + 1).requires_grad
     copy = y.clone()

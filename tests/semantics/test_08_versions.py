@@ -144,7 +144,9 @@ def test_data_accepts_only_a_tensor(lib):
 
 def test_data_of_what_requires_grad_stays_floating(lib):
     x = leaf(lib, [1.0])
-    with raises(lib, RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype"):
+    with raises(
+        lib, RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype"
+    ):
         x.data = lib.tensor([1])
 
 

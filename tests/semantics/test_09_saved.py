@@ -158,9 +158,12 @@ def _seen(lib):
 
 
 SEEN = (
-    "z=y*y; y.add_|z=y*y; y.detach().add_|z=y*y; y[:1].add_|z=y*y; y[0]=y[0]|v=y[:1]; v**2; y.add_|z=x*w; w.zero_|z=x*x; no_grad x.add_|"
-    "o=i@W; i.mul_|i@W@W; no_grad W.mul_|exp|sigmoid|tanh|relu|softmax|sqrt|norm|x[idx]; idx.add_|where; m.logical_not_|clamp; y.add_|"
-    "a.mul_(a)|a.div_(a)|a.pow_(a)|a.exp_().mul_(2)|a.exp_().log_()|y[0,0]=y[0,0]**2+y[1,1]|custom input|custom output|w.set_|inference_mode"
+    "z=y*y; y.add_|z=y*y; y.detach().add_|z=y*y; y[:1].add_|z=y*y; y[0]=y[0]|v=y[:1]; v**2; y.add_|z=x*w; "
+    "w.zero_|z=x*x; no_grad x.add_|"
+    "o=i@W; i.mul_|i@W@W; no_grad W.mul_|exp|sigmoid|tanh|relu|softmax|sqrt|norm|x[idx]; idx.add_|where; "
+    "m.logical_not_|clamp; y.add_|"
+    "a.mul_(a)|a.div_(a)|a.pow_(a)|a.exp_().mul_(2)|a.exp_().log_()|y[0,0]=y[0,0]**2+y[1,1]|custom input|custom "
+    "output|w.set_|inference_mode"
 ).split("|")
 
 # The gradient of the sum of the program's output at x = [1, 2, 3].

@@ -19,11 +19,23 @@ def _keys(lib):
         "int": (1, [3], [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], [4.0, 5.0, 6.0], "S"),
         "int tuple": ((0, 1), [], [[1.0, 0.0, 3.0], [4.0, 5.0, 6.0]], 2.0, "S"),
         "slice": (slice(0, 1), [3], [[0.0, 0.0, 0.0], [4.0, 5.0, 6.0]], [1.0, 2.0, 3.0], "S"),
-        "strided": ((slice(None), slice(0, 3, 2)), [2, 2], [[0.0, 2.0, 0.0], [0.0, 5.0, 0.0]], [[1.0, 3.0], [4.0, 6.0]], "S"),
+        "strided": (
+            (slice(None), slice(0, 3, 2)),
+            [2, 2],
+            [[0.0, 2.0, 0.0], [0.0, 5.0, 0.0]],
+            [[1.0, 3.0], [4.0, 6.0]],
+            "S",
+        ),
         "column": ((slice(None), 1), [2], [[1.0, 0.0, 3.0], [4.0, 0.0, 6.0]], [2.0, 5.0], "S"),
         "broadcast": ((slice(None), 1), [], [[1.0, 0.0, 3.0], [4.0, 0.0, 6.0]], 7.0, "S"),
         "row mask": (t([False, True]), [3], [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], [4.0, 5.0, 6.0], "I"),
-        "mask, scalar": (t([[True, False, True], [False, True, False]]), [], [[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]], 9.0, "I"),
+        "mask, scalar": (
+            t([[True, False, True], [False, True, False]]),
+            [],
+            [[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]],
+            9.0,
+            "I",
+        ),
         "mask, packed": (
             t([[True, False, True], [False, True, False]]),
             [3],
@@ -34,7 +46,13 @@ def _keys(lib):
         "index": (t([1, 0]), [2, 3], [[0.0] * 3, [0.0] * 3], [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]], "I"),
         "two indices": ((t([0, 1]), t([2, 0])), [2], [[1.0, 2.0, 0.0], [0.0, 5.0, 6.0]], [3.0, 4.0], "I"),
         "index and slice": ((t([1]), slice(0, 2)), [1, 2], [[1.0, 2.0, 3.0], [0.0, 0.0, 6.0]], [[4.0, 5.0]], "S"),
-        "slice and index": ((slice(None), t([2, 0])), [2, 2], [[0.0, 2.0, 0.0], [0.0, 5.0, 0.0]], [[3.0, 1.0], [6.0, 4.0]], "I"),
+        "slice and index": (
+            (slice(None), t([2, 0])),
+            [2, 2],
+            [[0.0, 2.0, 0.0], [0.0, 5.0, 0.0]],
+            [[3.0, 1.0], [6.0, 4.0]],
+            "I",
+        ),
         "int and index": ((1, t([2, 0])), [2], [[1.0, 2.0, 3.0], [0.0, 5.0, 0.0]], [6.0, 4.0], "S"),
         "ellipsis": ((..., 0), [2], [[0.0, 2.0, 3.0], [0.0, 5.0, 6.0]], [1.0, 4.0], "S"),
         "none": ((None, 0), [1, 3], [[0.0, 0.0, 0.0], [4.0, 5.0, 6.0]], [[1.0, 2.0, 3.0]], "S"),
@@ -45,7 +63,8 @@ def _keys(lib):
 
 
 KEYS = (
-    "int|int tuple|slice|strided|column|broadcast|row mask|mask, scalar|mask, packed|index|two indices|index and slice|slice and index|"
+    "int|int tuple|slice|strided|column|broadcast|row mask|mask, scalar|mask, packed|index|two indices|index and "
+    "slice|slice and index|"
     "int and index|ellipsis|none|list|empty slice|negative"
 ).split("|")
 
@@ -127,7 +146,8 @@ def test_a_value_of_the_wrong_size_is_refused(lib):
 
 def test_several_values_do_not_fit_one_element(lib):
     text = (
-        "expand(torch.FloatTensor{[2]}, size=[]): the number of sizes provided (0) must be greater or equal to the number of "
+        "expand(torch.FloatTensor{[2]}, size=[]): the number of sizes provided (0) must be greater or equal to the "
+        "number of "
         "dimensions in the tensor (1)"
     )
     with raises(lib, RuntimeError, text):
@@ -166,7 +186,11 @@ def test_where_wants_a_boolean_condition(lib):
     text = "where expected condition to be a boolean tensor, but got a tensor with dtype Long"
     with raises(lib, RuntimeError, text):
         lib.where(lib.tensor([1, 0]), lib.ones(2), lib.ones(2))
-    with warns(lib, "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of …"):
+    with warns(
+        lib,
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+        "version of …",
+    ):
         lib.where(lib.tensor([1, 0], dtype=lib.uint8), lib.ones(2), lib.ones(2))
 
 
@@ -228,7 +252,8 @@ def _points(lib):
 
 POINTS = (
     "clamp|clamp min>max|relu|leaky_relu|elu|hardtanh|relu6|abs|sign|l1_loss|atan2|norm|std|sqrt|x**0.5|log|rsqrt|sqrt*0|x**0|x**x|0**x|"
-    "max()|min()|amax|median()|max(dim)|min(dim)|maximum|minimum|prod one zero|prod two zeros|floor|round|ceil|trunc|%|fmod|frac|"
+    "max()|min()|amax|median()|max(dim)|min(dim)|maximum|minimum|prod one zero|prod two "
+    "zeros|floor|round|ceil|trunc|%|fmod|frac|"
     "repeated index|gather|expand"
 ).split("|")
 

@@ -122,7 +122,9 @@ def test_the_ways_in_which_a_leaf_may_be_written(lib):
 # --- non-leaves and constants ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("write", [lambda y: y.add_(1), lambda y: y.zero_(), lambda y: y.exp_(), lambda y: y.copy_(y.detach())])
+@pytest.mark.parametrize(
+    "write", [lambda y: y.add_(1), lambda y: y.zero_(), lambda y: y.exp_(), lambda y: y.copy_(y.detach())]
+)
 def test_an_in_place_operation_returns_the_tensor_itself(lib, write):
     y = leaf(lib, [1.0, 2.0]) * 1
     assert write(y) is y
@@ -270,7 +272,9 @@ def test_fill_wants_a_scalar(lib):
 
 
 @pytest.mark.parametrize(
-    "write", [lambda e: e.add_(1), lambda e: e.mul_(2), lambda e: e.copy_(e.new_zeros(3, 2))], ids="add_ mul_ copy_".split()
+    "write",
+    [lambda e: e.add_(1), lambda e: e.mul_(2), lambda e: e.copy_(e.new_zeros(3, 2))],
+    ids="add_ mul_ copy_".split(),
 )
 def test_writing_an_expanded_tensor_is_refused(lib, write):
     e = lib.ones(1, 2).expand(3, 2)
@@ -429,7 +433,8 @@ def test_a_view_among_several_is_invalid_once_its_base_was_written(lib):
     y.mul_(2)
     assert "grad_fn=<Invalid>" in repr(p)
     text = (
-        "Output 0 of Split is a view and its base or another view of its base has been modified inplace. This view is the "
+        "Output 0 of Split is a view and its base or another view of its base has been modified inplace. This view "
+        "is the "
         "output of a function that returns multiple views. …"
     )
     with raises(lib, RuntimeError, text):

@@ -182,14 +182,13 @@ def test_integers_have_no_mean_or_spread(lib):
 def test_booleans_are_neither_negated_nor_subtracted(lib):
     b = lib.tensor([True])
     text = (
-        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or "
         "`logical_not()` operator instead."
     )
     with raises(lib, RuntimeError, text):
         -b
-    text = (
-        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
-    )
+    text = "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
     with raises(lib, RuntimeError, text):
         b - b
     assert (~b).tolist() == [False]

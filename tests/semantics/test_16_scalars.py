@@ -140,7 +140,9 @@ def test_strided_and_transposed_arrays_share_memory(lib):
     assert lib.zeros(2, 3).t().numpy().strides == (4, 12)
 
 
-@pytest.mark.parametrize("name", "uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 bool".split())
+@pytest.mark.parametrize(
+    "name", "uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 bool".split()
+)
 def test_every_numpy_dtype_goes_there_and_back(lib, name):
     a = numpy.array([0, 1, 1], dtype=name)
     t = lib.from_numpy(a)

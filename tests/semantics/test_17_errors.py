@@ -15,25 +15,28 @@ EXPAND = (
     "Target sizes: [3].  Tensor sizes: [2]"
 )
 SCALAR_INDEX = (
-    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+    "tensor to a "
     "number"
 )
 WRONG_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got float)"
 )
 INCOMPATIBLE = (
-    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+    "contiguous "
     "subspaces). Use .reshape(...) instead."
 )
 INNER = (
-    "inconsistent tensor size, expected tensor [2] and src [3] to have the same number of elements, but got 2 and 3 elements "
+    "inconsistent tensor size, expected tensor [2] and src [3] to have the same number of elements, but got 2 and 3 "
+    "elements "
     "respectively"
 )
-EMPTY_MAX = (
-    "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
-)
+EMPTY_MAX = "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
 MASK = "The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [3] at index 0"
-CAT = "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1 in the list."
+CAT = (
+    "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1 in the list."
+)
 MULTIPLIED = "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"
 
 CASES = {
@@ -65,7 +68,11 @@ CASES = {
     "bmm of a matrix": (lambda lib: lib.bmm(lib.ones(2, 2), lib.ones(2, 2)), R, "batch1 must be a 3D tensor"),
     "index": (lambda lib: lib.ones(3)[3], I, "index 3 is out of bounds for dimension 0 with size 3"),
     "negative index": (lambda lib: lib.ones(3)[-4], I, "index -4 is out of bounds for dimension 0 with size 3"),
-    "index tensor": (lambda lib: lib.ones(3)[lib.tensor([3])], I, "index 3 is out of bounds for dimension 0 with size 3"),
+    "index tensor": (
+        lambda lib: lib.ones(3)[lib.tensor([3])],
+        I,
+        "index 3 is out of bounds for dimension 0 with size 3",
+    ),
     "index list": (lambda lib: lib.ones(3)[[0, 5]], I, "index 5 is out of bounds for dimension 0 with size 3"),
     "too many indices": (lambda lib: lib.ones(3)[0, 0], I, "too many indices for tensor of dimension 1"),
     "index of a scalar": (lambda lib: lib.tensor(1.0)[0], I, SCALAR_INDEX),
@@ -154,7 +161,8 @@ def test_reductions_of_nothing(lib):
 
 def test_mse_loss_of_differing_shapes_warns(lib):
     text = (
-        "Using a target size (torch.Size([2])) that is different to the input size (torch.Size([2, 1])). This will likely lead "
+        "Using a target size (torch.Size([2])) that is different to the input size (torch.Size([2, 1])). This will "
+        "likely lead "
         "to incorrect results due to broadcasting. Please ensure they have the same size."
     )
     with warns(lib, text):

@@ -19,14 +19,18 @@ NOGRADVIEW = (
     "the inplace to be tracked)."
 )
 NONLEAFGRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated "
     "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the "
+    "leaf "
     "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 CGRAPH = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
-    "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which "
+    "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to "
+    "use "
     "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and "
     "avoid the leak."
 )
@@ -62,7 +66,8 @@ def multiview(op: str, number: int = 0) -> str:
     """The text for writing to one of several views made by one call."""
     return (
         f"Output {number} of {op} is a view and is being modified inplace. This view is the output of a function that "
-        "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
+        "returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
+        "replace "
         "the inplace operation by an out-of-place one."
     )
 

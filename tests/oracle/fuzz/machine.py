@@ -11,7 +11,7 @@ from typing import Any
 
 # What programs may use besides the library, by name.
 HELPERS = {
-    "Square": '''
+    "Square": """
 class Square(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -21,8 +21,8 @@ class Square(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return 2 * ctx.saved_tensors[0] * g
-''',
-    "Double": '''
+""",
+    "Double": """
 class Double(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -33,16 +33,16 @@ class Double(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return g * 2
-''',
-    "weigh": '''
+""",
+    "weigh": """
 def weigh(t):
     return (t * ((torch.arange(t.numel(), dtype=t.dtype) + 1) / 4).reshape(t.shape)).sum()
-''',
-    "again": '''
+""",
+    "again": """
 def again(gradients, leaves):
     terms = [weigh(g) for g in gradients if g is not None and g.requires_grad]
     return torch.autograd.grad(terms, leaves, allow_unused=True, retain_graph=True) if terms else ()
-''',
+""",
 }
 
 
@@ -76,7 +76,9 @@ class Machine:
         self.lib = lib
         self.names: dict[str, Any] = dict(_helpers(lib))
         self.own = set(self.names) | {"__builtins__"}
-        self.rebound = False  # after `y.data = t` torch's y counts versions together with memory that is no longer its own
+        self.rebound = (
+            False  # after `y.data = t` torch's y counts versions together with memory that is no longer its own
+        )
 
     def run(self, line: str) -> str | None:
         """Runs a statement; what it raised, or None."""
@@ -110,7 +112,9 @@ class Machine:
         found = {n: _seen(t, self.rebound) for n, t in self.tensors()}
         for n, results in self.names.items():
             if n not in self.own and isinstance(results, tuple):
-                found.update({f"{n}[{i}]": None if t is None else ("gradient", _values(t)) for i, t in enumerate(results)})
+                found.update(
+                    {f"{n}[{i}]": None if t is None else ("gradient", _values(t)) for i, t in enumerate(results)}
+                )
         return found
 
 
@@ -156,7 +160,9 @@ def difference(ours: dict[str, tuple], theirs: dict[str, tuple]) -> str | None:
     """The first thing in which two libraries differ, or None."""
     for name in dict.fromkeys([*ours, *theirs]):
         mine, other = ours.get(name), theirs.get(name)
-        if name.startswith("h"):  # of second order: torch leaves out what it knows to be zero, claygrad may spell it out
+        if name.startswith(
+            "h"
+        ):  # of second order: torch leaves out what it knows to be zero, claygrad may spell it out
             mine, other = (None if g is None or max(map(abs, g[1]), default=0) < 1e-6 else g for g in (mine, other))
         if mine is None or other is None:
             if mine is not other:
@@ -176,5 +182,6 @@ def difference(ours: dict[str, tuple], theirs: dict[str, tuple]) -> str | None:
 def _near(a: list, b: list, single: bool = True) -> bool:
     tolerance = 2e-4 if single else 1e-8
     return len(a) == len(b) and all(
-        x == y or (math.isnan(x) and math.isnan(y)) or abs(x - y) <= tolerance * max(1.0, abs(x), abs(y)) for x, y in zip(a, b, strict=True)
+        x == y or (math.isnan(x) and math.isnan(y)) or abs(x - y) <= tolerance * max(1.0, abs(x), abs(y))
+        for x, y in zip(a, b, strict=True)
     )

@@ -156,9 +156,11 @@ class Author:
             return f"{a}.detach()"
         return self.view_of(a) if choice > 0.85 else a
 
-    def fill_in(self, text: str, target: str, result: Any) -> str:
-        shape = tuple(result.shape)
-        fitting = [n for n in self.names() if _broadcasts_to(tuple(self.tensor(n).shape), shape) and _separate(self.tensor(n), result)]
+    def fill_in(self, text: str, target: str, part: Any, memory: Any) -> str:
+        """Puts in a mask of the target and a value for a part of it, from memory that does not partly overlap with the target."""
+        shape = tuple(part.shape)
+        apart = self.names(lambda t: _separate(t, memory))
+        fitting = [n for n in apart if _broadcasts_to(tuple(self.tensor(n).shape), shape)]
         c = self.random.choice(fitting) if fitting and self.random.random() < 0.85 else self.fresh(shape)
         return text.format(m=f"{target}>0.2", c=c)
 
@@ -167,7 +169,7 @@ class Author:
         result = self.machine.value(target)
         if result is None or not result.is_floating_point():
             return self.view()
-        return self.guarded(f"{target}.{self.fill_in(self.random.choice(WRITES), target, result)}")
+        return self.guarded(f"{target}.{self.fill_in(self.random.choice(WRITES), target, result, result)}")
 
     def assign(self) -> str:
         r, target = self.random, self.target()
@@ -178,8 +180,7 @@ class Author:
         part = self.machine.value(target + key)
         if part is None:
             return self.operation()
-        value = r.choice(["0.5", "7", "{c}", "{c}", "{c}*2"]) if "m" not in key or ">" not in key else r.choice(["0.5", "7"])
-        value = self.fill_in(value, target, part)
+        value = self.fill_in(r.choice(["0.5", "7", "{c}", "{c}", "{c}*2"]), target, part, result)
         return self.guarded(f"{target}{key} {r.choice(['=', '=', '=', '+=', '*='])} {value}")
 
     def rebind_data(self) -> str:
@@ -242,13 +243,17 @@ class Author:
     def ending(self) -> list[str]:
         """The gradient of every output for every leaf, now and then differentiated again."""
         said = "\n".join(self.lines)
-        leaves = [n for n, t in self.machine.valid() if t.is_leaf and t.requires_grad and not t._is_view() and n in said]
+        leaves = [
+            n for n, t in self.machine.valid() if t.is_leaf and t.requires_grad and not t._is_view() and n in said
+        ]
         outputs = [n for n in self.names(lambda t: t.requires_grad and not t.is_leaf) if f"{n} = " in said][-4:]
         lines = []
         for i, name in enumerate(outputs):
             twice = self.random.random() < 0.25
             options = "create_graph=True" if twice else "retain_graph=True"
-            lines.append(f"g{i} = torch.autograd.grad(weigh({name}), [{', '.join(leaves)}], allow_unused=True, {options})")
+            lines.append(
+                f"g{i} = torch.autograd.grad(weigh({name}), [{', '.join(leaves)}], allow_unused=True, {options})"
+            )
             if twice:
                 lines.append(f"h{i} = again(g{i}, [{', '.join(leaves)}])")
         return lines

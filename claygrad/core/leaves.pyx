@@ -1,0 +1,134 @@
+"""What backward does besides calling rules: hooks, the search for NaN, and adding gradients to leaves."""
+import warnings
+
+from cpython.object cimport PyObject
+
+from claygrad.core.device cimport CPU
+from claygrad.core.inplace cimport write_layout
+from claygrad.core.layout cimport Layout, dense, fresh_like, same_shape
+from claygrad.core.modes cimport anomaly_checks_nan
+from claygrad.core.node cimport Hooks, Node
+from claygrad.core.provenance cimport where_text
+from claygrad.core.rules cimport zeros_for
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, verbs
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*)
+
+
+cdef bint private(Tensor t) noexcept:
+    """Whether nobody but one holder of this tensor can see its memory."""
+    return (Py_REFCNT(<PyObject*>t.layout) == 1 and Py_REFCNT(<PyObject*>t.layout.storage) == 1 and t.base is None
+            and t.node is None and not t.leaf_grad and t.layout.storage.owner is None)
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------
+cdef object _run_hook(object hook, object grad):
+    cdef Layout before = (<Tensor>grad).layout
+    out = hook(grad)
+    if out is None:
+        return grad
+    if not isinstance(out, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(out).__name__}'")
+    if not same_shape((<Tensor>out).layout, before):
+        raise RuntimeError(f"hook '{getattr(hook, '__name__', hook)}' has changed the size of value")
+    return out
+
+
+cdef int tensor_hooks(Node node, list grads) except -1:
+    cdef Hooks hooks
+    cdef Tensor kept
+    if isinstance(node, AccumulateGrad):
+        if (<AccumulateGrad>node).variable_.hooks:
+            for hook in list((<AccumulateGrad>node).variable_.hooks.values()):
+                grads[0] = _run_hook(hook, grads[0])
+        return 0
+    hooks = node.hooks
+    if hooks is None:
+        return 0
+    if hooks.tensor is not None:
+        for nr, found in hooks.tensor.items():
+            for hook in list(found.values()):
+                if grads[nr] is None:
+                    grads[nr] = zeros_for(node, nr)
+                grads[nr] = _run_hook(hook, grads[nr])
+    if hooks.retain is not None:
+        for nr, ref in hooks.retain.items():
+            kept = ref()
+            if kept is not None and grads[nr] is not None:
+                kept.grad_ = grads[nr].clone() if kept.grad_ is None else kept.grad_ + grads[nr]
+    return 0
+
+
+cdef list pre_hooks(Node node, list grads):
+    for hook in list(node.hooks.pre.values()):
+        out = hook(tuple(grads))
+        if out is not None:
+            grads = list(out) if isinstance(out, (tuple, list)) else [out]
+    return grads
+
+
+cdef list post_hooks(Node node, list out, list grads):
+    for hook in list(node.hooks.post.values()):
+        made = hook(tuple(out), tuple(grads))
+        if made is not None:
+            out = list(made) if isinstance(made, (tuple, list)) else [made]
+    return out
+
+
+cdef int look_for_nan(Node node, list out) except -1:
+    cdef int i
+    if not anomaly_checks_nan():
+        return 0
+    for i, g in enumerate(out):
+        if g is not None and g.dtype.category >= 2 and bool((g != g).any()):
+            if node.trace is not None:
+                warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
+                              + "".join(node.trace), UserWarning, stacklevel=1)
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."
+                               + where_text("the forward ran", node.code, node.lasti))
+    return 0
+
+
+# --- leaves ----------------------------------------------------------------------------------------------------
+cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
+    cdef Tensor variable = node.variable_
+    if variable.node is not None:
+        raise RuntimeError("leaf variable has been moved into the graph interior"
+                           + where_text("that was done", variable.node.code, variable.node.lasti))
+    if not variable.leaf_grad:
+        return 0                            # requires_grad was switched off since
+    if variable.grad_ is None:
+        if create_graph:
+            variable.grad_ = g if g.node is not None else _own(variable, g)
+        else:
+            variable.grad_ = _own(variable, g)
+    elif create_graph:
+        variable.grad_ = variable.grad_ + g
+    else:
+        if variable.grad_.node is not None:
+            variable.grad_ = variable.grad_ + g
+        else:
+            verbs().inplace(0, variable.grad_, g)
+    if variable.after_hooks:
+        for hook in list(variable.after_hooks.values()):
+            out = hook(variable)
+            if out is not None:
+                raise TypeError(f"expected Variable, but hook returned '{type(out).__name__}'")
+    return 0
+
+
+cdef Tensor _own(Tensor variable, Tensor g):
+    """The gradient in memory of its own, laid out as its leaf."""
+    cdef Tensor out
+    if Py_REFCNT(<PyObject*>g) == 1 and private(g) and g.layout.contiguous and variable.layout.contiguous:
+        return g
+    if variable.layout.contiguous or not dense(variable.layout):
+        out = Tensor.__new__(Tensor)
+        if g.layout.storage.where.kind != CPU:
+            out.layout = g.layout
+            return out
+        out.layout = fresh_like(g.layout)
+        write_layout(out.layout, g.layout)
+        return out
+    return variable.detach().new_empty_strided(variable.shape, variable.stride()).copy_(g)
