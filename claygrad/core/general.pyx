@@ -11,7 +11,7 @@ from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL
 from claygrad.core.device cimport META, device
 from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code, promote)
 from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
-from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, result_code
+from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
 from claygrad.core.storage cimport storage_on
 from claygrad.core.tensor cimport Tensor
 
@@ -119,6 +119,14 @@ cdef dtype _final(Op op, int code, object array, int half):
 
 
 cdef object general(Op op, PyObject** slots):
+    try:
+        return _general(op, slots)
+    except (RuntimeError, IndexError, ValueError) as error:
+        explain(error, op, slots)
+        raise
+
+
+cdef object _general(Op op, PyObject** slots):
     run_check(op, slots)
     cdef device where = common_device(op, slots)
     cdef int code = result_code(op, slots)

@@ -143,11 +143,25 @@ cdef object _mismatch(Op op, PyObject** slots):
             m = so_far.get(back, 1)
             if m != 1 and n != 1 and m != n:
                 ndim = max([len((<Tensor>x).layout.shape_tuple()) for x in tensors])
-                text = (f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
-                        f"{ndim - 1 - back}\n  {op.name} got shapes {', '.join([shape_text((<Tensor>x).layout) for x in tensors])}")
-                return RuntimeError(text + describe(tensors))
+                return RuntimeError(f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                                    f"{ndim - 1 - back}")
             so_far[back] = n if m == 1 else m
     return RuntimeError("shapes do not broadcast")
+
+
+cdef int explain(object error, Op op, PyObject** slots) except -1:
+    """Say below torch's line what the operation got, and where the user's code made it."""
+    cdef int i
+    if len(error.args) != 1 or type(error.args[0]) is not str or "\n  " in error.args[0]:
+        return 0
+    tensors = []
+    for i in range(op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        tensors.extend([x for x in (value if isinstance(value, (list, tuple)) else (value,)) if isinstance(x, Tensor)][:4])
+    if tensors:
+        shapes = ", ".join([f"{shape_text((<Tensor>x).layout)} {(<Tensor>x).layout.dtype.name}" for x in tensors])
+        error.args = (f"{error.args[0]}\n  {op.name} got {shapes}{describe(tensors)}",)
+    return 0
 
 
 cpdef str describe(tensors):

@@ -132,7 +132,7 @@ def _place(said: Declaration, made: Any) -> None:
         if said.public:
             for where in (space,) if space else said.namespaces:
                 NAMESPACES[where][last] = made
-        if said.method and not space and last not in METHODS | {} and "torch" in said.namespaces:
+        if said.method and not space and last not in METHODS and "torch" in said.namespaces:
             METHODS[last] = made.method_form() if isinstance(made, Op) else made
 
 
