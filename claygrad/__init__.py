@@ -49,8 +49,9 @@ newaxis = None
 globals().update(_NAMESPACES["torch"])
 globals().update(DTYPES)
 globals().update(_TYPES)
-float, double, half, cfloat, cdouble = DTYPES["float32"], DTYPES["float64"], DTYPES["float16"], DTYPES["complex64"], DTYPES["complex128"]
-int, long, short = DTYPES["int32"], DTYPES["int64"], DTYPES["int16"]
+half, float, double = DTYPES["float16"], DTYPES["float32"], DTYPES["float64"]
+cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
+short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
 
 _LAZY = ("linalg", "nn", "special")

@@ -1,20 +1,19 @@
 """What Python code of claygrad may do with tensors beyond the operations: make, wrap, share, write, adopt."""
 import numpy
 
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyTypeObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.device cimport CPU, META, cpu, device
+from claygrad.core.device cimport device
 from claygrad.core.device cimport parse as parse_device_c
 from claygrad.core.dtypes cimport default_float, dtype
 from claygrad.core.dtypes cimport parse as parse_dtype_c
-from claygrad.core.inplace cimport begin_write, check_writable, rebase, write_layout
+from claygrad.core.inplace cimport begin_write, check_writable, write_layout
 from claygrad.core.kernels cimport (blas_ready, isa, max_threads, pool_stats, pool_trim, set_max_threads)
 from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
-from claygrad.core.modes cimport modes
 from claygrad.core.provenance cimport here
 from claygrad.core.storage cimport Storage, storage_on
-from claygrad.core.tensor cimport Tensor, keep_counter, mark_made, new_tensor, requires
+from claygrad.core.tensor cimport Tensor, keep_counter, mark_made, new_tensor
 
 cdef extern from *:
     """

@@ -2,9 +2,6 @@
 import numpy
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_DECREF
-from libc.stdint cimport int64_t
-
 from claygrad.core cimport matmul, pointwise, reduce, assign, views
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, POINTWISE, REDUCTION, VIEW, Op, find_op
@@ -16,7 +13,7 @@ from claygrad.core.layout cimport Layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
-from claygrad.core.tensor cimport (ADD, CUT, EQ, INVERT, MUL, N_VERBS, NE, SUB, DIV, POW, FLOORDIV, MOD, Tensor, mark_cut, new_tensor, requires,
+from claygrad.core.tensor cimport (CUT, EQ, INVERT, N_VERBS, NE, SUB, DIV, Tensor, mark_cut, new_tensor, requires,
                                    shape_text, verbs)
 
 cdef extern from "Python.h":

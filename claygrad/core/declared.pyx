@@ -1,7 +1,5 @@
 """An operation as it was declared: signature, kernels, rules. What happens on a call is in call.pyx."""
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_INCREF
-
 from claygrad.core.dtypes cimport N_DTYPES
 from claygrad.core.kernels cimport find as find_kernel
 
@@ -191,7 +189,7 @@ cdef class Op:
 
     def rule(self, **rules):
         """Declare the gradient of each named tensor parameter; see CONTRIBUTING for the names a rule may take."""
-        cdef int i, k
+        cdef int i
         unknown = set(rules) - {self.params[self.tensors[i]] for i in range(self.n_tensors)}
         if unknown:
             raise TypeError(f"{self.name}: no tensor parameter {', '.join(sorted(unknown))}")

@@ -108,7 +108,7 @@ cdef dtype _default_float = _all[F32]
 
 
 cdef _fill_tables():
-    cdef int a, b, r
+    cdef int a, b
     for a in range(N_DTYPES):
         _category[a] = (<dtype>_all[a]).category
         _size[a] = (<dtype>_all[a]).itemsize
@@ -193,7 +193,7 @@ def set_default_dtype(d, /):
     global _default_float
     cdef dtype found = parse(d)
     if found is None:
-        raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type")
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if found.category != CAT_FLOAT:
         raise TypeError("only floating-point types are supported as the default type")
     _default_float = found

@@ -13,16 +13,15 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from claygrad.core.declared cimport Op, find_op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport CAT_COMPLEX, F32, F64, dtype
-from claygrad.core.layout cimport Layout, dense, fresh_like, same_shape
-from claygrad.core.modes cimport anomaly, anomaly_checks_nan, modes
-from claygrad.core.node cimport Hooks, Node, expose
+from claygrad.core.dtypes cimport CAT_COMPLEX, F32
+from claygrad.core.layout cimport Layout, fresh_like
+from claygrad.core.modes cimport anomaly, modes
+from claygrad.core.node cimport Node, expose
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.leaves cimport accumulate as add_to_leaf
 from claygrad.core.leaves cimport look_for_nan, post_hooks, pre_hooks, private, tensor_hooks
 from claygrad.core.rules cimport call_rules, call_rules_into, fit
-from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, gradient_edge, new_tensor, requires, shape_text, verbs
+from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, gradient_edge, shape_text, verbs
 from claygrad.core.tensor import LATE
 
 cdef extern from "Python.h":
@@ -180,7 +179,6 @@ cdef class Run:
         return 0
 
     cdef int loop(self) except -1:
-        cdef int64_t t
         cdef Ready top
         while not self.ready.empty():
             top = self.ready.top()
@@ -192,7 +190,6 @@ cdef class Run:
         cdef Node node = <Node>self.tasks[t].node
         cdef PyObject* owned = self.tasks[t].grad
         cdef list grads, out = None
-        cdef int i
         cdef bint runs
         cdef Tensor g
         if owned == NULL:

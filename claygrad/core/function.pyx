@@ -14,7 +14,7 @@ from claygrad.core.node cimport Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.recording cimport box, freed_error, record_output, unbox
 from claygrad.core.rules cimport zeros_for
-from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_MULTI, VIEW_NO_GRAD, Tensor, gradient_edge, mark_cut, requires, verbs)
+from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_MULTI, Tensor, gradient_edge, requires)
 from claygrad.core.views cimport make_view
 
 
@@ -167,7 +167,7 @@ def once_differentiable(fn):
         node = DelayedError.__new__(DelayedError)
         node.text = "trying to differentiate twice a function that was marked with @once_differentiable"
         node.seq = next_seq()
-        for a in args:
+        for _ in args:
             node.add_edge(None, 0)
         wrapped = []
         for t in outs:
@@ -233,7 +233,6 @@ InplaceFunction = Function
 cdef object _apply(object cls, tuple args, dict kwargs):
     cdef FunctionNode ctx = <FunctionNode>cls._backward_cls.__new__(cls._backward_cls)
     cdef bint was = modes().no_grad, record = False
-    cdef Tensor t
     cdef Node target
     cdef int nr = 0
     if kwargs or cls.setup_context is not Function.setup_context:

@@ -168,7 +168,8 @@ cdef object _general(Op op, PyObject** slots):
     try:
         result = call_declared(op, args, 1)
         if isinstance(result, tuple):
-            return [layout_of_result(x, _final(op, code, numpy.asarray(x), half), op.kind != REDUCTION and not op.info.get("contiguous")) for x in result]
+            keep = op.kind != REDUCTION and not op.info.get("contiguous")
+            return [layout_of_result(x, _final(op, code, numpy.asarray(x), half), keep) for x in result]
         if not isinstance(result, numpy.ndarray):
             result = numpy.asarray(result)
         made = layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)

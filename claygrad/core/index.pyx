@@ -6,13 +6,12 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, I64, U8, dtype
+from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.kernels cimport take_rows
 from claygrad.core.layout cimport Layout, fresh, new_layout
-from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
-from claygrad.core.tensor cimport Tensor, new_tensor, requires, shape_text, verbs
+from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs
 from claygrad.core.views cimport make_view
 from claygrad.core.tensor import LATE
 
@@ -185,7 +184,7 @@ cdef int _takes(object item) except -1:
 
 cdef tuple _apply(Tensor t, tuple key):
     """Do all that is a view; returns the view and a list of index tensors by dimension (None: take it whole)."""
-    cdef int dim = 0, used = 0, i
+    cdef int dim = 0, used = 0
     cdef Tensor out = t
     cdef list tensors = []
     cdef bint any_ = False

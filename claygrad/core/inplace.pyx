@@ -7,16 +7,16 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, find_op
-from claygrad.core.device cimport CPU, META
-from claygrad.core.dtypes cimport CAT_FLOAT, category_of, dtype, of_code
+from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport CAT_FLOAT, category_of, of_code
 from claygrad.core.general cimport general
 from claygrad.core.promotion cimport check_broadcast, result_code
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, dense, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, next_seq
-from claygrad.core.provenance cimport here, where_text
+from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, record_inputs, record_output, should_record
 from claygrad.core.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
@@ -209,7 +209,6 @@ cdef class CopySlices(Node):
 
     cdef list apply(self, list grads, bint create_graph):
         cdef Tensor g = <Tensor>grads[0]
-        cdef int i
         if self.freed:
             raise freed_error(self)
         if self.base_strides is None:

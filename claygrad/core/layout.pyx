@@ -2,11 +2,11 @@
 cimport cython
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp
 
 cimport numpy as cnp
 
-from claygrad.core.device cimport CPU, cpu, device
+from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport dtype, from_numpy
 from claygrad.core.storage cimport Storage, borrow, new_storage
 

@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 from claygrad.core.device cimport device
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport Layout
-from claygrad.core.provenance cimport line_of, where_text
+from claygrad.core.provenance cimport line_of
 
 cdef extern from "Python.h":
     void Py_SET_TYPE(PyObject* o, PyTypeObject* t)
@@ -341,4 +341,3 @@ cdef object expose(Node node):
     Py_INCREF(cls)
     Py_SET_TYPE(<PyObject*>node, <PyTypeObject*>cls)
     return node
-

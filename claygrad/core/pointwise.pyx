@@ -1,10 +1,10 @@
 """Fast paths of elementwise operations: contiguous CPU tensors of one dtype, with scalars and row/column broadcasting."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, F32, F64, I64, dtype, of_code
+from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.kernels cimport binary_by_column, binary_by_row, binary_fn, unary_fn
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor

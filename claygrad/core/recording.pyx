@@ -1,9 +1,7 @@
 """Recording a call in the graph: the node, its edges, and what it saves; and reading saved values back."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
-
-from claygrad.core.declared cimport (P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_DTYPE, S_OFFSET, S_OUT, S_OUTS, S_PARAM, S_SHAPE,
+from claygrad.core.declared cimport (P_TENSORS, R_CONSTANT, R_NONE, S_DTYPE, S_OUT, S_OUTS, S_PARAM, S_SHAPE,
                                      S_STRIDE,
                                      Op)
 from claygrad.core.kernels cimport copy_strided, fingerprint
@@ -13,7 +11,7 @@ from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.storage cimport Storage
 from claygrad.core.size import Size
-from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, new_tensor, requires, shape_text, size_of
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, requires, shape_text, size_of
 
 # Memory that was handed out is copied when saved up to this size, fingerprinted above it.
 cdef enum:

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport REDUCTION, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, I64, N_DTYPES, dtype, of_code
+from claygrad.core.dtypes cimport BOOL, I64, N_DTYPES, of_code
 from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor

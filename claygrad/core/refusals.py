@@ -8,10 +8,13 @@ NOT_A_LEAF = "you can only change requires_grad flags of leaf variables."
 
 
 def warn_about_grad_of_non_leaf() -> None:
-    warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                  "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
-                  "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the "
-                  "leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.", UserWarning, stacklevel=2)
+    warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                  "won't be "
+                  "populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                  "non-leaf Tensor, "
+                  "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+                  "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
+                  UserWarning, stacklevel=2)
 
 
 def warn_about_scalar() -> None:
@@ -24,16 +27,23 @@ def check_assigned_grad(tensor: Any, grad: Any) -> None:
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad.dtype is not tensor.dtype:
-        raise RuntimeError(f"attempting to assign a gradient with dtype '{grad.dtype.c_name}' to a tensor with grad_dtype "
-                           f"'{tensor.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-                           "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
-                           "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+        raise RuntimeError(f"attempting to assign a gradient with dtype '{grad.dtype.c_name}' to a tensor with "
+                           f"grad_dtype "
+                           f"'{tensor.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+                           f"the tensor's "
+                           "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+                           "allow any dtype. "
+                           "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
+                           "downstream "
                            "systems that assume they match.")
     if grad.device.type != tensor.device.type:
-        raise RuntimeError(f"attempting to assign a gradient with device type '{grad.device.type}' to a tensor with device type "
-                           f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same device")
+        raise RuntimeError(f"attempting to assign a gradient with device type '{grad.device.type}' to a tensor with "
+                           f"device type "
+                           f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same "
+                           f"device")
     if grad.shape != tensor.shape:
-        raise RuntimeError(f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size '{list(tensor.shape)}'. "
+        raise RuntimeError(f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size "
+                           f"'{list(tensor.shape)}'. "
                            "Please ensure that the gradient and the tensor are the same size")
 
 
@@ -42,19 +52,24 @@ def check_data(tensor: Any, data: Any) -> None:
     if tensor.requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     if data.device.type != tensor.device.type:
-        raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.")
+        raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+                           "incompatible tensor type.")
 
 
 def not_a_leaf(value: bool) -> RuntimeError:
     """Why requires_grad of a computed tensor cannot be set."""
     if value:
         return RuntimeError(NOT_A_LEAF)
-    return RuntimeError(NOT_A_LEAF + " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+    return RuntimeError(NOT_A_LEAF + " If you want to use a computed variable in a subgraph that doesn't require "
+                                     "differentiation use "
                         "var_no_grad = var.detach().")
 
 
 def view_detached() -> RuntimeError:
-    return RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
-                        "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-                        "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+    return RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+                        "(DDP) for training, "
+                        "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                        "detach_() cannot be "
+                        "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                        "function in "
                         "torch/optim/optimizer.py as the solution.")

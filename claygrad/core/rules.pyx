@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, P_TENSORS, R_JOINT, R_MISSING, R_RULE, R_ZERO, Op, find_op)
+from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, R_MISSING, R_RULE, R_ZERO, Op, find_op)
 from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
 from claygrad.core.layout cimport Layout, new_contiguous
 from claygrad.core.node cimport Node

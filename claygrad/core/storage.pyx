@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.device cimport CPU, META, cpu, device
+from claygrad.core.device cimport CPU, cpu, device
 from claygrad.core.kernels cimport pool_alloc, pool_free
 
 

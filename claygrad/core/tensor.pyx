@@ -1,17 +1,17 @@
 """The tensor: its state, its place in the graph, and Python's protocol on it. What it can do is in ops/."""
 cimport cython
-from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
+from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from claygrad.core.device cimport CPU, META, device
-from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I8, I16, I32, I64, U8,
+from claygrad.core.device cimport CPU, META
+from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, F32, F64, I8, I16, I32, I64, U8,
                                    dtype)
 from claygrad.core import refusals
 from claygrad.core.size import Size
 from claygrad.core.layout cimport Layout, new_layout
 from claygrad.core.modes cimport modes
-from claygrad.core.node cimport Hooks, Node, expose, next_seq
+from claygrad.core.node cimport Hooks, Node, expose
 from claygrad.core.node import RemovableHandle
 from claygrad.core.provenance cimport here, line_of
 from claygrad.core.storage cimport Storage
@@ -555,13 +555,8 @@ cdef class Tensor:
             raise TypeError("Got unsupported ScalarType BFloat16")
         return _handed_out(self.layout)
 
-    def __array__(self, dtype=None, copy=None):
-        array = self.numpy()
-        if dtype is not None and array.dtype != dtype:
-            if copy is False:
-                raise ValueError("Unable to avoid copy while creating an array as requested.")
-            return array.astype(dtype)
-        return array.copy() if copy else array
+    def __array__(self, *args, **kwargs):
+        return _as_array(self.numpy(), *args, **kwargs)
 
     __array_priority__ = 1000
 
@@ -589,6 +584,15 @@ cdef _init():
     Py_SET_TYPE(Tensor, <PyTypeObject*>meta)
 
 _init()
+
+
+def _as_array(array, kind=None, copy=None, **named):      # NumPy's protocol: __array__(dtype=None, copy=None)
+    kind = named.get("dtype", kind)
+    if kind is not None and array.dtype != kind:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return array.astype(kind)
+    return array.copy() if copy else array
 
 
 cdef object _handed_out(Layout layout):

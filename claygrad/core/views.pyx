@@ -1,12 +1,11 @@
 """Views: tensors on another tensor's memory, and how their history follows that of their base."""
-cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport MULTI_VIEW, VIEW, Op, find_op
+from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.general cimport call_declared
-from claygrad.core.layout cimport Layout, new_contiguous, new_layout
+from claygrad.core.layout cimport Layout, new_layout
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record

@@ -1,4 +1,4 @@
-"""Every operation, one declaration each; importing this package makes them callable and gives the tensor its methods."""
+"""Every operation, one declaration each. Importing this package makes them callable and gives the tensor methods."""
 from claygrad.core import LATE, attach, install_verbs
 from claygrad.ops import (
     activation,

@@ -9,15 +9,15 @@ from claygrad.ops._returns import named_tuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["METHODS", "NAMESPACES", "REGISTRY", "Declaration", "composite", "conj", "constant", "missing", "op", "pointwise",
-           "reduction", "view", "zero"]
+__all__ = ["METHODS", "NAMESPACES", "REGISTRY", "Declaration", "composite", "conj", "constant", "missing", "op",
+           "pointwise", "reduction", "view", "zero"]
 
 
 class Declaration:
     """All that was said of one operation; tests, docs and stubs are derived from it."""
 
-    __slots__ = ("aliases", "errors", "fn", "inplace", "kind", "method", "name", "namespaces", "op", "options", "out", "promote",
-                 "public", "samples")
+    __slots__ = ("aliases", "errors", "fn", "inplace", "kind", "method", "name", "namespaces", "op", "options", "out",
+                 "promote", "public", "samples")
 
     def __init__(self, kind: str, fn: Callable, op: Any, options: dict[str, Any]) -> None:
         self.kind, self.fn, self.op, self.options = kind, fn, op, options
@@ -76,7 +76,8 @@ def _camel(name: str) -> str:
 
 
 def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dict[str, str]]:
-    """Names, defaults (... where none), how many are positional, annotations. A trailing underscore escapes a keyword."""
+    """Names, defaults (... where none), how many are positional, annotations. A trailing underscore escapes a "
+      "keyword."""
     code = fn.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[skip:count])
@@ -89,6 +90,7 @@ def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dic
     return [name.rstrip("_") for name in names], defaults, positional, annotations
 
 
+_TO_INFO = ("kernel", "overlap", "alias", "contiguous", "out", "check_out")
 _TO_CORE = ("kernel", "kernel_if", "varargs", "half", "meta", "differentiable", "keep", "check", "number_edge")
 
 
@@ -102,8 +104,7 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
     made = Op(fn, kind, said.promote, names, annotations, defaults, positional, name=said.name,
               node=options.get("node") or _camel(said.name) + "Backward0", out=bool(said.out),
               returns=named_tuple(said.name, returns) if returns else None,
-              info={"kernel": options.get("kernel"), "overlap": options.get("overlap"), "alias": options.get("alias"), "contiguous": options.get("contiguous"), "out": options.get("out"),
-                    "check_out": options.get("check_out"), "declaration": said}, **passed)
+              info={key: options.get(key) for key in _TO_INFO} | {"declaration": said}, **passed)
     install(made)
     said.op = made
     if said.inplace and kind == "composite":
@@ -122,9 +123,11 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
 
 
 def _place(said: Declaration, made: Any) -> None:
-    REGISTRY[said.fn.__name__ if said.fn.__name__ not in REGISTRY else f"{said.namespaces[0]}.{said.name}"] = said
+    key = said.fn.__name__
+    REGISTRY[key if key not in REGISTRY else f"{said.namespaces[0]}.{said.name}"] = said
     if said.options.get("property") or said.options.get("attribute"):
-        METHODS[said.name] = property(made, _assign_attribute(said.name)) if said.options.get("attribute") else property(made)
+        setter = _assign_attribute(said.name) if said.options.get("attribute") else None
+        METHODS[said.name] = property(made, setter)
         if said.options.get("property"):
             return
     for name in (said.name, *said.aliases):

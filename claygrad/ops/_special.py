@@ -211,6 +211,8 @@ def zeta(xp, x, q):
     below = xp.where(x == xp.floor(x), below, float("nan"))
     below = xp.where(q == xp.floor(q), float("inf"), below)
     out = xp.where(q <= 0, below, positive_zeta(xp, x, xp.where(q <= 0, 1.0, q)))
+    out = xp.where(q == float("inf"), float("nan"), out)          # the next two lines: as PyTorch has it
+    out = xp.where(x == float("inf"), xp.where(q < 1, x, xp.where(q == 1, 1.0, float("nan"))), out)
     return xp.where(x == 1, float("inf"), xp.where(x < 1, float("nan"), out)).astype(dtype)
 
 
@@ -239,7 +241,7 @@ def scaled_bessel(xp, x, order):
 
 def unscaled(xp, value, x):
     half = xp.exp(xp.absolute(x) / 2)        # twice: exp(|x|) overflows before the product does
-    return xp.where(xp.isinf(x), xp.copysign(float("inf"), value), value * half * half)
+    return value * half * half
 
 
 @in_double

@@ -69,7 +69,7 @@ def bent(xp, input, alpha: float, scale: float, rate: float):
 
 def bent_slope(input: Tensor, alpha: float, scale: float, rate: float) -> Tensor:
     below = (input * rate).clamp(max=0).exp() * (alpha * scale * rate)      # clamped: no inf * 0 in second derivatives
-    return below.where(input <= 0, scale)
+    return below.where(~(input > 0), scale)
 
 
 @pointwise(**functional, node=renamed_in_place("Elu"), samples=lambda t: [*line(t), t.args(t(4), 0.7)])
@@ -331,7 +331,7 @@ def hardtanh(xp, input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inp
     refuse_complex(input, "clamp is not supported for complex types")
     number = input.dtype.type
     return xp.minimum(number(max_val), xp.maximum(number(min_val), input))
-hardtanh.rule(input=lambda g, input, min_val, max_val: g.masked_fill((input <= min_val) | (input >= max_val), 0))
+hardtanh.rule(input=lambda g, input, min_val, max_val: g.masked_fill(~((input > min_val) & (input < max_val)), 0))
 
 
 @pointwise(**functional, samples=line)
@@ -352,7 +352,7 @@ def hardswish(xp, input: Tensor, inplace: bool = False):
 
 
 def hardswish_grad(g, input):
-    return (g * (input / 3 + 0.5)).where((input > -3) & (input < 3), g.masked_fill(input <= -3, 0))
+    return (g * (input / 3 + 0.5)).where(~(input.abs() >= 3), g.masked_fill(input < 0, 0))
 
 
 hardswish.rule(input=hardswish_grad)
@@ -363,7 +363,7 @@ def hardshrink(xp, input: Tensor, lambd: float = 0.5):
     "out = 0 between -lambd and lambd, input elsewhere."
     need(input, FLOATS, "hardshrink_cpu")
     return xp.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
-hardshrink.rule(input=lambda g, input, lambd: g.masked_fill((input >= -lambd) & (input <= lambd), 0))
+hardshrink.rule(input=lambda g, input, lambd: g.masked_fill(~((input < -lambd) | (input > lambd)), 0))
 
 LARGEST = {"float16": 65504, "bfloat16": 3.38953e38, "float32": 3.40282e38, "float64": 1.79769e308}
 
@@ -383,7 +383,7 @@ def softshrink(xp, input: Tensor, lambd: float = 0.5):
     "The element moved towards 0 by lambd, and 0 if it is nearer than that."
     number = input.dtype.type(lambd)
     return xp.where(input > number, input - number, xp.where(input < -number, input + number, input * 0))
-softshrink.rule(input=lambda g, input, lambd: g.masked_fill((input >= -lambd) & (input <= lambd), 0))
+softshrink.rule(input=lambda g, input, lambd: g.masked_fill(~((input < -lambd) | (input > lambd)), 0))
 
 
 @pointwise(namespace=("torch", "nn.functional"), method=False,

@@ -89,6 +89,23 @@ def mul(xp, input: Tensor | Number, other: Tensor | Number):
 mul.rule(input=lambda g, other: g * conj(other), other=lambda g, input: g * conj(input))
 
 
+private = {"function": False, "method": False, "inplace": False}
+
+
+@pointwise(name="_scaled", node="MulBackward1", **private, samples=lambda t: [t.args(t(3), 2.5)])
+def scaled(xp, input: Tensor, factor: float):
+    "The product with a number, under the node name that PyTorch's own functions give it."
+    return input * input.dtype.type(factor)
+scaled.rule(input=lambda g, factor: g * factor)
+
+
+@pointwise(name="_divided", node="DivBackward1", **private, samples=lambda t: [t.args(t(3), 2.5)])
+def divided(xp, input: Tensor, divisor: float):
+    "The quotient by a number, under the node name that PyTorch's own functions give it."
+    return xp.true_divide(input, input.dtype.type(divisor))
+divided.rule(input=lambda g, divisor: g / divisor)
+
+
 # Quotients and remainders
 
 def refuse_zero(xp, divisor) -> None:
@@ -418,12 +435,14 @@ def check_lerp(input, end, weight) -> None:
         raise NotImplementedError(f"\"lerp_kernel_{form}\" not implemented for '{input.dtype.legacy}'")
 
 
-@pointwise(check=check_lerp, node=lambda weight: "LerpBackward0" if is_number(weight) else "LerpBackward1",
+@pointwise(check=check_lerp, keep=("weight",),
+           node=lambda weight: "LerpBackward0" if is_number(weight) else "LerpBackward1",
            samples=lambda t: [t.args(t(3, 4), t(3, 4), 0.3), t.args(t(3, 4), t(4), t(3, 1)), t.args(t(3), t(3), 0.8)],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64"), 0.5), RuntimeError,
                               "expected dtype float for `end`")])
 def lerp(xp, input: Tensor, end: Tensor, weight: Tensor | Number):
     "Linear interpolation: out = input + weight * (end - input), counted from the nearer end so that both are met."
+    weight = xp.asarray(weight).astype(input.dtype)
     step = end - input
     return xp.where(xp.absolute(weight) < 0.5, input + weight * step, end - step * (1 - weight))
 lerp.rule(input=lambda g, weight: g * (1 - conj(weight)), end=lambda g, weight: g * conj(weight),

@@ -22,8 +22,8 @@ def check_copy(input: Tensor, src: Tensor) -> None:
         raise RuntimeError(f"output with shape {list(here)} doesn't match the broadcast shape {list(both)}")
 
 
-@op(kernel="copy", inplace=True, function=False, method=False, out=False, half="raw", node="torch::autograd::CopyBackwards", check=check_copy,
-    meta=lambda input: input.shape,
+@op(kernel="copy", inplace=True, function=False, method=False, out=False, half="raw", check=check_copy,
+    node="torch::autograd::CopyBackwards", meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3), t())])
 def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):
     "The elements of src, broadcast and cast, in the memory of the tensor: input[:] = src."
@@ -38,7 +38,8 @@ def check_fill(value: Any) -> None:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
 
 
-@op(kernel="fill", inplace=True, overlap="ok", method=False, out=False, half="raw", check=check_fill, meta=lambda input: input.shape,
+@op(kernel="fill", inplace=True, overlap="ok", method=False, out=False, half="raw", check=check_fill,
+    meta=lambda input: input.shape,
     node=lambda value: "FillBackward2" if isinstance(value, (int, float, complex)) else "FillBackward3",
     samples=lambda t: [t.args(t(3, 4), 2.5), t.args(t(3), t())])
 def fill(xp, input: Tensor, value: Tensor | Number):
@@ -47,8 +48,8 @@ def fill(xp, input: Tensor, value: Tensor | Number):
 fill.rule(input=zero, value=lambda g: g.sum())
 
 
-@op(name="zero", kernel="zero", inplace=True, overlap="ok", function=False, method=False, out=False, half="raw", meta=lambda input: input.shape,
-    samples=lambda t: [t.args(t(3, 4))])
+@op(name="zero", kernel="zero", inplace=True, overlap="ok", function=False, method=False, out=False, half="raw",
+    meta=lambda input: input.shape, samples=lambda t: [t.args(t(3, 4))])
 def zero_fill(xp, input: Tensor):
     "Zeros everywhere."
     return xp.zeros_like(input)
@@ -79,8 +80,8 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
 
 
 @composite(function=False)
-def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: int = 0, size: tuple[int, ...] | None = None,
-         stride: tuple[int, ...] | None = None) -> Tensor:
+def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: int = 0,
+         size: tuple[int, ...] | None = None, stride: tuple[int, ...] | None = None) -> Tensor:
     "Lie on the storage of another tensor."
     from claygrad.core import Tensor as TensorType
     refuse_unwritable(self)
@@ -88,7 +89,8 @@ def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: i
         return adopt(self, empty((0,), self.dtype, self.device))
     if isinstance(source, TensorType):
         if source.dtype != self.dtype:
-            raise RuntimeError(f"Could not set tensor of type {source.dtype.c_name} to a tensor of type {self.dtype.c_name}")
+            raise RuntimeError(f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "
+                               f"{self.dtype.c_name}")
         if size is None:
             return adopt(self, source, record=False)
         source = source.untyped_storage()
@@ -100,15 +102,17 @@ def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: i
         raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
     span = 0 if 0 in size else 1 + storage_offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if span * self.element_size() > source.nbytes():
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize "
-                           f"{self.element_size()} requiring a storage size of {span * self.element_size()} are out of bounds for "
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, "
+                           f"and itemsize "
+                           f"{self.element_size()} requiring a storage size of {span * self.element_size()} are out "
+                           f"of bounds for "
                            f"storage of size {source.nbytes()}")
     return adopt(self, on_storage(source, self.dtype, size, stride, storage_offset))
 
 
 # torch numbers the nodes of these forms apart; squeeze_ counts on from its own three.
-IN_PLACE_NODES = {"unsqueeze": "UnsqueezeBackward1", "transpose": "TransposeBackward1", "swapaxes": "TransposeBackward1",
-                  "swapdims": "TransposeBackward1", "squeeze": "SqueezeBackward+3"}
+IN_PLACE_NODES = {"unsqueeze": "UnsqueezeBackward1", "squeeze": "SqueezeBackward+3", "transpose": "TransposeBackward1",
+                  "swapaxes": "TransposeBackward1", "swapdims": "TransposeBackward1"}
 
 
 def _geometry_in_place(name: str) -> None:

@@ -79,11 +79,18 @@ _real.rule(input=lambda g: g)
 
 # Conjugates
 
-@pointwise(samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
-def conj_physical(xp, input: Tensor):
-    "The conjugate: out = real - i * imag."
+@pointwise(name="conj_physical", function=False, method=False,
+           samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
+def conjugated(xp, input: Tensor):
+    "The conjugate, computed."
     return xp.conj(input) if input.dtype.kind == "c" else input.copy()
-conj_physical.rule(input=lambda g: g.conj())
+conjugated.rule(input=lambda g: g.conj())
+
+
+@composite(out=True, samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
+def conj_physical(input: Tensor) -> Tensor:
+    "The conjugate: out = real - i * imag; a real tensor is returned itself."
+    return conjugated(input) if input.dtype in REAL_OF else input
 
 
 @pointwise(function=False, method=False, inplace=False, node="ConjBackward0",

@@ -197,7 +197,7 @@ def sinc(xp, input: Tensor):
 
 def sinc_grad(g, input):
     angle = input * pi
-    return g * conj((angle * angle.cos() - angle.sin()) / (angle * input)).masked_fill(input == 0, 0)
+    return g * conj((angle * angle.cos() - angle.sin()) / angle / input).masked_fill(input == 0, 0)
 
 
 sinc.rule(input=sinc_grad)
@@ -311,10 +311,10 @@ def logit(xp, input: Tensor, eps: float | None = None):
 
 
 def logit_grad(g, input, eps):
-    slope = g / (input * (1 - input))
+    slope = g / (input * (1 - input) + 0.0)             # + 0.0: no -inf at -0.0
     if eps is None or eps < 0:
         return slope.masked_fill((input < 0) | (input > 1), float("nan"))
-    return slope.masked_fill((input < eps) | (input > 1 - eps), 0)
+    return slope.masked_fill(~((input >= eps) & (input <= 1 - eps)), 0)
 
 
 logit.rule(input=logit_grad)

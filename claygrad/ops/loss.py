@@ -302,6 +302,8 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
+    if not (var.is_floating_point() or var.is_complex()):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {var.dtype.c_name}")
     var = var + (eps - var.detach()).clamp(min=0)         # at least eps, with the gradient of var itself
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return reduce_loss(loss + 0.5 * log(2 * pi) if full else loss, reduction)

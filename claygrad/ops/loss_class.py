@@ -7,6 +7,7 @@ from claygrad.core import int64, uint8
 from claygrad.ops._losses import chosen, functional, private, reduce
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import FLOATS, need
+from claygrad.ops.arithmetic import divided, scaled
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -168,7 +169,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     if label_smoothing == 0:
         return loss
     uniform = uniform_loss(scores, target, weight, reduction, ignore_index, axis)
-    return (1 - label_smoothing) * loss + label_smoothing / input.shape[axis] * uniform
+    return scaled(loss, 1 - label_smoothing) + scaled(uniform, label_smoothing / input.shape[axis])
 
 
 def per_class(weight: Tensor, input: Tensor, axis: int) -> Tensor:
@@ -191,7 +192,7 @@ def against_probabilities(input: Tensor, target: Tensor, weight: Tensor | None, 
         target = target * (1 - smoothing) + smoothing / classes
     products = scores * target if weight is None else scores * target * per_class(weight, input, axis)
     if reduction == "mean":
-        return -products.sum() / (input.numel() / classes if classes else 0.0)
+        return divided(-products.sum(), input.numel() / classes if classes else 0.0)
     return -products.sum(axis) if reduction == "none" else -products.sum()
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.ops._losses import chosen, functional, private, reduce, reduced, reduced_shape, shared
-from claygrad.ops._registry import composite, constant, op
-from claygrad.ops._words import FLOATS, need
+from claygrad.ops._registry import composite, conj, constant, op
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +26,8 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     "A distance where target is 1, max(0, margin - distance) where it is -1; then reduced."
     reduction = chosen(size_average, reduce, reduction)
+    if not (input.is_floating_point() or input.is_complex()):
+        margin = int(margin)                # integers stay integers
     far = (margin - input).clamp_min(0).masked_fill(target == 1, 0)
     return reduce_loss(far + input.masked_fill(target == -1, 0), reduction)
 
@@ -47,16 +48,24 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     return reduce_loss((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
-@op(name="_soft_margin_loss", node="SoftMarginLossBackward0", promote="common", meta=reduced_shape, **private,
+def check_soft_margin(input) -> None:
+    if input.dtype.name == "bool":
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. "
+                           "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy}")
+
+
+@op(name="_soft_margin_loss", node="SoftMarginLossBackward0", check=check_soft_margin, promote="common",
+    meta=reduced_shape, **private,
     samples=lambda t: [t.args(t(4), signs(t, 4), "mean")])
 def soft_margin(xp, input: Tensor, target: Tensor, reduction: str):
     "log(1 + e ** (-target * input)), reduced."
-    need(input, FLOATS, "soft_margin_loss")
     return reduced(xp, xp.log1p(xp.exp(-target * input)), reduction)
 
 
 def soft_margin_grad(g, input, target, reduction):
-    return shared(g, reduction, input.numel()) * -target * (-target * input).sigmoid()
+    return shared(g, reduction, input.numel()) * conj(-target * (-target * input).sigmoid())
 
 
 soft_margin.rule(input=soft_margin_grad, target=constant)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from claygrad.ops import _special
 from claygrad.ops._registry import composite, missing, pointwise
 from claygrad.ops._words import FLOATS, is_number, need
+from claygrad.ops.arithmetic import scaled
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -55,7 +56,7 @@ erfcx.rule(input=lambda g, input, out: g * (2 * input * out - 2 / sqrt(pi)))
 @composite(namespace="special", method=False, samples=lambda t: [t.args(t(3, 4))])
 def ndtr(input: Tensor) -> Tensor:
     "The area under the normal curve left of the element: out = (1 + erf(input / sqrt(2))) / 2."
-    return (input * sqrt(0.5)).erf() * 0.5 + 0.5
+    return scaled((input * sqrt(0.5)).erf() + 1, 0.5)
 
 
 @pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialNdtriBackward0",
@@ -162,7 +163,7 @@ def mvlgamma(xp, input: Tensor, p: int):
     "The logarithm of the multivariate gamma function: p(p-1)/4 log(pi) + the sum over j < p of lgamma(input - j/2)."
     need(input, FLOATS, "lgamma_vml_cpu")
     return sum(_special.lgamma(xp, input - j / 2) for j in range(p)) + p * (p - 1) / 4 * log(pi)
-mvlgamma.rule(input=lambda g, input, p: g * sum((input - j / 2).digamma() for j in range(p)))
+mvlgamma.rule(input=lambda g, input, p: g * sum((input + (0.0 - j / 2)).digamma() for j in range(p)))
 
 
 @pointwise(promote="float", namespace="special", method=False, inplace=False,
@@ -202,7 +203,7 @@ def i1(xp, input: Tensor):
     "The modified Bessel function of the first kind, order 1."
     need(input, FLOATS, "i1_cpu")
     return _special.i1(xp, input)
-i1.rule(input=lambda g, input, out: g * (input.i0() - ratio(out, input)))
+i1.rule(input=lambda g, input, out: g * (input.i0() - out / input).where(input.abs() > 0, 0.5))
 
 
 @pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialI1EBackward0",
@@ -211,9 +212,4 @@ def i1e(xp, input: Tensor):
     "The scaled form of i1: out = e ** -|input| * i1(input)."
     need(input, FLOATS, "i1e_cpu")
     return _special.i1e(xp, input)
-i1e.rule(input=lambda g, input, out: g * (i0e(input) - out * input.sgn() - ratio(out, input)))
-
-
-def ratio(value: Tensor, x: Tensor) -> Tensor:
-    """value / x, with its limit 1/2 at 0."""
-    return (value / x).masked_fill(x == 0, 0.5)
+i1e.rule(input=lambda g, input, out: g * (i0e(input) - out * input.sgn() - out / input).where(input.abs() > 0, 0.5))
