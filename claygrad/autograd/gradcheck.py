@@ -260,7 +260,7 @@ def _in_full(
     a = _analytical(out, targets, basis(out), rules)[j]
     text = (
         "These are products of the Jacobian with random vectors (fast_mode=True). The Jacobian itself is\n"
-        f"numerical:{n}\nanalytical:{a}\nwith a largest difference of {(a - n).abs().max().item():g}.\n"
+        f"numerical:{n}\nanalytical:{a}\nwith a largest difference of {(a - n).abs().amax().item():g}.\n"
     )
     if close(a, n, rules.rtol, rules.atol):
         text += "Element by element it is within the tolerances: fast_mode=False would pass.\n"
@@ -274,7 +274,7 @@ def _analytical(out: Tensor, targets: list[Tensor], seeds: Tensor | Sequence[Ten
     """The gradient of out by each target, one column per seed; run twice, for backward may not wander."""
     first, second = [_columns(out, targets, seeds, rules.check_grad_dtypes) for _ in range(2)]
     for a, b in zip(first, second, strict=True):
-        if a.numel() and (a - b).abs().max() > rules.nondet_tol:
+        if a.numel() and (a - b).abs().amax() > rules.nondet_tol:
             raise GradcheckError(
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
                 "gives different values, although analytical gradient matches numerical gradient.The tolerance for "

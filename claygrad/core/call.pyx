@@ -151,6 +151,11 @@ cdef object _into(Op op, PyObject** slots, object out):
     if should_record(op, slots) or (not was and any([requires(<Tensor>t) for t in targets])):
         raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
+    if op.info.get("out") == "dtype":             # what is computed in the dtype of out=
+        at = op.params.index("dtype")
+        kind = <object>(<Tensor>targets[0]).layout.dtype
+        if <object>slots[at] is None:
+            slots[at] = <PyObject*>kind
     modes().no_grad = True
     try:
         made = run(op, slots)
@@ -166,7 +171,7 @@ cdef object _into(Op op, PyObject** slots, object out):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
     for target, result in zip(targets, results):
-        _check_out(op, <Tensor>target, <Tensor>result)
+        _check_out(op, <Tensor>target, <Tensor>result, len(results) > 1)
         write_out(op.name, <Tensor>target, <Tensor>result)
     return out if not isinstance(out, list) else tuple(out)
 
@@ -181,13 +186,22 @@ cdef list _flat(Op op, PyObject** slots):
     return out
 
 
-cdef int _check_out(Op op, Tensor target, Tensor result) except -1:
-    """What an operation demands of the tensor given as out=, beside what all do."""
+cdef int _check_out(Op op, Tensor target, Tensor result, bint several) except -1:
+    """What an operation demands of the tensor given as out=, beside what all do.
+
+    A text is the refusal of another dtype; one that starts with `pair:` is meant for several results only.
+    """
     check = op.info.get("check_out")
     if check is not None:
         check(target, result)
+    elif op.info.get("out") == "dtype":
+        return 0
     elif isinstance(op.info.get("out"), str) and target.layout.dtype is not result.layout.dtype:
         said = op.info["out"]
+        if said.startswith("pair:"):
+            if not several:
+                return 0
+            said = said[5:]
         if said == "exact":
             said = "Expected out tensor to have dtype {0.c_name}, but got {1.c_name} instead"
         raise RuntimeError(said.format(result.layout.dtype, target.layout.dtype))

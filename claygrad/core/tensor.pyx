@@ -5,8 +5,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from claygrad.core.device cimport CPU, META
-from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, F32, F64, I8, I16, I32, I64, U8,
-                                   dtype)
+from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, F32, F64, I8, I16, I32, I64, U8)
 from claygrad.core import refusals
 from claygrad.core.size import Size
 from claygrad.core.layout cimport Layout, new_layout

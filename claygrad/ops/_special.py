@@ -190,7 +190,7 @@ def positive_zeta(xp, s, q):
     rising, factorial = s, 2.0
     for k, bernoulli in enumerate(BERNOULLI, 1):
         power = power / z
-        total = total + bernoulli / factorial * rising * power
+        total = total + xp.where(power == 0, 0.0, bernoulli / factorial * rising * power)
         rising = rising * (s + 2 * k - 1) * (s + 2 * k)
         factorial *= (2 * k + 1) * (2 * k + 2)
         power = power / z
@@ -219,7 +219,8 @@ def zeta(xp, x, q):
 @in_double
 def polygamma(xp, x, n):
     factorial = gamma(n + 1) if n <= 170 else float("inf")
-    return zeta(xp, xp.asarray(n + 1.0), x) * (factorial if n % 2 else -factorial)
+    out = zeta(xp, xp.asarray(n + 1.0), x) * (factorial if n % 2 else -factorial)
+    return xp.where(xp.isinf(x), xp.where(x > 0, 0.0, float("nan")), out) if n == 1 else out
 
 
 # Modified Bessel functions

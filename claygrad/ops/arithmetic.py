@@ -150,7 +150,7 @@ div.rule(input=lambda g, other, rounding_mode: zeros(g) if rounding_mode else g 
          other=lambda g, input, other, rounding_mode: zeros(g) if rounding_mode else -g * conj(input / other / other))
 
 
-@pointwise(node="NotImplemented",
+@pointwise(node="torch::autograd::NotImplemented",
            samples=lambda t: [t.args(t(3, 4, requires_grad=False), t(4, nonzero=True, requires_grad=False)),
                               t.args(t(5, low=-9, high=9, dtype="int64"), 2)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])

@@ -40,7 +40,7 @@ def check_fill(value: Any) -> None:
 
 @op(kernel="fill", inplace=True, overlap="ok", method=False, out=False, half="raw", check=check_fill,
     meta=lambda input: input.shape,
-    node=lambda value: "FillBackward2" if isinstance(value, (int, float, complex)) else "FillBackward3",
+    node=lambda value, inplace: f"FillBackward{2 * inplace + (not isinstance(value, (int, float, complex)))}",
     samples=lambda t: [t.args(t(3, 4), 2.5), t.args(t(3), t())])
 def fill(xp, input: Tensor, value: Tensor | Number):
     "One value everywhere: out[i] = value."

@@ -197,7 +197,8 @@ def sinc(xp, input: Tensor):
 
 def sinc_grad(g, input):
     angle = input * pi
-    return g * conj((angle * angle.cos() - angle.sin()) / angle / input).masked_fill(input == 0, 0)
+    square = angle * input
+    return g * conj((angle * angle.cos() - angle.sin()) / square).masked_fill(square == 0, 0)
 
 
 sinc.rule(input=sinc_grad)
@@ -311,7 +312,7 @@ def logit(xp, input: Tensor, eps: float | None = None):
 
 
 def logit_grad(g, input, eps):
-    slope = g / (input * (1 - input) + 0.0)             # + 0.0: no -inf at -0.0
+    slope = g / (input * (1 - input))
     if eps is None or eps < 0:
         return slope.masked_fill((input < 0) | (input > 1), float("nan"))
     return slope.masked_fill(~((input >= eps) & (input <= 1 - eps)), 0)

@@ -20,7 +20,7 @@ ORDERED = "fiubV"          # NumPy's kinds of numbers that can be compared
 
 # Sums and products
 
-@reduction(kernel="sum", promote="sum", node=lambda dim: "SumBackward0" if dim is None else "SumBackward1",
+@reduction(kernel="sum", promote="sum", out="dtype", node=lambda dim: "SumBackward0" if dim is None else "SumBackward1",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, -1), keepdim=True),
                               t.args(t()), t.args(t(), 0), t.args(t(0, 3), 0), t.args(t(3, 0))],
            errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
@@ -75,7 +75,7 @@ def nanmean(input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dt
     return input.nansum(dim, keepdim, dtype=dtype) / known
 
 
-@reduction(kernel="prod", promote="sum", node=lambda dim: "ProdBackward0" if dim is None else "ProdBackward1",
+@reduction(kernel="prod", promote="sum", out="dtype", node=lambda dim: "ProdBackward0" if dim is None else "ProdBackward1",
            samples=lambda t: [t.args(t(3, 2)), t.args(t(3, 4), 0), t.args(t(3, 4), -1, True), t.args(t()),
                               t.args(t(0, 3), 0)])
 def prod(xp, input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):

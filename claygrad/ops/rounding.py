@@ -142,7 +142,7 @@ def check_heaviside(input, values) -> None:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-@pointwise(node="NotImplemented", check=check_heaviside,
+@pointwise(node="torch::autograd::NotImplemented", check=check_heaviside,
            samples=lambda t: [t.args(t(3, 4, requires_grad=False), t(4, requires_grad=False))],
            errors=lambda t: [(t.args(t(2), t(2, dtype="int64")), RuntimeError,
                               "heaviside is not yet implemented for tensors with different")])

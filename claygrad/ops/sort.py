@@ -284,7 +284,7 @@ def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool
 
 # Counting
 
-@op(half="raw", out=False, meta="data", node="NotImplemented",
+@op(half="raw", out=False, meta="data", node="torch::autograd::NotImplemented",
     samples=lambda t: [t.args(t.index((6,), 4)), t.args(t.index((6,), 4), t(6)), t.args(t.index((3,), 4), minlength=8)],
     errors=lambda t: [(t.args(t(2, 2, dtype="int64")), RuntimeError,
                        "bincount only supports 1-d non-negative integral inputs."),
