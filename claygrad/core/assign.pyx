@@ -1,4 +1,4 @@
-"""Fast paths of the operations that only write: copy_, fill_, zero_."""
+"""Fast paths of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -6,7 +6,9 @@ from libc.string cimport memcpy, memset
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64
-from claygrad.core.layout cimport Layout, fresh_like, same_shape
+from claygrad.core.inplace cimport write_layout
+from claygrad.core.kernels cimport gather_along, scatter_add_along
+from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor
 
 
@@ -62,12 +64,76 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
     return out
 
 
+cdef bint _spans(Layout x, Layout index, object dim, int64_t* outer, int64_t* n, int64_t* m, int64_t* inner) except -1:
+    """Whether x and index are contiguous and of one shape but for `dim`; their sizes around it."""
+    cdef int i, d
+    if type(dim) is not int or x.ndim == 0 or x.ndim != index.ndim or index.dtype.code != I64:
+        return False
+    if not x.contiguous or not index.contiguous or x.storage.where.kind != CPU or index.storage.where.kind != CPU:
+        return False
+    d = dim
+    d = d + x.ndim if d < 0 else d
+    if d < 0 or d >= x.ndim:
+        return False
+    outer[0] = inner[0] = 1
+    for i in range(x.ndim):
+        if i == d:
+            continue
+        if x.shape[i] != index.shape[i]:
+            return False
+        if i < d:
+            outer[0] *= x.shape[i]
+        else:
+            inner[0] *= x.shape[i]
+    n[0] = x.shape[d]
+    m[0] = index.shape[d]
+    return True
+
+
+cdef Layout _gather(Op op, PyObject** slots, Layout target):
+    """gather(input, dim, index)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[2]).layout, out
+    cdef int64_t outer, n, m, inner
+    if target is not None or x.dtype.itemsize > 8 or not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
+        return None
+    out = fresh(x.dtype, index.ndim, index.shape)
+    if gather_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner, x.dtype.itemsize) >= 0:
+        return None                                # out of range: the general path says which
+    return out
+
+
+cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
+    """scatter_add(input, dim, index, src)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[2]).layout
+    cdef Layout src = (<Tensor><object>slots[3]).layout, out
+    cdef int64_t outer, n, m, inner
+    if target is not None or (x.dtype.code != F32 and x.dtype.code != F64) or src.dtype is not x.dtype:
+        return None
+    if not same_shape(src, index) or src.storage.where.kind != CPU:
+        return None
+    if not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
+        return None
+    if not src.contiguous:                         # such as the gradient of a sum: one element everywhere
+        out = fresh_like(src)
+        write_layout(out, src)
+        src = out
+    out = fresh_like(x)
+    memcpy(out.data(), x.data(), x.numel * x.dtype.itemsize)
+    if scatter_add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner) >= 0:
+        return None
+    return out
+
+
 cdef int prepare(Op op) except -1:
     kernel = op.info.get("kernel")
     if kernel == "zero":
         op.fast = _zero
     elif kernel == "copy":
         op.fast = _copy
+    elif kernel == "gather":
+        op.fast = _gather
+    elif kernel == "scatter_add":
+        op.fast = _scatter_add
     elif kernel == "clone":
         op.fast = _clone
     elif kernel == "fill":

@@ -22,7 +22,6 @@ from claygrad.core.leaves cimport accumulate as add_to_leaf
 from claygrad.core.leaves cimport look_for_nan, post_hooks, pre_hooks, private, tensor_hooks
 from claygrad.core.rules cimport call_rules, call_rules_into, fit
 from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, gradient_edge, shape_text, verbs
-from claygrad.core.tensor import LATE
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
@@ -61,9 +60,15 @@ cdef class Run:
     cdef int lasti
 
     def __dealloc__(self):
+        self.empty()
+
+    cdef void empty(self) noexcept:
+        """Let go of gradients that found no taker, and of all tasks; the memory for them stays."""
         cdef size_t i
         for i in range(self.tasks.size()):
             Py_XDECREF(self.tasks[i].grad)
+            self.tasks[i].grad = NULL
+        self.tasks.clear()
 
     cdef int64_t place(self, Node node) noexcept:
         """The task of a node, or -1."""
@@ -167,7 +172,8 @@ cdef class Run:
     cdef object total(self, PyObject* so_far, Tensor grad):
         """The sum of two gradients, in place where nobody else can see the first."""
         cdef Tensor first = <Tensor>so_far
-        if not self.create_graph and Py_REFCNT(so_far) == 2 and private(first) and first.layout.dtype is grad.layout.dtype:
+        if (not self.create_graph and Py_REFCNT(so_far) == 2 and private(first) and first.layout.contiguous
+                and first.layout.dtype is grad.layout.dtype):
             return verbs().inplace(0, first, grad)
         return verbs().binary(0, first, grad)
 
@@ -451,9 +457,12 @@ def one_like(Tensor t):
     return _one(t)
 
 
+cdef Run _spare = None
+
+
 cdef int _from_one(Tensor root, bint retain_graph) except -1:
     """backward() of a scalar, as most programs call it."""
-    global _runs, _active
+    global _runs, _active, _spare
     cdef int nr = 0
     cdef Node node = gradient_edge(root, &nr)
     cdef Run run
@@ -464,7 +473,9 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
     if node is None:
         raise not_required(root, 0)
     seed = _one(root)
-    run = Run.__new__(Run)
+    run, _spare = _spare, None                    # the memory of the last run, if nobody is using it
+    if run is None:
+        run = Run.__new__(Run)
     _runs += 1
     run.id = _runs
     run.alone = _active == 0
@@ -486,16 +497,13 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
         modes().no_grad = was
         _active -= 1
         clay_set_run(outer)
+    run.empty()
+    if run.places.empty() and run.tasks.capacity() < 4096:
+        _spare = run
     return 0
 
 
-def _backward(Tensor self, gradient, retain_graph, create_graph, inputs):
-    if gradient is None and inputs is None and not create_graph:
-        _from_one(self, bool(retain_graph))
-        return
-    LATE["autograd.backward"](self, gradient, retain_graph, create_graph, inputs=inputs)
-
-LATE["backward"] = _backward
+verbs().backward = _from_one
 
 
 def gradient_edge_of(Tensor t):

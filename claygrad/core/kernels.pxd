@@ -17,6 +17,10 @@ cdef extern from "kernels.hpp" namespace "clay" nogil:
                           int64_t in_size, int64_t out_size, bint x_is_small) noexcept
     int64_t take_rows(const void* x, const int64_t* index, void* out, int64_t count, int64_t x_rows,
                       int64_t row_bytes) noexcept
+    int64_t gather_along(const void* x, const int64_t* index, void* out, int64_t outer, int64_t n, int64_t m, int64_t inner,
+                         int64_t item_size) noexcept
+    int64_t scatter_add_along(int dtype, void* out, const int64_t* index, const void* src, int64_t outer, int64_t n, int64_t m,
+                              int64_t inner) noexcept
     void copy_strided(const char* src, const int64_t* src_strides, char* dst, const int64_t* dst_strides,
                       const int64_t* shape, int ndim, int64_t item_size) noexcept
     uint64_t fingerprint(const void* data, int64_t nbytes) noexcept

@@ -1,6 +1,7 @@
 """Fast paths of elementwise operations: contiguous CPU tensors of one dtype, with scalars and row/column broadcasting."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, Op
 from claygrad.core.device cimport CPU
@@ -29,20 +30,46 @@ cdef inline bint _native(Layout v) noexcept:
     return v.contiguous and v.storage.where.kind == CPU
 
 
+cdef bint _uniform(Layout v) noexcept:
+    """One element stretched over the whole shape: the gradient of a sum."""
+    cdef int i
+    if v.storage.where.kind != CPU or v.numel == 0:
+        return False
+    for i in range(v.ndim):
+        if v.strides[i] and v.shape[i] > 1:
+            return False
+    return True
+
+
 cdef Layout _unary(Op op, PyObject** slots, Layout target):
     cdef object a = <object>slots[0]
     if not isinstance(a, Tensor):
         return None
     cdef Layout x = (<Tensor>a).layout, out
     cdef unary_fn f = <unary_fn>op.kernels[x.dtype.code]
-    if f == NULL or not _native(x) or not _plain_attributes(op, slots):
+    if f == NULL or not _plain_attributes(op, slots):
         return None
+    if not _native(x):
+        return _unary_of_one(f, x) if target is None and _uniform(x) else None
     out = fresh_like(x) if target is None else target
     if x.numel > RELEASE:
         with nogil:
             f(x.data(), out.data(), x.numel, 0.0, 0.0)
     else:
         f(x.data(), out.data(), x.numel, 0.0, 0.0)
+    return out
+
+
+cdef Layout _unary_of_one(unary_fn f, Layout x):
+    """One element stretched over the shape: computed once, then written everywhere."""
+    cdef Layout out = fresh_like(x)
+    cdef char* data = out.data()
+    cdef int64_t done = 1, step, n = x.numel, item = x.dtype.itemsize
+    f(x.data(), data, 1, 0.0, 0.0)
+    while done < n:
+        step = done if done <= n - done else n - done
+        memcpy(data + done * item, data, step * item)
+        done += step
     return out
 
 
@@ -124,17 +151,6 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
     else:
         _run(f, &number, x.data(), out.data(), x.numel, 2)
     return out
-
-
-cdef bint _uniform(Layout v) noexcept:
-    """One element stretched over the whole shape: the gradient of a sum."""
-    cdef int i
-    if v.storage.where.kind != CPU or v.numel == 0:
-        return False
-    for i in range(v.ndim):
-        if v.strides[i] and v.shape[i] > 1:
-            return False
-    return True
 
 
 cdef Layout _stretched(Op op, binary_fn f, Layout x, Layout y, Layout target):

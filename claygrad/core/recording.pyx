@@ -10,7 +10,6 @@ from claygrad.core.modes cimport anomaly, modes, saved_hooks
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.storage cimport Storage
-from claygrad.core.size import Size
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, requires, shape_text, size_of
 
 # Memory that was handed out is copied when saved up to this size, fingerprinted above it.
@@ -280,7 +279,7 @@ cdef object unpack_slot(Node node, int k, bint create_graph):
             for i in range(op.n_tensors):
                 if op.tensors[i] == op.slot_param[k]:
                     i = _edge_at(op, node, i)
-                    return Size(node.edge(i).shape_of(node.edge_nr(i)))
+                    return node.edge(i).shape_of(node.edge_nr(i))
         return value
     if epoch >= 0:
         if op.slot_kind[k] == S_OUT:

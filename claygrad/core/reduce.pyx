@@ -6,8 +6,9 @@ from claygrad.core.declared cimport REDUCTION, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, I64, N_DTYPES, of_code
 from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
-from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.core.tensor cimport Tensor
+from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.modes cimport modes
+from claygrad.core.tensor cimport Tensor, requires
 
 cdef enum:
     RELEASE = 16384
@@ -53,6 +54,23 @@ cdef Layout _reduce(Op op, PyObject** slots, Layout target):
             f(x.data(), out.data(), outer, n, inner)
     else:
         f(x.data(), out.data(), outer, n, inner)
+    return out
+
+
+def spread_over(Tensor t, shape):
+    """One reduced element as a tensor of this shape, without a graph: the gradient of a full sum. None if it does not apply."""
+    cdef int64_t dims[64]
+    cdef int64_t zeros[64]
+    cdef int i = 0
+    cdef Tensor out
+    if t.layout.numel != 1 or len(shape) > 64 or requires(t) and not modes().no_grad:
+        return None
+    for n in shape:
+        dims[i] = n
+        zeros[i] = 0
+        i += 1
+    out = Tensor.__new__(Tensor)
+    out.layout = new_layout(t.layout.storage, t.layout.dtype, i, dims, zeros, t.layout.offset)
     return out
 
 

@@ -94,6 +94,7 @@ ctypedef object (*unary_verb)(int which, Tensor a)
 ctypedef int (*refresh_verb)(Tensor view) except -1
 ctypedef object (*getitem_verb)(Tensor t, object key)
 ctypedef int (*setitem_verb)(Tensor t, object key, object value) except -1
+ctypedef int (*backward_verb)(Tensor root, bint retain_graph) except -1
 
 cdef struct Verbs:
     binary_verb binary
@@ -102,5 +103,6 @@ cdef struct Verbs:
     refresh_verb refresh            # bring the node of a view up to date with its base
     getitem_verb getitem
     setitem_verb setitem
+    backward_verb backward          # of a scalar root, into every leaf
 
 cdef Verbs* verbs() noexcept

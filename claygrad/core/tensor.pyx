@@ -376,7 +376,10 @@ cdef class Tensor:
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Gradients of this tensor with respect to the leaves, accumulated into their `.grad`."""
-        return LATE["backward"](self, gradient, retain_graph, create_graph, inputs)
+        if gradient is None and inputs is None and not create_graph:
+            _verbs.backward(self, bool(retain_graph))
+        else:
+            LATE["autograd.backward"](self, gradient, retain_graph, create_graph, inputs=inputs)
 
     @property
     def origin(self):

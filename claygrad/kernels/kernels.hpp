@@ -30,6 +30,12 @@ void binary_by_column(binary_fn f, const void* x, const void* y, void* out, int6
 // out[i, :] = x[index[i], :] for rows of row_bytes; returns -1, or the position of the first index out of range.
 // Negative indices count from the end.
 int64_t take_rows(const void* x, const int64_t* index, void* out, int64_t count, int64_t x_rows, int64_t row_bytes);
+// out[o, j, i] = x[o, index[o, j, i], i]; returns -1, or the position of the first index out of range.
+int64_t gather_along(const void* x, const int64_t* index, void* out, int64_t outer, int64_t n, int64_t m, int64_t inner,
+                     int64_t item_size);
+// out[o, index[o, j, i], i] += src[o, j, i] for float and double; nothing is written if an index is out of range.
+int64_t scatter_add_along(int dtype, void* out, const int64_t* index, const void* src, int64_t outer, int64_t n, int64_t m,
+                          int64_t inner);
 // Strided copy of equal types, any rank: strides in bytes.
 void copy_strided(const char* src, const int64_t* src_strides, char* dst, const int64_t* dst_strides,
                   const int64_t* shape, int ndim, int64_t item_size);

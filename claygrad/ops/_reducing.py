@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core.reduce import spread_over
 from claygrad.ops._geometry import product
 from claygrad.ops._registry import op
 
@@ -44,7 +45,10 @@ def _in_blocks(xp, x, axis: int):
 
 def spread(t: Tensor, shape: tuple[int, ...], dim: Axes, keepdim: bool) -> Tensor:
     """A reduced tensor stretched to the shape it was reduced from."""
-    return (t if dim is None else restored(t, shape, dim, keepdim)).expand(shape)
+    if dim is None:
+        quick = spread_over(t, shape)
+        return t.expand(shape) if quick is None else quick
+    return restored(t, shape, dim, keepdim).expand(shape)
 
 
 def restored(t: Tensor, shape: tuple[int, ...], dim: Axes, keepdim: bool) -> Tensor:

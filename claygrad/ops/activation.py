@@ -166,6 +166,12 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     return leaky_relu(input, slope, True) if inplace else scaled_below(input, slope)
 
 
+@composite(namespace=("torch", "nn.functional"), method=False, samples=lambda t: [t.args(t(4, requires_grad=False))])
+def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+    "The in-place form of rrelu."
+    return rrelu(input, lower, upper, training, True)
+
+
 @pointwise(node="RreluWithNoiseBackward0", **private, samples=lambda t: [t.args(t(4), t(4, requires_grad=False))])
 def scaled_by(xp, input: Tensor, slopes: Tensor):
     "A training step of rrelu: out = input * slopes."

@@ -120,7 +120,7 @@ def overload_samples(t):
             t.args(t(), 0)]
 
 
-@composite(out=EXACT, returns=PAIR, samples=overload_samples,
+@composite(out="pair:" + EXACT, returns=PAIR, samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "max(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
@@ -131,7 +131,7 @@ def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *
     return overload("max", input, dim, keepdim, other, max_of_all, max_along, input.maximum)
 
 
-@composite(out=EXACT, returns=PAIR, samples=overload_samples,
+@composite(out="pair:" + EXACT, returns=PAIR, samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "min(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,

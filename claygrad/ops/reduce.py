@@ -75,7 +75,8 @@ def nanmean(input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dt
     return input.nansum(dim, keepdim, dtype=dtype) / known
 
 
-@reduction(kernel="prod", promote="sum", out="dtype", node=lambda dim: "ProdBackward0" if dim is None else "ProdBackward1",
+@reduction(kernel="prod", promote="sum", out="dtype",
+           node=lambda dim: "ProdBackward0" if dim is None else "ProdBackward1",
            samples=lambda t: [t.args(t(3, 2)), t.args(t(3, 4), 0), t.args(t(3, 4), -1, True), t.args(t()),
                               t.args(t(0, 3), 0)])
 def prod(xp, input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):

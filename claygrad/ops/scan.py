@@ -49,7 +49,8 @@ def backwards(f, dim: int, *tensors: Tensor) -> Tensor:
 
 # Sums and products
 
-@op(inplace=True, out="dtype", meta=same_shape, check=lambda input, dtype, inplace: check_scan("cumsum", input, dtype, inplace),
+@op(inplace=True, out="dtype", meta=same_shape,
+    check=lambda input, dtype, inplace: check_scan("cumsum", input, dtype, inplace),
     samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
                                                       t.args(t(0, 2), 0)],
     errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
@@ -60,7 +61,8 @@ def cumsum(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
 cumsum.rule(input=lambda g, dim: backwards(lambda h: h.cumsum(dim), dim, g) if g.ndim else g)
 
 
-@op(inplace=True, out="dtype", meta=same_shape, check=lambda input, dtype, inplace: check_scan("cumprod", input, dtype, inplace),
+@op(inplace=True, out="dtype", meta=same_shape,
+    check=lambda input, dtype, inplace: check_scan("cumprod", input, dtype, inplace),
     samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
                                                       t.args(t(0, 2), 0)],
     errors=lambda t: [(t.args(t(2, 3), 2), IndexError,

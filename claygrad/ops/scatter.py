@@ -23,7 +23,7 @@ def _check_index(name: str, index) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
-@op(half="raw", out="exact", meta=lambda index: index.shape,
+@op(kernel="gather", half="raw", out="exact", meta=lambda index: index.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((2, 4), 3)), t.args(t(3, 4), -1, t.index((3, 6), 4)),
                        t.args(t(3, 4), 0, t.index((2, 2), 3)), t.args(t(), 0, t.index((), 1)),
                        t.args(t(5), 0, t.index((0,), 5))],
@@ -171,7 +171,7 @@ def filled_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
 scatter.rule(input=_scattered_input, index=constant, src=_scattered_src)
 
 
-@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(kernel="scatter_add", alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4)), t.args(t(3, 4), 1, t.index((2, 3), 4), t(2, 3)),
                        t.args(t(), 0, t.index((), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), t(2)), RuntimeError,

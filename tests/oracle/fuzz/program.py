@@ -176,6 +176,8 @@ class Author:
         result = self.machine.value(target)
         if result is None or not 1 <= result.dim() <= 3:
             return self.operation()
+        if 0 in result.stride():  # an expanded target: which of several values wins depends on the loop
+            return self.guarded(f"{target}[0] = 0.5")
         key = r.choice({1: KEYS_1D, 2: KEYS_2D, 3: KEYS_3D}[result.dim()]).format(m=f"{target}>0.2")
         part = self.machine.value(target + key)
         if part is None:
@@ -270,7 +272,7 @@ def _separate(a: Any, b: Any) -> bool:
     refuses that only where it is cheap to see."""
     apart = a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr()
     same = a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
-    return apart or (same and a.is_contiguous())
+    return apart or (same and a.is_contiguous() and a.numel() > 1)
 
 
 def _broadcasts(a: tuple, b: tuple) -> bool:
