@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport CAT_FLOAT, category_of, of_code
+from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, category_of, of_code
 from claygrad.core.general cimport general
 from claygrad.core.promotion cimport check_broadcast, result_code
 from claygrad.core.kernels cimport copy_strided
@@ -90,7 +90,7 @@ cdef int _check_overlap(Op op, Layout target, PyObject** slots) except -1:
         return 0
     for i in range(1, op.n_tensors):
         value = <object>slots[op.tensors[i]]
-        if op.name == "index_put_" and isinstance(value, Tensor) and (<Tensor>value).layout.numel == 1:
+        if op.name == "index_put_" and isinstance(value, Tensor) and (<Tensor>value).layout.numel == 1 and _by_mask(<object>slots[1]):
             continue                              # torch fills
         for x in (value if isinstance(value, (list, tuple)) else (value,)):
             if isinstance(x, Tensor) and overlaps((<Tensor>x).layout, target, op.info.get("alias") == "refuse"):
@@ -99,6 +99,10 @@ cdef int _check_overlap(Op op, Layout target, PyObject** slots) except -1:
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
     return 0
+
+
+cdef bint _by_mask(object indices):
+    return any([isinstance(x, Tensor) and (<Tensor>x).layout.dtype.code == BOOL for x in indices])
 
 
 cdef bint overlaps(Layout v, Layout target, bint fully_too):

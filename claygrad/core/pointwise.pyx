@@ -129,7 +129,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
             if target is None:
                 out = _out_for(op, x)
             else:
-                if y.storage is target.storage and y.offset != target.offset:
+                if y.storage is target.storage and (y.offset != target.offset or y.stride_tuple() != target.stride_tuple()):
                     return None
                 out = target
             _run(f, x.data(), y.data(), out.data(), x.numel, 0)

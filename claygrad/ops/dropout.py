@@ -14,7 +14,8 @@ def _dropped(input: Tensor, p: float, inplace: bool) -> Tensor:
     if p == 0 or not input.numel():
         return input
     if p == 1:
-        return input.mul_(0) if inplace else input * 0
+        nothing = input.new_zeros(())
+        return input.mul_(nothing) if inplace else input * nothing
     mask = bernoulli_(empty_like(input), 1 - p).div_(1 - p)
     return input.mul_(mask) if inplace else input * mask
 

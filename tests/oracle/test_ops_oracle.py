@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -74,7 +75,21 @@ def _both(key: str, call: Call, **how: Any) -> tuple[Any, Any]:
     )
 
 
+# Where the libraries part, and claygrad stays as it is. Each must still differ, or it has no place here.
+AGREED = {
+    "test_layouts[kron-transposed]": "torch refuses a transposed input that needs no copy",
+    "test_gradients[cdist-second-0]": "torch has no second derivative of the distances",
+    "test_mixed_dtypes[ldexp-float16-float32]": "torch rounds 2 ** other to half before it multiplies in single",
+    "test_out[matmul-same]": "torch counts a squeeze_ inside vector @ matrix as a second write to out=",
+    "test_out[inner-float32]": "torch takes an out= of another dtype for a 0-dim operand only",
+}
+
+
 def _report(problems: list[str]) -> None:
+    said = os.environ["PYTEST_CURRENT_TEST"].split("::")[-1].split(" ")[0]
+    if said in AGREED:
+        assert problems, f"{said} agrees by now: strike it from AGREED"
+        return
     if problems:
         pytest.fail(f"{len(problems)} samples:\n" + "\n".join(problems), pytrace=False)
 

@@ -24,6 +24,7 @@ ALONG = """{a}.sum({d}) {a}.mean({d}) {a}.softmax({d}) {a}.log_softmax({d}) {a}.
 {a}.amax({d}) {a}.flip({d}) {a}.roll(1,{d}) {a}.sort({d})[0] {a}.prod({d}) {a}.norm(dim={d}) {a}.sum({d},keepdim=True) {a}.logsumexp({d})
 {a}.std({d},correction=0) torch.cat([{a},{a}],{d}) torch.stack([{a},{a}],{d}) {a}.repeat_interleave(2,{d})
 {a}.index_select({d},torch.tensor([0,0])) {a}.gather({d},torch.zeros_like({a},dtype=torch.int64))""".split()
+ALONG_ONE = [form for form in ALONG if "cumprod" not in form]  # torch takes a short cut there, without a graph
 BINARY = """{a}+{b} {a}-{b} {a}*{b} {a}/({b}.abs()+1) torch.maximum({a},{b}) torch.minimum({a},{b}) torch.where({a}>0.1,{a},{b}) {a}*{b}+{a}
 torch.atan2({a},{b}) torch.lerp({a},{b},0.3) torch.addcmul({a},{a},{b},value=0.5) torch.hypot({a},{b}) {a}-{b}*{b}
 torch.pow({a}.abs()+0.5,{b}.clamp(-1,1))""".split()
@@ -119,7 +120,8 @@ class Author:
         if choice < 0.4:
             text = r.choice(UNARY).format(a=a)
         elif choice < 0.6 and rank:
-            text = r.choice(ALONG).format(a=a, d=r.randrange(-rank, rank))
+            d = r.randrange(-rank, rank)
+            text = r.choice(ALONG if self.tensor(a).shape[d] > 1 else ALONG_ONE).format(a=a, d=d)
         elif choice < 0.7 and rank == 2:
             b = self.pick(lambda t: t.dim() in (1, 2) and t.shape[0] == self.tensor(a).shape[1])
             text = f"{a} @ {b}"
@@ -174,7 +176,7 @@ class Author:
     def assign(self) -> str:
         r, target = self.random, self.target()
         result = self.machine.value(target)
-        if result is None or not 1 <= result.dim() <= 3:
+        if result is None or not 1 <= result.dim() <= 3 or not result.numel():
             return self.operation()
         if 0 in result.stride():  # an expanded target: which of several values wins depends on the loop
             return self.guarded(f"{target}[0] = 0.5")
@@ -235,7 +237,9 @@ class Author:
         """Something that is usually refused."""
         a = self.pick()
         b = self.pick(lambda t: _separate(t, self.tensor(a)))
-        forms = ["{n} = {a} @ {b}", "{a}[5] = 1"]
+        forms = ["{n} = {a} @ {b}"]
+        if self.tensor(a).dim():
+            forms += ["{a}[5] = 1"]
         if _separate(self.tensor(b), self.tensor(a)):
             forms += ["{a}.add_({b})", "{a}.copy_({b})"]
         if self.tensor(a).is_contiguous():
