@@ -12,16 +12,14 @@ from libcpp.queue cimport priority_queue
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from claygrad.core.declared cimport Op, find_op
-from claygrad.core.dtypes cimport CAT_COMPLEX, F32
-from claygrad.core.layout cimport Layout, fresh_like
+from claygrad.core.declared cimport Op
 from claygrad.core.modes cimport anomaly, modes
 from claygrad.core.node cimport Node, expose
-from claygrad.core.provenance cimport here, where_text
+from claygrad.core.provenance cimport here
 from claygrad.core.leaves cimport accumulate as add_to_leaf
-from claygrad.core.leaves cimport look_for_nan, post_hooks, pre_hooks, private, tensor_hooks
+from claygrad.core.leaves cimport look_for_nan, not_required, post_hooks, pre_hooks, private, seed_of, tensor_hooks
 from claygrad.core.rules cimport call_rules, call_rules_into, fit
-from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, gradient_edge, shape_text, verbs
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, verbs
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
@@ -332,15 +330,6 @@ cdef class Run:
 
 
 # --- the doors --------------------------------------------------------------------------------------------------
-cdef object not_required(Tensor t, int k):
-    text = f"element {k} of tensors does not require grad and does not have a grad_fn"
-    if t.mark == CUT:
-        text += where_text("it was cut from its graph", t.code, t.lasti)
-    elif t.code is not None:
-        text += where_text("it was made", t.code, t.lasti) + "\n  Nothing it was computed from requires grad."
-    return RuntimeError(text)
-
-
 cdef object _edge_of(object x, int k, int* nr, bint root):
     """Node and output number of a tensor or of a gradient edge."""
     if isinstance(x, Tensor):
@@ -428,33 +417,9 @@ cpdef object run_backward(tuple roots, tuple seeds, bint retain_graph, bint crea
     return tuple(run.results)
 
 
-cdef object _one(Tensor t):
-    """The gradient of a scalar with respect to itself."""
-    cdef Layout v
-    cdef Tensor out
-    if t.layout.numel != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs"
-                           f"\n  got a tensor of shape {shape_text(t.layout)}; reduce it (sum(), mean()) or pass gradient="
-                           + ("" if t.node is None else where_text("it was made", t.node.code, t.node.lasti)))
-    if t.layout.dtype.category == CAT_COMPLEX:
-        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.layout.dtype!r}")
-    if t.layout.dtype.code == F32 and t.layout.storage.ptr != NULL:
-        v = fresh_like(t.layout)
-        (<float*>v.data())[0] = 1
-        out = Tensor.__new__(Tensor)
-        out.layout = v
-        return out
-    was = modes().no_grad
-    modes().no_grad = True
-    try:
-        return find_op("_ones")(t)
-    finally:
-        modes().no_grad = was
-
-
 def one_like(Tensor t):
     """The gradient that a scalar root starts from; refused for anything else."""
-    return _one(t)
+    return seed_of(t)
 
 
 cdef Run _spare = None
@@ -472,7 +437,7 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
     cdef int64_t t
     if node is None:
         raise not_required(root, 0)
-    seed = _one(root)
+    seed = seed_of(root)
     run, _spare = _spare, None                    # the memory of the last run, if nobody is using it
     if run is None:
         run = Run.__new__(Run)

@@ -1,16 +1,18 @@
-"""What backward does besides calling rules: hooks, the search for NaN, and adding gradients to leaves."""
+"""What backward does besides calling rules: where it starts, hooks, the search for NaN, and adding gradients to leaves."""
 import warnings
 
 from cpython.object cimport PyObject
 
+from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport CAT_COMPLEX, F32
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.layout cimport Layout, dense, fresh_like, same_shape
-from claygrad.core.modes cimport anomaly_checks_nan
+from claygrad.core.modes cimport anomaly_checks_nan, modes
 from claygrad.core.node cimport Hooks, Node
 from claygrad.core.provenance cimport where_text
 from claygrad.core.rules cimport zeros_for
-from claygrad.core.tensor cimport AccumulateGrad, Tensor, verbs
+from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, shape_text, verbs
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
@@ -132,3 +134,37 @@ cdef Tensor _own(Tensor variable, Tensor g):
         write_layout(out.layout, g.layout)
         return out
     return variable.detach().new_empty_strided(variable.shape, variable.stride()).copy_(g)
+
+
+# --- roots -----------------------------------------------------------------------------------------------------
+cdef object not_required(Tensor t, int k):
+    text = f"element {k} of tensors does not require grad and does not have a grad_fn"
+    if t.mark == CUT:
+        text += where_text("it was cut from its graph", t.code, t.lasti)
+    elif t.code is not None:
+        text += where_text("it was made", t.code, t.lasti) + "\n  Nothing it was computed from requires grad."
+    return RuntimeError(text)
+
+
+cdef Tensor seed_of(Tensor t):
+    """The gradient of a scalar with respect to itself."""
+    cdef Layout v
+    cdef Tensor out
+    if t.layout.numel != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs"
+                           f"\n  got a tensor of shape {shape_text(t.layout)}; reduce it (sum(), mean()) or pass gradient="
+                           + ("" if t.node is None else where_text("it was made", t.node.code, t.node.lasti)))
+    if t.layout.dtype.category == CAT_COMPLEX:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.layout.dtype!r}")
+    if t.layout.dtype.code == F32 and t.layout.storage.ptr != NULL:
+        v = fresh_like(t.layout)
+        (<float*>v.data())[0] = 1
+        out = Tensor.__new__(Tensor)
+        out.layout = v
+        return out
+    was = modes().no_grad
+    modes().no_grad = True
+    try:
+        return find_op("_ones")(t)
+    finally:
+        modes().no_grad = was

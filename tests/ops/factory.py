@@ -105,8 +105,8 @@ def _lay_out(lib: ModuleType, array: numpy.ndarray, layout: str) -> Any:
     if layout == "strided" and array.ndim:
         return lib.tensor(numpy.repeat(array, 2, axis=-1))[..., ::2]
     if layout == "offset":
-        padded = numpy.concatenate([numpy.zeros(3, array.dtype), array.ravel()])
-        return lib.tensor(padded)[3:].view(array.shape)
+        padded = numpy.concatenate([numpy.zeros(2, array.dtype), array.ravel()])
+        return lib.tensor(padded)[2:].view(array.shape)
     return lib.tensor(numpy.ascontiguousarray(array) if array.ndim else array)
 
 
