@@ -235,7 +235,8 @@ def _compare_products(func: Callable, args: tuple, outputs: tuple, rules: _Rules
         raise GradcheckError("Numerical gradient for function expected to be zero")
     for i, (k, out, v) in enumerate(zip(places, ends, vs, strict=True)):
         for j, vj in enumerate(_analytical(out, targets, [v], rules)):
-            a = sum((component(vj, c).reshape(-1) * u).sum() * unit for c, (u, unit) in enumerate(zip(us[j], (1, 1j))))
+            parts = zip(us[j], (1, 1j), strict=False)
+            a: Any = sum((component(vj, c).reshape(-1) * u).sum() * unit for c, (u, unit) in enumerate(parts))
             n = (v * rises[j][k]).sum()
             scale = float(sum(u.sum() for u in us[j])) * float(v.sum())
             if not close(a, n, rules.rtol, rules.atol * scale):
