@@ -203,11 +203,11 @@ cdef class Run:
             Py_INCREF(absent)
             owned = <PyObject*>absent
         self.tasks[t].grad = NULL
-        if node.hooks is None and self.captures is None and node.n_outputs == 1 and not anomaly():
+        if node.hooks is None and node.n_outputs == 1 and not anomaly() and (self.captures is None or t not in self.captures):
             if node.op is not None:
                 if (<Op>node.op).joint is None and (<Op>node.op).list_at < 0:
-                    return self.execute_plain(node, owned)
-            elif type(node) is AccumulateGrad and not (<AccumulateGrad>node).variable_.hooks:
+                    return self.execute_plain(node, owned, 0 if self.captures is None else self.skips(node))
+            elif self.accumulate and type(node) is AccumulateGrad and not (<AccumulateGrad>node).variable_.hooks:
                 g = <Tensor>owned
                 Py_DECREF(<object>owned)
                 return add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
@@ -247,7 +247,7 @@ cdef class Run:
         grads = None
         return self.pass_on(t, node, out)
 
-    cdef int execute_plain(self, Node node, PyObject* owned) except -1:
+    cdef int execute_plain(self, Node node, PyObject* owned, unsigned long long skip) except -1:
         """The common case of execute: one output, a rule per input, nobody listens."""
         cdef PyObject* out[16]
         cdef int i, n = node.n_edges
@@ -255,7 +255,7 @@ cdef class Run:
         cdef int64_t k
         cdef Tensor g = <Tensor>owned
         Py_DECREF(<object>owned)
-        call_rules_into(node, g, self.create_graph, 0, out)
+        call_rules_into(node, g, self.create_graph, skip, out)
         g = None
         if not self.retain and node.holds:
             node.freed_code = self.code

@@ -16,6 +16,11 @@ from claygrad.core.views cimport make_view
 from claygrad.core.tensor import LATE
 
 
+cdef extern from "Python.h":
+    int PySlice_Unpack(object s, Py_ssize_t* start, Py_ssize_t* stop, Py_ssize_t* step) except -1
+    Py_ssize_t PySlice_AdjustIndices(Py_ssize_t length, Py_ssize_t* start, Py_ssize_t* stop, Py_ssize_t step)
+
+
 cdef class Ops:
     """The operations that indexing is made of, looked up once."""
     cdef Op select, slice_, unsqueeze, alias, index, index_put_
@@ -70,21 +75,16 @@ cdef Tensor _select(Tensor t, int dim, object index, object shown):
 cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
     """t with `dim` narrowed to a slice; a slice that takes everything gives t itself unless `whole_too`."""
     cdef Layout v = t.layout
-    cdef int64_t n = v.shape[dim], start = 0, stop = n, step = 1, length
+    cdef int64_t n = v.shape[dim], length
+    cdef Py_ssize_t start, stop, step
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int i
     cdef PyObject* slots[5]
-    if key.step is not None:
-        step = key.step
-        if step == 0:
-            raise ValueError("slice step cannot be zero")
-        if step < 0:
-            raise ValueError("step must be greater than zero")
-    if key.start is not None:
-        start = _bound(key.start, n)
-    if key.stop is not None:
-        stop = _bound(key.stop, n)
+    PySlice_Unpack(key, &start, &stop, &step)
+    if step < 0:
+        raise ValueError("step must be greater than zero")
+    PySlice_AdjustIndices(n, &start, &stop, step)
     if stop < start:
         stop = start
     if start == 0 and stop == n and step == 1 and not whole_too:
@@ -105,21 +105,6 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
     slots[3] = <PyObject*>last
     slots[4] = <PyObject*>by
     return _recorded(ops().slice_, slots, t, v)
-
-
-cdef int64_t _bound(object x, int64_t n) except? -1:
-    """A slice bound in 0..n."""
-    cdef int64_t at
-    if type(x) is not int:
-        x = x.__index__() if hasattr(x, "__index__") else None
-        if x is None:
-            raise TypeError("slice indices must be integers or None or have an __index__ method")
-    if x < -n:
-        return 0
-    if x > n:
-        return n
-    at = x
-    return at + n if at < 0 else at
 
 
 cdef Tensor _unsqueeze(Tensor t, int dim):

@@ -132,12 +132,9 @@ def test_the_layout_of_memory_makes_no_difference(key, layout):
 
 def _depends_on_strides(said, result) -> bool:
     """A view that cannot be had of this memory, and what reports the layout itself."""
-    stride_text = "view size is not compatible" in str(result) or "stride" in str(result)
-    return (isinstance(result, RuntimeError) and stride_text) or said.name in (
-        "is_contiguous",
-        "stride",
-        "storage_offset",
-    )
+    words = ("view size is not compatible", "stride", "storage_offset")
+    refused = isinstance(result, RuntimeError) and any(word in str(result) for word in words)
+    return refused or said.name in ("is_contiguous", "stride", "storage_offset")
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def difference(ours: dict[str, tuple], theirs: dict[str, tuple]) -> str | None:
 
 def _zero(values: list) -> bool:
     """Nothing but rounding, or NaN, which torch's second derivatives are at singular points."""
-    return all(abs(v) < 1e-5 or math.isnan(v) for v in values)
+    return all(abs(v) < 1e-4 or math.isnan(v) for v in values)
 
 
 def _near(a: list, b: list, single: bool = True) -> bool:
