@@ -89,6 +89,7 @@ cdef class Op:
     cdef readonly str node_label
     cdef object node_rule         # callable that names the node, or None
     cdef tuple node_args          # the parameters it takes; None: all, by name
+    cdef str none_label           # what it said for one parameter that is None: x.sum(), the common case
     cdef object promote_rule      # callable that tells the promotion, or None
     cdef tuple promote_args
     cdef object check             # callable that refuses arguments before anything is cast, or None

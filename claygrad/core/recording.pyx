@@ -137,6 +137,12 @@ cdef object _aspect(Tensor t, int kind):
 cdef str _label(Op op, PyObject** slots):
     """The name of a node, where it depends on the call."""
     cdef int i
+    cdef bint absent = op.node_args is not None and len(op.node_args) == 1 and op.node_args[0] >= 0 and (
+        <object>slots[<int>op.node_args[0]] is None)
+    if absent:
+        if op.none_label is None:
+            op.none_label = op.node_rule(None)
+        return op.none_label
     if op.node_args is None:
         bound = {op.params[i]: <object>slots[i] for i in range(op.n_params)}
         bound.setdefault("inplace", op.inplace)

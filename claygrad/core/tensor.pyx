@@ -1,7 +1,7 @@
 """The tensor: its state, its place in the graph, and Python's protocol on it. What it can do is in ops/."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from claygrad.core.device cimport CPU, META
@@ -102,9 +102,6 @@ cdef class Tensor:
             made = <Tensor?>LATE["legacy_tensor"](*args, **kwargs)
             self.layout, self.node, self.output_nr, self.counter = made.layout, made.node, made.output_nr, made.counter
             self.base, self.view_version, self.creation = made.base, made.view_version, made.creation
-
-    def __dealloc__(self):
-        Py_XDECREF(self.attributes)
 
     @property
     def __dict__(self):
