@@ -132,7 +132,8 @@ def adopt(Tensor t, Tensor other, str label="", bint record=True):
         elif label:
             t.node.label = label
     t.bump()
-    t.view_version = t.version()
+    if t.node is not None:
+        t.view_version = t.version()
     return t
 
 

@@ -58,6 +58,8 @@ def sort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: 
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         return input.copy(), xp.zeros((), "int64")
+    if 0 in input.strides:
+        input = xp.ascontiguousarray(input)          # stretched axes get memory of their own, in row-major order
     indices = order(xp, input, axis, descending)
     return laid_out(xp, xp.take_along_axis(input, indices, axis), input), laid_out(xp, indices, input)
 sort.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))

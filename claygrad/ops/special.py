@@ -80,7 +80,7 @@ log_ndtr.rule(input=lambda g, input: g * sqrt(2 / pi) / erfcx(input * -sqrt(0.5)
 
 
 @pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialEntrBackward0",
-           samples=lambda t: [t.args(t(3, 4, low=0.1)), t.args(t(3, low=-1))])
+           samples=lambda t: [t.args(t(3, 4, low=0.1)), t.args(t(3, low=0.5, high=3))])
 def entr(xp, input: Tensor):
     "The entropy of the element: out = -input * log(input), 0 at 0 and -inf below it."
     need(input, FLOATS, "entr_cpu")

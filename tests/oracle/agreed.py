@@ -3,7 +3,6 @@
 # A test says of each that it still differs: what agrees by now has no place here.
 AGREED = {
     "test_layouts[kron-transposed]": "torch refuses a transposed input that needs no copy",
-    "test_gradients[cdist-second-0]": "torch has no second derivative of the distances",
     "test_mixed_dtypes[ldexp-float16-float32]": "torch rounds 2 ** other to half before it multiplies in single",
     "test_out[matmul-same]": "torch counts a squeeze_ inside vector @ matrix as a second write to out=",
     "test_out[inner-float32]": "torch takes an out= of another dtype for a 0-dim operand only",

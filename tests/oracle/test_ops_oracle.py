@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -108,6 +109,7 @@ def _beyond(mine: Any, other: Any, name: str = "") -> bool:
             "not implemented for '",
             "does not support automatic differentiation for outputs with complex",
             "_backward is not implemented",
+            "_backward' is not implemented",
         )
         return any(w in str(other) for w in words) and not isinstance(mine, Exception)
     return any(t.dtype is torch.complex32 for t in tensors(other))
@@ -133,7 +135,11 @@ def test_refusals_of_dtypes_have_the_same_text(key, dtype):
     problems = []
     for call in _samples(key):
         mine, other = _both(key, call, dtype=dtype)
-        if isinstance(mine, Exception) and isinstance(other, Exception) and first_line(mine) != first_line(other):
+        if not (isinstance(mine, Exception) and isinstance(other, Exception)):
+            continue
+        # The name of a kernel is torch's own affair: mvlgamma refuses as "arange_cpu".
+        texts = [re.sub('^"[a-z0-9_]+" not', "not", first_line(error)) for error in (mine, other)]
+        if texts[0] != texts[1]:
             problems.append(f"  {call}: {first_line(mine)}\n    torch: {first_line(other)}")
     _report(problems)
 
