@@ -83,7 +83,7 @@ cdef _define(int code, int category, str name, str legacy, str c_name, object np
 
 _define(U8, CAT_INT, "uint8", "Byte", "unsigned char", numpy.uint8)
 _define(I8, CAT_INT, "int8", "Char", "signed char", numpy.int8)
-_define(I16, CAT_INT, "int16", "Short", "short", numpy.int16)
+_define(I16, CAT_INT, "int16", "Short", "short int", numpy.int16)
 _define(I32, CAT_INT, "int32", "Int", "int", numpy.int32)
 _define(I64, CAT_INT, "int64", "Long", "long int", numpy.int64)
 _define(F16, CAT_FLOAT, "float16", "Half", "c10::Half", numpy.float16)

@@ -259,6 +259,8 @@ clamp.rule(input=clamp_input_grad, min=clamp_min_grad, max=clamp_max_grad)
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_min(xp, input: Tensor, min: Tensor | Number):
     "The element, but not below `min`."
+    if min.ndim:
+        need(input, FLOATS + INTS + "b", "maximum_cpu")
     refuse_complex(input, "clamp is not supported for complex types")
     return xp.maximum(min, input)
 clamp_min.rule(input=lambda g, input, min: g.masked_fill(~(input >= min), 0),
@@ -269,6 +271,8 @@ clamp_min.rule(input=lambda g, input, min: g.masked_fill(~(input >= min), 0),
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_max(xp, input: Tensor, max: Tensor | Number):
     "The element, but not above `max`."
+    if max.ndim:
+        need(input, FLOATS + INTS + "b", "minimum_cpu")
     refuse_complex(input, "clamp is not supported for complex types")
     return xp.minimum(max, input)
 clamp_max.rule(input=lambda g, input, max: g.masked_fill(~(input <= max), 0),

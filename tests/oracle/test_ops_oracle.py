@@ -181,6 +181,19 @@ def test_nodes_have_the_same_names(key):
     _report(problems)
 
 
+@pytest.mark.parametrize("key", [key for key in DIFFERENTIABLE if SAID[key].kind != "composite"])
+def test_nodes_have_edges_to_the_same_inputs(key):
+    problems = []
+    for call in _samples(key):
+        for mine, other in _tensor_pairs(*_both(key, call, grad=True)):
+            if mine.grad_fn is None or other.grad_fn is None:
+                continue
+            edges = [[node.name() for node, _ in t.grad_fn.next_functions if node] for t in (mine, other)]
+            if edges[0] != edges[1]:
+                problems.append(f"  {call}: {edges[0]}, torch {edges[1]}")
+    _report(problems)
+
+
 # --- gradients ------------------------------------------------------------------------------------------------------
 
 

@@ -123,7 +123,8 @@ def _seen(t: Any, rebound: bool) -> tuple:
     grad = t.grad if not node else None
     return (
         tuple(t.shape),
-        tuple(s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1),  # along one element, any stride will do
+        # Along one element, or none, any stride will do.
+        tuple(s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1 and t.numel()),
         str(t.dtype).rpartition(".")[2],
         t.requires_grad,
         not node,
