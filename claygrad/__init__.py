@@ -54,7 +54,7 @@ cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
 
-_LAZY = ("linalg", "nn", "special")
+_LAZY = ("fft", "linalg", "masked", "nn", "signal", "special")
 
 
 def __getattr__(name: str) -> object:

@@ -43,7 +43,8 @@ class Declaration:
 
 REGISTRY: dict[str, Declaration] = {}
 METHODS: dict[str, Any] = {}
-NAMESPACES: dict[str, dict[str, Any]] = {"torch": {}, "nn.functional": {}, "special": {}, "linalg": {}}
+NAMESPACES: dict[str, dict[str, Any]] = {
+    name: {} for name in ("torch", "nn.functional", "special", "linalg", "fft", "signal.windows", "masked")}
 
 
 def pointwise(**options: Any) -> Callable[[Callable], Op]:

@@ -1,0 +1,5 @@
+"""`torch.masked`: reductions that leave masked elements out, as declared in `claygrad.ops`."""
+from claygrad.ops._registry import NAMESPACES
+
+globals().update(NAMESPACES["masked"])
+__all__ = sorted(NAMESPACES["masked"])
