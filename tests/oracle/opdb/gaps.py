@@ -1,0 +1,9 @@
+"""Where claygrad does not do as PyTorch does over its operator database, each with the reason.
+
+The key is (entry, check) or (entry, check, dtype). The coverage table in the documentation is made from this.
+"""
+
+from __future__ import annotations
+
+GAPS: dict[tuple[str, ...], str] = {
+}
