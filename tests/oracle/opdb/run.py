@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -29,14 +29,16 @@ def problems(name: str, checks: list[str] | None = None, dtypes: list[str] | Non
         for dtype in kinds:
             if (dtypes and dtype not in dtypes) or not supports(name, dtype) or (name, check, dtype) in GAPS or (name, check) in GAPS:
                 continue
-            options = {} if limit is None else {"limit": limit}
-            try:
-                found = list(function(name, dtype, **options))
-            except Exception as error:
-                found = [f"the check itself failed: {type(error).__name__}: {error}"]
-            yield check, dtype, found
+            yield check, dtype, _found(function, name, dtype, **({} if limit is None else {"limit": limit}))
     if (not checks or "errors" in checks) and (name, "errors") not in GAPS:
-        yield "errors", "", list(errors(name))
+        yield "errors", "", _found(errors, name)
+
+
+def _found(check: Callable, *args: str, **options: int) -> list[str]:
+    try:
+        return list(check(*args, **options))
+    except Exception as error:
+        return [f"the check itself failed: {type(error).__name__}: {error}"]
 
 
 def main() -> None:

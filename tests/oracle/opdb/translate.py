@@ -19,14 +19,14 @@ def tensor(given: torch.Tensor, memory: dict | None = None) -> claygrad.Tensor:
     if given.device.type == "meta":
         made = claygrad.empty_strided(tuple(given.shape), given.stride(), dtype=dtype(given.dtype), device="meta")
         return made.requires_grad_() if need else made
-    key = given.untyped_storage().data_ptr(), given.dtype
+    key = given.untyped_storage()._cdata, given.dtype
     if key not in memory:
         size = given.untyped_storage().nbytes() // given.element_size()
         flat = torch.as_strided(given, (size,), (1,), 0)
         narrow = given.dtype is torch.bfloat16
         array = (flat.view(torch.int16) if narrow else flat).numpy()
         made = claygrad.empty(size, dtype=dtype(given.dtype))
-        memory[key] = made, given          # `given` lives as long, so that its address is not another's meanwhile
+        memory[key] = made, given          # `given` lives as long, so that its storage is not another's meanwhile
         (made.view(claygrad.int16) if narrow else made).copy_(claygrad.from_numpy(array))
     made = memory[key][0].as_strided(tuple(given.shape), given.stride(), given.storage_offset()).detach()
     return made.requires_grad_() if need else made
