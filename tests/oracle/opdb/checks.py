@@ -241,11 +241,9 @@ def errors(name: str) -> Iterator[str]:
     if op.error_inputs_func is None:
         return
     torch.manual_seed(0)
-    for wrong in op.error_inputs("cpu"):
-        sample = wrong.sample_input
-        try:
-            ready = translated(sample)         # before PyTorch has it: a call that fails may have written already
-        except NotImplementedError:            # a dtype claygrad does not have
+    wrong = [error.sample_input for error in op.error_inputs("cpu")]
+    for sample, ready in [(sample, _ready(sample)) for sample in wrong]:   # all before any: a failed call may have resized
+        if ready is None:
             continue
         theirs = run(op.op, torch, sample)
         if not isinstance(theirs, Exception):
@@ -254,6 +252,13 @@ def errors(name: str) -> Iterator[str]:
         found = compare.refusals(mine if isinstance(mine, Exception) else None, theirs)
         if found:
             yield f"{show(sample)}: {found}"
+
+
+def _ready(sample: SampleInput) -> SampleInput | None:
+    try:
+        return translated(sample)
+    except NotImplementedError:            # a dtype claygrad does not have
+        return None
 
 
 CHECKS: dict[str, tuple[Callable, tuple[str, ...]]] = {
