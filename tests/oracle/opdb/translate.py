@@ -22,7 +22,7 @@ def tensor(given: torch.Tensor, memory: dict | None = None) -> claygrad.Tensor:
     key = given.untyped_storage()._cdata, given.dtype
     if key not in memory:
         size = given.untyped_storage().nbytes() // given.element_size()
-        flat = torch.as_strided(given, (size,), (1,), 0)
+        flat = torch.as_strided(given, (size,), (1,), 0).clone()      # memory NumPy has seen cannot be resized
         narrow = given.dtype is torch.bfloat16
         array = (flat.view(torch.int16) if narrow else flat).numpy()
         made = claygrad.empty(size, dtype=dtype(given.dtype))
