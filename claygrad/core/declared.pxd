@@ -58,6 +58,7 @@ cdef enum:
     S_OFFSET = 4
     S_OUT = 5                # output 0
     S_OUTS = 6               # all outputs
+    S_AUX = 7                # all outputs but the first
 
 # How a gradient is had.
 cdef enum:

@@ -253,6 +253,8 @@ cdef class Op:
             self.slot_kind[k] = S_OUT
         elif argument == "outs":
             self.slot_kind[k] = S_OUTS
+        elif argument == "aux":
+            self.slot_kind[k] = S_AUX
         elif argument in self.params:
             self.slot_kind[k] = S_PARAM
             self.slot_param[k] = self.params.index(argument)
@@ -260,7 +262,7 @@ cdef class Op:
             self.slot_kind[k] = _ASPECTS[argument.rpartition("_")[2]]
             self.slot_param[k] = self.params.index(argument.rpartition("_")[0])
         else:
-            raise TypeError(f"{self.name}: a rule takes '{argument}', which is no parameter and not g, gs, out, outs or needs")
+            raise TypeError(f"{self.name}: a rule takes '{argument}', which is no parameter and not g, gs, out, outs, aux or needs")
         self.slot_names = self.slot_names + (argument,)
         self.n_slots += 1
         if self.n_slots > MAX_SLOTS:

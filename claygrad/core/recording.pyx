@@ -1,7 +1,7 @@
 """Recording a call in the graph: the node, its edges, and what it saves; and reading saved values back."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from claygrad.core.declared cimport (P_TENSORS, R_CONSTANT, R_NONE, S_DTYPE, S_OUT, S_OUTS, S_PARAM, S_SHAPE,
+from claygrad.core.declared cimport (P_TENSORS, R_CONSTANT, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS, S_PARAM, S_SHAPE,
                                      S_STRIDE,
                                      Op)
 from claygrad.core.kernels cimport copy_strided, fingerprint
@@ -166,7 +166,7 @@ cdef int record_output(Node node, Tensor out, bint differentiable=True) except -
             if node.wanted >> k & 1:
                 if op.slot_kind[k] == S_OUT and number == 0:
                     _save_at(node, k, out)
-                elif op.slot_kind[k] == S_OUTS:
+                elif op.slot_kind[k] == S_OUTS or (op.slot_kind[k] == S_AUX and number):
                     _save_more(node, k, out)
     return 0
 
