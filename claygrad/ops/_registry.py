@@ -16,8 +16,8 @@ __all__ = ["METHODS", "NAMESPACES", "REGISTRY", "Declaration", "composite", "con
 class Declaration:
     """All that was said of one operation; tests, docs and stubs are derived from it."""
 
-    __slots__ = ("aliases", "errors", "fn", "inplace", "kind", "method", "name", "namespaces", "op", "options", "out",
-                 "promote", "public", "samples")
+    __slots__ = ("aliases", "errors", "fn", "inplace", "kind", "label", "method", "name", "namespaces", "op", "options",
+                 "out", "promote", "public", "samples")
 
     def __init__(self, kind: str, fn: Callable, op: Any, options: dict[str, Any]) -> None:
         self.kind, self.fn, self.op, self.options = kind, fn, op, options
@@ -28,6 +28,8 @@ class Declaration:
         self.public: bool = options.get("function", True)
         space = options.get("namespace", "torch")
         self.namespaces: tuple[str, ...] = (space,) if isinstance(space, str) else tuple(space)
+        # What errors, named results and nodes call it: linalg.inv is linalg_inv there.
+        self.label: str = f"{self.namespaces[0]}_{self.name}" if self.namespaces[0] in _SPELLED else self.name
         self.inplace: bool = options.get("inplace", kind == "pointwise")
         self.out: bool = options.get("out", kind in ("pointwise", "reduction", "op"))
         self.promote = options.get("promote", "common" if kind in ("pointwise", "reduction") else "none")
@@ -41,6 +43,7 @@ class Declaration:
         return self.kind == "composite" or self.op.has_rules
 
 
+_SPELLED = ("linalg", "fft", "special")
 REGISTRY: dict[str, Declaration] = {}
 METHODS: dict[str, Any] = {}
 NAMESPACES: dict[str, dict[str, Any]] = {
@@ -102,9 +105,9 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
     passed = {key: options[key] for key in _TO_CORE if key in options}
     if isinstance(passed.get("differentiable"), int):
         passed["differentiable"] = (passed["differentiable"],)
-    made = Op(fn, kind, said.promote, names, annotations, defaults, positional, name=said.name,
-              node=options.get("node") or _camel(said.name) + "Backward0", out=bool(said.out),
-              returns=named_tuple(said.name, returns) if returns else None,
+    made = Op(fn, kind, said.promote, names, annotations, defaults, positional, name=said.label,
+              node=options.get("node") or _camel(said.label) + "Backward0", out=bool(said.out),
+              returns=named_tuple(said.label, returns) if returns else None,
               info={key: options.get(key) for key in _TO_INFO} | {"declaration": said}, **passed)
     install(made)
     said.op = made
@@ -159,7 +162,7 @@ def _count(fn: Callable) -> int:
 def _plain(fn: Callable, options: dict[str, Any]) -> Callable:
     """A composite that binds its own arguments: *args, **kwargs, an out= of its own, or raw=True for speed."""
     said = Declaration("composite", fn, fn, options)
-    made = _returning(fn, named_tuple(said.name, options["returns"])) if options.get("returns") else fn
+    made = _returning(fn, named_tuple(said.label, options["returns"])) if options.get("returns") else fn
     said.op = made
     if said.inplace:
         METHODS[said.name + "_"] = _in_place(said.name, made)
