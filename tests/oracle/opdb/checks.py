@@ -111,6 +111,8 @@ def edges(name: str, dtype: str, limit: int | None = 6) -> Iterator[str]:
             other = sample.transform(form)
             mine = translated(other)
             theirs, got = run(entries()[name].op, torch, other), run(ours(name), claygrad, mine)
+            if "MKL FFT error" in str(theirs):        # no answer of PyTorch's: a library of its gave up
+                continue
             if isinstance(theirs, Exception):
                 found = None if isinstance(got, Exception) and type(got) is type(theirs) else compare.refusals(
                     got if isinstance(got, Exception) else None, theirs)

@@ -56,7 +56,7 @@ def ours(name: str) -> Callable | None:
 
 def tolerance(op: Any, dtype: torch.dtype) -> tuple[float, float]:
     """PyTorch's own tolerance for an operation: the default of the dtype, or the widest its tests grant."""
-    rtol, atol = _DEFAULT.get(dtype, (0.0, 0.0))
+    rtol, atol = _DEFAULT.get(dtype, _DEFAULT[torch.float32])      # integers give fractions of the default dtype
     for told in op.decorators:
         for inner in getattr(told, "decorators", ()):
             allowed = getattr(inner, "d", {}).get(dtype) if type(inner).__name__ == "toleranceOverride" else None

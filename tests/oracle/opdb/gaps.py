@@ -6,4 +6,5 @@ The key is (entry, check) or (entry, check, dtype). The coverage table in the do
 from __future__ import annotations
 
 GAPS: dict[tuple[str, ...], str] = {
+    ("fft.hfft2", "forward", "float32"): "sums of 210 numbers in single precision; torch's error is twice claygrad's",
 }
