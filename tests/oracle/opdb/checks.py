@@ -52,7 +52,7 @@ def supports(name: str, dtype: str) -> bool:
     return DTYPES[dtype] in entries()[name].supported_dtypes("cpu")
 
 
-def _same(name: str, dtype: str, mine: Any, other: Any, said: Any, wider: float = 1.0) -> str | None:
+def _same(name: str, mine: Any, other: Any, said: Any) -> str | None:
     if isinstance(other, Exception):
         return compare.refusals(mine if isinstance(mine, Exception) else None, other)
     if isinstance(mine, Exception):
@@ -60,11 +60,11 @@ def _same(name: str, dtype: str, mine: Any, other: Any, said: Any, wider: float 
     if name in UNINITIALISED:
         other, mine = [(t.dtype, t.shape) for t in (other, mine)]
         return None if str(mine).replace("claygrad", "torch") == str(other) else f"{mine}, torch {other}"
-    rtol, atol = tolerance(entries()[name], DTYPES[dtype])
-    found = compare.values(mine, other, (rtol * wider, atol * wider))
+    allowed = tolerance(entries()[name])
+    found = compare.values(mine, other, allowed)
     if found and _has_process(said[1]):        # what is free by sign or order is judged by what is not
         try:
-            found = compare.values(said[0].output_process_fn_grad(mine), said[1].output_process_fn_grad(other), (rtol, atol))
+            found = compare.values(said[0].output_process_fn_grad(mine), said[1].output_process_fn_grad(other), allowed)
         except Exception as error:
             found = f"{found} (then {type(error).__name__}: {error})"
     return found
@@ -78,7 +78,7 @@ def forward(name: str, dtype: str, limit: int | None = None) -> Iterator[str]:
     """Values, dtypes and shapes of every sample."""
     for sample in samples(name, dtype, limit=limit):
         mine = translated(sample)
-        found = _same(name, dtype, run(ours(name), claygrad, mine), run(entries()[name].op, torch, sample), (mine, sample))
+        found = _same(name, run(ours(name), claygrad, mine), run(entries()[name].op, torch, sample), (mine, sample))
         if found:
             yield f"{show(sample)}: {found}"
 
@@ -92,7 +92,7 @@ def layouts(name: str, dtype: str, limit: int | None = None) -> Iterator[str]:
             except Exception:        # not every sample can be laid out anew: strings, generators
                 continue
             mine = translated(other)
-            found = _same(name, dtype, run(ours(name), claygrad, mine), run(entries()[name].op, torch, other), (mine, other))
+            found = _same(name, run(ours(name), claygrad, mine), run(entries()[name].op, torch, other), (mine, other))
             if found:
                 yield f"{show(other)} laid out otherwise: {found}"
 
@@ -117,7 +117,7 @@ def edges(name: str, dtype: str, limit: int | None = 6) -> Iterator[str]:
                 found = None if isinstance(got, Exception) and type(got) is type(theirs) else compare.refusals(
                     got if isinstance(got, Exception) else None, theirs)
             else:
-                found = _same(name, dtype, got, theirs, (mine, other))
+                found = _same(name, got, theirs, (mine, other))
             if found:
                 yield f"{show(other)} {what}: {found}"
 
@@ -140,7 +140,7 @@ def special(name: str, dtype: str, limit: int | None = 4) -> Iterator[str]:
     for sample in samples(name, dtype, limit=limit):
         other = sample.transform(_extreme)
         mine = translated(other)
-        found = _same(name, dtype, run(ours(name), claygrad, mine), run(entries()[name].op, torch, other), (mine, other))
+        found = _same(name, run(ours(name), claygrad, mine), run(entries()[name].op, torch, other), (mine, other))
         if found:
             yield f"{show(other)} at special values: {found}"
 
@@ -172,8 +172,7 @@ def gradients(name: str, dtype: str, limit: int | None = None, second: bool = Tr
             elif isinstance(a, Exception):
                 found = f"{type(a).__name__}: {a}"
             else:
-                rtol, atol = tolerance(op, DTYPES[dtype])
-                found = compare.values([_zeros(x) for x in a[0]], [_zeros(x) for x in b[0]], (rtol * 10, atol * 10))
+                found = compare.values([_zeros(x) for x in a[0]], [_zeros(x) for x in b[0]], tolerance(op, 10))
             if found:
                 yield f"{show(sample)}: {('first', 'second')[order]} derivative: {found}"
                 break
@@ -224,7 +223,7 @@ def variants(name: str, dtype: str, limit: int | None = None) -> Iterator[str]:
             if not isinstance(sample.input, torch.Tensor) or (form == "in-place" and sample.broadcasts_input):
                 continue
             ready = translated(sample)
-            found = _same(name, dtype, run(mine, claygrad, ready), run(theirs, torch, sample), (ready, sample))
+            found = _same(name, run(mine, claygrad, ready), run(theirs, torch, sample), (ready, sample))
             if found:
                 yield f"{show(sample)}: {form}: {found}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -28,8 +28,8 @@ def tensors(value: Any) -> list[Any]:
     return [part for part in leaves(value) if is_tensor(part)]
 
 
-def values(mine: Any, other: Any, tolerance: tuple[float, float]) -> str | None:
-    """How a result of claygrad's differs from PyTorch's, or None."""
+def values(mine: Any, other: Any, tolerance: Callable[[torch.dtype], tuple[float, float]]) -> str | None:
+    """How a result of claygrad's differs from PyTorch's, or None. `tolerance` is asked for the dtype of the result."""
     a, b = list(leaves(mine)), list(leaves(other))
     if len(a) != len(b):
         return f"{len(a)} results, torch {len(b)}"
@@ -51,12 +51,12 @@ def _plain(x: Any, y: Any) -> str | None:
     return None if same else f"{x!r}, torch {y!r}"
 
 
-def _tensors(x: Any, y: Any, tolerance: tuple[float, float]) -> str | None:
+def _tensors(x: Any, y: Any, tolerance: Callable[[torch.dtype], tuple[float, float]]) -> str | None:
     if kind_of(x.dtype) != kind_of(y.dtype) or tuple(x.shape) != tuple(y.shape):
         return f"{kind_of(x.dtype)}{list(x.shape)}, torch {kind_of(y.dtype)}{list(y.shape)}"
     if y.device.type == "meta":
         return None if x.device.type == "meta" else "not on meta"
-    return arrays(numbers(x), numbers(y), tolerance)
+    return arrays(numbers(x), numbers(y), tolerance(y.dtype))
 
 
 def arrays(a: numpy.ndarray, b: numpy.ndarray, tolerance: tuple[float, float]) -> str | None:

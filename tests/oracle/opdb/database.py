@@ -54,15 +54,18 @@ def ours(name: str) -> Callable | None:
     return found if found is not None else getattr(claygrad.Tensor, op.name, None)
 
 
-def tolerance(op: Any, dtype: torch.dtype) -> tuple[float, float]:
+def tolerance(op: Any, wider: float = 1.0) -> Callable[[torch.dtype], tuple[float, float]]:
     """PyTorch's own tolerance for an operation: the default of the dtype, or the widest its tests grant."""
-    rtol, atol = _DEFAULT.get(dtype, _DEFAULT[torch.float32])      # integers give fractions of the default dtype
-    for told in op.decorators:
-        for inner in getattr(told, "decorators", ()):
-            allowed = getattr(inner, "d", {}).get(dtype) if type(inner).__name__ == "toleranceOverride" else None
-            if allowed is not None:
-                rtol, atol = max(rtol, allowed.rtol), max(atol, allowed.atol)
-    return rtol, atol
+    granted = [inner.d for told in op.decorators for inner in getattr(told, "decorators", ())
+               if type(inner).__name__ == "toleranceOverride"]
+
+    def of(dtype: torch.dtype) -> tuple[float, float]:
+        rtol, atol = _DEFAULT.get(dtype, (0.0, 0.0))
+        for allowed in (one[dtype] for one in granted if dtype in one):
+            rtol, atol = max(rtol, allowed.rtol), max(atol, allowed.atol)
+        return rtol * wider, atol * wider
+
+    return of
 
 
 _DEFAULT = {
