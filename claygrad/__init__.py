@@ -32,9 +32,15 @@ from claygrad.ops._formats import (
     channels_last,
     channels_last_3d,
     contiguous_format,
+    jagged,
     layout,
     memory_format,
     preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from claygrad.ops._registry import NAMESPACES as _NAMESPACES

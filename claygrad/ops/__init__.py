@@ -28,6 +28,8 @@ from claygrad.ops import (
     matmul,
     matrix,
     moments,
+    norm_batch,
+    norm_group,
     norm_layer,
     part,
     products,
@@ -45,6 +47,7 @@ from claygrad.ops import (
     special,
     split,
     view,
+    windows,
 )
 from claygrad.ops._registry import METHODS
 

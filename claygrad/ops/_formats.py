@@ -45,6 +45,9 @@ class memory_format(_Word):
 
 
 strided = layout("strided")
+# Layouts that programs ask about; no tensor of claygrad's has one.
+sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged = map(
+    layout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"))
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
