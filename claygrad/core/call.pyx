@@ -4,7 +4,7 @@ import numpy
 from cpython.object cimport PyObject
 from claygrad.core cimport matmul, pointwise, reduce, assign, views
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
-from claygrad.core.declared cimport COMPOSITE, POINTWISE, REDUCTION, VIEW, Op, find_op
+from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import op_named
 from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
@@ -12,6 +12,7 @@ from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, ov
 from claygrad.core.layout cimport Layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
+from claygrad.core.refusals import no_such_overload
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.tensor cimport (CUT, EQ, INVERT, N_VERBS, NE, SUB, DIV, Tensor, mark_cut, new_tensor, requires,
                                    shape_text, verbs)
@@ -26,6 +27,16 @@ def conj(x):
     if isinstance(x, Tensor):
         return x if (<Tensor>x).layout.dtype.category != CAT_COMPLEX else x.conj()
     return x.conjugate() if isinstance(x, complex) else x
+
+
+cdef object _refused(Op op, PyObject** args, Py_ssize_t n, PyObject* kwnames, object error):
+    """torch's error for arguments that fit no signature, where there are several."""
+    if not op.info.get("overloads"):
+        return error
+    cdef Py_ssize_t k, count = 0 if kwnames == NULL else len(<tuple>kwnames)
+    given = tuple([<object>args[k] for k in range(n)])
+    named = {(<tuple>kwnames)[k]: <object>args[n + k] for k in range(count)}
+    return no_such_overload(op, op.method, op.has_out, given, named)
 
 
 cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
@@ -46,7 +57,8 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
             taken = op.varargs
     if taken > op.n_positional:
         plural = "" if op.n_positional == 1 else "s"
-        raise TypeError(f"{op.name}() takes {op.n_positional} positional argument{plural} but {taken} were given")
+        raise _refused(op, args, n, kwnames, TypeError(
+            f"{op.name}() takes {op.n_positional} positional argument{plural} but {taken} were given"))
     for i in range(taken):
         slots[i] = args[i]
     if kwnames != NULL:
@@ -55,15 +67,22 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
         if slots[i] == NULL:
             value = <object>(<tuple>op.defaults)[i]
             if value is ...:
-                raise TypeError(f"{op.name}() missing 1 required positional arguments: \"{op.params[i]}\"")
+                raise _refused(op, args, n, kwnames, TypeError(
+                    f"{op.name}() missing 1 required positional arguments: \"{op.params[i]}\""))
             slots[i] = <PyObject*>value
         elif not quick(op.kinds[i], <object>slots[i]):
-            value = checked(op, i, <object>slots[i], i < taken or i == op.varargs)
+            try:
+                value = checked(op, i, <object>slots[i], i < taken or i == op.varargs)
+            except TypeError as error:
+                raise _refused(op, args, n, kwnames, error) from None
             if <PyObject*>value != slots[i]:
                 if kept is None:
                     kept = []
                 kept.append(value)
                 slots[i] = <PyObject*>value
+    if op.kinds[0] == P_TENSOR_NUM and not isinstance(<object>slots[0], Tensor) and not isinstance(<object>slots[1], Tensor):
+        raise _refused(op, args, n, kwnames, TypeError(f"{op.name}(): argument '{op.params[0]}' (position 1) must be Tensor, not "
+                                                       f"{type(<object>slots[0]).__name__}"))
     if op.kind == REDUCTION and op.dim_at >= 0 and <object>slots[op.dim_at] is not None:
         value = axes(op, <object>slots[op.dim_at], (<Tensor><object>slots[0]).layout.ndim)
         if kept is None:

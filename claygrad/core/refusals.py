@@ -73,3 +73,13 @@ def view_detached() -> RuntimeError:
                         "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
                         "function in "
                         "torch/optim/optimizer.py as the solution.")
+
+
+def no_such_overload(op: Any, method: bool, out: bool, given: tuple, named: dict[str, Any]) -> TypeError:
+    """torch's text for a call that fits neither the signature with a tensor nor the one with a number."""
+    got = [type(value).__name__ for value in given[method:]]
+    got += [f"{name}={type(value).__name__}" for name, value in named.items()]
+    first, last = ("" if method else "Tensor input, "), (", *, Tensor out = None" if out and not method else "")
+    forms = [f" * ({first}{kind} {op.params[1]}{last})" for kind in ("Tensor", "Number")]
+    return TypeError(f"{op.name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected "
+                     "one of:\n" + "\n".join(forms))

@@ -166,7 +166,7 @@ def remainder_node(input, other) -> str:
     return "NotImplemented" if is_number(input) else "RemainderBackward0" if is_number(other) else "RemainderBackward1"
 
 
-@pointwise(node=remainder_node,
+@pointwise(overloads=True, node=remainder_node,
            samples=lambda t: [t.args(t(3, 4, low=-5, high=5), t(4, nonzero=True)), t.args(t(3), 0.7),
                               t.args(t(5, low=-9, high=9, dtype="int64"), -4)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])
@@ -189,7 +189,7 @@ def remainder_other_grad(g, input, other):
 remainder.rule(input=lambda g: g, other=remainder_other_grad)
 
 
-@pointwise(node=lambda other: "FmodBackward0" if is_number(other) else "FmodBackward1",
+@pointwise(overloads=True, node=lambda other: "FmodBackward0" if is_number(other) else "FmodBackward1",
            samples=lambda t: [t.args(t(3, 4, low=-5, high=5), t(4, nonzero=True)), t.args(t(3), 0.7),
                               t.args(t(5, low=-9, high=9, dtype="int64"), -4)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])

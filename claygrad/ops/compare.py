@@ -27,21 +27,21 @@ def scalar_first(name: str):
     return lambda other: f"{name}Backward{0 if is_number(other) else 1}"
 
 
-@pointwise(kernel="eq", promote="bool", node=scalar_first("Eq"), samples=pairs)
+@pointwise(overloads=True, kernel="eq", promote="bool", node=scalar_first("Eq"), samples=pairs)
 def eq(xp, input: Tensor, other: Tensor | Number):
     "Whether input == other."
     return input == other
 eq.rule(input=zero, other=zero)
 
 
-@pointwise(kernel="ne", promote="bool", names=("not_equal",), node=scalar_first("Ne"), samples=pairs)
+@pointwise(overloads=True, kernel="ne", promote="bool", names=("not_equal",), node=scalar_first("Ne"), samples=pairs)
 def ne(xp, input: Tensor, other: Tensor | Number):
     "Whether input != other."
     return input != other
 ne.rule(input=zero, other=zero)
 
 
-@pointwise(kernel="lt", promote="bool", names=("less",), node=scalar_first("Lt"), samples=pairs)
+@pointwise(overloads=True, kernel="lt", promote="bool", names=("less",), node=scalar_first("Lt"), samples=pairs)
 def lt(xp, input: Tensor, other: Tensor | Number):
     "Whether input < other."
     need(input, REALS, "lt_cpu")
@@ -49,7 +49,7 @@ def lt(xp, input: Tensor, other: Tensor | Number):
 lt.rule(input=zero, other=zero)
 
 
-@pointwise(kernel="le", promote="bool", names=("less_equal",), node=scalar_first("Le"), samples=pairs)
+@pointwise(overloads=True, kernel="le", promote="bool", names=("less_equal",), node=scalar_first("Le"), samples=pairs)
 def le(xp, input: Tensor, other: Tensor | Number):
     "Whether input <= other."
     need(input, REALS, "le_cpu")
@@ -57,7 +57,7 @@ def le(xp, input: Tensor, other: Tensor | Number):
 le.rule(input=zero, other=zero)
 
 
-@pointwise(kernel="gt", promote="bool", names=("greater",), node=scalar_first("Gt"), samples=pairs)
+@pointwise(overloads=True, kernel="gt", promote="bool", names=("greater",), node=scalar_first("Gt"), samples=pairs)
 def gt(xp, input: Tensor, other: Tensor | Number):
     "Whether input > other."
     need(input, REALS, "gt_cpu")
@@ -65,7 +65,8 @@ def gt(xp, input: Tensor, other: Tensor | Number):
 gt.rule(input=zero, other=zero)
 
 
-@pointwise(kernel="ge", promote="bool", names=("greater_equal",), node=scalar_first("Ge"), samples=pairs)
+@pointwise(overloads=True, kernel="ge", promote="bool", names=("greater_equal",), node=scalar_first("Ge"),
+           samples=pairs)
 def ge(xp, input: Tensor, other: Tensor | Number):
     "Whether input >= other."
     need(input, REALS, "ge_cpu")

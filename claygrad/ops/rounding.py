@@ -126,7 +126,8 @@ def sgn_grad(g, input, out):
 sgn.rule(input=sgn_grad)
 
 
-@pointwise(promote="float", node=lambda other: "CopysignBackward1" if is_number(other) else "CopysignBackward0",
+@pointwise(overloads=True, promote="float",
+           node=lambda other: "CopysignBackward1" if is_number(other) else "CopysignBackward0",
            samples=lambda t: [t.args(t(3, 4, nonzero=True), t(4, nonzero=True)), t.args(t(3, nonzero=True), -1.0)])
 def copysign(xp, input: Tensor, other: Tensor | Number):
     "The size of `input` with the sign of `other`."
@@ -255,7 +256,7 @@ def clamp_max_grad(g, input, min, max):
 clamp.rule(input=clamp_input_grad, min=clamp_min_grad, max=clamp_max_grad)
 
 
-@pointwise(node=lambda min: "ClampMinBackward0" if is_number(min) else "ClampMinBackward1",
+@pointwise(overloads=True, node=lambda min: "ClampMinBackward0" if is_number(min) else "ClampMinBackward1",
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_min(xp, input: Tensor, min: Tensor | Number):
     "The element, but not below `min`."
@@ -267,7 +268,7 @@ clamp_min.rule(input=lambda g, input, min: g.masked_fill(~(input >= min), 0),
                min=lambda g, input, min: g.masked_fill(~(input < min), 0))
 
 
-@pointwise(node=lambda max: "ClampMaxBackward0" if is_number(max) else "ClampMaxBackward1",
+@pointwise(overloads=True, node=lambda max: "ClampMaxBackward0" if is_number(max) else "ClampMaxBackward1",
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_max(xp, input: Tensor, max: Tensor | Number):
     "The element, but not above `max`."
