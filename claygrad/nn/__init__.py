@@ -1,5 +1,7 @@
-"""Neural networks: for now functions and parameters; modules come next."""
-from claygrad.nn import functional, parameter
-from claygrad.nn.parameter import Buffer, Parameter
+"""Neural networks: modules, their parameters, and the functions they are made of."""
+from claygrad.nn import functional, modules, parameter
+from claygrad.nn.modules import *  # noqa: F403
+from claygrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["Buffer", "Parameter", "functional", "parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "modules", "parameter"]
+__all__ += modules.__all__

@@ -4,10 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 from claygrad._printing import plain_classes
-from claygrad.core import Tensor, default_dtype, empty
+from claygrad.core import Size, Tensor, default_dtype, empty, parse_device, parse_dtype
 from claygrad.ops._formats import preserve_format
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin",
+           "is_lazy"]
 
 
 class _Marked(type(Tensor)):  # type: ignore[misc]
@@ -65,4 +66,99 @@ class Buffer(Tensor, metaclass=_Marked):
         return made
 
 
+# --- not yet of a shape --------------------------------------------------------------------------------------------
+class UninitializedTensorMixin:
+    """What a lazy module has in place of a parameter or buffer, until it knows its shape."""
+
+    cls_to_become: type[Any]
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Take a shape, and become an ordinary parameter or tensor, not yet filled."""
+        place = self.data.device if device is None else parse_device(device)
+        kind = self.data.dtype if dtype is None else parse_dtype(dtype)
+        self.data = empty(tuple(shape), kind, place)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Size:
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens "
+                           "in `load_state_dict` when trying to load an uninitialized parameter into an initialized "
+                           "one. Call `forward` to initialize the parameters before accessing their attributes.")
+
+    def share_memory_(self) -> Any:
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize "
+                           "the parameters before calling `module.share_memory()`.")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        return type(self), (self.requires_grad,)
+
+
+def _refuse(name: str) -> Any:
+    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError(f"Attempted to use an uninitialized parameter in <method '{name}' of 'torch._C.TensorBase' "
+                         "objects>. This error happens when you are using a `LazyModule` or explicitly manipulating "
+                         f"`torch.nn.parameter.{type(self).__name__}` objects. When using LazyModules Call `forward` "
+                         "with a dummy batch to initialize the parameters before calling torch functions")
+    refused.__name__ = refused.__qualname__ = name
+    return refused
+
+
+_ALLOWED = {"size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "bfloat16", "char", "short",
+            "int", "long", "cuda", "cpu", "to", "get_device", "requires_grad_", "detach", "share_memory_",
+            "register_hook", "register_post_accumulate_grad_hook", "is_contiguous", "type", "pin_memory", "is_pinned"}
+_OPERATORS = ("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift").split()
+
+
+def _close(cls: type[Any]) -> None:
+    """Refuse every method of tensors that needs values; dtype and device may change."""
+    methods = [name for name in dir(Tensor) if not name.startswith("_") and name not in _ALLOWED
+               and callable(getattr(Tensor, name)) and not isinstance(Tensor.__dict__.get(name), property)]
+    operators = [f"__{form}{name}__" for name in _OPERATORS for form in ("", "r", "i")]
+    others = ("neg abs invert getitem setitem len iter eq ne lt le gt ge bool float int index array").split()
+    for name in methods + operators + [f"__{name}__" for name in others]:
+        setattr(cls, name, _refuse(name.strip("_") if name.startswith("__") else name))
+    cls.__hash__ = Tensor.__hash__      # type: ignore[assignment]
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet; `materialize` makes it a `Parameter`."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return Tensor._make_subclass(cls, _shapeless(device, dtype), requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        return memo[id(self)]
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet; `materialize` makes it an ordinary tensor."""
+
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
+                persistent: bool = True) -> Any:
+        made: Any = Tensor._make_subclass(cls, _shapeless(device, dtype), requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+
+def _shapeless(device: Any, dtype: Any) -> Tensor:
+    return empty((0,), default_dtype() if dtype is None else parse_dtype(dtype), parse_device(device))
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+_close(UninitializedParameter)
+_close(UninitializedBuffer)
 plain_classes.append(Parameter)

@@ -118,6 +118,12 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """
     if len(args) == 1 and not kwargs and isinstance(args[0], DType):
         return moved(self, args[0], self.device)
+    where, wanted, copy, memory_format = parse_to(args, kwargs)
+    return moved(self, wanted or self.dtype, where or self.device, copy, memory_format)
+
+
+def parse_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    """What the arguments of `to` ask for: device, dtype, copy and memory format; None where they say nothing."""
     form = _form(args, kwargs)
     options = dict(zip(form, args))
     for name, value in kwargs.items():
@@ -129,13 +135,11 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if len(args) > len(form) or type(copy) is not bool or type(blocking) is not bool:
         raise _refused(args, kwargs)
     if "tensor" in options:
-        wanted, where = options["tensor"].dtype, options["tensor"].device
-    else:
-        kind, place = parse_dtype(wanted), parse_device(where)
-        if (wanted is not None and kind is None) or (where is not None and place is None):
-            raise _refused(args, kwargs)
-        wanted, where = kind or self.dtype, self.device if where is None else place
-    return moved(self, wanted, where, copy, options.get("memory_format"))
+        return options["tensor"].device, options["tensor"].dtype, copy, options.get("memory_format")
+    kind, place = parse_dtype(wanted), None if where is None else parse_device(where)
+    if (wanted is not None and kind is None) or (where is not None and place is None):
+        raise _refused(args, kwargs)
+    return place, kind, copy, options.get("memory_format")
 
 
 def _cast_method(name: str, dtype_name: str) -> None:

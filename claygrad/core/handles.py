@@ -1,0 +1,53 @@
+"""What registering a hook returns."""
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+
+class RemovableHandle:
+    """Takes a hook out of the table it was put in: by `remove()`, or at the end of a `with` block.
+
+    `extra_dict` names tables, one or a list, that hold something under the same number. The tables are held weakly
+    where that can be, so that a handle which somebody keeps does not keep a module alive.
+    """
+
+    id: int
+    next_id: int = 0
+
+    def __init__(self, hooks_dict: Any, fn: Any = None, *, extra_dict: Any = None) -> None:
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        extra = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
+        self._tables = tuple(_held(table) for table in (hooks_dict, *extra))
+        if fn is not None:
+            hooks_dict[self.id] = fn
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        for table in self._tables:
+            found = table()
+            if found is not None:
+                found.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return (*(table() for table in self._tables), self.id)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        *tables, self.id = state
+        self._tables = tuple(_held(OrderedDict() if table is None else table) for table in tables)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def _held(table: Any) -> Any:
+    try:
+        return weakref.ref(table)
+    except TypeError:           # a plain dict, of a tensor or a node: it holds no module
+        return lambda: table

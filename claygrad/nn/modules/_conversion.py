@@ -1,0 +1,129 @@
+"""Moving all tensors of a module at once: to another dtype, another device, another memory."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from claygrad.autograd import no_grad
+from claygrad.nn.parameter import Parameter
+from claygrad.ops.cast import parse_to
+from claygrad.ops.fill import empty_like
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from claygrad.core import Tensor
+    from claygrad.core import device as Device
+    from claygrad.core import dtype as DType
+
+    Place = str | int | Device | None
+
+
+class Convertible:
+    """The part of `Module` that changes what its tensors are made of."""
+
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Tensor | None]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace every parameter, gradient and buffer by what `fn` makes of it. Parameters stay the same objects where
+        they can, so that optimizers and other modules go on seeing them."""
+        if recurse:
+            for module in self.children():      # type: ignore[attr-defined]
+                module._apply(fn)
+        for name, parameter in self._parameters.items():
+            if parameter is None:
+                continue
+            with no_grad():
+                moved = fn(parameter)
+            grad, kept = parameter.grad, parameter
+            if parameter.is_meta == moved.is_meta:
+                parameter.data = moved
+            else:
+                kept = self._parameters[name] = Parameter(moved, parameter.requires_grad)
+            if grad is not None:
+                with no_grad():
+                    moved = fn(grad)
+                if kept is parameter:
+                    grad.data = moved
+                else:
+                    kept.grad = moved.requires_grad_(grad.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def apply(self, fn: Callable[[Any], None]) -> Self:
+        """Call `fn` on every module inside, children before parents, and on this one: to initialise them, say."""
+        for module in self.children():          # type: ignore[attr-defined]
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def cuda(self, device: Place = None) -> Self:
+        """Move everything to a GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def cpu(self) -> Self:
+        """Move everything to the memory of the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def type(self, dst_type: DType | str) -> Self:
+        """Cast everything to a dtype."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self) -> Self:
+        """Cast what is floating to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Self:
+        """Cast what is floating to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self) -> Self:
+        """Cast what is floating to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self) -> Self:
+        """Cast what is floating to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def to_empty(self, *, device: Place, recurse: bool = True) -> Self:
+        """Move everything to a device, without its values: the way out of `meta`."""
+        return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
+
+    def share_memory(self) -> Self:
+        """Move everything to memory that other processes can see."""
+        return self._apply(lambda t: t.share_memory_())
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move or cast in place: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`, `to(memory_format=...)`.
+
+        A dtype must be floating or complex, and concerns only tensors that are.
+        """
+        if "copy" in kwargs:
+            raise RuntimeError(".to() does not accept copy argument")
+        place, kind, _, layout = parse_to(args, kwargs)
+        if kind is not None and not (kind.is_floating_point or kind.is_complex):
+            raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                            f"dtype={kind}")
+        if kind is not None and kind.is_complex:
+            warnings.warn("Complex modules are a new feature under active development whose design may change, and "
+                          "some modules might not work as expected when using complex tensors as parameters or "
+                          "buffers. Please file an issue at https://github.com/pytorch/pytorch/issues/new?template="
+                          "bug-report.yml if a complex module does not work as expected.", stacklevel=2)
+
+        def convert(t: Tensor) -> Tensor:
+            wanted = kind if t.is_floating_point() or t.is_complex() else None
+            options = {"memory_format": layout} if layout is not None and t.dim() in (4, 5) else {}
+            try:
+                return t.to(place, wanted, **options)
+            except NotImplementedError as failure:
+                if str(failure).startswith("Cannot copy out of meta tensor; no data!"):
+                    raise NotImplementedError(
+                        "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                        "torch.nn.Module.to() when moving module from meta to a different device.") from None
+                raise
+
+        return self._apply(convert)
