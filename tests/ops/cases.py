@@ -143,7 +143,7 @@ def difference(a: Any, b: Any, loose: float = 1.0, texts: bool = True) -> str | 
     if isinstance(a, Exception) or isinstance(b, Exception):
         if not (isinstance(a, Exception) and isinstance(b, Exception)):
             return f"claygrad {_brief(a)}\n    torch    {_brief(b)}"
-        names = type(a).__name__, type(b).__name__
+        names = type(a).__name__, type(b).__name__.lstrip("_")       # torch hides its LinAlgError
         if names[0] != names[1] or (texts and first_line(a) != first_line(b)):
             return f"claygrad {_brief(a)}\n    torch    {_brief(b)}"
         return None

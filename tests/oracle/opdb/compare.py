@@ -86,7 +86,7 @@ def refusals(mine: Exception | None, other: Exception) -> str | None:
     theirs = f"{type(other).__name__}: {first_line(other)}"
     if mine is None:
         return f"no error\n      torch {theirs}"
-    same = type(mine).__name__ == type(other).__name__ and _ADDRESS.sub("", first_line(mine)) == _ADDRESS.sub("", first_line(other))
+    same = type(mine).__name__ == type(other).__name__.lstrip("_") and _ADDRESS.sub("", first_line(mine)) == _ADDRESS.sub("", first_line(other))
     return None if same else f"{type(mine).__name__}: {first_line(mine)}\n      torch {theirs}"
 
 
