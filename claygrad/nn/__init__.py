@@ -1,7 +1,7 @@
 """Neural networks: modules, their parameters, and the functions they are made of."""
-from claygrad.nn import functional, modules, parameter
+from claygrad.nn import functional, init, modules, parameter
 from claygrad.nn.modules import *  # noqa: F403
 from claygrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "modules", "parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules", "parameter"]
 __all__ += modules.__all__
