@@ -49,11 +49,12 @@ def main() -> None:
     ask.add_argument("--dtype", action="append")
     ask.add_argument("--limit", type=int, help="so many samples of each")
     ask.add_argument("--show", type=int, default=3, help="so many differences of each")
+    ask.add_argument("--exact", action="store_true", help="names without their variants")
     ask.add_argument("--brief", action="store_true", help="one line an entry")
     told = ask.parse_args()
     torch.set_num_threads(1)
     chosen = [name for name, op in entries().items()
-              if (not told.names or name in told.names or op.name in told.names)
+              if (not told.names or name in told.names or (not told.exact and op.name in told.names))
               and (not told.match or re.search(told.match, name))]
     clean = 0
     for name in chosen:
