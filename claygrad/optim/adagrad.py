@@ -1,0 +1,100 @@
+"""Adagrad."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from claygrad.ops.creation import tensor
+from claygrad.ops.fill import full_like
+from claygrad.optim.optimizer import (
+    StepOptimizer,
+    as_real,
+    as_scalar,
+    check_counts,
+    check_fused,
+    check_fused_alone,
+    check_least,
+    check_lr,
+    check_plain,
+    count_dtype,
+    number,
+    unscaled,
+)
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+    from claygrad.optim.optimizer import Params
+
+__all__ = ["Adagrad", "adagrad"]
+
+
+class Adagrad(StepOptimizer):
+    """param -= lr / (1 + (step - 1) * lr_decay) * grad / (sqrt(s) + eps), s the sum of grad**2 over all steps."""
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None, "maximize": False, "differentiable": False,
+        "fused": None}
+    _counts = ("step",)
+
+    def __init__(self, params: Params, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+                 maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
+        check_lr(lr)
+        check_least(lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value,
+                    eps=eps)
+        super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+                                  "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
+                                  "maximize": maximize, "differentiable": differentiable, "fused": fused})
+        check_fused_alone(fused, foreach, differentiable)
+        self._step_supports_amp_scaling = bool(fused)
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p].update(self._fresh(p, group))
+
+    def _fresh(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        value = self.defaults["initial_accumulator_value"]
+        return {"step": tensor(0.0, dtype=count_dtype(group["fused"])),
+                "sum": full_like(p, complex(value, value) if p.is_complex() else value)}
+
+    def share_memory(self) -> None:
+        """Put the sums into memory that processes share."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["sum"].share_memory_()
+
+    def _update(self, group: dict[str, Any]) -> None:
+        params, grads, sums, steps = self._columns(group, "sum", "step")
+        if group["fused"]:
+            for p in params:
+                check_fused(p)
+        adagrad(params, grads, sums, steps, lr=group["lr"], weight_decay=group["weight_decay"],
+                lr_decay=group["lr_decay"], eps=group["eps"], foreach=group["foreach"], maximize=group["maximize"],
+                differentiable=group["differentiable"], fused=group["fused"],
+                grad_scale=getattr(self, "grad_scale", None), found_inf=getattr(self, "found_inf", None))
+
+
+def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor],
+            fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
+            has_sparse_grad: bool = False, foreach: bool | None = None, differentiable: bool = False,
+            has_complex: bool = False, *, lr: float | Tensor, weight_decay: float, lr_decay: float, eps: float,
+            maximize: bool) -> None:
+    """One step of Adagrad over lists."""
+    check_counts(state_steps)
+    if not params:
+        return
+    if not fused:
+        check_plain(foreach, differentiable)
+    elif differentiable:
+        raise RuntimeError("adagrad with fused=True does not support differentiable=True")
+    found = unscaled(params, grads, fused, grad_scale, found_inf)
+    if found is None:
+        return
+    lr = number(as_scalar(lr))
+    for param, grad, total, step in zip(params, found, state_sums, state_steps, strict=True):
+        step += 1
+        if maximize:
+            grad = -grad
+        if weight_decay != 0:
+            grad = grad.add(param, alpha=weight_decay)
+        param, grad, total = as_real(param, grad, total)
+        total.addcmul_(grad, grad, value=1)
+        param.addcdiv_(grad, total.sqrt().add_(eps), value=-lr / (1 + (step.item() - 1) * lr_decay))

@@ -1,0 +1,95 @@
+"""Adam with Nesterov's momentum."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from claygrad.ops.creation import tensor
+from claygrad.ops.fill import zeros_like
+from claygrad.optim.optimizer import (
+    StepOptimizer,
+    as_real,
+    as_scalar,
+    check_betas,
+    check_counts,
+    check_least,
+    check_lr,
+    check_plain,
+    count_dtype,
+    moments,
+    number,
+)
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+    from claygrad.optim.optimizer import Params
+
+__all__ = ["NAdam", "nadam"]
+
+
+class NAdam(StepOptimizer):
+    """Adam that looks ahead: the next momentum is applied now, with a momentum that grows to beta1 as steps go by."""
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "maximize": False, "foreach": None, "capturable": False,
+        "differentiable": False, "decoupled_weight_decay": False}
+    _counts = ("step", "mu_product")
+
+    def __init__(self, params: Params, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False) -> None:
+        check_lr(lr)
+        check_least(eps=eps)
+        check_betas(betas)
+        check_least(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
+                                  "maximize": maximize, "foreach": foreach, "capturable": capturable,
+                                  "differentiable": differentiable})
+
+    def _fresh(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": tensor(0.0, dtype=count_dtype()), "mu_product": tensor(1.0, dtype=count_dtype()),
+                "exp_avg": zeros_like(p), "exp_avg_sq": zeros_like(p)}
+
+    def _update(self, group: dict[str, Any]) -> None:
+        beta1, beta2 = group["betas"]
+        params, grads, averages, squares, products, steps = self._columns(group, "exp_avg", "exp_avg_sq",
+                                                                          "mu_product", "step")
+        nadam(params, grads, averages, squares, products, steps, beta1=beta1, beta2=beta2,
+              lr=group["lr"], weight_decay=group["weight_decay"], momentum_decay=group["momentum_decay"],
+              eps=group["eps"], maximize=group["maximize"], decoupled_weight_decay=group["decoupled_weight_decay"],
+              foreach=group["foreach"], capturable=group["capturable"], differentiable=group["differentiable"])
+
+
+def nadam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+          mu_products: list[Tensor], state_steps: list[Tensor], decoupled_weight_decay: bool = False,
+          foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+          has_complex: bool = False, maximize: bool = False, *, beta1: float, beta2: float, lr: float | Tensor,
+          weight_decay: float, momentum_decay: float, eps: float) -> None:
+    """One step of NAdam over lists."""
+    check_counts(state_steps)
+    check_counts(mu_products, "mu_products")
+    if params:
+        check_plain(foreach, differentiable, capturable, "params, mu_products" + ("," if foreach else ""),
+                    xla=not foreach)
+    lr = number(as_scalar(lr))
+    for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        step, average, square, product = state_steps[i], exp_avgs[i], exp_avg_sqs[i], mu_products[i]
+        if maximize:
+            grad = -grad
+        param, grad, average, square = as_real(param, grad, average, square)
+        step += 1
+        count = step.item()
+        if weight_decay != 0:
+            if decoupled_weight_decay:
+                param.mul_(1 - lr * weight_decay)
+            else:
+                grad = grad.add(param, alpha=weight_decay)
+        now = beta1 * (1.0 - 0.5 * 0.96 ** (count * momentum_decay))
+        soon = beta1 * (1.0 - 0.5 * 0.96 ** ((count + 1) * momentum_decay))
+        product *= now
+        so_far = product.item()
+        moments(grad, average, square, beta1, beta2)
+        denominator = square.div(1 - beta2 ** count).sqrt().add_(eps)
+        param.addcdiv_(grad, denominator, value=-lr * (1.0 - now) / (1.0 - so_far))
+        param.addcdiv_(average, denominator, value=-lr * soon / (1.0 - so_far * soon))
