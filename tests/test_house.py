@@ -42,8 +42,9 @@ LONG = {
 UNSAMPLED = {
     "random: compared with PyTorch's streams": "rand randn randint randperm rand_like randn_like randint_like normal "
         "bernoulli multinomial uniform_ normal_ log_normal_ exponential_ cauchy_ geometric_ bernoulli_ random_",
+    "PyTorch's refuses what is not contiguous; compared through group_norm": "native_group_norm",
     "in place alone": "resize_ resize_as_ set_ unsqueeze_ squeeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ detach_ "
-        "zero_ apply_ map_ map2_ share_memory_",
+        "zero_ apply_ map_ map2_ share_memory_ polygamma_",
     "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ "
         "__cuda_array_interface__ __dlpack__ __dlpack_device__ to_dlpack from_dlpack as_subclass is_pinned pin_memory",
 }
