@@ -1,7 +1,6 @@
 """Optimizers: `torch.optim`."""
-from claygrad.optim import (
-    _functional as _functional,
-)
+from claygrad.optim import _functional as _functional
+from claygrad.optim import lr_scheduler
 from claygrad.optim._adafactor import Adafactor
 from claygrad.optim._muon import Muon
 from claygrad.optim._stateless import swap_in_optimizer_params_and_state
@@ -37,5 +36,6 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "SparseAdam",
+    "lr_scheduler",
     "swap_in_optimizer_params_and_state",
 ]

@@ -54,7 +54,7 @@ class LBFGS(Optimizer):
              distance: Any) -> tuple[float, Tensor]:
         """Loss and gradient at that distance; the parameters stay."""
         self._move(distance, direction)
-        loss = float(closure())
+        loss = float(number(closure()))
         grad = self._flat_gradient()
         for p, was in zip(self._params, start, strict=True):
             p.copy_(was)
@@ -74,7 +74,7 @@ class LBFGS(Optimizer):
         state.setdefault("n_iter", 0)
 
         first_loss = closure()
-        loss = float(first_loss)
+        loss = float(number(first_loss))
         evaluations = 1
         state["func_evals"] += 1
         grad = self._flat_gradient()
@@ -110,7 +110,7 @@ class LBFGS(Optimizer):
             else:
                 self._move(distance, direction)
                 if iteration != most:                  # the last gradient would go unused
-                    loss = float(closure())
+                    loss = float(number(closure()))
                     grad = self._flat_gradient()
                     tried = 1
             evaluations += tried
