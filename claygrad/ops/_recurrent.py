@@ -1,0 +1,105 @@
+"""What recurrent layers share: steps over rows of data, and the tensor form of each cell.
+
+The data of all steps lie one after the other, one row for each sequence that is still running, longest first: a
+packed sequence, of which a padded one is the case that all run to the end. A step is (first row, number of rows).
+A state has one row for each sequence; a step changes the rows that run.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.core.engine import run_backward
+from claygrad.ops.join import cat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claygrad.core import Tensor
+
+
+def steps_of(sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
+    """The steps in the order they are taken."""
+    steps, start = [], 0
+    for size in sizes:
+        steps.append((start, size))
+        start += size
+    return steps[::-1] if reverse else steps
+
+
+def sequence_check(name: str, tensors: tuple[Tensor | None, ...], sizes: tuple[int, ...]) -> None:
+    """All of one floating dtype; as many rows as the steps have."""
+    input = tensors[0]
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise RuntimeError(f"{name}: expected a floating point input, but got {input.dtype.legacy}")
+    for other in tensors[1:]:
+        if other is not None and other.dtype is not input.dtype:
+            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {input.dtype.legacy} and "
+                               f"{other.dtype.legacy}")
+    rows, running = tensors[1].shape[0], [tensors[1].shape[0], *sizes]
+    if sum(sizes) != input.shape[0] or any(size > rows for size in sizes) or running != sorted(running, reverse=True):
+        raise RuntimeError(f"{name}: batch_sizes must not rise and must sum to the rows of the input, but got "
+                           f"{list(sizes)} for {input.shape[0]} rows of {rows} sequences")
+
+
+# --- on arrays ---------------------------------------------------------------------------------------------------
+def before(xp, after, start, steps: list[tuple[int, int]]):
+    """The rows of a state before each step, given those after it and the state at the start."""
+    made = xp.empty_like(after)
+    at, rows = None, 0
+    for first, size in steps:
+        kept = min(rows, size)
+        if kept:
+            made[first:first + kept] = after[at:at + kept]
+        if kept < size:
+            made[first + kept:first + size] = start[kept:size]
+        at, rows = first, size
+    return made
+
+
+def sigmoid_(xp, x):
+    """1 / (1 + exp(-x)), written into x; far below zero exp overflows to the inf that 0 comes from."""
+    xp.negative(x, out=x)
+    xp.exp(x, out=x)
+    x += 1
+    return xp.reciprocal(x, out=x)
+
+
+def projected(xp, input, weight, *biases):
+    """The part of all gates that the input makes, in one product."""
+    made = input @ weight.T
+    for bias in biases:
+        if bias is not None:
+            made += bias
+    return made
+
+
+# --- on tensors --------------------------------------------------------------------------------------------------
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    made = x @ weight.t()
+    return made if bias is None else made + bias
+
+
+def stepwise(step: Callable, input: Tensor, states: tuple[Tensor, ...], sizes: tuple[int, ...],
+             reverse: bool) -> tuple[Tensor, ...]:
+    """The outputs of all steps and the last states, by tensor operations that autograd can follow twice."""
+    outputs: dict[int, Tensor] = {}
+    for first, size in steps_of(sizes, reverse):
+        made = step(input[first:first + size], *(state[:size] for state in states))
+        outputs[first] = made[0]
+        states = tuple(new if size == old.shape[0] else cat([new, old[size:]]) for new, old in zip(made, states))
+    return cat([outputs[first] for first in sorted(outputs)]), *states
+
+
+def gradients_again(forward: Callable, tensors: tuple[Tensor | None, ...], needs: tuple[bool, ...],
+                    gs: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+    """Gradients that can be differentiated: the forward is recorded anew and its gradients are taken with a graph.
+
+    Views stand for the tensors, since one tensor may be given twice and its places have gradients of their own.
+    """
+    taken = tuple(x if x is None else x.view(x.shape) for x in tensors)
+    outs = forward(*taken)
+    roots = [(out, g) for out, g in zip(outs, gs) if g is not None and out.requires_grad]
+    wanted = [x for x, need in zip(taken, needs) if need]
+    found = iter(run_backward(tuple(out for out, _ in roots), tuple(g for _, g in roots), True, True, wanted, True,
+                              False))
+    return tuple(next(found) if need else None for need in needs)

@@ -1,0 +1,143 @@
+"""Recurrent networks over sequences: several layers, one or two directions, padded or packed."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from claygrad.ops._registry import composite
+from claygrad.ops.dropout import dropout_if
+from claygrad.ops.join import cat, stack
+from claygrad.ops.recurrent_layer import gru_layer, lstm_layer, rnn_layer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claygrad.core import Tensor
+
+    Layer = Callable[[Tensor, tuple[Tensor, ...], list[Tensor | None], tuple[int, ...], bool], tuple[Tensor, ...]]
+
+# --- one layer in one direction, given states and parameters; the states it ends in follow the outputs -----------
+
+
+def rnn_tanh_one(x, states, params, sizes, reverse):
+    return rnn_layer(x, *states, *params[:4], sizes, reverse, False)
+
+
+def rnn_relu_one(x, states, params, sizes, reverse):
+    return rnn_layer(x, *states, *params[:4], sizes, reverse, True)
+
+
+def gru_one(x, states, params, sizes, reverse):
+    return gru_layer(x, *states, *params[:4], sizes, reverse)[:2]
+
+
+def lstm_one(x, states, params, sizes, reverse):
+    return lstm_layer(x, *states, *params, sizes, reverse)[:3]
+
+
+# --- all layers --------------------------------------------------------------------------------------------------
+def grouped(params: list[Tensor], has_biases: bool, projects: bool) -> list[list[Tensor | None]]:
+    """Five entries for each layer and direction: two weights, two biases or None, the projection or None."""
+    count = 2 + 2 * has_biases + projects
+    if len(params) % count:
+        raise RuntimeError("got an incorrect number of RNN parameters")
+    made = []
+    for at in range(0, len(params), count):
+        own = params[at:at + count]
+        made.append([*own[:2], *(own[2:4] if has_biases else (None, None)), own[-1] if projects else None])
+    return made
+
+
+def run(one: Layer, data: Tensor, sizes: tuple[int, ...], states: tuple[Tensor, ...], params: list[Tensor],
+        has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> tuple[Tensor, ...]:
+    """Outputs of the last layer, row by row, and for each kind of state those of all layers and directions."""
+    directions = 2 if bidirectional else 1
+    projects = len(states) == 2 and states[0].shape[2] != states[1].shape[2]
+    weights = grouped(list(params), has_biases, projects)
+    if len(weights) != num_layers * directions:
+        raise RuntimeError("got an incorrect number of RNN parameters")
+    starts = [state.unbind(0) for state in states]
+    ends: list[list[Tensor]] = [[] for _ in states]
+    for layer in range(num_layers):
+        outs = []
+        for reverse in range(directions):
+            k = layer * directions + reverse
+            out, *last = one(data, tuple(start[k] for start in starts), weights[k], sizes, bool(reverse))
+            outs.append(out)
+            for end, state in zip(ends, last):
+                end.append(state)
+        data = outs[0] if directions == 1 else cat(outs, 1)
+        if dropout and train and layer < num_layers - 1:
+            data = dropout_if(data, dropout, True)
+    return data, *(stack(end) if len(end) > 1 else end[0].unsqueeze(0) for end in ends)
+
+
+def padded(one: Layer, input: Tensor, states: tuple[Tensor, ...], params: list[Tensor], has_biases: bool,
+           num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, ...]:
+    if batch_first:
+        input = input.transpose(0, 1)
+    length, batch, width = input.shape
+    if length == 0:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    data, *ends = run(one, input.reshape(length * batch, width), (batch,) * length, states, params, has_biases,
+                      num_layers, dropout, train, bidirectional)
+    output = data.view(length, batch, data.shape[1])
+    return output.transpose(0, 1) if batch_first else output, *ends
+
+
+def packed(one: Layer, data: Tensor, batch_sizes: Tensor, states: tuple[Tensor, ...], *rest: Any) -> tuple[Tensor, ...]:
+    return run(one, data, tuple(batch_sizes.tolist()), states, *rest)
+
+
+def either(one: Layer, name: str, count: int, args: tuple, kwargs: dict[str, Any]) -> tuple[Tensor, ...]:
+    """The two forms of the public functions: (input, hx, ..., batch_first) and (data, batch_sizes, hx, ...)."""
+    shared = ("params", "has_biases", "num_layers", "dropout", "train", "bidirectional")
+    second = args[1] if len(args) > 1 else kwargs.get("hx")
+    is_packed = "batch_sizes" in kwargs or (len(args) > 2 and hasattr(second, "dtype")
+                                            and not second.dtype.is_floating_point)
+    names = ("data", "batch_sizes", "hx", *shared) if is_packed else ("input", "hx", *shared, "batch_first")
+    given = dict(zip(names, args)) | kwargs
+    if len(args) > len(names) or set(given) != set(names):
+        raise TypeError(f"{name}() received an invalid combination of arguments: expected ({', '.join(names)})")
+    first, *middle, hx = (given[key] for key in names[:3 if is_packed else 2])
+    states = tuple(hx) if count == 2 else (hx,)
+    if len(states) != count:
+        raise RuntimeError(f"{name} expects two hidden states")
+    rest = [given[key] for key in names[3 if is_packed else 2:]]
+    return (packed if is_packed else padded)(one, first, *middle, states, *rest)
+
+
+# --- the public names --------------------------------------------------------------------------------------------
+def form_samples(t, gates: int, count: int = 1) -> list:
+    def parameters(width):
+        return [t(gates * 3, width), t(gates * 3, 3), t(gates * 3), t(gates * 3)]
+
+    def states(layers):
+        made = tuple(t(layers, 2, 3) for _ in range(count))
+        return made if count == 2 else made[0]
+    return [t.args(t(4, 2, 2), states(1), parameters(2), True, 1, 0.0, False, False, False),
+            t.args(t(2, 4, 2), states(2), parameters(2)[:2] + parameters(3)[:2], False, 2, 0.0, True, False, True),
+            t.args(t(3, 2, 2), states(2), parameters(2) + parameters(2), True, 1, 0.0, False, True, False)]
+
+
+@composite(method=False, samples=lambda t: form_samples(t, 1))
+def rnn_tanh(*args, **kwargs) -> tuple[Tensor, ...]:
+    "Layers of h' = tanh(w_ih x + b_ih + w_hh h + b_hh): the outputs of the last one, and the last h of each."
+    return either(rnn_tanh_one, "rnn_tanh", 1, args, kwargs)
+
+
+@composite(method=False, samples=lambda t: form_samples(t, 1))
+def rnn_relu(*args, **kwargs) -> tuple[Tensor, ...]:
+    "Layers of h' = relu(w_ih x + b_ih + w_hh h + b_hh): the outputs of the last one, and the last h of each."
+    return either(rnn_relu_one, "rnn_relu", 1, args, kwargs)
+
+
+@composite(method=False, samples=lambda t: form_samples(t, 3))
+def gru(*args, **kwargs) -> tuple[Tensor, ...]:
+    "Layers of gated recurrent units: the outputs of the last one, and the last h of each."
+    return either(gru_one, "gru", 1, args, kwargs)
+
+
+@composite(method=False, samples=lambda t: form_samples(t, 4, 2))
+def lstm(*args, **kwargs) -> tuple[Tensor, ...]:
+    "Layers of long short-term memory: the outputs of the last one, and the last h and c of each."
+    return either(lstm_one, "lstm", 2, args, kwargs)
