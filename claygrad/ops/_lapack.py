@@ -231,7 +231,7 @@ def ldl_solve(xp, factors, pivots, b, hermitian: bool):
         kind = "hetrs" if hermitian and factors.dtype.kind == "c" else "sytrs"
         solve = needed(kind, factors.dtype, "torch.linalg.ldl_solve")
         each = stack(columns(xp, xp.broadcast_to(factors, (*batch, n, n))))
-        exchanged = xp.broadcast_to(pivots, (*batch, n)).reshape((-1, n)).astype(solve.integers)
+        exchanged = xp.ascontiguousarray(xp.broadcast_to(pivots, (*batch, n)).reshape((-1, n)), solve.integers)
         for matrix, rows, x in zip(each, exchanged, stack(out)):
             solve("L", n, b.shape[-1], matrix, n, rows, x, n)
     return out
