@@ -5,6 +5,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
+from claygrad.core.handles import RemovableHandle
 from claygrad.core.device cimport device
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport Layout
@@ -299,27 +300,6 @@ cdef _release_boxed(object value):
         for item in value:
             if item is not None:
                 (<SavedTensor>item).release()
-
-
-class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again; a context manager too."""
-    _next = 0
-
-    def __init__(self, hooks, fn=None):
-        self.id = RemovableHandle._next
-        RemovableHandle._next += 1
-        self._hooks = hooks
-        if fn is not None:
-            hooks[self.id] = fn
-
-    def remove(self):
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()
 
 
 cdef dict _classes = {}

@@ -22,7 +22,7 @@ __all__ = ["calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", 
            "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_"]
 
 _ops: dict[str, Any] = NAMESPACES["torch"]
-_LINEAR = {"linear", "sigmoid", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}
+_LINEAR = {"linear", "sigmoid", *(f"{conv}{n}d" for conv in ("conv", "conv_transpose") for n in (1, 2, 3))}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:

@@ -5,6 +5,7 @@ from typing import Any
 
 from claygrad._printing import plain_classes
 from claygrad.core import Size, Tensor, default_dtype, empty, parse_device, parse_dtype
+from claygrad.core.module import settle
 from claygrad.ops._formats import preserve_format
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin",
@@ -77,7 +78,7 @@ class UninitializedTensorMixin:
         place = self.data.device if device is None else parse_device(device)
         kind = self.data.dtype if dtype is None else parse_dtype(dtype)
         self.data = empty(tuple(shape), kind, place)
-        self.__class__ = self.cls_to_become
+        settle(self, self.cls_to_become)
 
     @property
     def shape(self) -> Size:

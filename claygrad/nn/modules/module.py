@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad._legacy import typename
 from claygrad.core import Tensor
+from claygrad.core.module import prepare, quicken
 from claygrad.nn.modules._calling import Calling
 from claygrad.nn.modules._conversion import Convertible
 from claygrad.nn.modules._hooks import (
+    _global_backward_hooks,
+    _global_backward_pre_hooks,
     _global_buffer_registration_hooks,
+    _global_forward_hooks,
+    _global_forward_pre_hooks,
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
     register_module_backward_hook,
@@ -77,6 +82,10 @@ class Module(Calling, Stateful, Convertible):
     training: bool
     call_super_init: bool = False   # whether __init__ goes on to the next class with its arguments
     _modules: dict[str, Module | None]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        quicken(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -355,6 +364,9 @@ class Module(Calling, Stateful, Convertible):
         lines += [f"({name}): {_addindent(repr(module), 2)}" for name, module in self._modules.items()]
         inside = "\n  " + "\n  ".join(lines) + "\n" if lines else ""
         return f"{self._get_name()}({inside})"
+
+
+prepare(Module, (_global_backward_hooks, _global_backward_pre_hooks, _global_forward_hooks, _global_forward_pre_hooks))
 
 
 # Helpers are functions, not methods: a name taken in Module is a name that a user's class cannot have.

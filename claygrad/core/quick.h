@@ -1,0 +1,76 @@
+/* Note [Quick modules]
+   What every call of a module does, without Python in between: finding a parameter under its name, and going straight to
+   forward when no hook waits. The Python methods of Module say what has to happen; these functions take the common case
+   of it, and hand everything else to them. They sit in the slots of a class, tp_getattro and tp_call, and Python itself
+   takes them out again when somebody assigns __getattr__ or __call__ to the class. */
+#pragma once
+#include <Python.h>
+
+static PyObject *clay_tables[3];            /* names of the dicts in which attributes are looked for */
+static PyObject *clay_hooks[4];             /* names of the dicts that must be empty */
+static PyObject *clay_global_hooks[4];      /* dicts that must be empty */
+static PyObject *clay_forward, *clay_call, *clay_call_impl, *clay_compiled, *clay_own_call_impl;
+
+static PyObject* clay_module_getattro(PyObject* self, PyObject* name) {
+    PyTypeObject* type = Py_TYPE(self);
+    int on_class = _PyType_Lookup(type, name) != NULL;
+    if (on_class) {
+        PyObject* found = PyObject_GenericGetAttr(self, name);
+        if (found != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+        PyErr_Clear();                      /* a property without an answer: go on as if it were not there */
+    }
+    PyObject* own = PyObject_GenericGetDict(self, NULL);
+    if (own == NULL) return NULL;
+    PyObject* found = on_class ? NULL : PyDict_GetItemWithError(own, name);
+    for (int i = 0; found == NULL && i < 3 && !PyErr_Occurred(); i++) {
+        PyObject* table = PyDict_GetItemWithError(own, clay_tables[i]);
+        if (table != NULL && PyDict_Check(table)) found = PyDict_GetItemWithError(table, name);
+    }
+    if (found != NULL) Py_INCREF(found);
+    else if (!PyErr_Occurred())
+        PyErr_Format(PyExc_AttributeError, "'%.200s' object has no attribute '%U'", type->tp_name, name);
+    Py_DECREF(own);
+    return found;
+}
+
+/* Whether a call is nothing but a call of forward. */
+static int clay_is_plain(PyTypeObject* type, PyObject* own) {
+    for (int i = 0; i < 4; i++) {
+        PyObject* hooks = PyDict_GetItemWithError(own, clay_hooks[i]);
+        if (hooks == NULL || !PyDict_Check(hooks) || PyDict_GET_SIZE(hooks) || PyDict_GET_SIZE(clay_global_hooks[i]))
+            return 0;
+    }
+    return _PyType_Lookup(type, clay_call_impl) == clay_own_call_impl
+        && _PyType_Lookup(type, clay_compiled) == Py_None && PyDict_GetItemWithError(own, clay_compiled) == NULL
+        && PyDict_GetItemWithError(own, clay_call_impl) == NULL && PyDict_GetItemWithError(own, clay_forward) == NULL;
+}
+
+static PyObject* clay_module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject* own = PyObject_GenericGetDict(self, NULL);
+    if (own == NULL) return NULL;
+    int plain = clay_is_plain(type, own);
+    Py_DECREF(own);
+    if (!plain && PyErr_Occurred()) return NULL;
+    PyObject* function = _PyType_Lookup(type, plain ? clay_forward : clay_call);
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject* stack[9];
+    if (function != NULL && PyType_HasFeature(Py_TYPE(function), Py_TPFLAGS_METHOD_DESCRIPTOR) && n <= 8) {
+        stack[0] = self;
+        for (Py_ssize_t i = 0; i < n; i++) stack[i + 1] = PyTuple_GET_ITEM(args, i);
+        Py_INCREF(function);
+        PyObject* out = PyObject_VectorcallDict(function, stack, n + 1, kwargs);
+        Py_DECREF(function);
+        return out;
+    }
+    PyObject* bound = PyObject_GetAttr(self, plain ? clay_forward : clay_call);
+    if (bound == NULL) return NULL;
+    PyObject* out = PyObject_Call(bound, args, kwargs);
+    Py_DECREF(bound);
+    return out;
+}
+
+static void clay_quicken(PyTypeObject* type, int attributes, int call) {
+    if (attributes) type->tp_getattro = clay_module_getattro;
+    if (call) type->tp_call = clay_module_call;
+}
