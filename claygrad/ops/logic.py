@@ -57,21 +57,21 @@ def refusal(kernel: str):
                        f"\"{kernel}\" not implemented for 'Float'")]
 
 
-@pointwise(half="raw", samples=bits, errors=refusal("bitwise_and_cpu"))
+@pointwise(overloads=True, half="raw", samples=bits, errors=refusal("bitwise_and_cpu"))
 def bitwise_and(xp, input: Tensor | Number, other: Tensor | Number):
     "The bits that both numbers have."
     need(input, INTS + "b", "bitwise_and_cpu")
     return xp.bitwise_and(input, other)
 
 
-@pointwise(half="raw", samples=bits, errors=refusal("bitwise_or_cpu"))
+@pointwise(overloads=True, half="raw", samples=bits, errors=refusal("bitwise_or_cpu"))
 def bitwise_or(xp, input: Tensor | Number, other: Tensor | Number):
     "The bits that at least one number has."
     need(input, INTS + "b", "bitwise_or_cpu")
     return xp.bitwise_or(input, other)
 
 
-@pointwise(half="raw", samples=bits, errors=refusal("bitwise_xor_cpu"))
+@pointwise(overloads=True, half="raw", samples=bits, errors=refusal("bitwise_xor_cpu"))
 def bitwise_xor(xp, input: Tensor | Number, other: Tensor | Number):
     "The bits that exactly one number has."
     need(input, INTS + "b", "bitwise_xor_cpu")

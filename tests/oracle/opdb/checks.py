@@ -77,10 +77,17 @@ def _has_process(sample: SampleInput) -> bool:
 def forward(name: str, dtype: str, limit: int | None = None) -> Iterator[str]:
     """Values, dtypes and shapes of every sample."""
     for sample in samples(name, dtype, limit=limit):
-        mine = translated(sample)
-        found = _same(name, run(ours(name), claygrad, mine), run(entries()[name].op, torch, sample), (mine, sample))
+        mine, exact = translated(sample), sample.transform(_doubled)
+        got, theirs = run(ours(name), claygrad, mine), run(entries()[name].op, torch, sample)
+        found = _same(name, got, theirs, (mine, sample))
+        if found and dtype in ("float16", "bfloat16") and compare.nearer(got, theirs, run(entries()[name].op, torch, exact)):
+            continue        # PyTorch rounds to half on the way
         if found:
             yield f"{show(sample)}: {found}"
+
+
+def _doubled(value: Any) -> Any:
+    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
 def layouts(name: str, dtype: str, limit: int | None = None) -> Iterator[str]:
