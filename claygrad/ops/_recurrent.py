@@ -6,7 +6,7 @@ A state has one row for each sequence; a step changes the rows that run.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from claygrad.core.engine import run_backward
 from claygrad.ops.join import cat
@@ -29,7 +29,7 @@ def steps_of(sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
 def sequence_check(name: str, tensors: tuple[Tensor | None, ...], sizes: tuple[int, ...]) -> None:
     """All of one floating dtype; as many rows as the steps have."""
     input = tensors[0]
-    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+    if not input.dtype.is_floating_point:
         raise RuntimeError(f"{name}: expected a floating point input, but got {input.dtype.legacy}")
     for other in tensors[1:]:
         if other is not None and other.dtype is not input.dtype:
@@ -91,13 +91,13 @@ def stepwise(step: Callable, input: Tensor, states: tuple[Tensor, ...], sizes: t
 
 
 def gradients_again(forward: Callable, tensors: tuple[Tensor | None, ...], needs: tuple[bool, ...],
-                    gs: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+                    gs: tuple[Tensor | None, ...], *options: Any) -> tuple[Tensor | None, ...]:
     """Gradients that can be differentiated: the forward is recorded anew and its gradients are taken with a graph.
 
     Views stand for the tensors, since one tensor may be given twice and its places have gradients of their own.
     """
     taken = tuple(x if x is None else x.view(x.shape) for x in tensors)
-    outs = forward(*taken)
+    outs = forward(*taken, *options)
     roots = [(out, g) for out, g in zip(outs, gs) if g is not None and out.requires_grad]
     wanted = [x for x, need in zip(taken, needs) if need]
     found = iter(run_backward(tuple(out for out, _ in roots), tuple(g for _, g in roots), True, True, wanted, True,

@@ -66,15 +66,18 @@ def rnn_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
     return out, h
 
 
+def rnn_steps(input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, relu):
+    "The same by tensor operations."
+    def step(x, h):
+        new = linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh)
+        return (new.relu() if relu else new.tanh(),)
+    return stepwise(step, input, (hx,), sizes, reverse)
+
+
 @rnn_layer.rules
 def rnn_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, relu, needs):
     if get_grad_enabled():
-        def again(input, hx, w_ih, w_hh, b_ih, b_hh):
-            def step(x, h):
-                new = linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh)
-                return (new.relu() if relu else new.tanh(),)
-            return stepwise(step, input, (hx,), sizes, reverse)
-        return gradients_again(again, (input, hx, w_ih, w_hh, b_ih, b_hh), needs, gs)
+        return gradients_again(rnn_steps, (input, hx, w_ih, w_hh, b_ih, b_hh), needs, gs, sizes, reverse, relu)
     return only(rnn_layer_backward(*gs, outs[0], input, hx, w_ih, w_hh, sizes, reverse, relu, needs), needs)
 
 
@@ -142,17 +145,20 @@ def gru_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
     return out, h, kept
 
 
+def gru_steps(input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse):
+    "The same by tensor operations."
+    def step(x, h):
+        x_r, x_z, x_n = linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = linear(h, w_hh, b_hh).chunk(3, 1)
+        n = (x_n + (x_r + h_r).sigmoid() * h_n).tanh()
+        return (n + (x_z + h_z).sigmoid() * (h - n),)
+    return stepwise(step, input, (hx,), sizes, reverse)
+
+
 @gru_layer.rules
 def gru_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, needs):
     if get_grad_enabled():
-        def again(input, hx, w_ih, w_hh, b_ih, b_hh):
-            def step(x, h):
-                x_r, x_z, x_n = linear(x, w_ih, b_ih).chunk(3, 1)
-                h_r, h_z, h_n = linear(h, w_hh, b_hh).chunk(3, 1)
-                n = (x_n + (x_r + h_r).sigmoid() * h_n).tanh()
-                return (n + (x_z + h_z).sigmoid() * (h - n),)
-            return stepwise(step, input, (hx,), sizes, reverse)
-        return gradients_again(again, (input, hx, w_ih, w_hh, b_ih, b_hh), needs, gs)
+        return gradients_again(gru_steps, (input, hx, w_ih, w_hh, b_ih, b_hh), needs, gs, sizes, reverse)
     made = gru_layer_backward(*gs[:2], outs[0], outs[2], input, hx, w_ih, w_hh, sizes, reverse, needs)
     return only(made, needs)
 
@@ -232,17 +238,20 @@ def lstm_layer(xp, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Te
     return out, h, c, gates, cells
 
 
+def lstm_steps(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse):
+    "The same by tensor operations."
+    def step(x, h, c):
+        i, f, g, o = (linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh)).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+        return h if w_hr is None else h @ w_hr.t(), c
+    return stepwise(step, input, (hx, cx), sizes, reverse)
+
+
 @lstm_layer.rules
 def lstm_layer_grads(gs, outs, input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse, needs):
     if get_grad_enabled():
-        def again(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr):
-            def step(x, h, c):
-                i, f, g, o = (linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh)).chunk(4, 1)
-                c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-                h = o.sigmoid() * c.tanh()
-                return h if w_hr is None else h @ w_hr.t(), c
-            return stepwise(step, input, (hx, cx), sizes, reverse)
-        return gradients_again(again, (input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr), needs, gs)
+        return gradients_again(lstm_steps, (input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr), needs, gs, sizes, reverse)
     made = lstm_layer_backward(*gs[:3], outs[0], *outs[3:], input, hx, cx, w_ih, w_hh, w_hr, sizes, reverse, needs)
     return only(made, needs)
 

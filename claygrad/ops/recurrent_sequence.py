@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.ops._registry import composite
 from claygrad.ops.dropout import dropout_if
 from claygrad.ops.join import cat, stack
-from claygrad.ops.recurrent_layer import gru_layer, lstm_layer, rnn_layer
+from claygrad.ops.recurrent_layer import gru_layer, gru_steps, lstm_layer, lstm_steps, rnn_layer, rnn_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,19 +19,24 @@ if TYPE_CHECKING:
 
 
 def rnn_tanh_one(x, states, params, sizes, reverse):
-    return rnn_layer(x, *states, *params[:4], sizes, reverse, False)
+    return fused(rnn_layer, rnn_steps, x)(x, *states, *params[:4], sizes, reverse, False)
 
 
 def rnn_relu_one(x, states, params, sizes, reverse):
-    return rnn_layer(x, *states, *params[:4], sizes, reverse, True)
+    return fused(rnn_layer, rnn_steps, x)(x, *states, *params[:4], sizes, reverse, True)
 
 
 def gru_one(x, states, params, sizes, reverse):
-    return gru_layer(x, *states, *params[:4], sizes, reverse)[:2]
+    return fused(gru_layer, gru_steps, x)(x, *states, *params[:4], sizes, reverse)[:2]
 
 
 def lstm_one(x, states, params, sizes, reverse):
-    return lstm_layer(x, *states, *params, sizes, reverse)[:3]
+    return fused(lstm_layer, lstm_steps, x)(x, *states, *params, sizes, reverse)[:3]
+
+
+def fused(layer: Callable, steps: Callable, x: Tensor) -> Callable:
+    """The loop over arrays knows real numbers only."""
+    return steps if x.dtype.is_complex else layer
 
 
 # --- all layers --------------------------------------------------------------------------------------------------
@@ -107,37 +112,25 @@ def either(one: Layer, name: str, count: int, args: tuple, kwargs: dict[str, Any
 
 
 # --- the public names --------------------------------------------------------------------------------------------
-def form_samples(t, gates: int, count: int = 1) -> list:
-    def parameters(width):
-        return [t(gates * 3, width), t(gates * 3, 3), t(gates * 3), t(gates * 3)]
-
-    def states(layers):
-        made = tuple(t(layers, 2, 3) for _ in range(count))
-        return made if count == 2 else made[0]
-    return [t.args(t(4, 2, 2), states(1), parameters(2), True, 1, 0.0, False, False, False),
-            t.args(t(2, 4, 2), states(2), parameters(2)[:2] + parameters(3)[:2], False, 2, 0.0, True, False, True),
-            t.args(t(3, 2, 2), states(2), parameters(2) + parameters(2), True, 1, 0.0, False, True, False)]
-
-
-@composite(method=False, samples=lambda t: form_samples(t, 1))
+@composite(method=False)
 def rnn_tanh(*args, **kwargs) -> tuple[Tensor, ...]:
     "Layers of h' = tanh(w_ih x + b_ih + w_hh h + b_hh): the outputs of the last one, and the last h of each."
     return either(rnn_tanh_one, "rnn_tanh", 1, args, kwargs)
 
 
-@composite(method=False, samples=lambda t: form_samples(t, 1))
+@composite(method=False)
 def rnn_relu(*args, **kwargs) -> tuple[Tensor, ...]:
     "Layers of h' = relu(w_ih x + b_ih + w_hh h + b_hh): the outputs of the last one, and the last h of each."
     return either(rnn_relu_one, "rnn_relu", 1, args, kwargs)
 
 
-@composite(method=False, samples=lambda t: form_samples(t, 3))
+@composite(method=False)
 def gru(*args, **kwargs) -> tuple[Tensor, ...]:
     "Layers of gated recurrent units: the outputs of the last one, and the last h of each."
     return either(gru_one, "gru", 1, args, kwargs)
 
 
-@composite(method=False, samples=lambda t: form_samples(t, 4, 2))
+@composite(method=False)
 def lstm(*args, **kwargs) -> tuple[Tensor, ...]:
     "Layers of long short-term memory: the outputs of the last one, and the last h and c of each."
     return either(lstm_one, "lstm", 2, args, kwargs)
