@@ -184,9 +184,9 @@ cdef object _into(Op op, PyObject** slots, object out):
         raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     results = made if isinstance(made, tuple) else (made,)
-    if op.kind == POINTWISE:
+    if op.kind == POINTWISE or op.info.get("out_alias") is not None:       # "refuse": not even all of an input's own memory
         for x in _flat(op, slots):
-            if isinstance(x, Tensor) and overlaps((<Tensor>x).layout, (<Tensor>targets[0]).layout, False):
+            if isinstance(x, Tensor) and overlaps(<Tensor>x, <Tensor>targets[0], op.info.get("out_alias") == "refuse"):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
     for target, result in zip(targets, results):

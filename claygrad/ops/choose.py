@@ -19,7 +19,7 @@ def _check_selected(out: Tensor, result: Tensor) -> None:
         raise RuntimeError("masked_select(): self and result must have the same scalar type")
 
 
-@op(half="raw", meta="data", check_out=_check_selected,
+@op(half="raw", meta="data", check_out=_check_selected, out_alias="refuse",
     samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool")), t.args(t(3, 1), t(4, dtype="bool")),
                        t.args(t(), t(dtype="bool"))],
     errors=lambda t: [(t.args(t(3), t(3)), RuntimeError, "masked_select: expected BoolTensor for mask")])

@@ -58,7 +58,7 @@ def _joined_plainly(xp, arrays: list, dim: int):
 
 
 @op(method=False, promote="common", half="raw", names=("concat", "concatenate"), meta=_joined_shape,
-    check_out=_check_out,
+    check_out=_check_out, out_alias="refuse",
     samples=lambda t: [t.args([t(2, 3), t(1, 3)]), t.args([t(2, 3), t(2, 1), t(2, 2)], -1), t.args([t(0), t(2, 3)]),
                        t.args([t(2), t(3, dtype="int64")])],
     errors=lambda t: [(t.args([]), ValueError, "torch.cat(): expected a non-empty list of Tensors"),

@@ -90,7 +90,14 @@ def check_bmm(input: Tensor, mat2: Tensor) -> None:
         no_bool(input, "bmm")
 
 
+def has_axis(x: Tensor, axis: int) -> None:
+    """torch asks for a size before it looks how many there are."""
+    if x.ndim == 0:
+        raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+
+
 def check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, inplace: bool) -> None:
+    has_axis(batch1, 0)
     check_3d(batch1, batch2)
     check_stays(input, (*batch1.shape[:2], batch2.shape[2]), inplace)
     check_batches(batch1, batch2)
@@ -101,6 +108,7 @@ def check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, inplace: bool) 
 
 
 def check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
+    has_axis(batch1, 1)
     check_3d(batch1, batch2)
     if batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and "
@@ -118,6 +126,7 @@ def check_addmv(input: Tensor, mat: Tensor, vec: Tensor, inplace: bool) -> None:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     n = product(input.shape)
     if mat.shape[1] != vec.shape[0] or n not in (1, mat.shape[0]):
+        has_axis(input, 0)
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
     if inplace:
         check_stays(input, (mat.shape[0],), inplace)
@@ -128,6 +137,7 @@ def check_addmv(input: Tensor, mat: Tensor, vec: Tensor, inplace: bool) -> None:
 
 
 def check_mv(input: Tensor, vec: Tensor) -> None:
+    has_axis(input, 0)
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
     if input.shape[1] != vec.shape[0]:

@@ -73,7 +73,7 @@ def cumprod(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
 
 
 def cumprod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
-    if not g.ndim:
+    if not g.ndim or input.shape[dim] == 1:          # the input itself
         return g
     if input.device.type != "meta" and bool((input.detach() != 0).all()):
         return backwards(lambda h: h.cumsum(dim), dim, g * conj(out)) / conj(input)
@@ -200,10 +200,10 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = axis_of(dim, input.ndim)
-    if prepend is not None or append is not None:
-        input = _joined(prepend, input, append, axis)
     if n == 0:
         return input.clone()
+    if prepend is not None or append is not None:
+        input = _joined(prepend, input, append, axis)
     for _ in range(min(n, input.shape[axis])):
         ahead, behind = input.narrow(axis, 1, input.shape[axis] - 1), input.narrow(axis, 0, input.shape[axis] - 1)
         input = ahead.logical_xor(behind) if input.dtype == boolean else ahead - behind

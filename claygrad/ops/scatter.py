@@ -23,7 +23,7 @@ def _check_index(name: str, index) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
-@op(kernel="gather", half="raw", out="exact", meta=lambda index: index.shape,
+@op(kernel="gather", half="raw", out="exact", out_alias="refuse", meta=lambda index: index.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((2, 4), 3)), t.args(t(3, 4), -1, t.index((3, 6), 4)),
                        t.args(t(3, 4), 0, t.index((2, 2), 3)), t.args(t(), 0, t.index((), 1)),
                        t.args(t(5), 0, t.index((0,), 5))],
