@@ -1,0 +1,378 @@
+"""Activations: layers that apply one function to every element, or to every row of scores."""
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from claygrad.nn import functional as F
+from claygrad.nn import init as initial
+from claygrad.nn.modules.attention import MultiheadAttention
+from claygrad.nn.modules.module import Module
+from claygrad.nn.modules.utils import new_parameter
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "MultiheadAttention",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
+
+
+# With nothing to choose
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x)) of every element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.sigmoid()
+
+
+class Tanh(Module):
+    """The hyperbolic tangent of every element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.tanh()
+
+
+class LogSigmoid(Module):
+    """log(1 / (1 + exp(-x))) of every element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class Softsign(Module):
+    """x / (1 + |x|) of every element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class Tanhshrink(Module):
+    """x - tanh(x) of every element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
+
+
+# With a choice of overwriting the input
+
+class _InPlace(Module):
+    """Says that it works in place, if it does."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class ReLU(_InPlace):
+    """max(x, 0) of every element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, inplace=self.inplace)
+
+
+class SiLU(_InPlace):
+    """x * sigmoid(x) of every element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, inplace=self.inplace)
+
+
+class Mish(_InPlace):
+    """x * tanh(log(1 + exp(x))) of every element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, inplace=self.inplace)
+
+
+class SELU(_InPlace):
+    """ELU with the slope and height under which activations keep mean 0 and variance 1."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
+
+
+class _QuietlyInPlace(Module):
+    """PyTorch's text of these layers keeps silent about `inplace`."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class Hardsigmoid(_QuietlyInPlace):
+    """x / 6 + 1 / 2 of every element, kept between 0 and 1."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
+
+
+class Hardswish(_QuietlyInPlace):
+    """x * hardsigmoid(x) of every element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
+
+
+# With numbers of their own
+
+class _Tuned(Module):
+    """Says the numbers it was made with, and that it works in place if it does."""
+
+    _numbers: tuple[str, ...] = ()
+    inplace = False
+
+    def extra_repr(self) -> str:
+        said = [f"{name}={getattr(self, name)}" for name in self._numbers]
+        return ", ".join([*said, "inplace=True"] if self.inplace else said)
+
+
+class Threshold(_Tuned):
+    """x where it is above `threshold`, `value` elsewhere."""
+
+    _numbers = ("threshold", "value")
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold, self.value, self.inplace = threshold, value, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+
+class RReLU(_Tuned):
+    """x where it is positive; elsewhere x times a slope, drawn for every element while training, then the mean one."""
+
+    _numbers = ("lower", "upper")
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
+class Hardtanh(_Tuned):
+    """Every element, kept between `min_val` and `max_val`."""
+
+    _numbers = ("min_val", "max_val")
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
+                 min_value: float | None = None, max_value: float | None = None) -> None:
+        super().__init__()
+        renamed = "keyword argument `{0}_value` is deprecated and renamed to `{0}_val`"
+        if min_value is not None:
+            warnings.warn(renamed.format("min"), FutureWarning, stacklevel=2)
+            min_val = min_value
+        if max_value is not None:
+            warnings.warn(renamed.format("max"), FutureWarning, stacklevel=2)
+            max_val = max_value
+        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
+        if max_val <= min_val:
+            raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+
+class ReLU6(Hardtanh):
+    """Every element, kept between 0 and 6."""
+
+    _numbers = ()
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+
+class ELU(_Tuned):
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere."""
+
+    _numbers = ("alpha",)
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
+
+
+class CELU(_Tuned):
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: smooth at 0 for every alpha."""
+
+    _numbers = ("alpha",)
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.celu(input, self.alpha, self.inplace)
+
+
+class LeakyReLU(_Tuned):
+    """x where it is positive, negative_slope * x elsewhere."""
+
+    _numbers = ("negative_slope",)
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope, self.inplace = negative_slope, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+
+class Softplus(_Tuned):
+    """log(1 + exp(beta * x)) / beta, a smooth ReLU; x itself where beta * x is above `threshold`."""
+
+    _numbers = ("beta", "threshold")
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+
+class GELU(Module):
+    """x times the probability that a normal number is below x; approximate="tanh" is the older formula."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class _Shrink(Module):
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class Hardshrink(_Shrink):
+    """x, but 0 where |x| is at most `lambd`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
+
+
+class Softshrink(_Shrink):
+    """x moved towards 0 by `lambd`, at most up to 0."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+
+class PReLU(_Tuned):
+    """x where it is positive, elsewhere x times a slope that is learned: one for all channels, or one for each."""
+
+    _numbers = ("num_parameters",)
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = new_parameter(num_parameters, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Every slope becomes `init`."""
+        initial.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
+
+
+# Along an axis
+
+class GLU(_Tuned):
+    """The first half of an axis times the sigmoid of the second."""
+
+    _numbers = ("dim",)
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+
+class _Scores(_Tuned):
+    _numbers = ("dim",)
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+
+class Softmin(_Scores):
+    """Probabilities in proportion to exp(-x), along an axis."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+
+class Softmax(_Scores):
+    """Probabilities in proportion to exp(x), along an axis."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class LogSoftmax(_Scores):
+    """The logarithms of softmax's probabilities, along an axis."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of every pixel."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3, _stacklevel=5)

@@ -1,0 +1,40 @@
+"""What layers share: sizes given as one number or several, and parameters not yet filled."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from claygrad.nn.parameter import Parameter
+from claygrad.ops.fill import empty
+
+__all__ = ["consume_prefix_in_state_dict_if_present"]
+
+
+def new_parameter(shape: int | tuple[int, ...], device: Any, dtype: Any) -> Parameter:
+    """A parameter whose numbers are still to be drawn."""
+    return Parameter(empty(shape, device=device, dtype=dtype))
+
+
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    def parse(x: Any) -> tuple[Any, ...]:
+        return tuple(x) if isinstance(x, Iterable) else (x,) * n
+    parse.__name__ = name
+    return parse
+
+
+_single = _ntuple(1, "_single")
+_pair = _ntuple(2, "_pair")
+_triple = _ntuple(3, "_triple")
+_quadruple = _ntuple(4, "_quadruple")
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Renames the keys that begin with `prefix`, in place, and the modules' names in the dict's metadata."""
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key[len(prefix):]] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", None)
+    if metadata is None:
+        return
+    whole = prefix.replace(".", "")         # the wrapped module itself has no dot after its name
+    for key in [key for key in metadata if key and (key == whole or key.startswith(prefix))]:
+        metadata[key[len(prefix):]] = metadata.pop(key)
