@@ -49,3 +49,10 @@ def refuse_overflow(value: complex, dtype) -> None:
     """Refuse a Python number that a dtype cannot hold."""
     if not fits(value, dtype):
         raise RuntimeError(f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
+
+
+def no_derivative(name: str):
+    """The rule of what PyTorch does not differentiate either."""
+    def rule(g: Tensor) -> Tensor:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+    return rule

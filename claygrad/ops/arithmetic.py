@@ -379,8 +379,8 @@ def ldexp(xp, input: Tensor, other: Tensor):
     PyTorch's gradient is zero where an integer `other` is negative; here it is not.
     """
     if input.dtype.kind in FLOATS and not xp.any(other != xp.rint(other)):
-        return xp.ldexp(input,
-                        xp.clip(other, -5000, 5000).astype("int32"))     # 2 ** other may overflow where out does not
+        moved = xp.ldexp(input, xp.clip(other, -5000, 5000).astype("int32"))   # 2 ** other may overflow, out need not
+        return xp.where(xp.isinf(other), input * xp.exp2(other), moved)
     return input * xp.exp(other * 0.6931471805599453)
 ldexp.rule(input=lambda g, other: g * conj(2.0 ** other), other=lambda g, out: g * conj(out * 0.6931471805599453))
 

@@ -9,7 +9,7 @@ from claygrad.ops._geometry import text
 from claygrad.ops._out import EXACT
 from claygrad.ops._reducing import far, selected
 from claygrad.ops._registry import composite, constant, missing, op
-from claygrad.ops._words import is_number, need
+from claygrad.ops._words import is_number, need, no_derivative
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -121,12 +121,6 @@ topk.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_sha
 
 
 # Distinct values
-
-def no_derivative(name: str):
-    def rule(g):
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-    return rule
-
 
 distinct = {"function": False, "method": False, "differentiable": (0,), "meta": "data"}
 

@@ -5,14 +5,16 @@ from math import log, pi, sqrt
 from typing import TYPE_CHECKING
 
 from claygrad.ops import _special
-from claygrad.ops._registry import composite, missing, pointwise
-from claygrad.ops._words import FLOATS, is_number, need
+from claygrad.ops._registry import composite, pointwise
+from claygrad.ops._words import FLOATS, is_number, need, no_derivative
 from claygrad.ops.arithmetic import scaled
 
 if TYPE_CHECKING:
     from numbers import Number
 
     from claygrad.core import Tensor
+
+EPSILON = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}      # the step at 1 is 2 ** -this
 
 
 # The error function
@@ -139,7 +141,9 @@ def check_polygamma(n) -> None:
 def polygamma(xp, n: int, input: Tensor):
     "The derivative of order n of digamma."
     need(input, FLOATS, {0: "digamma", 1: "trigamma"}.get(n, "polygamma"))
-    return _special.polygamma(xp, input, n) if n else _special.digamma(xp, input)
+    if n < 2:
+        return (_special.trigamma if n else _special.digamma)(xp, input)
+    return _special.polygamma(xp, input, n)
 polygamma.rule(input=lambda g, n, input: g * polygamma(n + 1, input))
 
 
@@ -147,6 +151,16 @@ polygamma.rule(input=lambda g, n, input: g * polygamma(n + 1, input))
 def polygamma_method(input: Tensor, n: int) -> Tensor:
     "The derivative of order n of digamma, as a method: the order comes second."
     return polygamma(n, input)
+
+
+@composite(function=False)
+def polygamma_(input: Tensor, n: int) -> Tensor:
+    "The derivative of order n of digamma, in place."
+    made = polygamma(n, input)
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"result type {made.dtype.legacy} can't be cast to the desired output type "
+                           f"{input.dtype.legacy}")
+    return input.copy_(made)
 
 
 def check_mvlgamma(input, p) -> None:
@@ -174,7 +188,7 @@ def zeta(xp, input: Tensor | Number, other: Tensor | Number):
     "Hurwitz's zeta function: out = the sum over k >= 0 of (other + k) ** -input."
     need(input, FLOATS, "zeta_cpu")
     return _special.zeta(xp, input, other)
-zeta.rule(input=missing, other=lambda g, input, other: g * -input * zeta(input + 1, other))
+zeta.rule(input=no_derivative("zeta"), other=lambda g, input, other: g * -input * zeta(input + 1, other))
 
 
 # Modified Bessel functions
@@ -203,7 +217,21 @@ def i1(xp, input: Tensor):
     "The modified Bessel function of the first kind, order 1."
     need(input, FLOATS, "i1_cpu")
     return _special.i1(xp, input)
-i1.rule(input=lambda g, input, out: g * (input.i0() - out / input).where(input.abs() > 0, 0.5))
+
+
+def away_from_zero(input: Tensor) -> tuple[Tensor, Tensor]:
+    """Where elements are large enough to divide by, and the elements with the others replaced by the smallest such."""
+    eps = 2.0 ** -EPSILON[input.dtype.name]
+    large = input.abs() > eps
+    return large, input.masked_fill(~large, eps)
+
+
+def i1_grad(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
+    large, safe = away_from_zero(input)
+    return g * (safe.i0() - out / safe).masked_fill(~large, 0.5)
+
+
+i1.rule(input=i1_grad)
 
 
 @pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialI1EBackward0",
@@ -212,4 +240,11 @@ def i1e(xp, input: Tensor):
     "The scaled form of i1: out = e ** -|input| * i1(input)."
     need(input, FLOATS, "i1e_cpu")
     return _special.i1e(xp, input)
-i1e.rule(input=lambda g, input, out: g * (i0e(input) - out * input.sgn() - out / input).where(input.abs() > 0, 0.5))
+
+
+def i1e_grad(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
+    large, safe = away_from_zero(input)
+    return g * (i0e(safe) - out * (safe.sgn() + safe.reciprocal())).masked_fill(~large, 0.5)
+
+
+i1e.rule(input=i1e_grad)
