@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import pickle
 import warnings
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any
@@ -58,15 +62,71 @@ def _helpers(lib: ModuleType) -> dict:
     return names
 
 
-def copy_when_saved(lib: ModuleType) -> Any:
-    """torch that copies whatever it saves, at the moment it saves it: a plain, slow, always right form of what claygrad promises.
+@contextmanager
+def protected(lib: ModuleType, oracle: str) -> Iterator[None]:
+    """torch in a state in which saved values survive later writes, for the whole of a program; claygrad always is in one.
 
-    Its own allow_mutation_on_saved_tensors recognises a saved tensor by address and version, and so misses a write through a view
-    that starts elsewhere, or through `.data`, whose version is its own.
+    mutation  its own context for that, which copies a saved tensor when it sees a write to its storage. It recognises what is
+              saved by address and version, and so can miss a write, or take one saved tensor for another.
+    copies    a copy of whatever is saved, at the moment it is saved: plain, slow, and right by construction.
     """
     if lib.__name__ != "torch":
-        return nullcontext()
-    return lib.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t)
+        yield
+    elif oracle == "mutation":
+        with lib.autograd.graph.allow_mutation_on_saved_tensors():
+            yield
+    else:
+        with lib.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+            yield
+
+
+@contextmanager
+def aside(lib: ModuleType) -> Iterator[None]:
+    """What happens here is no part of the program: torch's context need not see it."""
+    if lib.__name__ != "torch":
+        yield
+    else:
+        from torch.utils._python_dispatch import _disable_current_modes
+
+        with _disable_current_modes():
+            yield
+
+
+@dataclass
+class Step:
+    error: str | None
+    seen: dict[str, tuple]
+
+
+def trace_apart(lines: list[str], lib: ModuleType, oracle: str) -> list[Step] | None:
+    """The same in a process of its own; None if that died."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.close(read)
+            with os.fdopen(write, "wb") as out:
+                pickle.dump(trace(lines, lib, oracle), out)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as out:
+        text = out.read()
+    _, status = os.waitpid(child, 0)
+    return pickle.loads(text) if status == 0 else None
+
+
+def trace(lines: list[str], lib: ModuleType, oracle: str = "") -> list[Step]:
+    """Runs a program: what each statement raised, and what could be seen after it."""
+    machine, steps = Machine(lib), []
+    with protected(lib, oracle), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for line in lines:
+            error = machine.run(line)
+            with aside(lib):
+                steps.append(Step(error, machine.seen()))
+        machine.names.clear()  # what hangs on the graph goes while the context still stands
+    return steps
 
 
 class Machine:
@@ -76,17 +136,11 @@ class Machine:
         self.lib = lib
         self.names: dict[str, Any] = dict(_helpers(lib))
         self.own = set(self.names) | {"__builtins__"}
-        self.rebound = (
-            False  # after `y.data = t` torch's y counts versions together with memory that is no longer its own
-        )
 
     def run(self, line: str) -> str | None:
         """Runs a statement; what it raised, or None."""
-        self.rebound |= ".data = " in line
         try:
-            with copy_when_saved(self.lib), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                exec(_compiled(line), self.names)
+            exec(_compiled(line), self.names)
         except Exception as error:
             return f"{type(error).__name__}: {_first_line(error)}"
         return None
@@ -94,8 +148,7 @@ class Machine:
     def value(self, expression: str) -> Any:
         """What an expression would give, or None if it raises. Nothing is recorded."""
         try:
-            with self.lib.no_grad(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with self.lib.no_grad():
                 return eval(expression, self.names)
         except Exception:
             return None
@@ -109,7 +162,7 @@ class Machine:
 
     def seen(self) -> dict[str, tuple]:
         """Everything a user can see of the tensors. `tolist` and not `numpy`: an export would change what is tested."""
-        found = {n: _seen(t, self.rebound) for n, t in self.tensors()}
+        found = {n: _seen(t) for n, t in self.tensors()}
         for n, results in self.names.items():
             if n not in self.own and isinstance(results, tuple):
                 found.update(
@@ -118,7 +171,7 @@ class Machine:
         return found
 
 
-def _seen(t: Any, rebound: bool) -> tuple:
+def _seen(t: Any) -> tuple:
     node = _node(t)
     grad = t.grad if not node else None
     return (
@@ -128,7 +181,7 @@ def _seen(t: Any, rebound: bool) -> tuple:
         str(t.dtype).rpartition(".")[2],
         t.requires_grad,
         not node,
-        0 if rebound else t._version,
+        t._version,
         node,
         _values(t),
         None if grad is None else _values(grad),
@@ -157,32 +210,25 @@ def _first_line(error: BaseException) -> str:
 LABELS = ("shape", "stride", "dtype", "requires_grad", "is_leaf", "_version", "grad_fn", "values", "grad")
 
 
-def difference(ours: dict[str, tuple], theirs: dict[str, tuple]) -> str | None:
+def difference(
+    ours: dict[str, tuple], theirs: dict[str, tuple], a: str = "claygrad", b: str = "torch", nodes: bool = True
+) -> str | None:
     """The first thing in which two libraries differ, or None."""
     for name in dict.fromkeys([*ours, *theirs]):
         mine, other = ours.get(name), theirs.get(name)
-        if name.startswith(
-            "h"
-        ):  # of second order: torch leaves out what it knows to be zero, claygrad may spell it out
-            mine, other = (None if g is None or _zero(g[1]) else g for g in (mine, other))
         if mine is None or other is None:
             if mine is not other:
-                return f"{name}: claygrad {mine}, torch {other}"
+                return f"{name}: {a} {mine}, {b} {other}"
         elif mine[0] == "gradient":
             if not _near(mine[1], other[1]):
-                return f"{name}: claygrad {mine[1]}, torch {other[1]}"
+                return f"{name}: {a} {mine[1]}, {b} {other[1]}"
         else:
             single = mine[2] == "float32"
             for label, m, o in zip(LABELS, mine, other, strict=True):
                 same = _near(m, o, single) if isinstance(m, list) and isinstance(o, list) else m == o
-                if not same:
-                    return f"{name}.{label}: claygrad {m}, torch {o}"
+                if not same and (nodes or label != "grad_fn"):
+                    return f"{name}.{label}: {a} {m}, {b} {o}"
     return None
-
-
-def _zero(values: list) -> bool:
-    """Nothing but rounding, or NaN, which torch's second derivatives are at singular points."""
-    return all(abs(v) < 1e-4 or math.isnan(v) for v in values)
 
 
 def _near(a: list, b: list, single: bool = True) -> bool:

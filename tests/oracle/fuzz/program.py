@@ -7,10 +7,11 @@ torch execute each statement as it is written, only to know which names and shap
 from __future__ import annotations
 
 import random
+import warnings
 from types import ModuleType
 from typing import Any
 
-from tests.oracle.fuzz.machine import Machine
+from tests.oracle.fuzz.machine import Machine, protected
 
 SHAPES = [(), (3,), (4,), (1, 3), (2, 2), (2, 3), (3, 2), (2, 3, 2), (2, 1, 3)]
 ROOM = 9  # names in play
@@ -24,7 +25,6 @@ ALONG = """{a}.sum({d}) {a}.mean({d}) {a}.softmax({d}) {a}.log_softmax({d}) {a}.
 {a}.amax({d}) {a}.flip({d}) {a}.roll(1,{d}) {a}.sort({d})[0] {a}.prod({d}) {a}.norm(dim={d}) {a}.sum({d},keepdim=True) {a}.logsumexp({d})
 {a}.std({d},correction=0) torch.cat([{a},{a}],{d}) torch.stack([{a},{a}],{d}) {a}.repeat_interleave(2,{d})
 {a}.index_select({d},torch.tensor([0,0])) {a}.gather({d},torch.zeros_like({a},dtype=torch.int64))""".split()
-ALONG_ONE = [form for form in ALONG if "cumprod" not in form]  # torch takes a short cut there, without a graph
 BINARY = """{a}+{b} {a}-{b} {a}*{b} {a}/({b}.abs()+1) torch.maximum({a},{b}) torch.minimum({a},{b}) torch.where({a}>0.1,{a},{b}) {a}*{b}+{a}
 torch.atan2({a},{b}) torch.lerp({a},{b},0.3) torch.addcmul({a},{a},{b},value=0.5) torch.hypot({a},{b}) {a}-{b}*{b}
 torch.pow({a}.abs()+0.5,{b}.clamp(-1,1))""".split()
@@ -121,7 +121,7 @@ class Author:
             text = r.choice(UNARY).format(a=a)
         elif choice < 0.6 and rank:
             d = r.randrange(-rank, rank)
-            text = r.choice(ALONG if self.tensor(a).shape[d] > 1 else ALONG_ONE).format(a=a, d=d)
+            text = r.choice(ALONG).format(a=a, d=d)
         elif choice < 0.7 and rank == 2:
             b = self.pick(lambda t: t.dim() in (1, 2) and t.shape[0] == self.tensor(a).shape[1])
             text = f"{a} @ {b}"
@@ -158,11 +158,10 @@ class Author:
             return f"{a}.detach()"
         return self.view_of(a) if choice > 0.85 else a
 
-    def fill_in(self, text: str, target: str, part: Any, memory: Any) -> str:
-        """Puts in a mask of the target and a value for a part of it, from memory that does not partly overlap with the target."""
+    def fill_in(self, text: str, target: str, part: Any, written: Any) -> str:
+        """Puts in a mask of the target and a value for a part of it."""
         shape = tuple(part.shape)
-        apart = self.names(lambda t: _separate(t, memory))
-        fitting = [n for n in apart if _broadcasts_to(tuple(self.tensor(n).shape), shape)]
+        fitting = [n for n in self.names(lambda t: _defined(t, written)) if _broadcasts_to(tuple(self.tensor(n).shape), shape)]
         c = self.random.choice(fitting) if fitting and self.random.random() < 0.85 else self.fresh(shape)
         return text.format(m=f"{target}>0.2", c=c)
 
@@ -178,22 +177,24 @@ class Author:
         result = self.machine.value(target)
         if result is None or not 1 <= result.dim() <= 3 or not result.numel():
             return self.operation()
-        if 0 in result.stride():  # an expanded target: which of several values wins depends on the loop
-            return self.guarded(f"{target}[0] = 0.5")
         key = r.choice({1: KEYS_1D, 2: KEYS_2D, 3: KEYS_3D}[result.dim()]).format(m=f"{target}>0.2")
         part = self.machine.value(target + key)
         if part is None:
             return self.operation()
-        value = self.fill_in(r.choice(["0.5", "7", "{c}", "{c}", "{c}*2"]), target, part, result)
+        values = ["0.5", "7", "{c}", "{c}", "{c}*2"]
+        if len(set(_places(result))) < result.numel() and not _on(part, result):
+            values = values[:2]  # an index tensor into an expanded target: of several values the last written would win
+        # What is written is the part itself, if the key makes a view; with index tensors it is what is left to index.
+        written = part if _on(part, result) else result[..., 0] if key.endswith(",0]") else result
+        value = self.fill_in(r.choice(values), target, part, written)
         return self.guarded(f"{target}{key} {r.choice(['=', '=', '=', '+=', '*='])} {value}")
 
     def rebind_data(self) -> str:
-        """Only where no view is concerned: torch goes on treating memory as shared that no longer is."""
-        bases = {id(t._base) for _, t in self.machine.tensors() if t._base is not None}
-        a = self.pick(lambda t: t._base is None and id(t) not in bases)
-        if self.tensor(a)._base is not None or id(self.tensor(a)) in bases:
-            return self.operation()
-        return f"{a}.data = {self.fresh(tuple(self.tensor(a).shape))}"
+        """Also where there are views, which torch goes on treating as views of what they no longer share memory with."""
+        a = self.pick()
+        shape = tuple(self.tensor(a).shape)
+        fitting = self.names(lambda t: tuple(t.shape) == shape)
+        return f"{a}.data = {self.random.choice(fitting) if self.random.random() < 0.2 else self.fresh(shape)}"
 
     def differentiate(self) -> str:
         a = self.pick(lambda t: t.requires_grad)
@@ -236,11 +237,11 @@ class Author:
     def blunder(self) -> str:
         """Something that is usually refused."""
         a = self.pick()
-        b = self.pick(lambda t: _separate(t, self.tensor(a)))
+        b = self.pick(lambda t: _defined(t, self.tensor(a)))
         forms = ["{n} = {a} @ {b}"]
         if self.tensor(a).dim():
             forms += ["{a}[5] = 1"]
-        if _separate(self.tensor(b), self.tensor(a)):
+        if _defined(self.tensor(b), self.tensor(a)):
             forms += ["{a}.add_({b})", "{a}.copy_({b})"]
         if self.tensor(a).is_contiguous():
             forms += ["{a}[1:] = {a}[:-1]"]
@@ -271,12 +272,37 @@ def _refusing(t: Any) -> bool:
     return root.is_leaf and root.requires_grad
 
 
-def _separate(a: Any, b: Any) -> bool:
-    """In different memory, or the very same elements. In between, the result of a write depends on the order of the loop; torch
-    refuses that only where it is cheap to see."""
-    apart = a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr()
-    same = a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
-    return apart or (same and a.is_contiguous() and a.numel() > 1)
+def _defined(a: Any, target: Any) -> bool:
+    """Whether a write to the target that reads `a` has one answer, or a refusal, whatever the order of the loop.
+
+    torch refuses a partial overlap of dense tensors, which is cheap to see. Of others it writes where it still has to read.
+    """
+    if _dense(a) and _dense(target):
+        return True
+    if not _broadcasts_to(tuple(a.shape), tuple(target.shape)):
+        return True  # refused
+    read = _places(a.expand(target.shape))
+    written = _places(target)
+    return read == written or not set(read) & set(written)
+
+
+def _on(a: Any, b: Any) -> bool:
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+
+def _places(t: Any) -> list[int]:
+    """The address of every element."""
+    at = [t.data_ptr()]
+    for n, step in zip(t.shape, t.stride(), strict=True):
+        at = [a + i * step * t.element_size() for a in at for i in range(n)]
+    return at
+
+
+def _dense(t: Any) -> bool:
+    places = _places(t)
+    return len(set(places)) == len(places) and max(places, default=0) - min(places, default=0) == (
+        (len(places) - 1) * t.element_size() if places else 0
+    )
 
 
 def _broadcasts(a: tuple, b: tuple) -> bool:
@@ -289,4 +315,6 @@ def _broadcasts_to(a: tuple, b: tuple) -> bool:
 
 def write(seed: int, torch: ModuleType, length: int = 14) -> list[str]:
     """The statements of program number `seed`."""
-    return Author(seed, torch).write(length)
+    with protected(torch, "copies"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Author(seed, torch).write(length)

@@ -86,9 +86,9 @@ def nearer(mine: Any, other: Any, exact: Any) -> bool:
     for x, y, z in zip(*parts):
         if kind_of(x.dtype) != kind_of(y.dtype) or not tuple(x.shape) == tuple(y.shape) == tuple(z.shape):
             return False
-        a, b, c = (numbers(t).astype(numpy.float64) for t in (x, y, z))
+        a, b, c = (numbers(t).astype(numpy.complex128 if t.is_complex() else numpy.float64) for t in (x, y, z))
         with numpy.errstate(all="ignore"):
-            unit = numpy.abs(c) * float(torch.finfo(y.dtype).eps if y.is_floating_point() else 0)
+            unit = numpy.abs(c) * float(torch.finfo(y.dtype).eps if is_float(y) else 0)
             if not ((numpy.abs(a - c) <= numpy.abs(b - c) + unit) | (a == b) | (numpy.isnan(a) & numpy.isnan(b))).all():
                 return False
     return True
