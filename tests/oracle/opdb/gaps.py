@@ -12,7 +12,7 @@ ABSENT: dict[str, str] = {
 GAPS: dict[tuple[str, ...], str] = {
     ("native_layer_norm", "gradients"): "PyTorch's second derivative fails where there is a bias but no weight",
     ("nn.functional.scaled_dot_product_attention", "gradients"):
-        "PyTorch has no second derivative of four-dimensional attention; first ones are compared with its samples",
+        "PyTorch has no second derivative of four-dimensional attention; the first is compared in the samples of the declaration",
     ("native_group_norm", "layouts"): "PyTorch refuses an input with gaps in memory, claygrad takes it",
     ("native_batch_norm", "forward", "bfloat16"): "a variance between two bfloat16 numbers is not always rounded to the same",
     ("nn.functional.batch_norm", "forward", "bfloat16"): "a variance between two bfloat16 numbers is not always rounded to the same",

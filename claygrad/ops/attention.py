@@ -1,0 +1,179 @@
+"""Attention: values mixed by how well keys answer to queries."""
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from claygrad.core import float32
+from claygrad.core.modes import get_grad_enabled
+from claygrad.ops._norms import HALVES, wide
+from claygrad.ops._registry import composite, op
+from claygrad.ops._words import FLOATS, need
+from claygrad.ops.dropout import dropout_if
+from claygrad.ops.softmax import softmax_backward
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+inner = {"function": False, "method": False, "out": False}
+MINUS = float("-inf")
+
+
+# Softmax of rows in which everything may be masked
+
+@op(node="SafeSoftmaxBackward0", meta=lambda input: input.shape, **inner, samples=lambda t: [t.args(t(3, 4))])
+def safe_softmax(xp, input: Tensor):
+    "softmax along the last axis, with zeros for rows of -inf alone."
+    need(input, FLOATS, "softmax_lastdim_kernel_impl")
+    return masked_softmax(xp, input)
+safe_softmax.rule(input=lambda g, out: softmax_backward(g, out, out.ndim - 1))
+
+
+def masked_softmax(xp, scores):
+    if not scores.size:
+        return scores.copy()
+    e, total = exponentials(xp, scores)
+    e /= total
+    return e
+
+
+def exponentials(xp, scores):
+    """exp of the scores, below their maximum, and what to divide by."""
+    top = scores.max(axis=-1, keepdims=True)
+    e = xp.exp(scores - xp.where(xp.isneginf(top), scores.dtype.type(0), top))
+    total = e.sum(axis=-1, keepdims=True)
+    return e, xp.where(total == 0, scores.dtype.type(1), total)
+
+
+# The fused form
+
+def fuses(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
+    """Four axes of matching sizes, nothing random, no gradient for the mask: PyTorch's CPU kernel."""
+    return (query.ndim == key.ndim == value.ndim == 4 and dropout_p == 0 and query.dtype.is_floating_point
+            and query.shape[:2] == key.shape[:2] == value.shape[:2] and key.shape[2] == value.shape[2]
+            and query.shape[3] == key.shape[3] == value.shape[3]
+            and query.numel() > 0 and key.numel() > 0 and (attn_mask is None or 2 <= attn_mask.ndim <= 4)
+            and not (attn_mask is not None and attn_mask.requires_grad and get_grad_enabled()))
+
+
+def causal(xp, rows: int, columns: int):
+    """True where a query may look: at its own place and before."""
+    return xp.arange(rows)[:, None] >= xp.arange(columns)
+
+
+@op(name="_scaled_dot_product_flash_attention_for_cpu", half="raw",
+    node="ScaledDotProductFlashAttentionForCpuBackward0",
+    meta=lambda query: query.shape, **inner,
+    samples=lambda t: [t.args(t(1, 2, 3, 4), t(1, 2, 5, 4), t(1, 2, 5, 4), None, False, 0.5),
+                       t.args(t(1, 1, 3, 2), t(1, 1, 3, 2), t(1, 1, 3, 2), None, True, 1.0)])
+def fused_attention(xp, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool,
+                    scale: float):
+    "softmax(query @ key.T * scale + attn_mask) @ value."
+    scores = xp.matmul(wide(query), wide(key).swapaxes(-1, -2))
+    scores *= scores.dtype.type(scale)
+    if is_causal:
+        scores[..., ~causal(xp, *scores.shape[-2:])] = MINUS
+    if attn_mask is not None and attn_mask.dtype == bool:
+        scores = xp.where(attn_mask, scores, scores.dtype.type(MINUS))
+    elif attn_mask is not None:
+        scores += wide(attn_mask)
+    e, total = exponentials(xp, scores)
+    e = wide(e.astype(query.dtype, copy=False))         # products with halves are of halves
+    out = xp.empty_like(query, dtype=e.dtype)           # laid out as the query: heads are often an inner axis
+    xp.matmul(e, wide(value), out=out)
+    out /= total
+    return out.astype(query.dtype, copy=False)
+
+
+@fused_attention.rules
+def fused_grads(g, query, key, value, attn_mask, is_causal, scale, needs):
+    weights = attended(query, key, attn_mask, is_causal, scale)
+    to_value = weights.transpose(-2, -1).matmul(g) if needs[2] else None
+    if not (needs[0] or needs[1]):
+        return None, None, to_value, None
+    to_scores = softmax_backward(g.matmul(value.transpose(-2, -1)), weights, weights.ndim - 1) * scale
+    return (to_scores.matmul(key) if needs[0] else None,
+            to_scores.transpose(-2, -1).matmul(query) if needs[1] else None, to_value, None)
+
+
+# Made of its parts
+
+def attended(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float) -> Tensor:
+    """The weights with which every query looks at every key."""
+    scores = (query * scale).matmul(key.transpose(-2, -1))
+    if is_causal:
+        ahead = scores.new_ones(scores.shape[-2:]).triu(1) != 0
+        scores = scores.masked_fill(ahead, MINUS)
+    if attn_mask is None:
+        return scores.softmax(-1)
+    if attn_mask.dtype.name == "bool":
+        return safe_softmax(scores.masked_fill(~attn_mask, MINUS))
+    return safe_softmax(scores + attn_mask)
+
+
+def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None) -> None:
+    if not query.dtype == key.dtype == value.dtype:
+        raise RuntimeError("Expected query, key, and value to have the same dtype, but got "
+                           f"query.dtype: {query.dtype.c_name} key.dtype: {key.dtype.c_name} and "
+                           f"value.dtype: {value.dtype.c_name} instead.")
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got "
+                           f"query.dim: {query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead.")
+    if attn_mask is None:
+        return
+    if attn_mask.dtype.name not in ("bool", "float32") and attn_mask.dtype != query.dtype:
+        raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+                           f"attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} instead.")
+    if attn_mask.ndim < 2:
+        lowest, highest = -max(attn_mask.ndim, 1), max(attn_mask.ndim, 1) - 1
+        raise IndexError(f"Dimension out of range (expected to be in range of [{lowest}, {highest}], but got -2)")
+
+
+def grouped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Keys and values repeated so that every head of the query has one."""
+    for tensor in (query, key, value):
+        tensor.size(-3)                                  # for its refusal
+    heads = query.shape[-3]
+    if not key.shape[-3] or heads % key.shape[-3] or not value.shape[-3] or heads % value.shape[-3]:
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in \nthe query: "
+                           f"{heads} are not divided by {key.shape[-3]} and {value.shape[-3]}")
+    return tuple(t if t.shape[-3] == heads else t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
+
+
+@composite(namespace="nn.functional", method=False,
+           samples=lambda t: [t.args(t(2, 2, 3, 4), t(2, 2, 5, 4), t(2, 2, 5, 4)), t.args(t(3, 4), t(5, 4), t(5, 2)),
+                              t.args(t(2, 3, 4), t(2, 3, 4), t(2, 3, 4), is_causal=True),
+                              t.args(t(2, 3, 4), t(2, 3, 4), t(2, 3, 4), t(3, 3), scale=0.3),
+                              t.args(t(1, 4, 3, 2), t(1, 2, 3, 2), t(1, 2, 3, 2), enable_gqa=True)],
+           errors=lambda t: [(t.args(t(3), t(3), t(3)), RuntimeError,
+                              "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: 1"),
+                             (t.args(t(2, 3), t(2, 3), t(2, 3), t(2, 2, dtype="int64")), RuntimeError,
+                              "Expected attn_mask dtype to be bool or float or to match query dtype, but got"),
+                             (t.args(t(2, 3), t(2, 3), t(2, 3), t(2, 2), is_causal=True), RuntimeError,
+                              "_scaled_dot_product_attention: Explicit attn_mask should not be set when"),
+                             (t.args(t(2, 3), t(2, 3), t(2, 3), dropout_p=1.5), RuntimeError,
+                              "dropout probability has to be between 0 and 1, but got 1.5")])
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
+                                 enable_gqa: bool = False) -> Tensor:
+    """softmax(query @ key.T * scale + attn_mask) @ value; scale is 1 / sqrt(size of the last axis) by default.
+
+    A boolean mask is True where a query may look. A query that may look nowhere gets zeros.
+    """
+    check_attention(query, key, value, attn_mask)
+    if enable_gqa:
+        key, value = grouped(query, key, value)
+    if scale is None:
+        scale = 1 / sqrt(query.shape[-1]) if query.shape[-1] else float("inf")
+    if fuses(query, key, value, attn_mask, dropout_p):
+        return fused_attention(query, key, value, attn_mask, is_causal, scale)
+    kind = query.dtype
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if not (query.dtype.is_floating_point or query.dtype.is_complex):
+        raise RuntimeError(f"expected scalar type Float but found {query.dtype.legacy}")
+    if query.dtype.name in HALVES:                      # the sums are kept wide until the end
+        query, key, value = query.to(float32), key.to(float32), value.to(float32)
+    weights = attended(query, key, attn_mask, is_causal, scale)
+    out = (dropout_if(weights, dropout_p, True) if dropout_p else weights).matmul(value)
+    return out.to(kind)
