@@ -10,6 +10,7 @@ ABSENT: dict[str, str] = {
 }
 
 GAPS: dict[tuple[str, ...], str] = {
+    **{(f"__{name}__", "errors"): "a method called on an int: Python's own text" for name in ("radd", "rmul", "rand", "ror", "rxor")},
     ("native_layer_norm", "gradients"): "PyTorch's second derivative fails where there is a bias but no weight",
     ("nn.functional.scaled_dot_product_attention", "gradients"):
         "PyTorch has no second derivative of four-dimensional attention; the first is compared in the samples of the declaration",

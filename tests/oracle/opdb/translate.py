@@ -45,6 +45,12 @@ def arguments(value: Any, memory: dict | None = None) -> Any:
         return claygrad.nn.Parameter(tensor(value, memory).detach(), requires_grad=value.requires_grad)
     if isinstance(value, torch.Tensor):
         return tensor(value, memory)
+    if isinstance(value, torch.nn.Module):         # a distance, say: no parameters, settings alone
+        made = getattr(claygrad.nn, type(value).__name__)()
+        for key, setting in vars(value).items():
+            if not key.startswith("_"):
+                setattr(made, key, setting)
+        return made
     if isinstance(value, torch.dtype):
         return dtype(value)
     if isinstance(value, torch.device):
