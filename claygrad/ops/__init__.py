@@ -41,6 +41,7 @@ from claygrad.ops import (
     norm_group,
     norm_layer,
     pad,
+    packing,
     part,
     pool,
     pool_max,
