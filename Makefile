@@ -4,6 +4,7 @@
 #   make test       the tests that need claygrad alone
 #   make test-all   these, the slow ones, and the comparison with PyTorch
 #   make bench      speed against PyTorch, as a table
+#   make coverage   which of PyTorch's operations agree, as a table; writes docs/operations.md
 #   make lint       ruff, cython-lint;   make types   mypy, stubtest
 #   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
 #
@@ -26,7 +27,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name 'py.typed' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-all bench instructions lint types stubs wheel clean FORCE
+.PHONY: help demo test test-oracle test-all coverage bench instructions lint types stubs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -47,6 +48,10 @@ test-oracle: .venv-oracle/.claygrad
 test-all: .venv/.claygrad .venv/.test .venv/.demo .venv-oracle/.claygrad
 	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle -m "" $(PYTEST_ARGS)
 	$(ORACLE_PYTEST) -n $(WORKERS) tests/oracle -m "" $(PYTEST_ARGS)
+
+coverage: .venv-oracle/.claygrad
+	OMP_NUM_THREADS=1 $(ORACLE_BIN)/python -c "import sys; sys.path.append('.'); from tests.oracle.opdb import coverage; \
+	  coverage.main()" --write docs/operations.md $(COVERAGE_ARGS)      # last on the path: claygrad is the installed one
 
 bench: .venv-oracle/.claygrad
 	$(ORACLE_BIN)/python benchmarks/run.py $(BENCH_ARGS)

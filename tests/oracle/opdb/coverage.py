@@ -1,0 +1,95 @@
+"""`make coverage`: how much of PyTorch's operator database claygrad does as PyTorch does. Prints totals and every gap.
+
+With --write FILE the table of all entries goes to that file too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import multiprocessing
+import os
+from collections import Counter
+from pathlib import Path
+
+from tests.oracle.opdb.checks import CHECKS, DTYPES
+from tests.oracle.opdb.database import LEFT_OUT, entries, ours
+from tests.oracle.opdb.gaps import GAPS
+from tests.oracle.opdb.run import problems
+
+Cell = tuple[str, str]       # what was checked, in which dtype
+
+
+def judge(name: str, limit: int | None) -> tuple[str, dict[Cell, bool]]:
+    """Whether each check of an entry passed; what the database does not ask for is not there. Gaps count as failed."""
+    import torch
+
+    torch.set_num_threads(1)
+    found: dict[Cell, bool] = {("present", ""): ours(name) is not None}
+    if ours(name) is None:
+        return name, found
+    smooth = entries()[name].supports_autograd
+    for check, dtype, texts in problems(name, limit=limit, gaps={}):
+        if check != "gradients":
+            found[check, dtype] = not texts
+        elif smooth and DTYPES[dtype] in entries()[name].supported_backward_dtypes("cpu"):
+            found["gradient", dtype] = not any("first derivative" in text for text in texts)
+            if entries()[name].supports_gradgrad:
+                found["second gradient", dtype] = not texts
+    return name, found
+
+
+def table(results: dict[str, dict[Cell, bool]]) -> list[str]:
+    """Totals: a row for each check, a column for each dtype, entries that pass of entries that are asked."""
+    lines = ["| check | " + " | ".join(DTYPES) + " |", "|---|" + "--:|" * len(DTYPES)]
+    for check in ("forward", "gradient", "second gradient", *(c for c in CHECKS if c not in ("forward", "gradients"))):
+        cells = []
+        for dtype in DTYPES:
+            asked = [found[check, dtype] for found in results.values() if (check, dtype) in found]
+            cells.append(f"{sum(asked)} of {len(asked)}" if asked else "")
+        lines.append(f"| {check} | " + " | ".join(cells) + " |")
+    wrong = [found["errors", ""] for found in results.values() if ("errors", "") in found]
+    return [*lines, f"| wrong inputs, any dtype | {sum(wrong)} of {len(wrong)} |" + " |" * (len(DTYPES) - 1)]
+
+
+def gaps(results: dict[str, dict[Cell, bool]]) -> list[str]:
+    """Every entry that fails somewhere: where, and why."""
+    lines = ["| entry | differs in | why |", "|---|---|---|"]
+    for name, found in results.items():
+        failed = [" ".join(filter(None, cell)) for cell, passed in found.items() if not passed]
+        if failed:
+            why = dict.fromkeys(reason for key, reason in GAPS.items() if key[0] == name)
+            lines.append(f"| `{name}` | {', '.join(failed)} | {'; '.join(why) or 'not known yet'} |")
+    return lines
+
+
+def totals(results: dict[str, dict[Cell, bool]]) -> str:
+    whole = Counter(all(found.values()) for found in results.values())
+    present = sum(found["present", ""] for found in results.values())
+    return f"{present} of {len(results)} entries of PyTorch's operator database are there; {whole[True]} agree in every check."
+
+
+def main() -> None:
+    ask = argparse.ArgumentParser(description=__doc__)
+    ask.add_argument("--write", type=Path, help="the whole table goes here too")
+    ask.add_argument("--limit", type=int, help="so many samples of each entry")
+    ask.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    told = ask.parse_args()
+    names = list(entries())
+    with concurrent.futures.ProcessPoolExecutor(told.workers, multiprocessing.get_context("spawn")) as pool:
+        results = {}
+        for n, (name, found) in enumerate(pool.map(judge, names, [told.limit] * len(names)), 1):
+            results[name] = found
+            print(f"\r{n} of {len(names)} {name:60.60}", end="", flush=True)
+    print("\r" + " " * 80)
+    out = "; ".join(f"{kind} ({', '.join(which)})" for kind, which in LEFT_OUT.items())
+    text = [totals(results), "", *table(results), "", f"Left out: {out}; and names that begin with an underscore.", "",
+            *gaps(results)]
+    print("\n".join(text))
+    if told.write:
+        head = ["# Operations", "", "Made by `make coverage`. A cell says how many entries agree with PyTorch of those it tests there.", ""]
+        told.write.write_text("\n".join([*head, *text]) + "\n")
+
+
+if __name__ == "__main__":
+    main()
