@@ -235,3 +235,33 @@ def ldl_solve(xp, factors, pivots, b, hermitian: bool):
         for matrix, rows, x in zip(each, exchanged, stack(out)):
             solve("L", n, b.shape[-1], matrix, n, rows, x, n)
     return out
+
+
+# Products of reflections H = I - tau v v^H, the v of each below the diagonal of its column: Q = H1 H2 ... Hk
+
+def reflected(xp, a, tau, c, left: bool = True, adjoint: bool = False):
+    """Q c or c Q, or with Q's adjoint."""
+    out = columns(xp, c)
+    k, (m, n) = tau.shape[-1], c.shape[-2:]
+    if not out.size or not k:
+        return out
+    multiply = routine("unmqr" if a.dtype.kind == "c" else "ormqr", a.dtype)
+    if multiply is not None and prod(c.shape[:-2]) <= 8:
+        rows, scratch = a.shape[-2], xp.empty(64 * (m + n) + 4160, a.dtype)
+        form = "N" if not adjoint else "C" if a.dtype.kind == "c" else "T"
+        for matrix, factors, x in zip(stack(columns(xp, a[..., :k])), xp.ascontiguousarray(tau).reshape((-1, k)),
+                                      stack(out)):
+            multiply("L" if left else "R", form, m, n, k, matrix, rows, factors, x, m, scratch, scratch.size)
+        return out
+    if not left:                         # c Q = (Q^H c^H)^H
+        return reflected_by_hand(xp, a, tau, out.swapaxes(-2, -1).conj(), not adjoint).swapaxes(-2, -1).conj()
+    return reflected_by_hand(xp, a, tau, out, adjoint)
+
+
+def reflected_by_hand(xp, a, tau, c, adjoint: bool):
+    for i in range(tau.shape[-1]) if adjoint else range(tau.shape[-1] - 1, -1, -1):
+        v = a[..., i:, i:i + 1].copy()
+        v[..., 0, :] = 1
+        t = tau[..., i, None, None]
+        c[..., i:, :] -= (t.conj() if adjoint else t) * v * (v.swapaxes(-2, -1).conj() @ c[..., i:, :])
+    return c

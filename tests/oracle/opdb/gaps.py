@@ -34,4 +34,6 @@ GAPS: dict[tuple[str, ...], str] = {
     ("mvlgamma.mvlgamma_p_3", "variants", "int64"): "in place on integers: the same refusal in other words",
     ("mvlgamma.mvlgamma_p_5", "variants", "int64"): "in place on integers: the same refusal in other words",
     ("fft.hfft2", "forward", "float32"): "sums of 210 numbers in single precision; torch's error is twice claygrad's",
+    ("linalg.householder_product", "gradients", "float32"): "torch divides reflections out again: its error is ten times "
+        "claygrad's",
 }
