@@ -28,7 +28,9 @@ from typing import NamedTuple
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from workloads import WORKLOADS  # noqa: E402
+from workloads import WORKLOADS, gather  # noqa: E402
+
+gather()
 
 TARGET = 0.05
 CALL = 10
@@ -38,7 +40,7 @@ WARM_UP = 50
 MARKER = "ctermid"
 SAFETY = re.compile(r"storage.*(Storage_hold|Storage_release|Storage_before_write|Storage_at)\b|fingerprint")
 PROVENANCE = re.compile(r"(core_10provenance_here|clay_where|tensor_mark_made|tensor_mark_cut)\b")
-SMALL = [name for name, workload in WORKLOADS.items() if workload.target is not None]
+SMALL = [name for name, workload in WORKLOADS.items() if workload.group == "overhead"]
 
 
 class Count(NamedTuple):

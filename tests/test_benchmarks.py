@@ -24,7 +24,10 @@ def load(name: str) -> ModuleType:
     return module
 
 
-workloads, run, instructions = load("workloads"), load("run"), load("instructions")
+workloads = load("workloads")
+for group in workloads.GROUPS:
+    load(group)
+run, instructions = load("run"), load("instructions")
 
 
 @pytest.mark.parametrize("name", workloads.WORKLOADS)
