@@ -28,7 +28,7 @@ RANK = {
     "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "masked": 3, "signal": 3, "special": 3,
     "nn": 4,
     "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
-    "utils": 6,
+    "utils": 6, "func": 6,
     "claygrad": 9,
 }
 
@@ -41,11 +41,11 @@ LONG = {
 # Public operations without samples, by reason. (Inner ones, neither function nor method, are tested through others.)
 UNSAMPLED = {
     "random: compared with PyTorch's streams": "rand randn randint randperm rand_like randn_like randint_like normal "
-        "bernoulli multinomial uniform_ normal_ log_normal_ exponential_ cauchy_ geometric_ bernoulli_ random_",
+        "bernoulli multinomial uniform_ normal_ log_normal_ exponential_ cauchy_ geometric_ bernoulli_ random_ gumbel_softmax",
     "PyTorch's refuses what is not contiguous; compared through group_norm": "native_group_norm",
     "networks: layer by layer among the operations, whole among the layers": "rnn_tanh rnn_relu gru lstm",
     "in place alone": "resize_ resize_as_ set_ unsqueeze_ squeeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ detach_ "
-        "zero_ apply_ map_ map2_ share_memory_ polygamma_",
+        "zero_ apply_ map_ map2_ share_memory_ polygamma_ fill_diagonal_",
     "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ "
         "__cuda_array_interface__ __dlpack__ __dlpack_device__ to_dlpack from_dlpack as_subclass is_pinned pin_memory",
 }

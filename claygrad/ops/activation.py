@@ -146,7 +146,8 @@ def rrelu_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
     """One for positive elements, a random slope for each of the others, drawn in PyTorch's order."""
     below = input.detach() <= 0
     slopes = input.detach().new_ones(input.shape)
-    drawn = slopes.new_empty((int(below.sum()),), dtype=float64).uniform_(lower, upper)
+    rounded = input.dtype.numpy.type
+    drawn = slopes.new_empty((int(below.sum()),), dtype=float64).uniform_(float(rounded(lower)), float(rounded(upper)))
     slopes[below] = drawn.to(slopes.dtype)
     return slopes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core import empty
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._reducing import no_complex_gradient, total
 from claygrad.ops._registry import composite, op
@@ -155,3 +156,19 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     if dim is None:
         dim = implied("softmin", input.ndim, _stacklevel)
     return normalise((-input) if dtype is None else (-input).to(dtype), dim)
+
+
+@composite(namespace="nn.functional", method=False)
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """The softmax of scores to which Gumbel noise was added, over the temperature tau: a random choice, softened.
+
+    `hard` gives the choice itself, a one among zeros, with the gradient of the softened one.
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = -empty(logits.shape, logits.dtype, logits.device).exponential_().log()
+    soft = normalise((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    choice = soft.max(dim, keepdim=True)[1]
+    return soft.new_zeros(soft.shape).scatter_(dim, choice, 1.0) - soft.detach() + soft

@@ -257,6 +257,15 @@ def test_dropout_masks():
         "t.nn.functional.dropout(t.ones(1000), 0.3)",
         "t.nn.functional.dropout(t.ones(30, 40).t(), 0.9)",
         "t.nn.functional.dropout(t.ones(77, dtype=t.float64), 0.5)",
+        "t.nn.functional.dropout1d(t.ones(9, 4, 2), 0.5)",
+        "t.nn.functional.dropout2d(t.ones(5, 4, 2, 2), 0.4)",
+        "t.nn.functional.dropout3d(t.ones(6, 1, 2, 2), 0.5)",
+        "t.nn.functional.alpha_dropout(t.ones(40, 3).t(), 0.3, True)",
+        "t.nn.functional.feature_alpha_dropout(t.ones(9, 4, 2), 0.3, True)",
+        "t.native_dropout(t.ones(9, 4), 0.3, True)[1]",
+        "t.nn.functional.scaled_dot_product_attention(*[t.ones(2, 3, 4, 5)] * 3, dropout_p=0.4)",
+        "t.nn.functional.rrelu(-t.ones(50), training=True)",
+        "t.nn.functional.gumbel_softmax(t.ones(5, 4), hard=True)",
     ):
         same_stream(program)
 
