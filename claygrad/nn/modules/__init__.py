@@ -70,6 +70,7 @@ from claygrad.nn.modules.instancenorm import (
 )
 from claygrad.nn.modules.lazy import LazyModuleMixin
 from claygrad.nn.modules.linear import Bilinear, Identity, LazyLinear, Linear
+from claygrad.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from claygrad.nn.modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -148,6 +149,7 @@ from claygrad.nn.modules.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from claygrad.nn.modules.rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from claygrad.nn.modules.sparse import Embedding, EmbeddingBag
 from claygrad.nn.modules.transformer import (
     Transformer,
@@ -163,6 +165,9 @@ __all__ = [
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -211,6 +216,7 @@ __all__ = [
     "Fold",
     "FractionalMaxPool2d",
     "FractionalMaxPool3d",
+    "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -228,6 +234,7 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTMCell",
     "LayerNorm",
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
@@ -246,6 +253,7 @@ __all__ = [
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -275,6 +283,9 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",

@@ -1,0 +1,266 @@
+"""Recurrent layers over whole sequences: RNN, LSTM and GRU."""
+from __future__ import annotations
+
+import math
+import warnings
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+from claygrad.nn import init
+from claygrad.nn.modules.module import Module
+from claygrad.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from claygrad.nn.modules.utils import new_parameter
+from claygrad.nn.utils.rnn import PackedSequence
+from claygrad.ops.fill import zeros
+from claygrad.ops.recurrent_sequence import gru, lstm, rnn_relu, rnn_tanh
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+    from claygrad.nn.parameter import Parameter
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+
+_FUNCTIONS = {"RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu, "LSTM": lstm, "GRU": gru}
+_GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+
+
+class RNNBase(Module):
+    """Parameters of `num_layers` layers in one or two directions, and the checks of what comes in."""
+
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+                 device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        self._check_arguments(dropout)
+        self._flat_weights_names: list[str] = []
+        self._all_weights: list[list[str]] = []
+        gates, out = _GATES[mode] * hidden_size, proj_size or hidden_size
+        directions = ("", "_reverse") if bidirectional else ("",)
+        for layer in range(num_layers):
+            width = out * len(directions) if layer else input_size
+            shapes: dict[str, Any] = {"weight_ih": (gates, width), "weight_hh": (gates, out)}
+            if bias:
+                shapes |= {"bias_ih": gates, "bias_hh": gates}
+            if proj_size:
+                shapes["weight_hr"] = (proj_size, hidden_size)
+            for suffix in directions:
+                names = [f"{name}_l{layer}{suffix}" for name in shapes]
+                for name, shape in zip(names, shapes.values()):
+                    setattr(self, name, new_parameter(shape, device, dtype))
+                self._flat_weights_names += names
+                self._all_weights.append(names)
+        self.reset_parameters()
+
+    def _check_arguments(self, dropout: Any) -> None:
+        if not isinstance(dropout, Number) or not 0 <= self.dropout <= 1 or isinstance(dropout, bool):
+            raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element "
+                             "being zeroed")
+        if self.dropout > 0 and self.num_layers == 1:
+            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                          f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}",
+                          stacklevel=4)
+        for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+            if kind is int and value <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if self.num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if self.proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if self.proj_size >= self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if self.mode not in _GATES:
+            raise ValueError("Unrecognized RNN mode: " + self.mode)
+
+    # Parameters: by name, and as the list that the functions take
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
+    def flatten_parameters(self) -> None:
+        """Nothing to do: it is about the memory of GPUs."""
+
+    def reset_parameters(self) -> None:
+        """Draws all parameters anew, uniformly between -1 and 1 over the square root of `hidden_size`."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def extra_repr(self) -> str:
+        said = f"{self.input_size}, {self.hidden_size}"
+        for name, usual in (("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False),
+                            ("dropout", 0), ("bidirectional", False)):
+            if getattr(self, name) != usual:
+                said += f", {name}={getattr(self, name)}"
+        return said
+
+    # What comes in
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Refuses an input of another dtype, rank or width."""
+        own = getattr(self, self._flat_weights_names[0]).dtype
+        if input.dtype != own:
+            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({own}). Convert input: "
+                             f"input.to({own}), or convert model: model.to({input.dtype})")
+        rank = 3 if batch_sizes is None else 2
+        if input.dim() != rank:
+            raise RuntimeError(f"input must have {rank} dimensions, got {input.dim()}")
+        if self.input_size != input.size(-1):
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                               f"{input.size(-1)}")
+
+    def _state_size(self, input: Tensor, batch_sizes: Tensor | None, width: int) -> tuple[int, int, int]:
+        batch = int(batch_sizes[0]) if batch_sizes is not None else input.size(0 if self.batch_first else 1)
+        return self.num_layers * (2 if self.bidirectional else 1), batch, width
+
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """The shape of h for this input."""
+        return self._state_size(input, batch_sizes, self.proj_size or self.hidden_size)
+
+    def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int],
+                          msg: str = "Expected hidden size {}, got {}") -> None:
+        """Refuses a state of another shape."""
+        if hx.size() != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Refuses inputs and states that do not fit."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The state with its sequences in another order."""
+        return hx if permutation is None else hx.index_select(1, permutation)
+
+    # Running. A state is one tensor here, and a pair in LSTM
+
+    def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
+        return zeros(self.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype, device=input.device)
+
+    def _batched_state(self, hx: Any, batched: bool) -> Any:
+        rank, word = (3, "batched") if batched else (2, "unbatched")
+        if hx.dim() != rank:
+            raise RuntimeError(f"For {word} {rank}-D input, hx should also be {rank}-D but got {hx.dim()}-D tensor")
+        return hx if batched else hx.unsqueeze(1)
+
+    def _unbatched_state(self, hx: Any) -> Any:
+        return hx.squeeze(1)
+
+    def _ended(self, states: tuple[Tensor, ...]) -> Any:
+        return states[0]
+
+    def _run(self, *input: Any, hx: Any, last: tuple[Any, ...]) -> tuple[Tensor, Any]:
+        output, *ends = _FUNCTIONS[self.mode](*input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
+                                              self.training, self.bidirectional, *last)
+        return output, self._ended(tuple(ends))
+
+    def _forward_packed(self, input: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
+        data, batch_sizes, order, back = input
+        hx = self._zero_state(data, batch_sizes) if hx is None else self.permute_hidden(hx, order)
+        self.check_forward_args(data, hx, batch_sizes)
+        output, hidden = self._run(data, batch_sizes, hx=hx, last=())
+        return PackedSequence(output, batch_sizes, order, back), self.permute_hidden(hidden, back)
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, hx)
+        if input.dim() not in (2, 3):
+            name = type(self).__name__ if self.mode in ("LSTM", "GRU") else "RNN"
+            kind = " tensor" if name == "RNN" else ""
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{kind} instead")
+        batched, axis = input.dim() == 3, 0 if self.batch_first else 1
+        if not batched:
+            input = input.unsqueeze(axis)
+        hx = self._zero_state(input, None) if hx is None else self._batched_state(hx, batched)
+        self.check_forward_args(input, hx, None)
+        output, hidden = self._run(input, hx=hx, last=(self.batch_first,))
+        return (output, hidden) if batched else (output.squeeze(axis), self._unbatched_state(hidden))
+
+
+def _no_projection(kwargs: dict[str, Any]) -> None:
+    if "proj_size" in kwargs:
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+
+
+class RNN(RNNBase):
+    """h' = tanh(w_ih x + b_ih + w_hh h + b_hh) along a sequence (L, N, E), (N, L, E) with `batch_first`, or (L, E).
+
+    RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False, device=None, dtype=None). Gives the outputs of the last layer and the last state of each.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        _no_projection(kwargs)
+        if len(args) > 3:
+            nonlinearity, args = args[3], args[:3] + args[4:]
+        else:
+            nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__("RNN_" + nonlinearity.upper(), *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+
+class GRU(RNNBase):
+    """Gated recurrent units: h' = (1 - z) * n + z * h, with r, z = σ(...) and n = tanh(x part + r * h part).
+
+    GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
+    device=None, dtype=None). Gives the outputs of the last layer and the last state of each.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        _no_projection(kwargs)
+        super().__init__("GRU", *args, **kwargs)
+
+
+class LSTM(RNNBase):
+    """Long short-term memory: c' = σ(f) * c + σ(i) * tanh(g), h = σ(o) * tanh(c').
+
+    LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
+    proj_size=0, device=None, dtype=None). Gives the outputs of the last layer and the last (h, c) of each.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """The shape of c for this input."""
+        return self._state_size(input, batch_sizes, self.hidden_size)
+
+    def check_forward_args(self, input: Tensor, hidden: tuple[Tensor, Tensor], batch_sizes: Tensor | None) -> None:
+        """Refuses inputs and states that do not fit."""
+        self.check_input(input, batch_sizes)
+        for k, expected in enumerate((self.get_expected_hidden_size, self.get_expected_cell_size)):
+            self.check_hidden_size(hidden[k], expected(input, batch_sizes), f"Expected hidden[{k}] size {{}}, got {{}}")
+
+    def permute_hidden(self, hx: tuple[Tensor, Tensor], permutation: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Both states with their sequences in another order."""
+        return hx if permutation is None else (hx[0].index_select(1, permutation), hx[1].index_select(1, permutation))
+
+    def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[Tensor, Tensor]:
+        cell = self.get_expected_cell_size(input, batch_sizes)
+        return super()._zero_state(input, batch_sizes), zeros(cell, dtype=input.dtype, device=input.device)
+
+    def _batched_state(self, hx: tuple[Tensor, Tensor], batched: bool) -> tuple[Tensor, Tensor]:
+        rank, word = (3, "batched") if batched else (2, "unbatched")
+        if hx[0].dim() != rank or hx[1].dim() != rank:
+            raise RuntimeError(f"For {word} {rank}-D input, hx and cx should also be {rank}-D but got "
+                               f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors")
+        return (hx[0], hx[1]) if batched else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
+
+    def _unbatched_state(self, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        return hx[0].squeeze(1), hx[1].squeeze(1)
+
+    def _ended(self, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return states
