@@ -151,6 +151,16 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         return made
 
 
+def _converted(name: str) -> Any:
+    """A change of dtype or device after which there is still no shape."""
+    convert = getattr(Tensor, name)
+
+    def converted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = convert(self, *args, **kwargs)
+        return self if made is self else type(self)(False, made.device, made.dtype, self.persistent)
+    return converted
+
+
 def _shapeless(device: Any, dtype: Any) -> Tensor:
     return empty((0,), default_dtype() if dtype is None else parse_dtype(dtype), parse_device(device))
 
@@ -162,4 +172,6 @@ def is_lazy(param: Any) -> bool:
 
 _close(UninitializedParameter)
 _close(UninitializedBuffer)
+for _name in ("to", "half", "float", "double", "bfloat16", "cpu", "cuda"):
+    setattr(UninitializedBuffer, _name, _converted(_name))
 plain_classes.append(Parameter)
