@@ -60,7 +60,7 @@ cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
 
-_LAZY = ("fft", "linalg", "masked", "nn", "optim", "signal", "special")
+_LAZY = ("fft", "func", "linalg", "masked", "nn", "optim", "signal", "special", "utils")
 
 
 def __getattr__(name: str) -> object:
