@@ -16,6 +16,7 @@ CLAY_FAMILY(reduce)
 CLAY_FAMILY(rows)
 CLAY_FAMILY(rows2)
 CLAY_FAMILY(gemm)
+CLAY_FAMILY(optim)
 #undef CLAY_FAMILY
 
 }  // namespace CLAY_ISA

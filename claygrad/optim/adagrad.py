@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import full_like
 from claygrad.optim.optimizer import (
@@ -78,7 +79,6 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
             has_complex: bool = False, *, lr: float | Tensor, weight_decay: float, lr_decay: float, eps: float,
             maximize: bool) -> None:
     """One step of Adagrad over lists."""
-    check_counts(state_steps)
     if not params:
         return
     if not fused:
@@ -89,6 +89,9 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
     if found is None:
         return
     lr = number(as_scalar(lr))
+    if native.adagrad(params, found, state_sums, state_steps, lr, lr_decay, eps, weight_decay, maximize):
+        return
+    check_counts(state_steps)
     for param, grad, total, step in zip(params, found, state_sums, state_steps, strict=True):
         step += 1
         if maximize:

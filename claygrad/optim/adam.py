@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from claygrad.core import Tensor
+from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import zeros_like
 from claygrad.optim.optimizer import (
@@ -102,7 +103,6 @@ def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_
          decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: float | Tensor, beta2: float | Tensor,
          lr: float | Tensor, weight_decay: float, eps: float, maximize: bool) -> None:
     """One step of Adam over lists."""
-    check_counts(state_steps)
     if not params:
         return
     if fused and differentiable:
@@ -115,6 +115,10 @@ def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_
     lr, beta1, beta2 = as_scalar(lr), as_scalar(beta1), as_scalar(beta2)
     if not differentiable:
         lr, beta1, beta2 = number(lr), number(beta1), number(beta2)
+        if native.adam(params, found, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2,
+                       number(weight_decay), eps, amsgrad, maximize, decoupled_weight_decay):
+            return
+    check_counts(state_steps)
     for i, (param, grad) in enumerate(zip(params, found, strict=True)):
         step, average, square = state_steps[i], exp_avgs[i], exp_avg_sqs[i]
         step += 1

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from claygrad._legacy import typename
 from claygrad.core import RemovableHandle, Tensor, default_dtype, float32, float64
 from claygrad.core.modes import get_grad_enabled, set_grad_enabled_flag
+from claygrad.core.optimize import clear_gradients, gather
 from claygrad.ops.complex import view_as_real
 from claygrad.ops.creation import tensor
-from claygrad.optim._gather import clear_gradients, gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable

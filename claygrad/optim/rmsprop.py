@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import optimize as native
 from claygrad.ops.fill import zeros, zeros_like
 from claygrad.optim.optimizer import (
     StepOptimizer,
@@ -69,10 +70,13 @@ def rmsprop(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor]
             has_complex: bool = False, *, lr: float | Tensor, alpha: float, eps: float, weight_decay: float,
             momentum: float, centered: bool) -> None:
     """One step of RMSprop over lists."""
-    check_counts(state_steps)
     if params:
         check_plain(foreach, differentiable, capturable)
     lr = number(as_scalar(lr))
+    if native.rmsprop(params, grads, square_avgs, grad_avgs, momentum_buffer_list, state_steps, lr, alpha, eps,
+                      weight_decay, momentum, centered, maximize):
+        return
+    check_counts(state_steps)
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         step, square = state_steps[i], square_avgs[i]
         step += 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from claygrad.core import Tensor
+from claygrad.core import optimize as native
+from claygrad.core.optimize import gather
 from claygrad.optim.optimizer import (
     StepOptimizer,
     as_scalar,
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from claygrad.optim.optimizer import Params
 
 __all__ = ["SGD", "sgd"]
+
+_BUFFER = ("momentum_buffer",)
 
 
 class SGD(StepOptimizer):
@@ -50,20 +54,19 @@ class SGD(StepOptimizer):
         self._step_supports_amp_scaling = bool(fused)
 
     def _update(self, group: dict[str, Any]) -> None:
-        params, grads = self._columns(group)
+        momentum = group["momentum"]
+        params, grads, *columns = gather(group["params"], self.state, _BUFFER if momentum != 0 else (), False)
         if group["fused"]:
             for p in params:
                 check_fused(p)
-        momentum = group["momentum"]
-        buffers: list[Any] = [self.state[p].get("momentum_buffer") for p in params] if momentum != 0 else []
-        begun = [buffer is not None for buffer in buffers]
+        buffers: list[Any] = columns[0] if columns else []
+        new = [i for i, buffer in enumerate(buffers) if buffer is None]
         sgd(params, grads, buffers, weight_decay=group["weight_decay"], momentum=momentum, lr=group["lr"],
             dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"],
             foreach=group["foreach"], fused=group["fused"], grad_scale=getattr(self, "grad_scale", None),
             found_inf=getattr(self, "found_inf", None))
-        for p, buffer, was in zip(params, buffers, begun, strict=False):
-            if not was and buffer is not None:
-                self.state[p]["momentum_buffer"] = buffer
+        for i in new:
+            self.state[params[i]]["momentum_buffer"] = buffers[i]
 
 
 def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list[Tensor | None],
@@ -75,6 +78,9 @@ def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list
     if grads is None:
         return
     lr = as_scalar(lr)
+    if native.sgd(params, grads, momentum_buffer_list, number(lr), momentum, dampening, number(weight_decay), nesterov,
+                  maximize):
+        return
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         if maximize:
             grad = -grad

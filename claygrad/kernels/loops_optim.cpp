@@ -1,0 +1,208 @@
+// Optimizer steps. Each functor is one element's step, in the order in which the tensor operations of claygrad/optim
+// round; the loop runs it over all tensors, cut into equal shares for the threads.
+#include <stdlib.h>
+
+#include "families.hpp"
+#include "optim.hpp"
+#include "threads.hpp"
+#include "vec.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+// start + weight * (end - start), from the nearer side
+template <class V> struct Lerp {
+    V weight, rest;
+    bool near_start;
+    explicit Lerp(double w) : weight(splat<V>(w)), rest(splat<V>(1 - w)), near_start(w < 0.5) {}
+    V operator()(V start, V end) const {
+        return near_start ? start + weight * (end - start) : end - (end - start) * rest;
+    }
+};
+
+// The gradient of the loss to go down, weight decay included
+template <class V> struct Slope {
+    V decay;
+    bool maximize, decays;
+    Slope(const StepOptions& o)
+        : decay(splat<V>(o.decay)), maximize(o.maximize != 0), decays(o.decay != 0 && !o.decoupled) {}
+    V operator()(V param, V grad) const {
+        if (maximize) grad = -grad;
+        return decays ? grad + decay * param : grad;
+    }
+};
+
+// state[0]: the momentum's buffer, if there is one
+template <class V> struct Sgd {
+    Slope<V> slope;
+    V size, momentum, fresh;
+    bool nesterov;
+    Sgd(const StepTensor& t, const StepOptions& o)
+        : slope(o), size(splat<V>(t.size)), momentum(splat<V>(o.momentum)), fresh(splat<V>(1 - o.damping)),
+          nesterov(o.nesterov != 0) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        V g = slope(param, grad);
+        if (states == 1) {
+            state[0] = state[0] * momentum + fresh * g;
+            g = nesterov ? g + momentum * state[0] : state[0];
+        }
+        param = param + size * g;
+    }
+};
+
+// state: averages of gradient and square; the largest square, if asked for
+template <class V> struct Adam {
+    Slope<V> slope;
+    Lerp<V> average;
+    V size, bias, shrink, keep, fresh, eps;
+    bool shrinks;
+    Adam(const StepTensor& t, const StepOptions& o)
+        : slope(o), average(1 - o.beta1), size(splat<V>(t.size)), bias(splat<V>(t.bias)), shrink(splat<V>(o.shrink)),
+          keep(splat<V>(o.beta2)), fresh(splat<V>(1 - o.beta2)), eps(splat<V>(o.eps)),
+          shrinks(o.decoupled && o.decay != 0) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        const V g = slope(param, grad);
+        if (shrinks) param = param * shrink;
+        state[0] = average(state[0], g);
+        state[1] = state[1] * keep + fresh * g * g;
+        if (states == 3) state[2] = maximum(state[2], state[1]);
+        param = param + size * state[0] / (sqrt(state[states - 1]) / bias + eps);
+    }
+};
+
+// state: the average of the square; then that of the gradient, if centered; then the momentum's buffer, if there is one
+template <class V> struct RmsProp {
+    Slope<V> slope;
+    Lerp<V> average;
+    V size, keep, fresh, momentum, eps;
+    bool centered;
+    RmsProp(const StepTensor& t, const StepOptions& o)
+        : slope(o), average(1 - o.beta2), size(splat<V>(t.size)), keep(splat<V>(o.beta2)),
+          fresh(splat<V>(1 - o.beta2)), momentum(splat<V>(o.momentum)), eps(splat<V>(o.eps)), centered(o.centered != 0) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        const V g = slope(param, grad);
+        V square = state[0] = state[0] * keep + fresh * g * g;
+        if (states > 1 && centered) {
+            state[1] = average(state[1], g);
+            square = square + splat<V>(-1) * state[1] * state[1];
+        }
+        const V deviation = sqrt(square) + eps;
+        if (states == 3 || (states == 2 && !centered)) {
+            V& buffer = state[states - 1];
+            buffer = buffer * momentum + g / deviation;
+            param = param + size * buffer;
+        } else {
+            param = param + size * g / deviation;
+        }
+    }
+};
+
+// state[0]: the sum of the squares
+template <class V> struct Adagrad {
+    Slope<V> slope;
+    V size, eps;
+    Adagrad(const StepTensor& t, const StepOptions& o)
+        : slope(o), size(splat<V>(t.size)), eps(splat<V>(o.eps)) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        const V g = slope(param, grad);
+        state[0] = state[0] + g * g;
+        param = param + size * g / (sqrt(state[0]) + eps);
+    }
+};
+
+template <template <class> class F, class T, int states>
+void step_range(const StepTensor& t, const StepOptions& options, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    const F<V> f(t, options);
+    T* param = (T*)t.param;
+    const T* grad = (const T*)t.grad;
+    V p, s[3];
+    int64_t i = begin;
+    for (; i + W <= end; i += W) {
+        p = load<V>(param + i);
+        for (int k = 0; k < states; k++) s[k] = load<V>((T*)t.state[k] + i);
+        f.template operator()<states>(p, load<V>(grad + i), s);
+        store<V>(param + i, p);
+        for (int k = 0; k < states; k++) store<V>((T*)t.state[k] + i, s[k]);
+    }
+    if (W > 1 && i < end) {
+        const int64_t n = end - i;
+        p = load_part<V>(param + i, n);
+        for (int k = 0; k < states; k++) s[k] = load_part<V>((T*)t.state[k] + i, n);
+        f.template operator()<states>(p, load_part<V>(grad + i, n), s);
+        store_part<V>(param + i, p, n);
+        for (int k = 0; k < states; k++) store_part<V>((T*)t.state[k] + i, s[k], n);
+    }
+}
+
+struct StepJob {
+    const StepTensor* tensors;
+    int64_t count;
+    const StepOptions* options;
+};
+
+// Elements begin..end of all tensors laid one after the other
+template <template <class> class F, class T, int states> void steps_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(StepJob*)data;
+    int64_t at = 0;
+    for (int64_t k = 0; k < job.count && at < end; k++) {
+        const StepTensor& t = job.tensors[k];
+        const int64_t from = begin > at ? begin - at : 0, to = end - at < t.n ? end - at : t.n;
+        if (from < to) step_range<F, T, states>(t, *job.options, from, to);
+        at += t.n;
+    }
+}
+
+int by_address(const void* a, const void* b) {
+    const char *x = *(const char* const*)a, *y = *(const char* const*)b;
+    return x < y ? -1 : x > y;
+}
+
+// Whether no two parameters share memory; if they do, their steps must follow each other.
+bool apart(const StepTensor* tensors, int64_t count, int64_t item) {
+    struct Span { const char *begin, *end; };
+    Span* spans = (Span*)malloc(count * sizeof(Span));
+    if (!spans) return false;
+    for (int64_t k = 0; k < count; k++)
+        spans[k] = {(const char*)tensors[k].param, (const char*)tensors[k].param + tensors[k].n * item};
+    qsort(spans, count, sizeof(Span), by_address);
+    bool good = true;
+    for (int64_t k = 1; k < count; k++) good = good && spans[k - 1].end <= spans[k].begin;
+    free(spans);
+    return good;
+}
+
+constexpr int64_t SHARE = 32768;         // elements of a thread's least share: five streams of memory each
+
+template <template <class> class F, class T, int states>
+void run(const StepTensor* tensors, int64_t count, const StepOptions* options) {
+    StepJob job{tensors, count, options};
+    int64_t total = 0;
+    for (int64_t k = 0; k < count; k++) total += tensors[k].n;
+    if (total >= 2 * SHARE && apart(tensors, count, sizeof(T))) {
+        parallel_for(total, SHARE, steps_range<F, T, states>, &job);
+        return;
+    }
+    for (int64_t k = 0; k < count; k++) step_range<F, T, states>(tensors[k], *options, 0, tensors[k].n);
+}
+
+template <template <class> class F, class T, int least, int most>
+void step(const StepTensor* tensors, int64_t count, const StepOptions* options) {
+    if (least == most || options->states == least) run<F, T, least>(tensors, count, options);
+    else if (least + 1 == most || options->states == least + 1) run<F, T, least + 1>(tensors, count, options);
+    else run<F, T, most>(tensors, count, options);
+}
+
+#define STEP(name, F, least, most) \
+    {name, F32, (void*)step<F, float, least, most>}, {name, F64, (void*)step<F, double, least, most>}
+
+}  // namespace
+
+const Kernel optim_kernels[] = {STEP("sgd", Sgd, 0, 1), STEP("adam", Adam, 2, 3), STEP("rmsprop", RmsProp, 1, 3),
+                                STEP("adagrad", Adagrad, 1, 1)};
+CLAY_COUNT(optim)
+
+}  // namespace CLAY_ISA
+}  // namespace clay
