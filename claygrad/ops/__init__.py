@@ -5,6 +5,7 @@ from claygrad.ops import (
     arithmetic,
     assign,
     attention,
+    bag,
     bessel,
     cast,
     choose,
