@@ -84,13 +84,12 @@ def check_pool(input: Tensor, name: str, dims: int, kernel: Ints, stride: Ints, 
             raise RuntimeError(f"{said} should be greater than zero, but got {named}")
     first = input.ndim - dims - 1
     if 0 in shape[first:]:
-        at = shape[first:].index(0)
         raise RuntimeError(
             f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
             f"got:{shape}" if dims == 2 else
             f"{name}{'_with_indices' * name.startswith('max')}_out_cpu{'_template' * name.startswith('max')}(): "
             f"Expected input's non-batch dimensions to have positive length, but input has a shape of {shape} and "
-            f"non-batch dimension {at} has length zero!")
+            f"non-batch dimension 0 has length zero!")
     made = out_sizes(shape[-dims:], kernel, stride, padding, dilation, ceil)
     if name == "avg_pool3d" and any(n + 2 * p < k for n, k, p in zip(shape[-3:], kernel, padding)):
         given = " ".join([f"{axis}: {n}" for axis, n in zip(letters, shape[-3:])])

@@ -60,7 +60,7 @@ def average(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, ceil: 
     if input.dtype.kind == "f":
         made /= by if isinstance(by, int) else by.astype(input.dtype)
     else:
-        made = xp.sign(made) * (xp.absolute(made) // by)             # towards zero
+        made = xp.sign(made) * xp.sign(by) * (xp.absolute(made) // xp.absolute(by))             # towards zero
     return same_format(xp, made, input)
 
 

@@ -97,6 +97,8 @@ def run_line(input, kernel_size, stride, padding, dilation, ceil_mode, places: b
     if input.ndim not in (2, 3) or 0 in input.shape[input.ndim - 2:]:
         raise RuntimeError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
                            f"input, but got:{list(input.shape)}")
+    if places:
+        return line_places(input, kernel_size, stride, padding, dilation, ceil_mode)
     k = one_int("kernel_size", kernel_size)
     s = k if stride is None or stride == [] or stride == () else one_int("stride", stride, True)
     p, d = one_int("padding", padding), one_int("dilation", dilation)
@@ -111,12 +113,23 @@ def run_line(input, kernel_size, stride, padding, dilation, ceil_mode, places: b
     count = _pool.out_size(input.shape[-1], k, s, p, d, ceil_mode)
     if count <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {count}")
-    if not places and not input.requires_grad and not input.is_floating_point():
+    if input.requires_grad:
+        return run(2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode, False).squeeze(-2)
+    if not input.is_floating_point():
         raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{input.dtype.legacy}'")
-    if not places and not input.requires_grad:
-        return maxima(input, (k,), (s,), (p,), (d,), ceil_mode)
-    made = run(2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode, places)
-    return tuple([x.squeeze(-2) for x in made]) if places else made.squeeze(-2)
+    return maxima(input, (k,), (s,), (p,), (d,), ceil_mode)
+
+
+def line_places(input, kernel_size, stride, padding, dilation, ceil_mode) -> tuple[Tensor, Tensor]:
+    stride = kernel_size if stride is None or stride == [] or stride == () else stride
+    values = []
+    for word, value in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding), ("dilation", dilation)):
+        if not isinstance(value, int) and len(value) != 1:
+            raise RuntimeError(f"max_pool1d() argument '{word}' should contain one int (got {len(value)})")
+        values.append(value if isinstance(value, int) else value[0])
+    k, s, p, d = values
+    made = run(2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode, True)
+    return tuple([x.squeeze(-2) for x in made])
 
 
 def samples_of(dims: int):
