@@ -2,9 +2,12 @@
 // where it lacks one (musl, macOS, old glibc) the vector form calls the scalar one lane by lane.
 #pragma once
 #include "vec.hpp"
+#include "vmath_f32.hpp"
 
-#define CLAY_MATH_1(F) F(exp) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) \
-    F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc)
+#define CLAY_MATH_INLINE(F) F(exp) F(tanh) F(erf)
+#define CLAY_MATH_CALLED(F) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) \
+    F(asin) F(acos) F(atan) F(sinh) F(cosh) F(asinh) F(acosh) F(atanh) F(erfc)
+#define CLAY_MATH_1(F) CLAY_MATH_INLINE(F) CLAY_MATH_CALLED(F)
 #define CLAY_MATH_2(F) F(pow) F(atan2)
 
 namespace clay {
@@ -35,12 +38,15 @@ extern VectorMath vector_math;
 #define CLAY_VECTOR_1(name)                                                \
     inline f32v name(f32v x) { return vector_math.name##_f32(x); }         \
     inline f64v name(f64v x) { return vector_math.name##_f64(x); }
+#define CLAY_VECTOR_F64(name) inline f64v name(f64v x) { return vector_math.name##_f64(x); }
 #define CLAY_VECTOR_2(name)                                                        \
     inline f32v name(f32v x, f32v y) { return vector_math.name##_f32(x, y); }      \
     inline f64v name(f64v x, f64v y) { return vector_math.name##_f64(x, y); }
-CLAY_MATH_1(CLAY_VECTOR_1)
+CLAY_MATH_CALLED(CLAY_VECTOR_1)
+CLAY_MATH_INLINE(CLAY_VECTOR_F64)        // single precision: vmath_f32.hpp
 CLAY_MATH_2(CLAY_VECTOR_2)
 #undef CLAY_VECTOR_1
+#undef CLAY_VECTOR_F64
 #undef CLAY_VECTOR_2
 #endif
 
