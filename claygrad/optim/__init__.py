@@ -1,6 +1,6 @@
 """Optimizers: `torch.optim`."""
 from claygrad.optim import _functional as _functional
-from claygrad.optim import lr_scheduler
+from claygrad.optim import lr_scheduler, swa_utils
 from claygrad.optim._adafactor import Adafactor
 from claygrad.optim._muon import Muon
 from claygrad.optim._stateless import swap_in_optimizer_params_and_state
@@ -37,5 +37,6 @@ __all__ = [
     "Rprop",
     "SparseAdam",
     "lr_scheduler",
+    "swa_utils",
     "swap_in_optimizer_params_and_state",
 ]
