@@ -51,7 +51,7 @@ UNSAMPLED = {
 }
 
 # A folder of somebody's machine, and addresses other than these, have no place in the tree.
-HOSTS = {"github.com", "pytorch.org"}      # in warnings of PyTorch's, whose texts are kept
+HOSTS = {"docs.pytorch.org", "github.com", "pytorch.org"}      # in warnings of PyTorch's, whose texts are kept
 MACHINE_FOLDERS = ("home", "root", "work", "opt", "tmp", "Users", "mnt")
 
 
