@@ -8,7 +8,7 @@ from claygrad.nn import functional as F
 from claygrad.nn import init as initial
 from claygrad.nn.modules.attention import MultiheadAttention
 from claygrad.nn.modules.module import Module
-from claygrad.nn.modules.utils import new_parameter
+from claygrad.nn.modules.utils import OwnInit, new_parameter
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -85,7 +85,7 @@ class Tanhshrink(Module):
 
 # With a choice of overwriting the input
 
-class _InPlace(Module):
+class _InPlace(OwnInit, Module):
     """Says that it works in place, if it does."""
 
     def __init__(self, inplace: bool = False) -> None:
@@ -124,7 +124,7 @@ class SELU(_InPlace):
         return F.selu(input, self.inplace)
 
 
-class _QuietlyInPlace(Module):
+class _QuietlyInPlace(OwnInit, Module):
     """PyTorch's text of these layers keeps silent about `inplace`."""
 
     def __init__(self, inplace: bool = False) -> None:
@@ -283,7 +283,7 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class _Shrink(Module):
+class _Shrink(OwnInit, Module):
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
@@ -340,7 +340,7 @@ class GLU(_Tuned):
         return F.glu(input, self.dim)
 
 
-class _Scores(_Tuned):
+class _Scores(OwnInit, _Tuned):
     _numbers = ("dim",)
 
     def __init__(self, dim: int | None = None) -> None:

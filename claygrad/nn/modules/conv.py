@@ -10,7 +10,7 @@ from claygrad.nn import init
 from claygrad.nn.modules.lazy import LazyModuleMixin
 from claygrad.nn.modules.linear import draw_bias
 from claygrad.nn.modules.module import Module
-from claygrad.nn.modules.utils import _ntuple, new_parameter
+from claygrad.nn.modules.utils import OwnInit, _ntuple, new_parameter
 from claygrad.nn.parameter import UninitializedParameter
 from claygrad.ops.fill import empty
 
@@ -25,7 +25,7 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _ConvNd(Module):
+class _ConvNd(OwnInit, Module):
     """Sizes, parameters and text of a convolution; the subclass says over how many axes it slides."""
 
     _axes: int

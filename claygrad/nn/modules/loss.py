@@ -9,6 +9,7 @@ from claygrad.nn import functional as F
 from claygrad.nn.modules.distance import PairwiseDistance
 from claygrad.nn.modules.linear import Linear
 from claygrad.nn.modules.module import Module
+from claygrad.nn.modules.utils import OwnInit
 from claygrad.ops._losses import chosen
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ class CTCLoss(_Loss):
 
 # With margins
 
-class _MarginLoss(_Loss):
+class _MarginLoss(OwnInit, _Loss):
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.nn import functional as F
 from claygrad.nn.modules.module import Module
-from claygrad.nn.modules.utils import _ntuple
+from claygrad.nn.modules.utils import OwnInit, _ntuple
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -15,7 +15,7 @@ __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "
            "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
-class _Pad(Module):
+class _Pad(OwnInit, Module):
     """Two numbers for each padded axis, the last axis first; one number stands for all."""
 
     _axes: int

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.nn import functional as F
 from claygrad.nn.modules.module import Module
-from claygrad.nn.modules.utils import _ntuple, _single
+from claygrad.nn.modules.utils import OwnInit, _ntuple, _single
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ class MaxPool3d(_MaxPoolNd):
                             ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
 
-class _MaxUnpoolNd(Module):
+class _MaxUnpoolNd(OwnInit, Module):
     _axes: int
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -99,7 +99,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class _FractionalMaxPoolNd(Module):
+class _FractionalMaxPoolNd(OwnInit, Module):
     _axes: int
 
     def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
@@ -173,7 +173,7 @@ class AvgPool1d(_AvgPoolNd):
                             self.count_include_pad)
 
 
-class _AvgPoolDivided(_AvgPoolNd):
+class _AvgPoolDivided(OwnInit, _AvgPoolNd):
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None) -> None:
         super().__init__()

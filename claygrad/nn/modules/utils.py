@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
 from claygrad.nn.parameter import Parameter
@@ -13,6 +14,20 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 def new_parameter(shape: int | tuple[int, ...], device: Any, dtype: Any) -> Parameter:
     """A parameter whose numbers are still to be drawn."""
     return Parameter(empty(shape, device=device, dtype=dtype))
+
+
+class OwnInit:
+    """Public classes that share the `__init__` of a private base get it under their own name, which Python's errors
+    about missing and superfluous arguments show."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        shared: Any = cls.__init__
+        if shared.__qualname__.startswith("_") and not cls.__name__.startswith("_"):
+            own = FunctionType(shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__)
+            own.__kwdefaults__, own.__annotations__ = shared.__kwdefaults__, shared.__annotations__
+            own.__module__, own.__qualname__ = cls.__module__, f"{cls.__qualname__}.__init__"
+            cls.__init__ = own  # type: ignore[misc]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
