@@ -9,7 +9,7 @@ from claygrad.core.declared import op_named
 from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
 from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, overlaps_itself, write_layout
-from claygrad.core.layout cimport Layout, same_shape
+from claygrad.core.layout cimport Layout, dense, new_layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.refusals import no_such_overload
@@ -191,7 +191,7 @@ cdef object _into(Op op, PyObject** slots, object out):
                                    "single memory location. Please clone() the tensor before performing the operation.")
     for target, result in zip(targets, results):
         _check_out(op, <Tensor>target, <Tensor>result, len(results) > 1)
-        write_out(op.name, <Tensor>target, <Tensor>result)
+        write_out(op.name, <Tensor>target, <Tensor>result, op.kind == POINTWISE)
     return out if not isinstance(out, list) else tuple(out)
 
 
@@ -227,8 +227,8 @@ cdef int _check_out(Op op, Tensor target, Tensor result, bint several) except -1
     return 0
 
 
-cdef int write_out(str name, Tensor target, Tensor result) except -1:
-    """Put a result into the tensor given as out=, resized where its shape differs."""
+cdef int write_out(str name, Tensor target, Tensor result, bint strided) except -1:
+    """Put a result into the tensor given as out=, resized (and laid out as the result, if `strided`) where its shape differs."""
     if result.layout.dtype.category > target.layout.dtype.category:
         raise RuntimeError(f"result type {result.layout.dtype.legacy} can't be cast to the desired output type "
                            f"{target.layout.dtype.legacy}")
@@ -248,6 +248,9 @@ cdef int write_out(str name, Tensor target, Tensor result) except -1:
                           UserWarning, stacklevel=1)
         target.resize_(result.shape)            # counts as the write
         target.layout.storage.before_write()
+        if strided and not result.layout.contiguous and dense(result.layout):
+            target.layout = new_layout(target.layout.storage, target.layout.dtype, result.layout.ndim, result.layout.shape,
+                                       result.layout.strides, target.layout.offset)
     else:
         begin_write(target)
     write_layout(target.layout, result.layout)
@@ -256,7 +259,7 @@ cdef int write_out(str name, Tensor target, Tensor result) except -1:
 
 def into(str name, target, result):
     """Write a composite's result into out=; returns out."""
-    write_out(name, <Tensor?>target, <Tensor?>result)
+    write_out(name, <Tensor?>target, <Tensor?>result, False)
     return target
 
 

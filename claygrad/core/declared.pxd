@@ -102,6 +102,7 @@ cdef class Op:
     cdef int kind
     cdef int promote
     cdef bint half_raw
+    cdef int wide_at              # the parameter that Note [Halves] excepts, or -1
     cdef bint inplace             # this is the in-place form
     cdef bint has_out
     cdef bint method              # the form that is a method: positions in messages do not count self

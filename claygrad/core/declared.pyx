@@ -78,6 +78,7 @@ cdef class Op:
             self.promote = _PROMOTE[promote]
         self.half_raw = half == "raw"
         self.params = tuple(names)
+        self.wide_at = self.params.index(info["wide"]) if info and info.get("wide") else -1
         self.n_params = len(names)
         self.n_positional = n_positional
         code = getattr(forward, "__code__", None)
@@ -168,6 +169,7 @@ cdef class Op:
         twin.params, twin.n_params, twin.n_positional = self.params, self.n_params, self.n_positional
         twin.keyword_names = self.keyword_names
         twin.varargs, twin.kinds, twin.defaults = self.varargs, self.kinds, self.defaults
+        twin.wide_at = self.wide_at
         twin.kernel_if, twin.kernel_if_at, twin.n_kernel_if = self.kernel_if, self.kernel_if_at, self.n_kernel_if
         twin.n_tensors, twin.tensors, twin.list_at = self.n_tensors, self.tensors, self.list_at
         twin.dim_at, twin.keepdim_at, twin.dtype_at = self.dim_at, self.keepdim_at, self.dtype_at
@@ -214,12 +216,12 @@ cdef class Op:
             _copy_rules(self, <Op>twin)
         return self
 
-    def rules(self, fn):
-        """Declare one function that gives the gradients of all tensor parameters, as a tuple."""
+    def rules(self, fn, constant=()):
+        """Declare one function that gives the gradients of all tensor parameters, as a tuple; `constant` ones have none."""
         cdef int i
         args, needs = self._arguments(fn)
         for i in range(self.n_tensors):
-            self.how[i] = R_JOINT
+            self.how[i] = R_CONSTANT if self.params[self.tensors[i]] in constant else R_JOINT
             self.needs[i] = needs
         self.joint = fn
         self.rule_args = (args,)

@@ -45,6 +45,15 @@ cdef int64_t _runs = 0
 cdef int64_t _active = 0
 
 
+cdef bint _heard(Node node):
+    """Whether a hook waits for this node, which hears of it even if no gradient comes."""
+    cdef Tensor leaf
+    if isinstance(node, AccumulateGrad):
+        leaf = (<AccumulateGrad>node).variable_
+        return bool(leaf.hooks) or bool(leaf.after_hooks) or node.hooks is not None
+    return node.hooks is not None
+
+
 cdef class Run:
     cdef int64_t id
     cdef bint alone             # no other run is under way: places are kept in the nodes themselves
@@ -194,16 +203,18 @@ cdef class Run:
         cdef Node node = <Node>self.tasks[t].node
         cdef PyObject* owned = self.tasks[t].grad
         cdef list grads, out = None
-        cdef bint runs
+        cdef bint runs, came = True
         cdef Tensor g
         if owned == NULL:
-            if not node.always:                    # nothing came: what follows waits no longer
+            if not node.always and not _heard(node):     # nothing came: what follows waits no longer
+                self.free(node)
                 return self.pass_on(t, node, None)
-            absent = [None] * node.n_outputs
+            absent = [None] * (node.n_outputs or 1)
             Py_INCREF(absent)
             owned = <PyObject*>absent
+            came = False
         self.tasks[t].grad = NULL
-        if node.hooks is None and node.n_outputs == 1 and not anomaly() and (self.captures is None or t not in self.captures):
+        if came and node.hooks is None and node.n_outputs == 1 and not anomaly() and (self.captures is None or t not in self.captures):
             if node.op is not None:
                 if (<Op>node.op).joint is None and (<Op>node.op).list_at < 0:
                     return self.execute_plain(node, owned, 0 if self.captures is None else self.skips(node))
@@ -232,20 +243,25 @@ cdef class Run:
                 grads = None
                 add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
             return 0
-        if node.op is not None:
+        if not node.always and not any([g is not None for g in grads]):
+            out = [None] * node.n_edges
+        elif node.op is not None:
             out = call_rules(node, grads, self.create_graph, 0 if self.captures is None else self.skips(node))
         else:
             out = node.apply(grads, self.create_graph)
         if node.hooks is not None and node.hooks.post:
             out = post_hooks(node, out, grads)
-        if not self.retain and node.holds:
-            node.freed_code, node.freed_lasti = self.code, self.lasti
-            node.free_saved()
-            node.freed = True
+        self.free(node)
         if anomaly():
             look_for_nan(node, out)
         grads = None
         return self.pass_on(t, node, out)
+
+    cdef void free(self, Node node):
+        if not self.retain and node.holds:
+            node.freed_code, node.freed_lasti = self.code, self.lasti
+            node.free_saved()
+            node.freed = True
 
     cdef int execute_plain(self, Node node, PyObject* owned, unsigned long long skip) except -1:
         """The common case of execute: one output, a rule per input, nobody listens."""

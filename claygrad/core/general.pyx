@@ -61,18 +61,26 @@ cdef int leave_quiet(object ctx) except -1:
     return 0
 
 
-cdef inline object _array(Layout v, int code, bint half_raw):
-    """The tensor's array in the compute dtype; halves compute in float32."""
+# Note [Halves]
+# Halves compute in float32. What else takes part (a number, a tensor of another dtype) is rounded to half first, as torch
+# does; except, as torch again, a number or 0-dim tensor in the parameter that a declaration names as `wide`.
+cdef inline object _array(Layout v, int code, bint half_raw, bint wide=False):
+    """The tensor's array in the compute dtype."""
     array = v.array()
     cdef int want = code if code >= 0 else v.dtype.code
     if not half_raw and (want == F16 or want == BF16):
+        if want != v.dtype.code and not wide:
+            array = array.astype(of_code(want).numpy)
+            return array.astype(numpy.float32)
         want = F32
     if want != v.dtype.code:
         array = array.astype(of_code(want).numpy)
     return array
 
 
-cdef object _number_array(object value, int code, bint half_raw):
+cdef object _number_array(object value, int code, bint half_raw, bint wide):
+    if not half_raw and not wide and (code == F16 or code == BF16):
+        return numpy.float32(of_code(code).numpy.type(value))
     cdef int want = F32 if not half_raw and (code == F16 or code == BF16) else code
     d = of_code(want).numpy
     if category_of(want) == CAT_INT and isinstance(value, int):
@@ -139,33 +147,32 @@ cdef object _general(Op op, PyObject** slots):
         return _on_meta(op, slots, code, where)
     if code == F16 or code == BF16:
         half = code
-    for i in range(op.n_params):
-        if i == op.inplace_at:
-            args.append(False)
-            continue
-        value = <object>slots[i]
-        if op.kept[i] and isinstance(value, Tensor):
-            value = (<Tensor>value).layout.array()
-        elif op.kinds[i] <= P_TENSORS:
-            if isinstance(value, Tensor):
-                v = (<Tensor>value).layout
-                if not op.half_raw and half < 0 and (v.dtype.code == F16 or v.dtype.code == BF16):
-                    half = v.dtype.code
-                value = _array(v, code if op.dtype_at < 0 or code < 0 else _cast_code(op, slots, code, v), op.half_raw)
-            elif op.kinds[i] == P_TENSORS:
-                value = [_list_item(x, code, op.half_raw) for x in value]
-                for x in <object>slots[i]:
-                    if x is not None and ((<Tensor>x).layout.dtype.code == F16 or (<Tensor>x).layout.dtype.code == BF16):
-                        half = (<Tensor>x).layout.dtype.code if half < 0 else promote(half, (<Tensor>x).layout.dtype.code)
-            elif value is not None and code >= 0:
-                if op.promote == PROMOTE_BOOL and (code == F16 or code == BF16):
-                    value = float(of_code(code).numpy.type(value))     # compared as the tensor would hold it
-                value = _number_array(value, code, op.half_raw)
-        args.append(value)
-    if op.half_raw or (code >= 0 and code != F16 and code != BF16):
-        half = -1
     ctx = enter_quiet()
     try:
+        for i in range(op.n_params):
+            if i == op.inplace_at:
+                args.append(False)
+                continue
+            value = <object>slots[i]
+            if op.kept[i] and isinstance(value, Tensor):
+                value = (<Tensor>value).layout.array()
+            elif op.kinds[i] <= P_TENSORS:
+                if isinstance(value, Tensor):
+                    v = (<Tensor>value).layout
+                    if not op.half_raw and half < 0 and (v.dtype.code == F16 or v.dtype.code == BF16):
+                        half = v.dtype.code
+                    value = _array(v, code if op.dtype_at < 0 or code < 0 else _cast_code(op, slots, code, v), op.half_raw,
+                                   i == op.wide_at and v.ndim == 0)
+                elif op.kinds[i] == P_TENSORS:
+                    value = [_list_item(x, code, op.half_raw) for x in value]
+                    for x in <object>slots[i]:
+                        if x is not None and ((<Tensor>x).layout.dtype.code == F16 or (<Tensor>x).layout.dtype.code == BF16):
+                            half = (<Tensor>x).layout.dtype.code if half < 0 else promote(half, (<Tensor>x).layout.dtype.code)
+                elif value is not None and code >= 0:
+                    value = _number_array(value, code, op.half_raw, i == op.wide_at)
+            args.append(value)
+        if op.half_raw or (code >= 0 and code != F16 and code != BF16):
+            half = -1
         result = call_declared(op, args, 1)
         if isinstance(result, tuple):
             keep = op.kind != REDUCTION and not op.info.get("contiguous")

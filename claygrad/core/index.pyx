@@ -84,10 +84,11 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
     PySlice_Unpack(key, &start, &stop, &step)
     if step < 0:
         raise ValueError("step must be greater than zero")
+    cdef bint whole = start == 0 and stop >= n and step == 1       # as written: [-n:] takes everything too, but is a view
     PySlice_AdjustIndices(n, &start, &stop, step)
     if stop < start:
         stop = start
-    if start == 0 and stop == n and step == 1 and not whole_too:
+    if whole and not whole_too:
         return t
     length = (stop - start + step - 1) // step
     for i in range(v.ndim):

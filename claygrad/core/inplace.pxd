@@ -11,4 +11,4 @@ cdef int rebase(Tensor t, Node node) except -1                   # t (and its ba
 cdef int write_layout(Layout dst, Layout src) except -1          # copy with broadcasting and cast; no checks, no counters
 cdef int begin_write(Tensor t) except -1                         # protects saved values and counts the write
 cdef bint overlaps_itself(Layout v) noexcept
-cdef bint overlaps(Layout v, Layout target, bint fully_too)
+cdef bint overlaps(Tensor x, Tensor t, bint fully_too)

@@ -11,7 +11,7 @@ from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, category_of, of_code
 from claygrad.core.general cimport general
-from claygrad.core.promotion cimport check_broadcast, result_code
+from claygrad.core.promotion cimport result_code
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, dense, same_shape
 from claygrad.core.modes cimport modes
@@ -70,44 +70,42 @@ cdef bint overlaps_itself(Layout v) noexcept:
     return False
 
 
-cdef int _check_overlap(Op op, Layout target, PyObject** slots) except -1:
+# Note [Overlap]
+# A declaration says what its in-place form makes of memory that it meets twice, as a word or a function of the arguments:
+# overlap  several indices of the written tensor reach one element: refused; "ok"; any other text is a warning
+# alias    an input shares memory with it: refused where it partly does; "refuse": also if they are the same; "ok"
+cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
     cdef int i
-    said = op.info.get("overlap")
-    if op.n_tensors > 1 and isinstance(<object>slots[op.tensors[1]], Tensor):
-        if said == "ok" and op.name == "fill_":
-            said = None                           # a tensor as value is copied
-        elif op.name == "copy_" and (<Tensor><object>slots[1]).layout is target:
-            return 0                              # onto itself
-    if target.numel and overlaps_itself(target):
-        if said == "ok":
-            return 0
-        if said is not None:
-            warnings.warn(said, UserWarning, stacklevel=1)
-            return 0
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                           "location. Please clone() the tensor before performing the operation.")
-    if said == "ok":
+    cdef Layout target = t.layout
+    said, alias = _said(op, "overlap", slots), _said(op, "alias", slots)
+    if said != "ok" and target.numel and overlaps_itself(target):
+        if said is None:
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
+                               "memory location. Please clone() the tensor before performing the operation.")
+        warnings.warn(said, UserWarning, stacklevel=1)
+    if alias == "ok":
         return 0
     for i in range(1, op.n_tensors):
         value = <object>slots[op.tensors[i]]
-        if op.name == "index_put_" and isinstance(value, Tensor) and (<Tensor>value).layout.numel == 1 and _by_mask(<object>slots[1]):
-            continue                              # torch fills
         for x in (value if isinstance(value, (list, tuple)) else (value,)):
-            if isinstance(x, Tensor) and overlaps((<Tensor>x).layout, target, op.info.get("alias") == "refuse"):
-                if op.kind == POINTWISE:
-                    check_broadcast(op, slots)
+            if isinstance(x, Tensor) and overlaps(<Tensor>x, t, alias == "refuse"):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
     return 0
 
 
-cdef bint _by_mask(object indices):
-    return any([isinstance(x, Tensor) and (<Tensor>x).layout.dtype.code == BOOL for x in indices])
+cdef object _said(Op op, str what, PyObject** slots):
+    cdef int i
+    said = op.info.get(what)
+    return said(*[<object>slots[i] for i in range(op.n_params)]) if callable(said) else said
 
 
-cdef bint overlaps(Layout v, Layout target, bint fully_too):
+cdef bint overlaps(Tensor x, Tensor t, bint fully_too):
     """Whether two tensors share memory in a way that an elementwise write must not; as torch, only dense ones are judged."""
+    cdef Layout v = x.layout, target = t.layout
     cdef int64_t item = v.dtype.itemsize
+    if x is t:
+        return fully_too
     if v.storage is not target.storage or v.numel == 0 or target.numel == 0 or not dense(v) or not dense(target):
         return False
     cdef int64_t begin = v.offset * item, end = begin + v.numel * item
@@ -172,7 +170,7 @@ cdef object call_inplace(Op op, PyObject** slots):
     cdef Node node = None
     check_writable(t, record)
     if op.fast == NULL or not target.contiguous or target.storage.where.kind != CPU:
-        _check_overlap(op, target, slots)
+        _check_overlap(op, t, slots)
     _check_result(op, slots, target)
     if record:
         node = record_inputs(op, slots)
@@ -181,7 +179,7 @@ cdef object call_inplace(Op op, PyObject** slots):
         made = op.fast(op, slots, target)
     if made is None:
         if op.fast != NULL:
-            _check_overlap(op, target, slots)
+            _check_overlap(op, t, slots)
         result = general(op, slots)
         made = <Layout>(result[0] if isinstance(result, list) else result)
         if not same_shape(made, target):

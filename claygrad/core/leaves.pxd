@@ -6,6 +6,6 @@ cdef int tensor_hooks(Node node, list grads) except -1
 cdef list pre_hooks(Node node, list grads)
 cdef list post_hooks(Node node, list out, list grads)
 cdef int look_for_nan(Node node, list out) except -1
-cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1
+cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1       # g may be None: nothing came
 cdef object not_required(Tensor t, int k)                   # the error for root k
 cdef Tensor seed_of(Tensor t)                              # the gradient of a scalar with respect to itself

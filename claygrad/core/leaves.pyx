@@ -11,7 +11,6 @@ from claygrad.core.layout cimport Layout, dense, fresh_like, same_shape
 from claygrad.core.modes cimport anomaly_checks_nan, modes
 from claygrad.core.node cimport Hooks, Node
 from claygrad.core.provenance cimport where_text
-from claygrad.core.rules cimport zeros_for
 from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, shape_text, verbs
 
 cdef extern from "Python.h":
@@ -26,10 +25,12 @@ cdef bint private(Tensor t) noexcept:
 
 # --- hooks -----------------------------------------------------------------------------------------------------
 cdef object _run_hook(object hook, object grad):
-    cdef Layout before = (<Tensor>grad).layout
     out = hook(grad)
     if out is None:
         return grad
+    if grad is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    cdef Layout before = (<Tensor>grad).layout
     if not isinstance(out, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(out).__name__}'")
     if not same_shape((<Tensor>out).layout, before):
@@ -51,8 +52,6 @@ cdef int tensor_hooks(Node node, list grads) except -1:
     if hooks.tensor is not None:
         for nr, found in hooks.tensor.items():
             for hook in list(found.values()):
-                if grads[nr] is None:
-                    grads[nr] = zeros_for(node, nr)
                 grads[nr] = _run_hook(hook, grads[nr])
     if hooks.retain is not None:
         for nr, ref in hooks.retain.items():
@@ -95,6 +94,8 @@ cdef int look_for_nan(Node node, list out) except -1:
 # --- leaves ----------------------------------------------------------------------------------------------------
 cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
     cdef Tensor variable = node.variable_
+    if g is None:
+        return _after(variable)
     if variable.node is not None:
         raise RuntimeError("leaf variable has been moved into the graph interior"
                            + where_text("that was done", variable.node.code, variable.node.lasti))
@@ -112,6 +113,10 @@ cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
             variable.grad_ = variable.grad_ + g
         else:
             verbs().inplace(0, variable.grad_, g)
+    return _after(variable)
+
+
+cdef int _after(Tensor variable) except -1:
     if variable.after_hooks:
         for hook in list(variable.after_hooks.values()):
             out = hook(variable)

@@ -21,7 +21,7 @@ cdef inline bint _plain_attributes(Op op, PyObject** slots):
     for i in range(op.n_kernel_if):
         value = <object>slots[op.kernel_if_at[i]]
         want = <object>(<tuple>op.kernel_if)[i]
-        if value is not want and value != want:
+        if value is not want and (value != want or isinstance(value, bool)):       # True is no number 1 here
             return False
     return True
 

@@ -1,7 +1,7 @@
 """Recording a call in the graph: the node, its edges, and what it saves; and reading saved values back."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from claygrad.core.declared cimport (P_TENSORS, R_CONSTANT, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS, S_PARAM, S_SHAPE,
+from claygrad.core.declared cimport (P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS, S_PARAM, S_SHAPE,
                                      S_STRIDE,
                                      Op)
 from claygrad.core.kernels cimport copy_strided, fingerprint
@@ -47,6 +47,24 @@ cdef int _edge_for(Node node, Tensor t) except -1:
     return 0
 
 
+cdef int _no_edge(Op op, Node node, int i, bint hidden) except -1:
+    """An edge to nowhere; hidden where torch's node has none at all."""
+    if (hidden or op.how[i] == R_MISSING and op.node_label == "torch::autograd::NotImplemented") and node.n_edges < 32:
+        node.numbers |= 1U << node.n_edges
+    return node.add_edge(None, 0)
+
+
+cdef bint _among_numbers(Op op, PyObject** slots, int i):
+    """Whether an absent number or tensor stands beside numbers only: a call of torch's form for numbers."""
+    cdef int k
+    if op.kinds[op.tensors[i]] != P_TENSOR_NUM_OPT:
+        return False
+    for k in range(op.n_tensors):
+        if op.kinds[op.tensors[k]] == P_TENSOR_NUM_OPT and isinstance(<object>slots[op.tensors[k]], Tensor):
+            return False
+    return True
+
+
 cdef Node record_inputs(Op op, PyObject** slots):
     """A node with edges to the inputs, that holds what its rules will read of them."""
     cdef Node node = Node.__new__(Node)
@@ -65,20 +83,16 @@ cdef Node record_inputs(Op op, PyObject** slots):
                 _edge_for(node, t)
                 wanted |= op.needs[i]
             else:
-                if op.how[i] == R_CONSTANT and node.n_edges < 32:
-                    node.numbers |= 1U << node.n_edges
-                node.add_edge(None, 0)
+                _no_edge(op, node, i, op.how[i] == R_CONSTANT)
         elif i == op.list_at:
             for item in value:
                 if isinstance(item, Tensor) and requires(<Tensor>item):
                     _edge_for(node, <Tensor>item)
                     wanted |= op.needs[i]
                 else:
-                    node.add_edge(None, 0)
+                    _no_edge(op, node, i, op.how[i] == R_CONSTANT)
         else:
-            if value is not None and not op.number_edge and node.n_edges < 32:
-                node.numbers |= 1U << node.n_edges
-            node.add_edge(None, 0)
+            _no_edge(op, node, i, op.how[i] == R_CONSTANT or not op.number_edge and (value is not None or _among_numbers(op, slots, i)))
     node.wanted = wanted
     for k in range(op.n_slots):
         if not wanted >> k & 1:

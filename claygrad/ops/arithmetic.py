@@ -24,7 +24,7 @@ def check_alpha(input, other, alpha) -> None:
     has_complex = any(d.is_complex for d in dtypes) or any(isinstance(n, complex) for n in numbers)
     has_float = has_complex or any(d.is_floating_point for d in dtypes) or any(isinstance(n, float) for n in numbers)
     if isinstance(alpha, bool) and not (all(d.name == "bool" for d in dtypes)
-                                        and all(n in (False, True) for n in numbers)):
+                                        and all(isinstance(n, bool) for n in numbers)):
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float) and not has_float:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
@@ -80,7 +80,7 @@ def rsub(xp, input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
 rsub.rule(input=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha), other=lambda g: g)
 
 
-@pointwise(kernel="mul", names=("multiply",), number_edge=True,
+@pointwise(kernel="mul", names=("multiply",), number_edge=True, wide="other",
            samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3, 1), t(1, 4)),
                               t.args(t(), t(3)), t.args(t(3), 2.5)])
 def mul(xp, input: Tensor | Number, other: Tensor | Number):
@@ -128,7 +128,7 @@ def check_rounding(rounding_mode) -> None:
 
 
 @pointwise(kernel="div", kernel_if={"rounding_mode": None}, names=("divide", "true_divide"), number_edge=True,
-           check=check_rounding, promote=lambda rounding_mode: "float" if rounding_mode is None else "common",
+           wide="other", check=check_rounding, promote=lambda rounding_mode: "float" if rounding_mode is None else "common",
            node=lambda rounding_mode: "DivBackward0" if rounding_mode is None else "DivBackward2",
            samples=lambda t: [t.args(t(3, 4), t(3, 4, nonzero=True)), t.args(t(3, 1), t(4, nonzero=True)),
                               t.args(t(3), 2.5), t.args(t(3), 0.7, rounding_mode="floor"),
@@ -150,7 +150,7 @@ div.rule(input=lambda g, other, rounding_mode: zeros(g) if rounding_mode else g 
          other=lambda g, input, other, rounding_mode: zeros(g) if rounding_mode else -g * conj(input / other / other))
 
 
-@pointwise(node="torch::autograd::NotImplemented",
+@pointwise(node="torch::autograd::NotImplemented", wide="other",
            samples=lambda t: [t.args(t(3, 4, requires_grad=False), t(4, nonzero=True, requires_grad=False)),
                               t.args(t(5, low=-9, high=9, dtype="int64"), 2)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])
@@ -372,7 +372,8 @@ def hypot(xp, input: Tensor, other: Tensor):
 hypot.rule(input=lambda g, input, out: g * (input / out), other=lambda g, other, out: g * (other / out))
 
 
-@pointwise(promote="float", samples=lambda t: [t.args(t(3, 4), t(4, dtype="int64", low=0, high=4)), t.args(t(3), t(3))])
+@pointwise(promote="float", alias="ok",
+           samples=lambda t: [t.args(t(3, 4), t(4, dtype="int64", low=0, high=4)), t.args(t(3), t(3))])
 def ldexp(xp, input: Tensor, other: Tensor):
     """Scaling by a power of two: out = input * 2 ** other.
 
@@ -435,7 +436,7 @@ def check_lerp(input, end, weight) -> None:
         raise NotImplementedError(f"\"lerp_kernel_{form}\" not implemented for '{input.dtype.legacy}'")
 
 
-@pointwise(check=check_lerp, keep=("weight",),
+@pointwise(check=check_lerp, keep=("weight",), wide="weight",
            node=lambda weight: "LerpBackward0" if is_number(weight) else "LerpBackward1",
            samples=lambda t: [t.args(t(3, 4), t(3, 4), 0.3), t.args(t(3, 4), t(4), t(3, 1)), t.args(t(3), t(3), 0.8)],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64"), 0.5), RuntimeError,

@@ -22,7 +22,8 @@ def check_copy(input: Tensor, src: Tensor) -> None:
         raise RuntimeError(f"output with shape {list(here)} doesn't match the broadcast shape {list(both)}")
 
 
-@op(kernel="copy", inplace=True, function=False, method=False, out=False, half="raw", check=check_copy,
+@op(kernel="copy", inplace=True, overlap=lambda input, src, non_blocking: "ok" if src is input else None,
+    function=False, method=False, out=False, half="raw", check=check_copy,
     node="torch::autograd::CopyBackwards", meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3), t())])
 def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):
@@ -38,8 +39,9 @@ def check_fill(value: Any) -> None:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
 
 
-@op(kernel="fill", inplace=True, overlap="ok", method=False, out=False, half="raw", check=check_fill,
-    meta=lambda input: input.shape,
+@op(kernel="fill", inplace=True, alias="ok",
+    overlap=lambda input, value: "ok" if isinstance(value, (int, float, complex)) else None, method=False, out=False,
+    half="raw", check=check_fill, meta=lambda input: input.shape,
     node=lambda value, inplace: f"FillBackward{2 * inplace + (not isinstance(value, (int, float, complex)))}",
     samples=lambda t: [t.args(t(3, 4), 2.5), t.args(t(3), t())])
 def fill(xp, input: Tensor, value: Tensor | Number):

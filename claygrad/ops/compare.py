@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.ops._geometry import broadcast
 from claygrad.ops._registry import composite, constant, pointwise, zero
 from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, refuse_overflow
 
@@ -219,6 +220,8 @@ def where_method(input: Tensor, condition: Tensor, other: Tensor | Number) -> Te
 
 
 def check_masked_fill(input, mask, value, inplace) -> None:
+    if not inplace:
+        broadcast(mask.shape, input.shape)         # PyTorch names the mask first
     if mask.dtype.name != "bool":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
     if is_number(value):
@@ -234,7 +237,7 @@ def check_masked_fill(input, mask, value, inplace) -> None:
                       UserWarning, stacklevel=3)
 
 
-@pointwise(keep=("mask", "value"), overlap="ok", contiguous=True, check=check_masked_fill,
+@pointwise(keep=("mask", "value"), overlap="ok", alias="ok", contiguous=True, check=check_masked_fill,
            node=lambda value: "MaskedFillBackward0" if is_number(value) else "MaskedFillBackward1",
            samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), 2.0), t.args(t(4), t(3, 1, dtype="bool"), -1),
                               t.args(t(3, 4), t(4, dtype="bool"), t()),

@@ -119,7 +119,13 @@ index.rule(input=lambda g, input_shape, indices: index_put(g.new_zeros(input_sha
            indices=constant)
 
 
-@op(alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+def _shares_with_put(input: Tensor, indices: list, values: Tensor, accumulate: bool) -> str:
+    """One value under one mask is filled in, and may lie anywhere."""
+    kinds = [index.dtype.name for index in indices if index is not None]
+    return "ok" if values.numel() == 1 and not accumulate and kinds in (["bool"], ["uint8"]) else "refuse"
+
+
+@op(alias=_shares_with_put, half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     overlap=_expanded("index_put_", "tensor[indices] = tensor"),
     samples=lambda t: [t.args(t(4, 3), (t.index((1,), 4),), t(3)), t.args(t(4, 3), (t(4, 3, dtype="bool"),), t()),
                        t.args(t(4, 3), (t.index((5,), 4), t.index((5,), 3)), t(5), accumulate=True)],
@@ -191,7 +197,12 @@ def index_select(xp, input: Tensor, dim: int, index: Tensor):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     dim, shape = axis(dim, input.ndim), input.shape
     input, index = as_vectors(input, index)
-    if out_of_bounds(xp, index, input.shape[dim]) is not None:
+    wrong = out_of_bounds(xp, index, input.shape[dim])
+    if wrong is not None and not input.size and len(shape) > 1:
+        if not input.shape[dim]:
+            raise RuntimeError("index_select(): self indexing axis dim should be positive")
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={input.shape[dim]}")
+    if wrong is not None:
         raise IndexError("index out of range in self")
     out = xp.take(input, index, dim)
     return out if shape else out.reshape(())

@@ -84,11 +84,14 @@ def prod(xp, input: Tensor, dim: int | None = None, keepdim: bool = False, *, dt
     return xp.prod(input, axis=dim, keepdims=keepdim)
 
 
-def prod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
+def prod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None,
+                  keepdim: bool) -> Tensor | None:
     if not input.ndim:
         return g
     if input.device.type != "meta" and bool((input.detach() != 0).all()):
-        return spread(g * conj(out), input.shape, dim, keepdim) / conj(input)
+        return spread(g, input.shape, dim, keepdim) * conj(spread(out, input.shape, dim, keepdim) / input)
+    if dim is None and input.device.type != "meta" and int((input.detach() == 0).sum()) > 1:
+        return None
     # Beside a zero there is no dividing: what stands before an element times what stands behind it.
     line, axis = (input.reshape(-1), 0) if dim is None else (input, dim[0])
     before = shift(line, axis, 1, 1.0).cumprod(axis)
