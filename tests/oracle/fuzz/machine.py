@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import math
 import os
 import pickle
@@ -104,6 +105,7 @@ def trace_apart(lines: list[str], lib: ModuleType, oracle: str) -> list[Step] | 
     child = os.fork()
     if not child:
         try:
+            faulthandler.disable()
             os.close(read)
             with os.fdopen(write, "wb") as out:
                 pickle.dump(trace(lines, lib, oracle), out)

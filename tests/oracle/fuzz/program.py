@@ -161,7 +161,9 @@ class Author:
     def fill_in(self, text: str, target: str, part: Any, written: Any) -> str:
         """Puts in a mask of the target and a value for a part of it."""
         shape = tuple(part.shape)
-        fitting = [n for n in self.names(lambda t: _defined(t, written)) if _broadcasts_to(tuple(self.tensor(n).shape), shape)]
+        fitting = [
+            n for n in self.names(lambda t: _defined(t, written)) if _broadcasts_to(tuple(self.tensor(n).shape), shape)
+        ]
         c = self.random.choice(fitting) if fitting and self.random.random() < 0.85 else self.fresh(shape)
         return text.format(m=f"{target}>0.2", c=c)
 

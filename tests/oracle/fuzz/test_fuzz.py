@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracle.fuzz.machine import Machine
+from tests.oracle.fuzz.machine import trace, trace_apart
 from tests.oracle.fuzz.program import write
 from tests.oracle.fuzz.run import compare, show, shrink
 
 torch = pytest.importorskip("torch")
+import claygrad  # noqa: E402
+
 BATCH = 50
 
 
 def _agree(first: int, programs: int) -> None:
-    import claygrad
-
     for number in range(first, first + programs):
         lines = write(number, torch)
         if compare(lines, claygrad, torch).difference:
@@ -37,25 +37,46 @@ def test_the_oracle_agrees_with_itself():
     for number in range(20):
         lines = write(number, torch)
         assert lines == write(number, torch)
-        assert compare(lines, torch, torch).difference is None
+        assert compare(lines, torch, torch, "copies").difference is None
 
 
-def test_the_oracle_copies_what_it_saves():
-    machine = Machine(torch)
-    for line in (
-        "x = torch.tensor([1., 2., 3.], requires_grad=True)",
-        "y = x * 1",
-        "z = y * y",
-        "y.add_(1)",
-        "w = y * y",
-        "y.data[1:].mul_(5)",
-        "y.data = torch.zeros(3)",
-        "(g,) = torch.autograd.grad(z.sum(), x, retain_graph=True)",
-        "(h,) = torch.autograd.grad(w.sum(), x)",
-    ):
-        assert machine.run(line) is None
-    assert machine.names["g"].tolist() == [2.0, 4.0, 6.0]
-    assert machine.names["h"].tolist() == [4.0, 6.0, 8.0]
+WRITTEN = ["x = torch.tensor([1., 2., 3.], requires_grad=True)", "y = x * 1"]
+ASKED = "g = torch.autograd.grad(z.sum(), x)"
+RIGHT = [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        (["z = y * y", "y.add_(1)"], False),
+        (["z = y * y", "y.data.add_(1)"], False),
+        (["z = y * y", "y.detach()[:1].zero_()"], False),
+        # What torch's context does not see, because it knows a storage by the address and version of a tensor on it:
+        (["z = y * y", "y[1:].zero_()"], True),
+        (["y.add_(0)", "z = y * y", "y.data.zero_()"], True),
+        (["z = y * y", "y.data = torch.zeros(3)"], True),
+    ],
+)
+def test_torch_with_copies_is_right_where_its_context_is_not(lines, wrong):
+    lines = [*WRITTEN, *lines, ASKED]
+    assert trace(lines, torch, "copies")[-1].seen["g[0]"] == ("gradient", RIGHT)
+    assert (trace(lines, torch, "mutation")[-1].seen["g[0]"] != ("gradient", RIGHT)) is wrong
+    verdict = compare(lines, claygrad, torch)
+    assert verdict.difference is None
+    assert (verdict.context is not None) is wrong
+
+
+def test_a_context_that_ends_the_process_is_told():
+    lines = [
+        "x = torch.tensor([0.5], requires_grad=True)",
+        "y = torch.zeros(1).lerp(x, 0.3).abs()",
+        "g0 = torch.autograd.grad(weigh(y), [x], allow_unused=True, create_graph=True)",
+        "h0 = again(g0, [x])",
+    ]
+    assert trace_apart(lines, torch, "mutation") is None
+    verdict = compare(lines, claygrad, torch)
+    assert verdict.context_crashed
+    assert verdict.difference is None
 
 
 def test_a_difference_is_shrunk_to_the_statements_that_matter(monkeypatch):
