@@ -29,6 +29,7 @@ from claygrad.ops import (
     gamma,
     fold,
     indexing,
+    interpolate,
     join,
     linalg_cholesky,
     linalg_qr,
@@ -70,6 +71,7 @@ from claygrad.ops import (
     sort,
     special,
     split,
+    statistics,
     view,
     windows,
 )

@@ -73,14 +73,15 @@ def is_pointwise(kernel: Ints, padding: Ints) -> bool:
 
 
 def same_format(xp, out, *givers):
-    """The result with its channels last in memory if those of one of the arrays it was made from are."""
+    """The result in row-major order, or with its channels last in memory if those of one of the arrays that it was
+    made from are."""
     if out.ndim in (4, 5):
         for x in givers:
             if not x.flags.c_contiguous and suggested_format(x.shape, element_strides(x)) in (channels_last,
                                                                                               channels_last_3d):
                 last = xp.ascontiguousarray(xp.moveaxis(out, 1, -1))
                 return xp.moveaxis(last, -1, 1)
-    return out
+    return xp.ascontiguousarray(out)
 
 
 def columns(view, cols, low: int, high: int, n: int) -> None:

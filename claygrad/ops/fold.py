@@ -86,7 +86,7 @@ def from_columns(xp, input: Tensor, size: ints, kernel: ints, dilation: ints, pa
     wide = xp.zeros((*lead, c, *[n + 2 * p for n, p in zip(size, padding)]), input.dtype)
     for place, part in _conv.offsets(kernel, stride, dilation, out):
         wide[(..., *part)] += cols[(..., *place, *[slice(None)] * 2)]
-    return wide[(..., *[slice(p, p + n) for n, p in zip(size, padding)])]
+    return xp.ascontiguousarray(wide[(..., *[slice(p, p + n) for n, p in zip(size, padding)])])
 
 
 def check_fold(input: Tensor, size: ints, kernel: ints, dilation: ints, padding: ints, stride: ints) -> None:
