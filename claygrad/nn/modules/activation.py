@@ -188,7 +188,7 @@ class RReLU(_Tuned):
 class Hardtanh(_Tuned):
     """Every element, kept between `min_val` and `max_val`."""
 
-    _numbers = ("min_val", "max_val")
+    _numbers: tuple[str, ...] = ("min_val", "max_val")
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
                  min_value: float | None = None, max_value: float | None = None) -> None:

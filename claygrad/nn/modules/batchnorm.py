@@ -177,7 +177,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Makes parameters and statistics for inputs like this one."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]

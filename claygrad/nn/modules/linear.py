@@ -37,6 +37,9 @@ class Linear(Module):
     claygrad.Size([5, 2])
     """
 
+    weight: Any
+    bias: Any
+
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ class OwnInit:
             own = FunctionType(shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__)
             own.__kwdefaults__, own.__annotations__ = shared.__kwdefaults__, shared.__annotations__
             own.__module__, own.__qualname__ = cls.__module__, f"{cls.__qualname__}.__init__"
-            cls.__init__ = own  # type: ignore[misc]
+            cls.__init__ = own  # type: ignore[method-assign]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
