@@ -60,6 +60,7 @@ from claygrad.ops import (
     random,
     random_fill,
     ranges,
+    recurrent_cell,
     recurrent_sequence,
     reduce,
     rounding,

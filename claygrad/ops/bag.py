@@ -285,6 +285,7 @@ def functional_embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | No
         embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only "
-                                  f"supported for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")
+                                  f"supported for mode='sum' (got mode='{mode}'). Please open a feature request on "
+                                  "GitHub.")
     return outcome(weight, input, offsets, scale_grad_by_freq, ("sum", "mean", "max").index(mode), sparse,
                    per_sample_weights, include_last_offset, padding_idx)[0]
