@@ -130,8 +130,9 @@ def _lu_of_arrays(xp, work, pivot: bool):
     pivots = xp.broadcast_to(xp.arange(1, k + 1, dtype="int32"), (*batch, k)).copy()
     for j in range(k):
         if pivot:
-            # A NaN counts as the largest, so that it spreads as in LAPACK.
-            row = xp.abs(work[..., j:, j]).argmax(-1) + j
+            column = work[..., j:, j]               # LAPACK's size of a complex number is |re| + |im|
+            size = xp.abs(column.real) + xp.abs(column.imag) if column.dtype.kind == "c" else xp.abs(column)
+            row = size.argmax(-1) + j
             pivots[..., j] = row + 1
             at = row[..., None, None]
             chosen = xp.take_along_axis(work, at, -2)
@@ -145,7 +146,7 @@ def _lu_of_arrays(xp, work, pivot: bool):
 
 def order(xp, pivots, m: int):
     """Row exchanges one after the other as one permutation: row i of P^T a is row order[i] of a."""
-    flat = pivots.reshape((-1, pivots.shape[-1])) - 1
+    flat = pivots.reshape((prod(pivots.shape[:-1]), pivots.shape[-1])) - 1
     out = xp.broadcast_to(xp.arange(m), (flat.shape[0], m)).copy()
     each = xp.arange(flat.shape[0])
     for j in range(flat.shape[1]):

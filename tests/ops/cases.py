@@ -41,8 +41,20 @@ def namespace(lib: ModuleType, dotted: str) -> Any:
     return place
 
 
+def settled(function: Callable, said: Any) -> Callable:
+    """The operation, its result turned into what is determined: a vector may be free in sign, values in order."""
+    turn = said.options.get("settled")
+    if turn is None or function is None:
+        return function
+    return lambda *args, **kwargs: turn(function(*args, **kwargs))
+
+
 def theirs(torch: ModuleType, said: Any) -> Callable | None:
     """The same operation in torch, as a function of the same arguments, or None where torch has no such name."""
+    return settled(_in_torch(torch, said), said)
+
+
+def _in_torch(torch: ModuleType, said: Any) -> Callable | None:
     if is_property(said):
         return (lambda x: getattr(x, said.name)) if hasattr(torch.Tensor, said.name) else None
     if only_in_place(said):
@@ -55,13 +67,14 @@ def theirs(torch: ModuleType, said: Any) -> Callable | None:
     return getattr(torch.Tensor, said.name, None) if said.method else None
 
 
-def ours(lib: ModuleType, said: Any) -> Callable:
-    """The operation in claygrad, by its public name where it has one."""
+def ours(lib: ModuleType, said: Any, raw: bool = False) -> Callable:
+    """The operation in claygrad, by its public name where it has one; `raw`: with what is free in its result."""
     if is_property(said):
         return lambda x: getattr(x, said.name)
     if only_in_place(said):
         return getattr(lib.Tensor, said.name + "_")
-    return getattr(namespace(lib, said.namespaces[0]), said.name) if said.public else said.op
+    found = getattr(namespace(lib, said.namespaces[0]), said.name) if said.public else said.op
+    return found if raw else settled(found, said)
 
 
 def flat(result: Any) -> Iterator[Any]:

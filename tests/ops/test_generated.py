@@ -122,7 +122,7 @@ def test_the_second_derivative_agrees_with_differences(key, seed):
 def test_the_layout_of_memory_makes_no_difference(key, layout):
     said, problems = SAID[key], []
     for call in _samples(key):
-        if any(step[1] == "as_strided" for data in call.data() for step in data._steps) or said.name == "as_strided":
+        if any(step[1] == "as_strided" for data in call.data() for step in data._steps) or "as_strided" in said.name:
             continue  # names memory, not elements
         plain = outcome(claygrad, ours(claygrad, said), call, Build(claygrad, grad=True))
         other = outcome(claygrad, ours(claygrad, said), call, Build(claygrad, grad=True, layout=layout))
@@ -149,7 +149,7 @@ def test_the_method_does_what_the_function_does(key):
     for call in _samples(key):
         if not call.args or not is_tensor(call.build(Build(claygrad))[0][0]):
             continue
-        plain = outcome(claygrad, ours(claygrad, said), call, Build(claygrad, grad=True))
+        plain = outcome(claygrad, ours(claygrad, said, raw=True), call, Build(claygrad, grad=True))
         method = outcome(claygrad, lambda x, *a, **k: getattr(x, said.name)(*a, **k), call, Build(claygrad, grad=True))
         found = difference(method, plain)
         if found:
@@ -227,14 +227,14 @@ def test_the_in_place_form_has_the_gradient_of_the_function(key):
 def test_out_receives_what_the_function_returns(key):
     said, problems = SAID[key], []
     for call in _samples(key):
-        plain = outcome(claygrad, ours(claygrad, said), call, Build(claygrad))
+        plain = outcome(claygrad, ours(claygrad, said, raw=True), call, Build(claygrad))
         if isinstance(plain, Exception) or not all(map(is_tensor, flat(plain))):
             continue
         args, kwargs = call.build(Build(claygrad))
         targets = tuple(claygrad.empty_like(t) for t in flat(plain))
         out = targets if isinstance(plain, tuple) else targets[0]
         claygrad.manual_seed(0)
-        result = ours(claygrad, said)(*args, out=out, **kwargs)
+        result = ours(claygrad, said, raw=True)(*args, out=out, **kwargs)
         for got, target, want in zip(flat(result), targets, flat(plain), strict=True):
             if got.data_ptr() != target.data_ptr() or not same_values(target, want) or target._version == 0:
                 problems.append(f"  {call}: {show(target)}, function {show(want)}")

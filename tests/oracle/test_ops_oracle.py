@@ -484,7 +484,8 @@ def test_in_place(key, dtype):
     _report(problems)
 
 
-OUT = [key for key in KEYS if SAID[key].out and SAID[key].public and SAID[key].name not in UNINITIALISED]
+OUT = [key for key in KEYS if SAID[key].out and SAID[key].public and SAID[key].name not in UNINITIALISED
+       and "settled" not in SAID[key].options]      # free in sign: out= is compared with claygrad's own result alone
 
 
 @pytest.mark.parametrize("dtype", ["same", "float32", "int64"])
