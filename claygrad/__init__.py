@@ -60,11 +60,15 @@ cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
 
-_LAZY = ("fft", "func", "linalg", "masked", "nn", "optim", "signal", "special", "utils")
+_LAZY = ("fft", "func", "linalg", "masked", "nn", "optim", "serialization", "signal", "special", "utils")
+_LAZY_NAMES = {"save": "serialization", "load": "serialization"}
 
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
         import importlib
         return importlib.import_module(f"claygrad.{name}")
+    if name in _LAZY_NAMES:
+        import importlib
+        return getattr(importlib.import_module(f"claygrad.{_LAZY_NAMES[name]}"), name)
     raise AttributeError(f"module 'claygrad' has no attribute '{name}'")

@@ -1,0 +1,81 @@
+"""The pickle inside a checkpoint: tensors and what describes them under PyTorch's names, so that it can read them."""
+from __future__ import annotations
+
+import io
+import pickle
+from collections import OrderedDict
+from typing import Any
+
+from claygrad.core import DTYPES, Size, Storage, Tensor, device, dtype
+from claygrad.nn.parameter import Parameter
+from claygrad.ops._formats import layout, memory_format
+from claygrad.serialization._names import KIND_OF, Name, Typed, plain_state, rebuilding
+
+
+class Pickler(pickle._Pickler):  # type: ignore[name-defined]
+    """Writes globals that need not exist here, and keeps storages apart, each once."""
+
+    dispatch = pickle._Pickler.dispatch.copy()  # type: ignore[attr-defined]
+
+    def __init__(self, file: io.BytesIO, protocol: int) -> None:
+        super().__init__(file, protocol)
+        self.storages: dict[int, tuple[str, Typed]] = {}      # by identity: its key in the file, and itself
+
+    def persistent_id(self, value: Any) -> Any:
+        if type(value) is Storage:
+            value = Typed(value, _BYTES)
+            kind = "UntypedStorage"
+        elif type(value) is Typed:
+            kind = KIND_OF[value.dtype.name]
+        else:
+            return None
+        key, known = self.storages.setdefault(id(value.storage), (str(len(self.storages)), value))
+        if known.dtype != value.dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        count = value.storage.nbytes() // value.dtype.itemsize
+        return "storage", Name("torch", kind), key, str(value.storage.device), count
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return reduced(value)
+        if isinstance(value, Size):
+            return Name("torch", "Size"), (tuple(value),)
+        if isinstance(value, device):
+            return Name("torch", "device"), (value.type,) if value.index is None else (value.type, value.index)
+        return NotImplemented
+
+    def save_name(self, value: Name) -> None:
+        self.write(pickle.GLOBAL + f"{value.module}\n{value.name}\n".encode())
+        self.memoize(value)
+
+    def save_torch(self, value: Any) -> None:
+        """dtypes, layouts and memory formats are attributes of torch."""
+        self.save_name(Name("torch", str(value).rpartition(".")[2]))
+
+    dispatch[Name] = save_name
+    dispatch[dtype] = dispatch[layout] = dispatch[memory_format] = save_torch
+
+
+_BYTES = DTYPES["uint8"]
+
+
+def reduced(tensor: Tensor) -> tuple[Name, tuple[Any, ...]]:
+    """How a tensor is rebuilt, in the words of PyTorch's files."""
+    state = plain_state(tensor)
+    if type(tensor) is Parameter:
+        parts = (tensor.detach(), tensor.requires_grad, OrderedDict())
+        if state:
+            return rebuilding("_rebuild_parameter_with_state"), (*parts, state)
+        return rebuilding("_rebuild_parameter"), parts
+    shape, strides = tuple(tensor.shape), tensor.stride()
+    if tensor.device.type == "meta":
+        function: Name = rebuilding("_rebuild_meta_tensor_no_storage")
+        arguments: tuple[Any, ...] = (tensor.dtype, shape, strides, tensor.requires_grad)
+    else:
+        function = rebuilding("_rebuild_tensor_v2")
+        arguments = (Typed(tensor.untyped_storage(), tensor.dtype), tensor.storage_offset(), shape, strides,
+                     tensor.requires_grad, OrderedDict())
+    if type(tensor) is not Tensor or state:
+        kind: Any = Name("torch", "Tensor") if type(tensor) is Tensor else type(tensor)
+        return rebuilding("_rebuild_from_type_v2"), (function, kind, arguments, state)
+    return function, arguments
