@@ -229,7 +229,8 @@ def _load_one(module: Any, name: str, key: str, tensor: Tensor, given: Any, assi
     try:
         with no_grad():
             if not assign:
-                tensor.copy_(given)
+                if given.is_meta or not tensor.is_meta:
+                    tensor.copy_(given)
                 return None
             if isinstance(tensor, Parameter):
                 if isinstance(given, Parameter):
