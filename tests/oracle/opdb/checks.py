@@ -304,7 +304,7 @@ CHECKS: dict[str, tuple[Callable, tuple[str, ...]]] = {
 def _summary(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         text = f"{str(value.dtype).rpartition('.')[2]}{list(value.shape)}"
-        return text if value.numel() > 4 or value.requires_grad else f"{text}={value.tolist()}"
+        return text if value.numel() > 4 or value.requires_grad or value.is_meta else f"{text}={value.tolist()}"
     if isinstance(value, list | tuple):
         inner = ", ".join(map(_summary, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
