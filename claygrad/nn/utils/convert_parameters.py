@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from claygrad._legacy import typename
-from claygrad.core import Tensor
+from claygrad.core import Tensor, prefix
 from claygrad.ops._registry import NAMESPACES
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
@@ -35,7 +35,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make the parameters views of consecutive parts of a vector."""
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
+        raise TypeError(f"expected {prefix()}.Tensor, but got: {typename(vec)}")
     start = 0
     for parameter in _on_one_device(parameters):
         end = start + parameter.numel()

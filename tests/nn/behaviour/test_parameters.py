@@ -78,8 +78,8 @@ def test_uninitialized_parameters(lib):
                 "initialize the parameters before calling `module.share_memory()`."):
         u.share_memory_()
     for use in (lambda: u + 1, lambda: 1 * u, lambda: u.sum(), lambda: u[0], lambda: lib.ones(1) * u, lambda: u.exp_()):
-        with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter in .* This error "
-                           "happens when you are using a `LazyModule` or explicitly manipulating"):
+        with pytest.raises(ValueError, match=r"Attempted to use an uninitialized parameter in .* This error "
+                           r"happens when you are using a `LazyModule` or explicitly manipulating"):
             use()
     u.materialize((2, 3))
     assert type(u) is lib.nn.Parameter

@@ -12,6 +12,7 @@ import pytest
 from tests.support import lend
 
 torch = pytest.importorskip("torch")
+importlib.import_module("torch.nn.utils.prune")     # torch does not load it by itself
 
 
 @pytest.fixture
