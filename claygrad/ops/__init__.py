@@ -47,6 +47,7 @@ from claygrad.ops import (
     loss_class,
     loss_margin,
     loss_multi,
+    masked,
     matmul,
     matrix,
     moments,
