@@ -9,6 +9,20 @@ from claygrad.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabl
 from claygrad._info import finfo, iinfo
 from claygrad._legacy import TYPES as _TYPES
 from claygrad._legacy import set_default_tensor_type, typename
+from claygrad._settings import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
+    set_warn_always,
+    use_deterministic_algorithms,
+)
 from claygrad._printing import get_printoptions, printoptions, set_printoptions, tensor_text
 from claygrad.core import (
     DTYPES,
@@ -60,8 +74,15 @@ cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
 
-_LAZY = ("fft", "func", "linalg", "masked", "nn", "optim", "serialization", "signal", "special", "utils")
+_LAZY = ("amp", "backends", "fft", "func", "linalg", "masked", "nn", "optim", "serialization", "signal", "special",
+         "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization"}
+_LAZY_NAMES.update(dict.fromkeys((
+    "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache",
+    "get_autocast_cpu_dtype", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
+    "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype",
+    "set_autocast_enabled"), "amp.autocast_mode"))
 
 
 def __getattr__(name: str) -> object:

@@ -198,6 +198,27 @@ def set_num_threads(int n):
     set_max_threads(n)
 
 
+cdef extern from *:
+    """
+    #if defined(__SSE__)
+    #include <xmmintrin.h>
+    static int clay_flush_denormals(int on) {       /* flush results to zero, take inputs as zeros */
+        const unsigned now = _mm_getcsr();
+        _mm_setcsr(on ? now | 0x8040u : now & ~0x8040u);
+        return 1;
+    }
+    #else
+    static int clay_flush_denormals(int on) { return 0; }
+    #endif
+    """
+    bint clay_flush_denormals(bint on) noexcept
+
+
+def flush_denormals(bint on):
+    """Whether numbers too small for full precision count as 0 in this thread; False if the processor cannot."""
+    return clay_flush_denormals(on)
+
+
 def instruction_set():
     """The instruction set that the kernels run on: base, avx2 or avx512."""
     return isa().decode()

@@ -16,6 +16,7 @@ from claygrad.core.refusals import no_such_overload
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.tensor cimport (CUT, EQ, INVERT, N_VERBS, NE, SUB, DIV, Tensor, mark_cut, new_tensor, requires,
                                    shape_text, verbs)
+from claygrad.core.tensor import LATE
 
 cdef extern from "Python.h":
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
@@ -95,7 +96,23 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
         return call_inplace(op, slots)
     if out is not None:
         return _into(op, slots, out)
-    return run(op, slots)
+    return _autocast(op, slots) if modes().autocast else run(op, slots)
+
+
+cdef object _autocast(Op op, PyObject** slots):
+    """Run with the inputs in the dtype that autocast has for the operation (claygrad.amp)."""
+    cdef PyObject* cast_slots[24]
+    cdef int i
+    cdef list chosen = LATE["autocast"](op.name, [<object>slots[i] for i in range(op.n_params)])
+    if chosen is None:
+        return run(op, slots)
+    for i in range(op.n_params):
+        cast_slots[i] = <PyObject*>chosen[i]
+    modes().autocast = False                       # what it is made of is not asked again
+    try:
+        return run(op, cast_slots)
+    finally:
+        modes().autocast = True
 
 
 cdef object run(Op op, PyObject** slots):
@@ -333,7 +350,7 @@ cdef object _binary(int which, object a, object b):
     slots[1] = <PyObject*>b
     for i in range(2, op.n_params):
         slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
-    return run(op, slots)
+    return _autocast(op, slots) if modes().autocast else run(op, slots)
 
 
 cdef object _inplace(int which, object a, object b):

@@ -499,15 +499,17 @@ def current_run():
     return -1 if clay_get_run() == NULL else (<Run>clay_get_run()).id
 
 
+def run_has_inputs():
+    """Whether the innermost backward of this thread was asked for the gradients of some tensors only."""
+    return clay_get_run() != NULL and (<Run>clay_get_run()).results is not None
+
+
 def will_run(Node node):
     """Whether the running backward executes this node."""
-    cdef Run run
-    cdef int64_t t
     if clay_get_run() == NULL:
         return False
-    run = <Run>clay_get_run()
-    t = run.place(node)
-    return t >= 0 and run.tasks[t].needed
+    cdef int64_t t = (<Run>clay_get_run()).place(node)
+    return t >= 0 and (<Run>clay_get_run()).tasks[t].needed
 
 
 def increment_version(Tensor t):

@@ -2,6 +2,7 @@ cdef struct Modes:
     bint no_grad              # recording is off
     bint inference            # results are inference tensors
     bint tracing_saves        # saved-tensor hooks are active, or forbidden
+    bint autocast             # operations choose the dtype they compute in
 
 cdef Modes* modes() noexcept nogil
 cdef bint anomaly() noexcept nogil            # detect_anomaly is on

@@ -3,13 +3,14 @@ import threading
 
 cdef extern from *:
     """
-    struct ClayModes { int no_grad, inference, tracing_saves; };
-    static thread_local ClayModes clay_modes = {0, 0, 0};
+    struct ClayModes { int no_grad, inference, tracing_saves, autocast; };
+    static thread_local ClayModes clay_modes = {0, 0, 0, 0};
     """
     struct ClayModes:
         int no_grad
         int inference
         int tracing_saves
+        int autocast
     ClayModes clay_modes
 
 cdef Modes* modes() noexcept nogil:
@@ -36,6 +37,12 @@ def get_inference():
 
 def set_inference_flag(bint on):
     clay_modes.inference = on
+
+def get_autocast_flag():
+    return bool(clay_modes.autocast)
+
+def set_autocast_flag(bint on):
+    clay_modes.autocast = on
 
 def get_anomaly():
     return _anomaly, _anomaly_nan

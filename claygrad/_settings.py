@@ -1,0 +1,125 @@
+"""Settings of the whole process that programs read and set: determinism, precision of products, denormals, threads."""
+from __future__ import annotations
+
+import os
+import warnings
+
+from claygrad.core.bridge import flush_denormals
+
+__all__ = [
+    "are_deterministic_algorithms_enabled",
+    "get_deterministic_debug_mode",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "is_warn_always_enabled",
+    "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
+    "set_flush_denormal",
+    "set_num_interop_threads",
+    "set_warn_always",
+    "use_deterministic_algorithms",
+]
+
+# Every operation of claygrad gives the same bits every time, so these are only remembered.
+_deterministic = False
+_warn_only = False
+_matmul_precision = "highest"
+_interop_threads: int | None = None
+_warn_always = False
+_MODES = ("default", "warn", "error")
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for operations that give the same bits every time, as claygrad's do anyway."""
+    global _deterministic, _warn_only
+    if not isinstance(mode, bool):
+        raise TypeError("_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
+                        f"{type(mode).__name__}")
+    _deterministic, _warn_only = mode, bool(warn_only)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` said."""
+    return _deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What `use_deterministic_algorithms` said of warnings."""
+    return _warn_only
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by a number or a name: 0 "default", 1 "warn", 2 "error"."""
+    if not isinstance(debug_mode, (str, int)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str):
+        if debug_mode not in _MODES:
+            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+                               f"{debug_mode}")
+        debug_mode = _MODES.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2, as `set_deterministic_debug_mode` takes them."""
+    return (1 if _warn_only else 2) if _deterministic else 0
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` said."""
+    return _matmul_precision
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Allow products of float32 in lower precision ("high", "medium"); claygrad computes them in full all the same."""
+    global _matmul_precision
+    if not isinstance(precision, str):
+        raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
+    if precision not in ("highest", "high", "medium"):
+        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+                      "setFloat32MatmulPrecision call has no effect.", UserWarning, stacklevel=2)
+        return
+    _matmul_precision = precision
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Let numbers too small for full precision count as 0, in this thread; False if the processor cannot."""
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    return flush_denormals(mode)
+
+
+def get_num_interop_threads() -> int:
+    """What `set_num_interop_threads` said, or how many cores the process may use."""
+    if _interop_threads is not None:
+        return _interop_threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def set_num_interop_threads(num: int) -> None:
+    """Only remembered: claygrad runs one operation at a time, on the threads of `set_num_threads`."""
+    global _interop_threads
+    if not isinstance(num, int):
+        raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    if _interop_threads is not None:
+        raise RuntimeError("Error: cannot set number of interop threads after parallel work has started or "
+                           "set_num_interop_threads called")
+    _interop_threads = num
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` said."""
+    return _warn_always
+
+
+def set_warn_always(b: bool) -> None:
+    """Only remembered: claygrad's warnings go through Python's filters, which decide how often they show."""
+    global _warn_always
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _warn_always = b

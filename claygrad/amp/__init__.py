@@ -1,0 +1,5 @@
+"""Mixed precision: `torch.amp`."""
+from claygrad.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
+from claygrad.amp.grad_scaler import GradScaler
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -1,0 +1,8 @@
+"""`torch.backends.cpu`."""
+from claygrad.core.bridge import instruction_set
+
+
+def get_cpu_capability() -> str:
+    """The instruction set that the kernels run on: DEFAULT, AVX2 or AVX512."""
+    name = instruction_set()
+    return "DEFAULT" if name == "base" else name.upper()

@@ -1,0 +1,6 @@
+"""`torch.backends.openmp`: claygrad has threads of its own."""
+
+
+def is_available() -> bool:
+    """No."""
+    return False
