@@ -1,0 +1,237 @@
+"""`DataLoader`: batches of a dataset, fetched here or by worker processes."""
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from claygrad.core import Generator, Tensor
+from claygrad.utils.data.collate import _tensors, default_collate, default_collate_fn_map, default_convert
+from claygrad.utils.data.dataset import Dataset, IterableDataset, Subset, TensorDataset
+from claygrad.utils.data.sampler import BatchSampler, Endless, RandomSampler, Sampler, SequentialSampler, fresh_seed
+from claygrad.utils.data.worker import Fetcher
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class DataLoader(Generic[T_co]):
+    """Iterates over a dataset in batches, in order or shuffled, with `num_workers` processes or none.
+
+    Tensors in memory (`TensorDataset`, or a `Subset` of one) are batched by one gather each, not row by row.
+    """
+
+    _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+    def __init__(self, dataset: Dataset[T_co], batch_size: int | None = 1, shuffle: bool | None = None,
+                 sampler: Sampler | Iterable | None = None, batch_sampler: Sampler[list] | Iterable[list] | None = None,
+                 num_workers: int = 0, collate_fn: Callable[[list], Any] | None = None, pin_memory: bool = False,
+                 drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], None] | None = None,
+                 multiprocessing_context: Any = None, generator: Generator | None = None, *,
+                 prefetch_factor: int | None = None, persistent_workers: bool = False, pin_memory_device: str = "",
+                 in_order: bool = True) -> None:
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        self.dataset, self.num_workers, self.pin_memory = dataset, num_workers, pin_memory
+        self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
+        self.pin_memory_device, self.timeout, self.worker_init_fn = pin_memory_device, timeout, worker_init_fn
+        self.multiprocessing_context, self.in_order = multiprocessing_context, in_order
+        stream = isinstance(dataset, IterableDataset)
+        if stream:
+            for name, given in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+                if given is not None:
+                    raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
+                                     f"{name}={given}")
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
+                                 "drop_last")
+            batch_size, drop_last = None, False
+        elif batch_size is None and drop_last:
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        if sampler is None:
+            sampler = Endless() if stream else RandomSampler(dataset, generator=generator) if shuffle else \
+                SequentialSampler(dataset)       # type: ignore[arg-type]
+        if batch_size is not None and batch_sampler is None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = batch_size, drop_last, sampler, batch_sampler
+        self.generator = generator
+        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
+        self.persistent_workers = persistent_workers
+        self._iterator: Any = None
+        self._told: int | None = None            # what len() said of a stream
+        self._ready = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._FIXED and self.__dict__.get("_ready"):
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, given: Any) -> None:
+        if given is not None and self.num_workers == 0:
+            raise ValueError(f"multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
+                             f"but got num_workers={self.num_workers}")
+        if isinstance(given, str):
+            known = multiprocessing.get_all_start_methods()
+            if given not in known:
+                raise ValueError("multiprocessing_context option should specify a valid start method in "
+                                 f"{known!r}, but got multiprocessing_context={given!r}")
+            given = multiprocessing.get_context(given)
+        elif given is not None and not isinstance(given, multiprocessing.context.BaseContext):
+            raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the "
+                            f"start method, but got multiprocessing_context={given}")
+        self._context = given
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.num_workers == 0:
+            return _Here(self)
+        from claygrad.utils.data.workers import Workers
+        if not self.persistent_workers:
+            return Workers(self)
+        if self._iterator is None:
+            self._iterator = Workers(self)
+        else:
+            self._iterator.again()
+        return self._iterator
+
+    def __len__(self) -> int:
+        if not isinstance(self.dataset, IterableDataset):
+            return len(self._index_sampler)
+        count = self._told = len(self.dataset)  # type: ignore[arg-type]
+        if self.batch_size is None:
+            return count
+        return count // self.batch_size if self.drop_last else math.ceil(count / self.batch_size)
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn if there are more workers than cores that this process may use."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        if self.num_workers and cores is not None and self.num_workers > cores:
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of "
+                f"worker in current system is {cores}, which is smaller than what this DataLoader is going to create. "
+                "Please be aware that excessive worker creation might get DataLoader running slow or even freeze, lower "
+                "the worker number to avoid potential slowness/freeze if necessary.", stacklevel=3)
+
+
+def _check_workers(count: int, timeout: float, ahead: int | None, persistent: bool) -> None:
+    if count < 0:
+        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+    if timeout < 0:
+        raise ValueError("timeout option should be non-negative")
+    if count == 0 and ahead is not None:
+        raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+                         "multiprocessing, otherwise set prefetch_factor to None.")
+    if ahead is not None and ahead < 0:
+        raise ValueError("prefetch_factor option should be non-negative")
+    if persistent and count == 0:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+
+
+class Epoch:
+    """One pass over the data. The seed is drawn when it begins, the sampler's own when it is first asked."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        if loader.pin_memory:
+            warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
+                          "won't be used.", stacklevel=4)
+        self.loader, self.yielded = loader, 0
+        self.indices = iter(loader._index_sampler)
+        self.seed = fresh_seed(loader.generator)
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __len__(self) -> int:
+        return len(self.loader._index_sampler)
+
+    def __next__(self) -> Any:
+        batch = self.next_batch()
+        self.yielded += 1
+        told = self.loader._told
+        if told is not None and self.yielded > told:
+            warnings.warn(f"Length of IterableDataset {self.loader.dataset} was reported to be {told}(when accessing "
+                          f"len(dataloader)), but {self.yielded} samples have been fetched. ", stacklevel=2)
+        return batch
+
+    def next_batch(self) -> Any:
+        raise NotImplementedError
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError("{} cannot be pickled", type(self).__name__)
+
+
+class _Here(Epoch):
+    """In this process."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
+        if loader.timeout != 0:
+            raise AssertionError("timeout must be 0 for single-process loading")
+        self.rows = _Rows.of(loader)
+        self.fetcher = None if self.rows else Fetcher(loader.dataset, loader.batch_sampler is not None, loader.collate_fn,
+                                                      loader.drop_last)
+
+    def next_batch(self) -> Any:
+        if self.fetcher is None:
+            return next(self.rows)         # type: ignore[arg-type]
+        return self.fetcher.fetch(next(self.indices))
+
+
+class _Rows:
+    """Batches of tensors in memory, each one gather; the draws of the sampler are those of the slow way."""
+
+    def __init__(self, tensors: tuple[Tensor, ...], sampler: BatchSampler, chosen: Tensor | None) -> None:
+        self.tensors, self.sampler, self.chosen = tensors, sampler, chosen
+        self.batches: Iterator[Tensor] | None = None
+        self.at = 0 if type(sampler.sampler) is SequentialSampler and chosen is None else -1
+
+    @classmethod
+    def of(cls, loader: DataLoader) -> _Rows | None:
+        """For a loader whose batches are rows of tensors stacked; else None."""
+        sampler, dataset, chosen = loader.batch_sampler, loader.dataset, None
+        if type(dataset) is Subset:
+            from claygrad.ops.creation import as_tensor
+            try:
+                chosen = as_tensor(dataset.indices)
+            except (TypeError, ValueError, RuntimeError):
+                return None
+            dataset = dataset.dataset
+            if chosen.ndim != 1 or chosen.dtype.name != "int64":
+                return None
+        if (type(dataset) is not TensorDataset or type(sampler) is not BatchSampler
+                or loader.collate_fn is not default_collate or default_collate_fn_map.get(Tensor) is not _tensors):
+            return None
+        known = type(sampler.sampler) is SequentialSampler or (
+            type(sampler.sampler) is RandomSampler and not sampler.sampler.replacement)
+        plain = all(type(tensor) is Tensor and not tensor.requires_grad for tensor in dataset.tensors)
+        return cls(dataset.tensors, sampler, chosen) if known and plain else None
+
+    def __next__(self) -> list[Tensor]:
+        if self.at >= 0:
+            return self._in_order()
+        if self.batches is None:
+            self.batches = self.sampler.in_tensors()
+        index = next(self.batches)         # type: ignore[arg-type]
+        if self.chosen is not None:
+            index = self.chosen.index_select(0, index)
+        return [tensor.index_select(0, index) for tensor in self.tensors]
+
+    def _in_order(self) -> list[Tensor]:
+        size, total = self.sampler.batch_size, len(self.sampler.sampler)   # type: ignore[arg-type]
+        begin, end = self.at, min(self.at + size, total)
+        if begin >= total or (self.sampler.drop_last and end - begin < size):
+            raise StopIteration
+        self.at = end
+        return [tensor[begin:end].clone() for tensor in self.tensors]       # a batch is the user's to change

@@ -1,0 +1,170 @@
+"""The processes that fetch batches: what runs in them, and how their errors come back."""
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import random
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, NamedTuple
+
+import numpy
+
+from claygrad.core import set_num_threads
+from claygrad.random import manual_seed
+from claygrad.utils.data.dataset import IterableDataset, rows_of
+
+POLL_SECONDS = 5.0        # how often a waiting process looks whether the other is still there
+
+
+class WorkerInfo(NamedTuple):
+    """What code of the user's can know of the worker it runs in."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+    def __repr__(self) -> str:
+        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed}, dataset={self.dataset!r})"
+
+
+_here: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Which worker this is: None in the main process."""
+    return _here
+
+
+class Ended(NamedTuple):
+    """The stream of this worker is at its end."""
+
+    worker: int
+
+
+class Resume(NamedTuple):
+    """Begin the next epoch. The seeds go on from where they are."""
+
+
+class _Text(str):
+    """A KeyError shows the repr of its text; this one's is the text itself."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Failure:
+    """An exception of a worker's, with its traceback, to be raised again in the main process."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        self.kind, self.where = type(error), where
+        self.text = "".join(traceback.format_exception(error))
+        try:
+            pickle.loads(pickle.dumps(self.kind))
+        except Exception:                    # a class that only the worker knows
+            self.kind = RuntimeError
+
+    def reraise(self) -> None:
+        text = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
+        if self.kind is KeyError:
+            text = _Text(text)
+        try:
+            error = self.kind(text)
+        except Exception:                    # its constructor wants something else
+            raise RuntimeError(text) from None
+        raise error
+
+
+class Fetcher:
+    """Batches of a dataset: by indices, or the next of a stream."""
+
+    def __init__(self, dataset: Any, batched: bool, collate: Callable, drop_last: bool) -> None:
+        self.dataset, self.batched, self.collate, self.drop_last = dataset, batched, collate, drop_last
+        self.stream = iter(dataset) if isinstance(dataset, IterableDataset) else None
+        self.ended = False
+
+    def fetch(self, index: Any) -> Any:
+        if self.stream is None:
+            return self.collate(rows_of(self.dataset, index) if self.batched else self.dataset[index])
+        if self.ended:
+            raise StopIteration
+        if not self.batched:
+            return self.collate(next(self.stream))
+        batch = []
+        for _ in index:
+            try:
+                batch.append(next(self.stream))
+            except StopIteration:
+                self.ended = True
+                break
+        if not batch or (self.drop_last and len(batch) < len(index)):
+            raise StopIteration
+        return self.collate(batch)
+
+
+def seed_all(base: int, worker: int) -> None:
+    """claygrad, Python and NumPy, each with a seed of this worker's own."""
+    random.seed(base + worker)
+    manual_seed(base + worker)
+    words = [worker, base & 0xFFFFFFFF, base >> 32, 0]
+    numpy.random.seed(numpy.random.SeedSequence(words).generate_state(4))     # noqa: NPY002  (the one users draw from)
+
+
+def work(dataset: Any, tasks: Any, results: Any, done: Any, batched: bool, collate: Callable, drop_last: bool,
+         base: int, begin: Callable | None, worker: int, count: int) -> None:
+    """The life of a worker: indices in, batches out, until None comes or the main process is gone."""
+    global _here
+    signal.signal(signal.SIGINT, signal.SIG_IGN)          # Ctrl-C is for the main process, which then ends its workers
+    set_num_threads(1)
+    seed_all(base, worker)
+    _here = WorkerInfo(worker, count, base + worker, dataset)
+    parent, where = os.getppid(), f"in DataLoader worker process {worker}"
+    fetcher: Fetcher | None = None
+    failed: Failure | None = None
+    try:
+        if begin is not None:
+            begin(worker)
+        fetcher = Fetcher(dataset, batched, collate, drop_last)
+    except Exception as error:
+        failed = Failure(error, where)
+    while not done.is_set():
+        try:
+            task = tasks.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            if os.getppid() != parent:
+                return
+            continue
+        if task is None:
+            break
+        if isinstance(task, Resume):
+            results.put((None, _packed(task, where)))
+            fetcher = None
+            continue
+        number, index = task
+        try:
+            if failed is not None:
+                answer, failed = failed, None
+            else:
+                fetcher = fetcher or Fetcher(dataset, batched, collate, drop_last)
+                answer = fetcher.fetch(index)
+        except StopIteration as error:
+            answer = Ended(worker) if isinstance(dataset, IterableDataset) else Failure(error, where)
+        except Exception as error:
+            answer = Failure(error, where)
+        results.put((number, _packed(answer, where)))
+    results.cancel_join_thread()
+    results.close()
+    sys.stdout.flush()
+
+
+def _packed(answer: Any, where: str) -> bytes:
+    """Pickled here, not by the queue's own thread, in which an error would be lost."""
+    try:
+        return bytes(ForkingPickler.dumps(answer))
+    except Exception as error:
+        return bytes(ForkingPickler.dumps(Failure(error, where)))
