@@ -22,15 +22,16 @@ def ratio(n: int, out: int, align: bool, scale: float | None, number: Callable):
     return number(1.0 / scale) if scale is not None and scale > 0 else number(n) / number(out)
 
 
-def nearest(xp, n: int, out: int, scale: float | None, exact: bool):
-    """The index of the one old element that each new one repeats."""
+def nearest(xp, n: int, out: int, scale: float | None, exact: bool, flat: bool):
+    """The index of the one old element that each new one repeats. `flat`: of two axes, which PyTorch keeps or doubles
+    whatever the scale, if that is what it comes to."""
     number = xp.float32
     step, at = ratio(n, out, False, scale, number), xp.arange(out).astype(number)
     if exact:
         at = at + number(0.5)
-    elif out == n:
+    elif out == n and flat:
         return xp.arange(out)
-    elif out == 2 * n:
+    elif out == 2 * n and flat:
         return xp.arange(out) // 2
     return xp.minimum(xp.floor(at * step).astype("int64"), n - 1)
 

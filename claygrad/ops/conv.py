@@ -289,7 +289,7 @@ def worded(input, weight, bias, stride, padding, dilation, groups) -> Tensor:
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     dims = weight.ndim - 2
     if input.ndim != weight.ndim:
-        raise RuntimeError(f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight "
+        raise RuntimeError(f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight"
                            f"{text(weight.shape)}, but got {input.ndim}-dimensional input of size {text(input.shape)} "
                            "instead")
     stride, dilation = spread_out("stride", stride, dims), spread_out("dilation", dilation, dims)

@@ -56,7 +56,10 @@ def upsample_to(xp, input: Tensor, size: ints, mode: str, align: bool, antialias
         axis, scale = i + 2, None if scales is None else scales[i]
         n = input.shape[axis]
         if mode.startswith("nearest"):
-            out = xp.take(out, _resample.nearest(xp, n, size[i], scale, mode == "nearest-exact"), axis=axis)
+            index = _resample.nearest(xp, n, size[i], scale, mode == "nearest-exact", len(size) == 2)
+            out = xp.take(out, index, axis=axis)
+        elif n == size[i] and (antialias or input.dtype.kind == "u"):
+            continue                                                  # whatever the scale
         elif input.dtype.kind == "u":
             double = xp.dtype("float64")
             index, weight = _resample.taps(xp, n, size[i], KINDS[mode], align, antialias, scale, double)
@@ -64,7 +67,7 @@ def upsample_to(xp, input: Tensor, size: ints, mode: str, align: bool, antialias
         else:
             index, weight = _resample.taps(xp, n, size[i], KINDS[mode], align, antialias, scale, input.dtype)
             out = _resample.applied(xp, out, index, weight, axis)
-    return same_format(xp, out, input)
+    return same_format(xp, out, input) if out is not input else input.copy()
 
 
 @op(name="_upsample_backward", **hidden, meta=lambda shape: shape,
@@ -76,7 +79,10 @@ def upsample_back(xp, grad_output: Tensor, shape: ints, mode: str, align: bool, 
         axis, scale = i + 2, None if scales is None else scales[i]
         n, had = shape[axis], grad_output.shape[axis]
         if mode.startswith("nearest"):
-            index, weight = _resample.nearest(xp, n, had, scale, mode == "nearest-exact")[:, None], None
+            index = _resample.nearest(xp, n, had, scale, mode == "nearest-exact", len(shape) == 4)[:, None]
+            weight = None
+        elif n == had and antialias:
+            continue
         else:
             index, weight = _resample.taps(xp, n, had, KINDS[mode], align, antialias, scale, grad_output.dtype)
         out = _resample.transposed(xp, out, index, weight, axis, n)

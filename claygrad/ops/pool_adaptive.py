@@ -101,6 +101,8 @@ def sizes_of(input: Tensor, output_size, dims: int, said: str) -> tuple[int, ...
     """The size of the result along every axis; None keeps that of the input."""
     if isinstance(output_size, int):
         return (output_size,) * dims
+    if input.ndim <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if len(output_size) != dims:
         if len(output_size) == 1 and dims > 1:
             return (output_size[0],) * dims
@@ -143,7 +145,8 @@ def line_mistakes(t) -> list:
 @composite(namespace=("torch", "nn.functional"), method=False, samples=samples_of(1), errors=line_mistakes)
 def adaptive_avg_pool1d(input: Tensor, output_size: ints) -> Tensor:
     """The means of `output_size` windows that share out the last axis of (N, C, L) or (C, L)."""
-    return means(2, input.unsqueeze(-2), (1, one_size("adaptive_avg_pool1d", input, output_size))).squeeze(-2)
+    n = one_size("adaptive_avg_pool1d", input, output_size)
+    return means(2, input.unsqueeze(-2), (1, n)).squeeze(-2)
 
 
 @composite(**functional, samples=lambda t: [*samples_of(2)(t), t.args(t(1, 2, 6, 5), (None, 3))],

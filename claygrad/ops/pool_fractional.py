@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import int64
 from claygrad.ops import _pool
+from claygrad.ops._formats import product
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops.pool_max import put_back
 
@@ -74,14 +75,15 @@ def fractional(xp, input: Tensor, kernel: ints, size: ints, samples: Tensor):
     x = input if input.ndim == dims + 2 else input[None]
     full, order = x.shape[2:], (1, 0) if dims == 2 else (0, 1, 2)           # PyTorch draws the width first in 2d
     begin = [starts(xp, samples[:x.shape[0], :, order[i]], full[i], size[i], kernel[i]) for i in range(dims)]
-    flat, unknown = x.reshape(*x.shape[:2], -1), _pool.has_nan(xp, x)
+    flat, unknown = x.reshape(*x.shape[:2], product(full)), _pool.has_nan(xp, x)
+    count = product(size)
     best = at = None
     for offset in every(*map(range, kernel)):
         place = 0
         for i in range(dims):
-            along = (begin[i] + offset[i]).reshape(*x.shape[:2], *[-1 if j == i else 1 for j in range(dims)])
+            along = (begin[i] + offset[i]).reshape(*x.shape[:2], *[size[i] if j == i else 1 for j in range(dims)])
             place = place * full[i] + along
-        new = xp.take_along_axis(flat, place.reshape(*x.shape[:2], -1), -1).reshape(*x.shape[:2], *size)
+        new = xp.take_along_axis(flat, place.reshape(*x.shape[:2], count), -1).reshape(*x.shape[:2], *size)
         if best is None:
             best, at = new, place
             continue
