@@ -44,6 +44,8 @@ def sequence_check(name: str, tensors: tuple[Tensor | None, ...], sizes: tuple[i
 # --- on arrays ---------------------------------------------------------------------------------------------------
 def before(xp, after, start, steps: list[tuple[int, int]]):
     """The rows of a state before each step, given those after it and the state at the start."""
+    if len({size for _, size in steps}) == 1 and steps[0] == (0, len(start)):       # padded: the rows one step earlier
+        return xp.concatenate([start, after[:-steps[0][1]]])
     made = xp.empty_like(after)
     at, rows = None, 0
     for first, size in steps:
@@ -58,19 +60,15 @@ def before(xp, after, start, steps: list[tuple[int, int]]):
 
 def sigmoid_(xp, x):
     """1 / (1 + exp(-x)), written into x; far below zero exp overflows to the inf that 0 comes from."""
-    xp.negative(x, out=x)
+    x *= -1             # NumPy 2.4's negative is wrong in place on some columns
     xp.exp(x, out=x)
     x += 1
     return xp.reciprocal(x, out=x)
 
 
-def projected(xp, input, weight, *biases):
-    """The part of all gates that the input makes, in one product."""
-    made = input @ weight.T
-    for bias in biases:
-        if bias is not None:
-            made += bias
-    return made
+def both(first, second):
+    """The sum of two biases, or None."""
+    return first if second is None else second if first is None else first + second
 
 
 # --- on tensors --------------------------------------------------------------------------------------------------

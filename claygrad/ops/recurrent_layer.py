@@ -1,18 +1,20 @@
 """One layer of a recurrent network over a whole sequence, in one direction: one product for all inputs, then a loop.
 
 The backward loop finds the gradients of the gates, step by step; those of weights and inputs are products over all
-steps at once. The gates that forward computed are kept as further outputs.
+steps at once. The gates that forward computed are kept as further outputs. The loops have native forms for float32
+and float64, and plain ones, which say what they compute.
 """
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core import recurrent as native
 from claygrad.core.modes import get_grad_enabled
 from claygrad.ops._recurrent import (
     before,
+    both,
     gradients_again,
     linear,
-    projected,
     sequence_check,
     sigmoid_,
     steps_of,
@@ -29,8 +31,19 @@ inner = {"function": False, "method": False, "out": False}
 def weight_grads(xp, g_ih, g_hh, input, previous, needs: tuple[bool, ...]):
     """Gradients of the two weights and the two biases from those of the gates, over all steps at once."""
     nothing = input[:0, :0]
-    return (g_ih.T @ input if needs[0] else nothing, g_hh.T @ previous if needs[1] else nothing,
-            g_ih.sum(axis=0) if needs[2] else nothing, g_hh.sum(axis=0) if needs[3] else nothing)
+    of_ih = g_ih.sum(axis=0) if needs[2] else nothing
+    of_hh = nothing if not needs[3] else of_ih.copy() if g_hh is g_ih and needs[2] else g_hh.sum(axis=0)
+    return (g_ih.T @ input if needs[0] else nothing, g_hh.T @ previous if needs[1] else nothing, of_ih, of_hh)
+
+
+def begun(xp, state, g):
+    """The gradient of the last state, to be carried back."""
+    return xp.zeros_like(state) if g is None else g.copy()
+
+
+def block(xp, array):
+    """As one block of memory."""
+    return None if array is None else xp.ascontiguousarray(array)
 
 
 def only(made: tuple, needs: tuple[bool, ...]) -> tuple:
@@ -53,9 +66,14 @@ def rnn_samples(t):
     meta=lambda input, hx: [((input.shape[0], hx.shape[1]), input.dtype), (hx.shape, hx.dtype)])
 def rnn_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None,
               sizes: tuple, reverse: bool, relu: bool):
-    out = projected(xp, input, w_ih, b_ih, b_hh)
-    h, turned = hx.copy(), xp.ascontiguousarray(w_hh.T)
-    for first, size in steps_of(sizes, reverse):
+    out, bias = input @ w_ih.T, both(b_ih, b_hh)
+    h, turned, steps = hx.copy(), block(xp, w_hh.T), steps_of(sizes, reverse)
+    if native.takes(out, h, turned, bias):
+        native.run("rnn", steps, 1, h, turned, out=out, bias=block(xp, bias), relu=relu)
+        return out, h
+    if bias is not None:
+        out += bias
+    for first, size in steps:
         new = out[first:first + size]
         new += h[:size] @ turned
         if relu:
@@ -84,17 +102,27 @@ def rnn_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse,
 @op(name="_rnn_layer_backward", **inner, meta="data")
 def rnn_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor, input: Tensor, hx: Tensor,
                        w_ih: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, relu: bool, needs: tuple):
-    gates = (out > 0).astype(out.dtype) if relu else 1 - out * out          # becomes the gradient of the gates
-    h = xp.zeros_like(hx) if g_h is None else g_h.copy()
-    steps = steps_of(sizes, reverse)
+    h, steps = begun(xp, hx, g_h), steps_of(sizes, reverse)
+    if native.takes(h, out, w_hh, g_out):
+        gates = xp.empty_like(out)
+        native.run("rnn_backward", steps, 1, h, block(xp, w_hh), out=block(xp, out), g_out=block(xp, g_out), made=gates,
+                   relu=relu)
+    else:
+        gates = rnn_loop_back(xp, g_out, h, out, w_hh, steps, relu)
+    return (gates @ w_ih if needs[0] else input[:0], h,
+            *weight_grads(xp, gates, gates, input, before(xp, out, hx, steps) if needs[3] else None, needs[2:]))
+
+
+def rnn_loop_back(xp, g_out, h, out, w_hh, steps, relu: bool):
+    """The gradient of the gates; h becomes that of the first state."""
+    gates = (out > 0).astype(out.dtype) if relu else 1 - out * out
     for first, size in steps[::-1]:
         if g_out is not None:
             h[:size] += g_out[first:first + size]
         gate = gates[first:first + size]
         gate *= h[:size]
         h[:size] = gate @ w_hh
-    return (gates @ w_ih if needs[0] else input[:0], h,
-            *weight_grads(xp, gates, gates, input, before(xp, out, hx, steps) if needs[3] else None, needs[2:]))
+    return gates
 
 
 rnn_layer_backward.rule(**dict.fromkeys(("g_out", "g_h", "out", "input", "hx", "w_ih", "w_hh"), constant))
@@ -123,11 +151,15 @@ def gru_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
               sizes: tuple, reverse: bool):
     width = hx.shape[1]
     kept = xp.empty((input.shape[0], 4 * width), dtype=input.dtype)         # r, z, n, and the h part of n
-    kept[:, :3 * width] = projected(xp, input, w_ih, b_ih)
+    kept[:, :3 * width] = input @ w_ih.T if b_ih is None else input @ w_ih.T + b_ih
     out = xp.empty((input.shape[0], width), dtype=input.dtype)
-    h, turned = hx.copy(), xp.ascontiguousarray(w_hh.T)
+    h, turned, steps = hx.copy(), block(xp, w_hh.T), steps_of(sizes, reverse)
+    if native.takes(kept, h, turned, b_hh):
+        native.run("gru", steps, 3, h, turned, gates=kept, out=out, bias=block(xp, b_hh),
+                   scratch=xp.empty((hx.shape[0], 3 * width), dtype=input.dtype))
+        return out, h, kept
     with xp.errstate(over="ignore"):
-        for first, size in steps_of(sizes, reverse):
+        for first, size in steps:
             rows, old = kept[first:first + size], h[:size]
             of_h = old @ turned
             if b_hh is not None:
@@ -166,28 +198,39 @@ def gru_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse,
 @op(name="_gru_layer_backward", **inner, meta="data")
 def gru_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor, kept: Tensor, input: Tensor,
                        hx: Tensor, w_ih: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, needs: tuple):
-    width, steps = hx.shape[1], steps_of(sizes, reverse)
-    r, z, n, h_n = (kept[:, k * width:(k + 1) * width] for k in range(4))
-    previous = before(xp, out, hx, steps)
-    to_n = (1 - z) * (1 - n * n)                        # what a gradient of h is multiplied by, for every gate
-    gates = xp.empty((input.shape[0], 3 * width), dtype=input.dtype)
-    gates[:, :width] = to_n * h_n * r * (1 - r)
-    gates[:, width:2 * width] = (previous - n) * z * (1 - z)
-    gates[:, 2 * width:] = to_n * r                     # of the h part; the x part follows below
-    h = xp.zeros_like(hx) if g_h is None else g_h.copy()
-    turned = gates.reshape(-1, 3, width)
-    for first, size in steps[::-1]:
-        rows = h[:size]
-        if g_out is not None:
-            rows += g_out[first:first + size]
-        turned[first:first + size] *= rows[:, None]
-        to_n[first:first + size] *= rows
-        rows *= z[first:first + size]
-        rows += gates[first:first + size] @ w_hh
+    width, steps, h = hx.shape[1], steps_of(sizes, reverse), begun(xp, hx, g_h)
+    previous = before(xp, out, hx, steps) if needs[3] else None
+    if native.takes(h, out, kept, w_hh, g_out):
+        gates, to_n = xp.empty((len(kept), 3 * width), dtype=kept.dtype), xp.empty_like(out)
+        native.run("gru_backward", steps, 3, h, block(xp, w_hh), gates=block(xp, kept), out=block(xp, out),
+                   start=block(xp, hx), g_out=block(xp, g_out), made=gates, beside=to_n)
+    else:
+        gates, to_n = gru_loop_back(xp, g_out, h, kept, before(xp, out, hx, steps), w_hh, steps)
     of_input = gates.copy()
     of_input[:, 2 * width:] = to_n
     return (of_input @ w_ih if needs[0] else input[:0], h,
             *weight_grads(xp, of_input, gates, input, previous, needs[2:]))
+
+
+def gru_loop_back(xp, g_out, h, kept, previous, w_hh, steps):
+    """The gradients of the h part of the gates, and of the x part of n; h becomes that of the first state."""
+    width = h.shape[1]
+    r, z, n, h_n = (kept[:, k * width:(k + 1) * width] for k in range(4))
+    to_n = (1 - z) * (1 - n * n)                        # what a gradient of h is multiplied by, for every gate
+    gates = xp.empty((len(kept), 3 * width), dtype=kept.dtype)
+    gates[:, :width] = to_n * h_n * r * (1 - r)
+    gates[:, width:2 * width] = (previous - n) * z * (1 - z)
+    gates[:, 2 * width:] = to_n * r
+    by_gate = gates.reshape(-1, 3, width)
+    for first, size in steps[::-1]:
+        rows = h[:size]
+        if g_out is not None:
+            rows += g_out[first:first + size]
+        by_gate[first:first + size] *= rows[:, None]
+        to_n[first:first + size] *= rows
+        rows *= z[first:first + size]
+        rows += gates[first:first + size] @ w_hh
+    return gates, to_n
 
 
 gru_layer_backward.rule(**dict.fromkeys(("g_out", "g_h", "out", "kept", "input", "hx", "w_ih", "w_hh"), constant))
@@ -216,12 +259,17 @@ def lstm_results(input, hx, cx) -> list:
 def lstm_layer(xp, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
                b_hh: Tensor | None, w_hr: Tensor | None, sizes: tuple, reverse: bool):
     width = cx.shape[1]
-    gates = projected(xp, input, w_ih, b_ih, b_hh)
+    gates, bias = input @ w_ih.T, both(b_ih, b_hh)
     out = xp.empty((input.shape[0], hx.shape[1]), dtype=input.dtype)
     cells = xp.empty((input.shape[0], width), dtype=input.dtype)
-    h, c, turned = hx.copy(), cx.copy(), xp.ascontiguousarray(w_hh.T)
+    h, c, turned, steps = hx.copy(), cx.copy(), block(xp, w_hh.T), steps_of(sizes, reverse)
+    if w_hr is None and native.takes(gates, h, c, turned, bias):
+        native.run("lstm", steps, 4, h, turned, gates=gates, out=out, cells=cells, c=c, bias=block(xp, bias))
+        return out, h, c, gates, cells
+    if bias is not None:
+        gates += bias
     with xp.errstate(over="ignore"):
-        for first, size in steps_of(sizes, reverse):
+        for first, size in steps:
             rows, cell = gates[first:first + size], c[:size]
             rows += h[:size] @ turned
             i, f, g, o = (rows[:, k * width:(k + 1) * width] for k in range(4))
@@ -260,18 +308,31 @@ def lstm_layer_grads(gs, outs, input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, size
 def lstm_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, g_c: Tensor | None, out: Tensor, gates: Tensor,
                         cells: Tensor, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Tensor,
                         w_hr: Tensor | None, sizes: tuple, reverse: bool, needs: tuple):
-    width, steps = cx.shape[1], steps_of(sizes, reverse)
+    steps, h, c = steps_of(sizes, reverse), begun(xp, hx, g_h), begun(xp, cx, g_c)
+    of_out = None if w_hr is None else xp.empty_like(out)
+    if w_hr is None and native.takes(h, c, gates, cells, w_hh, g_out):
+        made = xp.empty_like(gates)
+        native.run("lstm_backward", steps, 4, h, block(xp, w_hh), gates=block(xp, gates), cells=block(xp, cells), c=c,
+                   start=block(xp, cx), g_out=block(xp, g_out), made=made)
+    else:
+        made = lstm_loop_back(xp, g_out, h, c, gates, cells, before(xp, cells, cx, steps), w_hh, w_hr, of_out, steps)
+    previous = before(xp, out, hx, steps) if needs[4] else None
+    return (made @ w_ih if needs[0] else input[:0], h, c,
+            *weight_grads(xp, made, made, input, previous, needs[3:7]),
+            of_out.T @ (gates[:, 3 * cx.shape[1]:] * xp.tanh(cells)) if needs[7] else input[:0])
+
+
+def lstm_loop_back(xp, g_out, h, c, gates, cells, previous, w_hh, w_hr, of_out, steps):
+    """The gradient of the gates; h and c become those of the first states, of_out that of the projected outputs."""
+    width = c.shape[1]
     i, f, g, o = (gates[:, k * width:(k + 1) * width] for k in range(4))
     bent = xp.tanh(cells)
     made = xp.empty_like(gates)             # first what a gradient of c or h is multiplied by, then the gradient itself
     made[:, :width] = g * i * (1 - i)
-    made[:, width:2 * width] = before(xp, cells, cx, steps) * f * (1 - f)
+    made[:, width:2 * width] = previous * f * (1 - f)
     made[:, 2 * width:3 * width] = i * (1 - g * g)
     made[:, 3 * width:] = bent * o * (1 - o)
     to_c = o * (1 - bent * bent)
-    h = xp.zeros_like(hx) if g_h is None else g_h.copy()
-    c = xp.zeros_like(cx) if g_c is None else g_c.copy()
-    of_out = None if w_hr is None else xp.empty_like(out)
     by_gate = made.reshape(-1, 4, width)
     for first, size in steps[::-1]:
         rows, cell = h[:size], c[:size]
@@ -285,10 +346,7 @@ def lstm_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, g_c: Tenso
         by_gate[first:first + size, 3] *= of_new
         cell *= f[first:first + size]
         h[:size] = made[first:first + size] @ w_hh
-    previous = before(xp, out, hx, steps) if needs[4] else None
-    return (made @ w_ih if needs[0] else input[:0], h, c,
-            *weight_grads(xp, made, made, input, previous, needs[3:7]),
-            of_out.T @ (o * bent) if needs[7] else input[:0])
+    return made
 
 
 lstm_layer_backward.rule(**dict.fromkeys(("g_out", "g_h", "g_c", "out", "gates", "cells", "input", "hx", "cx", "w_ih",

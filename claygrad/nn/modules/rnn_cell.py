@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 from claygrad.nn import init
 from claygrad.nn.modules.module import Module
 from claygrad.nn.modules.utils import new_parameter
-from claygrad.ops._registry import NAMESPACES
 from claygrad.ops.fill import zeros
+from claygrad.ops.recurrent_cell import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
-
-_CELLS = NAMESPACES["torch"]
 
 
 class RNNCellBase(Module):
@@ -77,7 +75,7 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(_CELLS[f"rnn_{self.nonlinearity}_cell"], input, hx)
+        return self._step(rnn_tanh_cell if self.nonlinearity == "tanh" else rnn_relu_cell, input, hx)
 
     def extra_repr(self) -> str:
         said = super().extra_repr()
@@ -103,7 +101,7 @@ class LSTMCell(RNNCellBase):
             hx = start, start
         elif not batched:
             hx = hx[0].unsqueeze(0), hx[1].unsqueeze(0)
-        h, c = _CELLS["lstm_cell"](input, hx, *self._parameters_in_order())
+        h, c = lstm_cell(input, hx, *self._parameters_in_order())
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
 
 
@@ -115,4 +113,4 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return self._step(_CELLS["gru_cell"], input, hx)
+        return self._step(gru_cell, input, hx)

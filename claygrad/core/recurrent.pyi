@@ -1,0 +1,6 @@
+from typing import Any
+
+def takes(*arrays: Any) -> bool: ...
+def run(name: str, steps: list[tuple[int, int]], gates_count: int, h: Any, weight: Any, *, gates: Any = None,
+        out: Any = None, cells: Any = None, c: Any = None, bias: Any = None, scratch: Any = None, start: Any = None,
+        g_out: Any = None, made: Any = None, beside: Any = None, relu: bool = False) -> None: ...
