@@ -1,0 +1,179 @@
+"""The quick ways of calling modules and finding attributes give what the Python methods give (Note [Quick modules])."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from abc import ABC, abstractmethod
+from typing import Any
+
+import pytest
+
+import claygrad
+from claygrad.nn import Module, Parameter
+
+
+class Linear(Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = Parameter(claygrad.ones(2, 3))
+        self.register_parameter("bias", None)
+        self.register_buffer("kept", claygrad.zeros(1))
+        self.inner = Module()
+        self.plain = 3
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return args, kwargs
+
+    @property
+    def both(self) -> str:
+        return "property"
+
+
+def slow(module: Module, name: str) -> Any:
+    """What Python's own way finds: first the ordinary attribute, then __getattr__."""
+    try:
+        return object.__getattribute__(module, name)
+    except AttributeError:
+        return Module.__getattr__(module, name)
+
+
+@pytest.mark.parametrize("name", ["weight", "bias", "kept", "inner", "plain", "training", "both", "forward", "__dict__",
+                                  "__class__", "_parameters", "named_parameters"])
+def test_attributes_are_those_of_the_slow_way(name):
+    m = Linear()
+    m._parameters["both"] = Parameter(claygrad.ones(1))
+    assert getattr(m, name) == slow(m, name) if name != "weight" else getattr(m, name) is slow(m, name)
+
+
+def test_an_attribute_of_the_instance_comes_before_the_tables():
+    m = Linear()
+    m.__dict__["weight"] = "mine"
+    assert m.weight == slow(m, "weight") == "mine"
+
+
+def test_missing_attributes():
+    m = Linear()
+    for name in ("nope", "__len__"):
+        with pytest.raises(AttributeError, match=f"'Linear' object has no attribute '{name}'"):
+            getattr(m, name)
+    assert not hasattr(m, "nope")
+    assert getattr(m, "nope", 5) == 5
+
+
+def test_a_module_without_init_has_no_tables():
+    m = Linear.__new__(Linear)
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'weight'"):
+        m.weight
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute '_backward_hooks'"):
+        m(1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 9, 20])
+def test_arguments_arrive(count):
+    args = tuple(range(count))
+    assert Linear()(*args) == (args, {})
+    assert Linear()(*args, a=1, b=2) == (args, {"a": 1, "b": 2})
+
+
+def test_forward_may_be_static_a_class_method_or_any_callable():
+    class Static(Module):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return "static", x
+
+    class Classy(Module):
+        @classmethod
+        def forward(cls, x: Any) -> Any:
+            return cls, x
+
+    class Callable(Module):
+        forward = dict        # type: ignore[assignment]
+
+    assert Static()(1) == ("static", 1)
+    assert Classy()(1) == (Classy, 1)
+    assert Callable()(a=1) == {"a": 1}
+
+
+def test_everything_unusual_goes_the_slow_way():
+    m = Linear()
+    m.forward = lambda x: ("instance", x)       # type: ignore[method-assign]
+    assert m(1) == ("instance", 1)
+    m = Linear()
+    m._compiled_call_impl = lambda x: ("compiled", x)
+    assert m(1) == ("compiled", 1)
+    m = Linear()
+    m._forward_hooks[0] = lambda module, args, out: "hooked"        # without registering
+    assert m(1) == "hooked"
+
+    class Impl(Linear):
+        def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+            return "impl", super()._call_impl(*args, **kwargs)
+
+    assert Impl()(1) == ("impl", ((1,), {}))
+
+
+def test_methods_assigned_to_a_class_later_count():
+    class Late(Linear):
+        pass
+
+    class Later(Late):
+        pass
+
+    m = Later()
+    assert m(1) == ((1,), {})
+    Late.__call__ = lambda self, x: ("late", x)         # type: ignore[method-assign, assignment]
+    Late.__getattr__ = lambda self, name: "late"        # type: ignore[method-assign, assignment]
+    assert m(1) == ("late", 1)
+    assert m.weight == "late"
+    del Late.__call__, Late.__getattr__
+    assert m(1) == ((1,), {})
+    assert m.weight.shape == (2, 3)
+
+
+def test_patching_module_itself_reaches_all_classes():
+    m, original = Linear(), Module.__call__
+    try:
+        Module.__call__ = lambda self, *args: ("patched", original(self, *args))    # type: ignore[method-assign, assignment]
+        assert m(1) == ("patched", ((1,), {}))
+    finally:
+        Module.__call__ = original                      # type: ignore[method-assign]
+    assert m(1) == ((1,), {})
+
+
+def test_other_metaclasses_and_bases():
+    class Abstract(Module, ABC):
+        @abstractmethod
+        def forward(self, x: Any) -> Any: ...
+
+    class Concrete(Abstract):
+        def forward(self, x: Any) -> Any:
+            return x
+
+    class Odd(Module, Exception):
+        pass
+
+    with pytest.raises(TypeError, match="abstract"):
+        Abstract()
+    assert Concrete()(3) == 3
+    assert isinstance(Odd(), Exception)
+
+
+def test_nothing_leaks():
+    def use() -> None:
+        m = Linear()
+        m.weight, m.inner
+        m(1, a=2)
+        hasattr(m, "nope")
+        b = claygrad.nn.UninitializedBuffer()
+        b.materialize((3,))
+
+    use()
+    gc.collect()
+    before = sys.getrefcount(Linear), sys.getrefcount(claygrad.nn.UninitializedBuffer), len(gc.get_objects())
+    for _ in range(200):
+        use()
+    gc.collect()
+    after = sys.getrefcount(Linear), sys.getrefcount(claygrad.nn.UninitializedBuffer), len(gc.get_objects())
+    assert after[:2] == before[:2]
+    assert after[2] - before[2] < 50
