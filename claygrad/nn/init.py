@@ -205,13 +205,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0 or tensor.is_meta:
         return tensor
-    from claygrad.linalg import qr
-
     rows = tensor.size(0)
     cols = tensor.numel() // rows
     with no_grad():
         drawn = tensor.new_empty((rows, cols)).normal_(0, 1, generator=generator)
-        q, r = qr(drawn.t() if rows < cols else drawn)
+        q, r = NAMESPACES["linalg"]["qr"](drawn.t() if rows < cols else drawn)
         q = q * r.diagonal().sign()         # makes the decomposition unique, and so the result uniform
         tensor.copy_((q.t() if rows < cols else q).reshape(tensor.shape))
         tensor.mul_(gain)
@@ -246,7 +244,14 @@ def _deprecated(current: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return former
 
 
-uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, constant_, eye_, dirac_))
-xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
-kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_normal_))
-orthogonal, sparse = map(_deprecated, (orthogonal_, sparse_))
+uniform = _deprecated(uniform_)
+normal = _deprecated(normal_)
+constant = _deprecated(constant_)
+eye = _deprecated(eye_)
+dirac = _deprecated(dirac_)
+xavier_uniform = _deprecated(xavier_uniform_)
+xavier_normal = _deprecated(xavier_normal_)
+kaiming_uniform = _deprecated(kaiming_uniform_)
+kaiming_normal = _deprecated(kaiming_normal_)
+orthogonal = _deprecated(orthogonal_)
+sparse = _deprecated(sparse_)

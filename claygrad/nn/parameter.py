@@ -124,7 +124,7 @@ def _close(cls: type[Any]) -> None:
     cls.__hash__ = Tensor.__hash__      # type: ignore[assignment]
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: ignore[misc, metaclass]
     """A parameter whose shape is not known yet; `materialize` makes it a `Parameter`."""
 
     cls_to_become = Parameter
@@ -138,7 +138,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return memo[id(self)]
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):            # type: ignore[misc]
     """A buffer whose shape is not known yet; `materialize` makes it an ordinary tensor."""
 
     cls_to_become = Tensor

@@ -71,7 +71,7 @@ class Convertible:
 
     def type(self, dst_type: DType | str) -> Self:
         """Cast everything to a dtype."""
-        return self._apply(lambda t: t.type(dst_type))
+        return self._apply(lambda t: t.type(dst_type))      # type: ignore[arg-type, return-value]
 
     def float(self) -> Self:
         """Cast what is floating to float32."""

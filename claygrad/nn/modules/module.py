@@ -225,7 +225,7 @@ class Module(Calling, Stateful, Convertible):
     def __delattr__(self, name: str) -> None:
         for table in (self._parameters, self._buffers, self._modules):
             if name in table:
-                del table[name]     # type: ignore[attr-defined]
+                del table[name]
                 self._non_persistent_buffers_set.discard(name)
                 return
         super().__delattr__(name)

@@ -12,7 +12,8 @@ __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_
 def _convert(module: Any, kinds: tuple[type, ...], memory_format: Format) -> Any:
     for inner in module.modules():
         if isinstance(inner, kinds):
-            inner.weight.data = inner.weight.detach().clone(memory_format=memory_format)
+            weight: Any = inner.weight      # type: ignore[attr-defined]
+            weight.data = weight.detach().clone(memory_format=memory_format)
     return module
 
 

@@ -120,11 +120,11 @@ class PruningContainer(BasePruningMethod):
         for method in args:
             self.add_pruning_method(method)
 
-    def add_pruning_method(self, method: Any) -> None:
+    def add_pruning_method(self, method: BasePruningMethod) -> None:
         """Add a method for the same tensor at the end."""
-        if not isinstance(method, BasePruningMethod) and method is not None:
+        if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
-        if method is not None and self._tensor_name != method._tensor_name:
+        if self._tensor_name != method._tensor_name:
             raise ValueError(f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
                              f"PruningContainer {self}. Found '{method._tensor_name}'")
         self._pruning_methods += (method,)
@@ -175,7 +175,7 @@ def _along(index: Any, dim: int, ndim: int) -> tuple[Any, ...]:
 def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, Integral) and amount > 1.0):
+    if float(amount) < 0 or (not isinstance(amount, Integral) and float(amount) > 1):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
@@ -183,7 +183,7 @@ def _how_many(amount: Any, size: int) -> int:
     """How many of so many elements an amount means: a number of them, or a fraction."""
     if not isinstance(amount, Integral):
         return round(amount * size)
-    if amount > size:
+    if int(amount) > size:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
     return int(amount)
 
@@ -230,7 +230,7 @@ class RandomUnstructured(BasePruningMethod):
         count = _how_many(self.amount, t.nelement())
         mask = default_mask.clone(memory_format=_contiguous)
         if count:
-            mask.view(-1)[_ops["rand_like"](t).view(-1).topk(count).indices] = 0
+            mask.view(-1)[_ops["rand_like"](t).view(-1).topk(count)[1]] = 0
         return mask
 
     @classmethod
@@ -251,7 +251,7 @@ class L1Unstructured(BasePruningMethod):
         count = _how_many(self.amount, t.nelement())
         mask = default_mask.clone(memory_format=_contiguous)
         if count:
-            mask.view(-1)[t.detach().abs().view(-1).topk(count, largest=False).indices] = 0
+            mask.view(-1)[t.detach().abs().view(-1).topk(count, largest=False)[1]] = 0
         return mask
 
     @classmethod
@@ -298,7 +298,7 @@ class LnStructured(BasePruningMethod):
             return default_mask
         others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
         norms = t.detach().norm(self.n, others)
-        return _kept_channels(t, self.dim, norms.topk(channels - count).indices, default_mask)
+        return _kept_channels(t, self.dim, norms.topk(channels - count)[1], default_mask)
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: float, n: Any, dim: int,          # type: ignore[override]

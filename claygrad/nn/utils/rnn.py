@@ -130,15 +130,15 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | list[int], batch_first
     Unless `enforce_sorted`, they may come in any order of lengths, and come back in it when unpacked.
     """
     if isinstance(lengths, Tensor):
-        lengths = lengths.to(dtype=_int64)
+        sizes = lengths.to(dtype=_int64)
     else:
-        lengths = _ops["as_tensor"](lengths, dtype=_int64, device="cpu")
+        sizes = _ops["as_tensor"](lengths, dtype=_int64, device="cpu")
     order = None
     if not enforce_sorted:
-        lengths, order = lengths.sort(descending=True)
+        sizes, order = sizes.sort(descending=True)
         order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
-    data, batch_sizes = _ops["_pack_padded_sequence"](input, lengths, batch_first)
+    data, batch_sizes = _ops["_pack_padded_sequence"](input, sizes, batch_first)
     return PackedSequence(data, batch_sizes, order, None)
 
 

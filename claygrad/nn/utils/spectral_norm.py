@@ -7,6 +7,7 @@ from claygrad.autograd import no_grad
 from claygrad.core import Tensor
 from claygrad.nn.modules.module import Module
 from claygrad.nn.parameter import Parameter, UninitializedParameter
+from claygrad.ops._registry import NAMESPACES
 
 __all__ = ["SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm",
            "spectral_norm"]
@@ -68,7 +69,7 @@ class SpectralNorm:
 
     def _solve_v_and_rescale(self, matrix: Tensor, u: Tensor, target: Tensor) -> Tensor:
         """The v for which u·Wv is the target: what states from before version 1 lack."""
-        v = matrix.t().mm(matrix).pinverse().mm(matrix.t()).mv(u)
+        v = NAMESPACES["torch"]["pinverse"](matrix.t().mm(matrix)).mm(matrix.t()).mv(u)
         return v.mul_(target / u.dot(matrix.mv(v)))
 
     @staticmethod
