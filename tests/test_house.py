@@ -47,6 +47,10 @@ UNSAMPLED = {
     "its gradient supposes a softmax before it: tests/ops/test_ctc.py": "ctc_loss",
     "in place alone": "resize_ resize_as_ set_ unsqueeze_ squeeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ detach_ "
         "zero_ apply_ map_ map2_ share_memory_ polygamma_ fill_diagonal_",
+    "of layouts that claygrad's tensors do not have": "dim_order is_coalesced coalesce indices values crow_indices "
+        "col_indices ccol_indices row_indices sparse_dim dense_dim to_sparse to_sparse_coo to_sparse_csr to_sparse_csc "
+        "to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm "
+        "int_repr q_scale q_zero_point qscheme q_per_channel_scales q_per_channel_zero_points q_per_channel_axis chalf",
     "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ "
         "__cuda_array_interface__ __dlpack__ __dlpack_device__ to_dlpack from_dlpack as_subclass is_pinned pin_memory",
 }

@@ -47,6 +47,7 @@ from claygrad.ops import (
     logic,
     loss,
     loss_class,
+    loss_forms,
     loss_margin,
     loss_multi,
     masked,

@@ -120,7 +120,7 @@ def overload_samples(t):
             t.args(t(), 0)]
 
 
-@composite(out="pair:" + EXACT, returns=PAIR, samples=overload_samples,
+@composite(out="pair:" + EXACT, overloads=True, returns=PAIR, samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "max(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
@@ -131,7 +131,7 @@ def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *
     return overload("max", input, dim, keepdim, other, max_of_all, max_along, input.maximum)
 
 
-@composite(out="pair:" + EXACT, returns=PAIR, samples=overload_samples,
+@composite(out="pair:" + EXACT, overloads=True, returns=PAIR, samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "min(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
@@ -265,7 +265,7 @@ def check_rank(input: Tensor, k: int, dim: int) -> None:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
 
 
-@op(out="output values must be of same type as input", **along("kthvalue") | {"check": check_rank},
+@op(out="output values must be of same type as input", out_alias="refuse", **along("kthvalue") | {"check": check_rank},
     samples=lambda t: [t.args(far(t, 3, 4), 2), t.args(far(t, 3, 4), 1, 0), t.args(far(t, 3, 4), 4, -1, True),
                        t.args(t(), 1)],
     errors=lambda t: [(t.args(t(3), 4), RuntimeError, "kthvalue(): selected number k out of range for dimension 0"),

@@ -223,6 +223,8 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
                            "scalar type")
     rows_given = source.shape[dim] if dim < source.ndim else 1
     if rows_given != index.size:
+        if not source.ndim and name == "index_reduce":
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         raise RuntimeError(f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): "
                            f"({rows_given}), for dim: {dim}")
     have, want = ([n for i, n in enumerate(array.shape) if i != dim] for array in (source, input))

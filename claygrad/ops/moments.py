@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     Axes = tuple[int, ...] | None
 
 
+WIDE = {"f": "float64", "c": "complex128"}
+
+
 # Variance: sum(|x - mean|^2) / (count - correction)
 
 def squares(xp, x):
@@ -66,7 +69,12 @@ variance.rule(input=var_gradient)
 
 @reduction(name="std", function=False, method=False, node="StdBackward0", meta=spread_of)
 def deviation(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
-    return xp.sqrt(moments(xp, "std", input, dim, keepdim, correction)[0])
+    var = moments(xp, "std", input, dim, keepdim, correction)[0]
+    if var.dtype.itemsize == 4 and not xp.isfinite(var).all():      # the square may overflow where its root does not
+        with warnings.catch_warnings(action="ignore"):
+            var = moments(xp, "std", input.astype(WIDE[input.dtype.kind]), dim, keepdim, correction)[0]
+        return xp.sqrt(var).astype(input.real.dtype)
+    return xp.sqrt(var)
 deviation.rule(input=std_gradient)
 
 
@@ -239,13 +247,11 @@ def norm(input: Tensor, p: Number | str | None = "fro", dim: ints | None = None,
          dtype: dtype | None = None) -> Tensor:
     """The p-norm of all elements or along `dim`: out = sum(|input|^p)^(1/p). "fro" is p = 2. Its gradient at 0 is 0.
 
-    Differs from PyTorch: the nuclear norm (p="nuc") is not there yet.
+    "nuc" is the sum of the singular values of matrices, which take two axes.
     """
-    if p is None or p == "fro":
+    if p is None or (p == "fro" and (dim is None or isinstance(dim, int) or len(dim) <= 2)):
         p = 2
-    elif p == "nuc":
-        raise NotImplementedError('norm: the nuclear norm (p="nuc") is not implemented; it needs a singular value '
-                                  'decomposition')
     elif isinstance(p, str):
-        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+        from claygrad.ops.linalg_norm import matrix_norm
+        return matrix_norm(input, p, range(input.ndim) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(input, p, dim, keepdim, dtype=dtype)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from claygrad.core import Tensor
 
-polynomial = {"namespace": "special", "method": False, "inplace": False, "promote": "float", "differentiable": (),
+polynomial = {"namespace": "special", "method": False, "inplace": False, "promote": "float", "overloads": True,
+              "differentiable": (),
               "samples": lambda t: [t.args(t(3, 4), t.index((3, 4), 12)), t.args(t(5), 9),
                                     t.args(0.5, t.index((6,), 12)), t.args(t(4, low=0, high=1), 3)]}
 

@@ -108,6 +108,18 @@ def recurrence_gradient(g: Tensor, factor: Tensor, out: Tensor, dim: int) -> tup
     return back * conj(shift(out, dim, 1, 0.0)), back
 
 
+def added_logs(xp, x, y):
+    """log(e ** x + e ** y) of complex numbers; the angle goes on from that of the larger one, beyond pi."""
+    swap = x.real < y.real
+    low, high = xp.where(swap, x, y), xp.where(swap, y, x)
+    gap = low - high
+    small = xp.exp(xp.where(xp.isfinite(gap.real), gap, -xp.inf))
+    out = xp.log1p(small) + high
+    same = xp.isinf(high.real) & (low.real == high.real)
+    out = xp.where(same, xp.where(low.real < 0, low, xp.log(xp.exp(x) + xp.exp(y))), out)
+    return xp.where(xp.isnan(x) | xp.isnan(y), complex("nan+nanj"), out)
+
+
 @op(out=SCALAR, check=lambda input, dim: axis_of(dim, input.ndim), meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0)],
     errors=lambda t: [(t.args(t(2, dtype="int64"), 0), NotImplementedError,
@@ -122,9 +134,7 @@ def logcumsumexp(xp, input: Tensor, dim: int):
         return xp.logaddexp.accumulate(input, axis=axis, dtype="float64").astype(input.dtype, order="C")
     rows = xp.moveaxis(input, axis, 0).astype("complex128")
     for i in range(1, len(rows)):
-        top = xp.maximum(rows[i - 1].real, rows[i].real)
-        top = xp.where(xp.isfinite(top), top, 0.0)
-        rows[i] = xp.log(xp.exp(rows[i - 1] - top) + xp.exp(rows[i] - top)) + top
+        rows[i] = added_logs(xp, rows[i], rows[i - 1])
     return xp.moveaxis(rows, 0, axis).astype(input.dtype, order="C")
 
 
@@ -262,6 +272,8 @@ def areas(y: Tensor, x: Tensor | None, dim: int, name: str) -> Tensor:
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The integral by the trapezoidal rule: out = sum((y[i] + y[i+1]) / 2 * (x[i+1] - x[i]))."""
     check_spacing("trapezoid", x, dx)
+    if y.ndim and not y.shape[axis_of(dim, y.ndim)]:
+        return y.new_zeros([n for i, n in enumerate(y.shape) if i != axis_of(dim, y.ndim)])
     strips = areas(y, x, dim, "trapezoid").sum(dim)
     return scaled(strips, (1 if dx is None else dx) / 2) if x is None else halved(strips)
 

@@ -235,7 +235,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if indices.dtype.name != "int64":
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy}")
     if dim is None:
-        return gather(input.view(-1), 0, indices.view(-1))
+        index = indices.view(-1)
+        return gather(input.view(-1), 0, index.where(index >= 0, index + input.numel()))
     if input.ndim != indices.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
                            f"got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
@@ -246,4 +247,5 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     def stretched(tensor):
         return tensor.expand(*common[:dim], tensor.shape[dim], *common[dim + 1:])
 
-    return gather(stretched(input), dim, stretched(indices))
+    index = stretched(indices)
+    return gather(stretched(input), dim, index.where(index >= 0, index + input.shape[dim]))

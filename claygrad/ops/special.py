@@ -91,7 +91,7 @@ def entr(xp, input: Tensor):
 entr.rule(input=lambda g, input: g * (-input.log() - 1))
 
 
-@pointwise(promote="float", namespace="special", method=False, inplace=False,
+@pointwise(overloads=True, promote="float", namespace="special", method=False, inplace=False,
            node=lambda input, other: f"SpecialXlog1PyBackward{1 if is_number(input) else 2 if is_number(other) else 0}",
            samples=lambda t: [t.args(t(3, 4), t(4, low=-0.8)), t.args(t(3), 2.5), t.args(2, t(3, low=-0.8))])
 def xlog1py(xp, input: Tensor | Number, other: Tensor | Number):
@@ -180,7 +180,7 @@ def mvlgamma(xp, input: Tensor, p: int):
 mvlgamma.rule(input=lambda g, input, p: g * sum((input + (0.0 - j / 2)).digamma() for j in range(p)))
 
 
-@pointwise(promote="float", namespace="special", method=False, inplace=False,
+@pointwise(overloads=True, promote="float", namespace="special", method=False, inplace=False,
            node=lambda input, other: f"SpecialZetaBackward{1 if is_number(input) else 2 if is_number(other) else 0}",
            samples=lambda t: [t.args(t(3, 4, low=1.5, high=5, requires_grad=False), t(4, low=0.3)),
                               t.args(2.5, t(3, low=0.3))])
