@@ -260,13 +260,17 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
                       stacklevel=2)
     batch_mean = size_average is None and reduce is None and reduction == "batchmean"
     reduction = "sum" if batch_mean else chosen(size_average, reduce, reduction)
+    loss = divergence(input, target, reduction, log_target)
+    return loss / input.shape[0] if batch_mean and input.dim() else loss
+
+
+def divergence(input: Tensor, target: Tensor, reduction: str, log_target: bool) -> Tensor:
     if input.is_complex() or target.is_complex():
         raise RuntimeError("kl_div: Complex inputs not supported.")
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
-    loss = reduce_loss(loss, reduction)
-    return loss / input.shape[0] if batch_mean and input.dim() else loss
+    return reduce_loss(loss, reduction)
 
 
 @composite(**functional, samples=lambda t: [*three(t), t.args(t(3, 4), t(3, 4, low=0.5, high=5), full=True),
@@ -278,7 +282,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     reduction = chosen(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
-        stirling = target * target.log() - target + 0.5 * (2 * pi * target).log()
+        stirling = target * target.log() - target + 0.5 * (target * (2 * pi)).log()
         loss = loss + stirling.masked_fill(target <= 1, 0)
     return reduce_loss(loss, reduction)
 

@@ -102,7 +102,7 @@ def check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor 
                            f"{weight.shape[0]}")
 
 
-@composite(namespace="nn.functional", method=False,
+@composite(namespace=("torch", "nn.functional"), method=False,
            samples=lambda t: [t.args(t(5, 3), t(5, 4), t(2, 3, 4), t(2)), t.args(t(2, 3), t(2, 4), t(2, 3, 4)),
                               t.args(t(3), t(4), t(2, 3, 4)), t.args(t(2, 2, 3), t(2, 2, 4), t(2, 3, 4), t(2))],
            errors=lambda t: [(t.args(t(5, 3), t(6, 4), t(2, 3, 4)), RuntimeError,
