@@ -16,8 +16,9 @@ class _Marked(type(Tensor)):  # type: ignore[misc]
     """Instances of subclasses of Tensor keep their class and are told by a mark."""
 
     def __instancecheck__(cls, value: object) -> bool:
-        return super().__instancecheck__(value) or (
-            isinstance(value, Tensor) and getattr(value, cls.__dict__.get("_mark", "_no_mark"), False))
+        if type(value) is cls or not isinstance(value, Tensor):
+            return type(value) is cls
+        return getattr(value, cls.__dict__.get("_mark", "_no_mark"), False) or super().__instancecheck__(value)
 
 
 class Parameter(Tensor, metaclass=_Marked):

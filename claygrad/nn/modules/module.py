@@ -197,7 +197,8 @@ class Module(Calling, Stateful, Convertible):
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         parameters = own.get("_parameters")
-        if isinstance(value, Parameter):
+        tensor = isinstance(value, Tensor)      # a quick question, unlike the two that follow from it
+        if tensor and isinstance(value, Parameter):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             _forget(self, name, own, self._buffers, self._modules)
@@ -217,7 +218,7 @@ class Module(Calling, Stateful, Convertible):
                 raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None "
                                 "expected)")
             self._modules[name] = registered(_global_module_registration_hooks, self, name, value)
-        elif name in own.get("_buffers", ()) or isinstance(value, Buffer):
+        elif name in own.get("_buffers", ()) or (tensor and isinstance(value, Buffer)):
             _set_buffer(self, name, value)
         else:
             super().__setattr__(name, value)
