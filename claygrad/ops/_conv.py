@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Ints = Sequence[int]
 
 BLOCK = 1 << 21            # bytes of columns made at a time
+SMALL = 1 << 12            # elements below which one call of NumPy more counts for more than the work it does
 
 
 def out_sizes(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> tuple[int, ...]:
@@ -124,6 +125,9 @@ def conv_input_grad(xp, g, w, size: Ints, stride: Ints, padding: Ints, dilation:
     turned = w.reshape(groups, o // groups, depth).swapaxes(1, 2)
     if is_pointwise(kernel, padding) and tuple(size) == tuple(out) and length >= 16:
         return xp.matmul(turned, g.reshape(n, groups, o // groups, length)).reshape(n, c, *size)
+    if g.size < SMALL and all(s == 1 for s in stride) and tuple(size) == transposed_sizes(
+            out, kernel, stride, padding, dilation, (0,) * len(out)):
+        return _by_turned_kernel(xp, g, w, padding, dilation, groups)
     spread = xp.zeros((n, c, *[s + 2 * p for s, p in zip(size, padding)]), g.dtype)
     inner = (..., *[slice(p, p + s) for s, p in zip(size, padding)]) if any(padding) else ...
     if w.shape[1] == 1 and groups > 1:
@@ -169,6 +173,17 @@ def conv_weight_grad(xp, g, x, kernel: Ints, stride: Ints, padding: Ints, dilati
                          cols.reshape(groups, depth, m * length).swapaxes(1, 2))
         total = part if total is None else xp.add(total, part, out=total)
     return total.reshape(shape)
+
+
+def _by_turned_kernel(xp, g, w, padding: Ints, dilation: Ints, groups: int):
+    """With a stride of 1 the transpose is a convolution too, with the kernel turned about and its channels swapped."""
+    o, c, *kernel = w.shape
+    turned = xp.flip(w, tuple(range(2, w.ndim))).reshape(groups, o // groups, c, *kernel).swapaxes(1, 2)
+    reach = [d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding)]
+    if min(reach) < 0:                        # more padding than the kernel reaches: those windows saw nothing else
+        g = g[(..., *[slice(max(-r, 0), n - max(-r, 0)) for r, n in zip(reach, g.shape[2:])])]
+    return conv_forward(xp, g, turned.reshape(groups * c, o // groups, *kernel), (1,) * len(kernel),
+                        [max(r, 0) for r in reach], dilation, groups)
 
 
 def _by_channel(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, size: Ints):

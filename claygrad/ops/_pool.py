@@ -6,6 +6,7 @@ time: one pass for every element of the kernel along it, kH + kW passes instead 
 """
 from __future__ import annotations
 
+from itertools import product as every
 from typing import TYPE_CHECKING
 
 from claygrad.ops._formats import product
@@ -181,6 +182,8 @@ def largest_at(xp, x, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
     dims, size = len(kernel), x.shape[x.ndim - len(kernel):]
     first, least = x.ndim - dims, lowest(xp, x.dtype)
     unknown = has_nan(xp, x)
+    if not unknown and product(kernel) <= 25:
+        return largest_found(xp, x, kernel, stride, padding, dilation, out)
     small = xp.int32 if product(size) < 1 << 31 else xp.int64
     index, flat = None, 1
     for i in reversed(range(dims)):
@@ -201,6 +204,32 @@ def largest_at(xp, x, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
     if any(padding):
         index = first_of_lowest(xp, x, index, least, size, stride, padding, dilation, out)
     return x, index.astype(xp.int64)
+
+
+def largest_found(xp, x, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints):
+    """As `largest_at` for numbers alone: the maxima first, then which element of the kernel, the last one first, is
+    equal to them; its number is a byte, which moves faster than an index does."""
+    dims = len(kernel)
+    best = largest(xp, x, kernel, stride, padding, dilation, out)
+    first, size, least = x.ndim - dims, x.shape[x.ndim - dims:], lowest(xp, x.dtype)
+    for i in range(dims):
+        x = widened(xp, x, first + i, padding[i], (out[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1, least)
+    places = list(every(*map(range, kernel)))
+    code = xp.empty(best.shape, xp.uint8)
+    for number in reversed(range(len(places))):
+        part = tuple([slice(j * d, j * d + (o - 1) * s + 1, s)
+                      for j, d, o, s in zip(places[number], dilation, out, stride)])
+        xp.copyto(code, number, where=x[(..., *part)] == best)
+    moves = [0] * len(places)
+    base = xp.zeros((), xp.int64)
+    for i, n in enumerate(size):
+        moves = [step * n + place[i] * dilation[i] for step, place in zip(moves, places)]
+        base = xp.expand_dims(base, -1) * n + (xp.arange(out[i]) * stride[i] - padding[i])
+    index = xp.take(xp.array(moves, dtype=xp.int64), code)
+    index += base
+    if any(padding):
+        index = first_of_lowest(xp, best, index, least, size, stride, padding, dilation, out)
+    return best, index
 
 
 def first_of_lowest(xp, x, index, least, size: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints):

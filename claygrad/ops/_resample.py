@@ -9,9 +9,12 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
+from claygrad.ops._formats import product
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+DENSE = 128          # old elements up to which the transpose is a product with a matrix
 REACH = {"linear": 1.0, "cubic": 2.0, "lanczos": 3.0}
 
 
@@ -107,6 +110,8 @@ def applied(xp, x, index, weight, axis: int):
 
 def transposed(xp, g, index, weight, axis: int, n: int):
     """What came from each of the n elements of the old axis, weighted and added up; weight None stands for ones."""
+    if n <= DENSE and g.size and xp.isfinite(xp.sum(g)):
+        return by_matrix(xp, g, index, weight, axis, n)
     out = xp.zeros((*g.shape[:axis], n, *g.shape[axis + 1:]), g.dtype)
     for j in range(index.shape[1]):
         at = index[:, j]
@@ -114,6 +119,19 @@ def transposed(xp, g, index, weight, axis: int, n: int):
         each = g if weight is None else g * column(weight[:, j], axis, g.ndim)
         out[(*[slice(None)] * axis, at[runs])] += xp.add.reduceat(each, runs, axis=axis)
     return out
+
+
+def by_matrix(xp, g, index, weight, axis: int, n: int):
+    """The same as a product with the matrix of all weights, of which most are 0: not for infinities."""
+    matrix, rows = xp.zeros((index.shape[0], n), g.dtype), xp.arange(index.shape[0])
+    for j in range(index.shape[1]):
+        matrix[rows, index[:, j]] += 1 if weight is None else weight[:, j]
+    lead, after = g.shape[:axis], g.shape[axis + 1:]
+    if after:
+        made = xp.matmul(matrix.T, g.reshape(product(lead), g.shape[axis], product(after)))
+    else:
+        made = xp.matmul(g.reshape(product(lead), g.shape[axis]), matrix)
+    return made.reshape(*lead, n, *after)
 
 
 # Bytes: PyTorch keeps weights in 16 bits and rounds after every axis

@@ -121,11 +121,30 @@ def bent_node(pad: ints, mode: str) -> str:
     meta=padded_shape, samples=lambda t: [t.args(t(2, 3, 4), [1, 2], "reflect")])
 def bent_pad(xp, input: Tensor, pad: ints, mode: str):
     """The input continued at both ends of its last axes by its own elements."""
+    if min(pad) >= 0 and input.size:
+        return same_format(xp, continued(xp, input, by_axis(pad, input.ndim), mode), input)
     out = input
     for axis, (before, after) in enumerate(by_axis(pad, input.ndim)):
         if before or after:
             out = xp.take(out, sources(xp, mode, input.shape[axis], before, after), axis=axis)
     return same_format(xp, out, input) if out is not input else input.copy()
+
+
+def continued(xp, x, pads, mode: str):
+    """Padding without cuts: the input put in the middle, then an axis at a time filled from what is there."""
+    out = xp.empty([n + before + after for n, (before, after) in zip(x.shape, pads)], x.dtype)
+    out[tuple([slice(before, before + n) for n, (before, _) in zip(x.shape, pads)])] = x
+    for axis, (n, (before, after)) in enumerate(zip(x.shape, pads)):
+        rest, end = (slice(None),) * axis, before + n
+        stop = end - 2 - after
+        first, last = {"reflect": (slice(2 * before, before, -1), slice(end - 2, stop if stop >= 0 else None, -1)),
+                       "replicate": (slice(before, before + 1), slice(end - 1, end)),
+                       "circular": (slice(n, end), slice(before, before + after))}[mode]
+        if before:
+            out[(*rest, slice(0, before))] = out[(*rest, first)]
+        if after:
+            out[(*rest, slice(end, None))] = out[(*rest, last)]
+    return out
 
 
 @op(name="_pad_enum_backward", function=False, method=False, out=False, meta=lambda shape: shape,

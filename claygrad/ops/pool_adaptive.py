@@ -64,7 +64,10 @@ def shared_means(xp, input: Tensor, size: ints):
     for axis in reversed(range(first, input.ndim)):
         n, wanted = input.shape[axis], size[axis - first]
         if wanted and n % wanted == 0:
-            out = out.reshape(*out.shape[:axis], wanted, n // wanted, *out.shape[axis + 1:]).sum(axis + 1)
+            step = n // wanted
+            parts = [out[_pool.along(axis, slice(j, None, step))] for j in range(step)] if step < 16 else None
+            out = out.reshape(*out.shape[:axis], wanted, step, *out.shape[axis + 1:]).sum(axis + 1) \
+                if parts is None else sum(parts[1:], parts[0])
             continue
         made = xp.empty((*out.shape[:axis], wanted, *out.shape[axis + 1:]), input.dtype)
         for i, (start, end) in enumerate(_pool.shares(n, wanted)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64
+from claygrad.core.modes import get_grad_enabled
 from claygrad.ops import _pool
 from claygrad.ops._conv import same_format
 from claygrad.ops._formats import product
@@ -77,7 +78,7 @@ def run(dims: int, input, kernel_size, stride, padding, dilation, ceil_mode, pla
     kernel, stride, padding, dilation = _pool.arguments(name, dims, kernel_size, stride, padding, dilation)
     if places:
         return maxima_at(input, kernel, stride, padding, dilation, ceil_mode)
-    if input.requires_grad:
+    if input.requires_grad and get_grad_enabled():
         return maxima_at(input, kernel, stride, padding, dilation, ceil_mode)[0]
     return maxima(input, kernel, stride, padding, dilation, ceil_mode)
 
