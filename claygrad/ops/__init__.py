@@ -19,6 +19,7 @@ from claygrad.ops import (
     copies_of_views,
     creation,
     ctc,
+    distance,
     dropout,
     dense,
     derived,
@@ -86,6 +87,7 @@ from claygrad.ops import (
     split,
     statistics,
     stft,
+    storages,
     view,
     windows,
 )

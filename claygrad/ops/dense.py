@@ -174,3 +174,30 @@ def dequantize(input: Tensor) -> Tensor:
 def chalf(self: Tensor, *, memory_format: object = None) -> Tensor:
     "Refused: complex numbers of half precision are not there."
     raise NotImplementedError(f"chalf: claygrad has no {prefix()}.complex32; use cfloat()")
+
+
+def _no_device(name: str, error: type[Exception], text: str) -> None:
+    def method(self: Tensor, *args: object, **kwargs: object) -> None:
+        raise error(text)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = "Refused: there is no such device."
+    composite(function=False)(method)
+
+
+_no_device("xpu", AssertionError, "Torch not compiled with XPU enabled")
+_no_device("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")
+_no_device("mtia", AssertionError, "Torch not compiled with MTIA enabled.")
+_no_device("to_mkldnn", RuntimeError, "to_mkldnn: claygrad has no tensors in oneDNN's layout")
+_no_device("record_stream", RuntimeError, "record_stream: tensors on the CPU have no streams")
+
+
+def _removed(name: str, since: str) -> None:
+    def method(self: Tensor, *args: object, **kwargs: object) -> None:
+        raise RuntimeError(f"This function was deprecated since version {since} and is now removed.")
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = "Refused: PyTorch has removed it; torch.linalg has what it did."
+    composite(function=False)(method)
+
+
+for _name in ("eig", "symeig", "solve", "lstsq"):
+    _removed(_name, "1.9")

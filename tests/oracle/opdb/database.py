@@ -20,6 +20,7 @@ LEFT_OUT = {
     "sparse": ("sparse.sampled_addmm", "sparse.mm", "to_sparse"),
     "CUDA alone": ("jiterator_unary", "jiterator_binary", "jiterator_4inputs_with_extra_args",
                    "jiterator_binary_return_by_ref", "jiterator_2inputs_2outputs"),
+    "no public name": ("slice",),
     "quantized": ("torch._scaled_mm", "torch._scaled_mm_v2"),
 }
 _OUT = {name for names in LEFT_OUT.values() for name in names}
