@@ -1,0 +1,171 @@
+"""What the comparisons of operations with torch's share: the pairs of functions, their samples, and how results are compared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy
+import pytest
+
+from tests.ops.cases import (
+    declared,
+    difference,
+    flat,
+    is_tensor,
+    only_in_place,
+    ours,
+    outcome,
+    samples,
+    tensors,
+    theirs,
+)
+from tests.ops.factory import Build, Call
+from tests.oracle.agreed import AGREED
+
+torch = pytest.importorskip("torch")
+import claygrad  # noqa: E402
+
+torch.set_num_threads(1)
+torch.backends.mkldnn.set_flags(False)  # its transposed convolution of bfloat16 dies of an illegal instruction
+SAID = declared()
+PAIRS = {
+    key: found
+    for key, said in SAID.items()
+    if (found := theirs(torch, said)) is not None and (said.public or said.method or only_in_place(said))
+}
+KEYS = list(PAIRS)
+DIFFERENTIABLE = [key for key in KEYS if SAID[key].differentiable]
+POINTWISE = [key for key in KEYS if SAID[key].kind == "pointwise"]
+REDUCTIONS = [key for key in KEYS if SAID[key].kind == "reduction"]
+VIEWS = [key for key in KEYS if SAID[key].kind in ("view", "multi_view", "composite")]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
+
+# Uninitialised memory is not compared by value.
+UNINITIALISED = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted", "resize_"}
+
+
+@cache
+def samples_of(key: str, seed: int = 0) -> list[Call]:
+    return samples(key, SAID[key], seed)
+
+
+def both(key: str, call: Call, **how: Any) -> tuple[Any, Any]:
+    said = SAID[key]
+    return (
+        outcome(claygrad, ours(claygrad, said), call, Build(claygrad, **how)),
+        outcome(torch, PAIRS[key], call, Build(torch, **how)),
+    )
+
+
+def report(problems: list[str]) -> None:
+    said = os.environ["PYTEST_CURRENT_TEST"].split("::")[-1].split(" ")[0]
+    if said in AGREED:
+        assert problems, f"{said} agrees by now: strike it from AGREED"
+        return
+    if problems:
+        pytest.fail(f"{len(problems)} samples:\n" + "\n".join(problems), pytrace=False)
+
+
+def compare(
+    key: str, calls: list[Call], texts: bool = True, loose: float = 1.0, forgive: Callable | None = None, **how: Any
+) -> list[str]:
+    """The samples in which the libraries differ; elements that `forgive` excuses, given both answers, are not compared."""
+    if key in UNINITIALISED:
+        calls = []
+    problems = []
+    for call in calls:
+        mine, other = both(key, call, **how)
+        if beyond(mine, other, "" if texts else SAID[key].name):
+            continue
+        if forgive is not None and is_tensor(mine) and is_tensor(other):
+            other = forgiven(mine, other, forgive)
+        found = difference(mine, other, loose, texts)
+        if found:
+            problems.append(f"  {call}: {found}")
+    return problems
+
+
+def forgiven(mine: Any, other: Any, forgive: Callable) -> Any:
+    """torch's tensor with claygrad's elements where torch is excused."""
+    if mine is None or other is None:
+        return other
+    a, b = (numpy.array(t.detach().tolist(), dtype=float) for t in (mine, other))
+    if a.shape != b.shape:
+        return other
+    return torch.where(torch.tensor(forgive(a, b)), torch.tensor(a).to(other.dtype), other.detach())
+
+
+def beyond(mine: Any, other: Any, name: str = "") -> bool:
+    """torch lacks a kernel for this dtype where claygrad has one; or it answers in complex32, which claygrad does not have."""
+    if isinstance(other, Exception) and not isinstance(mine, Exception) and name.endswith("_loss"):
+        return True  # a loss of integers
+    if isinstance(other, Exception):
+        words = (
+            "not implemented for '",
+            "does not support automatic differentiation for outputs with complex",
+            "_backward is not implemented",
+            "_backward' is not implemented",
+        )
+        return any(w in str(other) for w in words) and not isinstance(mine, Exception)
+    return any(t.dtype is torch.complex32 for t in tensors(other))
+
+
+def tensor_pairs(mine: Any, other: Any) -> list[tuple[Any, Any]]:
+    if isinstance(mine, Exception) or isinstance(other, Exception):
+        return []
+    return [(a, b) for a, b in zip(flat(mine), flat(other), strict=False) if is_tensor(a) and is_tensor(b)]
+
+
+# --- gradients ------------------------------------------------------------------------------------------------------
+
+
+def _weights(lib: Any, t: Any) -> Any:
+    """A seed that is the same in both libraries."""
+    line = numpy.linspace(0.5, 1.5, max(t.numel(), 1))[: t.numel()].reshape(tuple(t.shape))
+    return lib.tensor(line).to(t.dtype)
+
+
+def gradients(lib: Any, function: Callable, call: Call, how: Build, order: int) -> Any:
+    """The gradients of a sample, of the given order, or the exception on the way."""
+    try:
+        args, kwargs = call.build(how)
+        inputs = [t for t in tensors([args, list(kwargs.values())]) if t.requires_grad]
+        lib.manual_seed(0)
+        if only_in_place_name(function):
+            args[0] = args[0] * 1
+        outputs = [t for t in tensors(function(*args, **kwargs)) if t.requires_grad]
+        if not outputs or not inputs:
+            return []
+        seeds = [_weights(lib, t).requires_grad_(order > 1) for t in outputs]
+        found = lib.autograd.grad(outputs, inputs, seeds, create_graph=order > 1, allow_unused=True)
+        if order == 1:
+            return found
+        again = [g for g in found if g is not None and g.requires_grad]
+        if not again:
+            return []
+        return lib.autograd.grad(again, inputs + seeds, [_weights(lib, g) for g in again], allow_unused=True)
+    except Exception as error:
+        return error
+
+
+def only_in_place_name(function: Callable) -> bool:
+    name = getattr(function, "__name__", "")
+    return name.endswith("_") and not name.endswith("__")
+
+
+def gradient_difference(mine: Any, other: Any) -> str | None:
+    if isinstance(mine, Exception) or isinstance(other, Exception):
+        return difference(mine, other)
+    if len(mine) != len(other):
+        return f"{len(mine)} gradients, torch {len(other)}"
+    for a, b in zip(mine, other, strict=True):
+        if a is None or b is None:
+            present = b if a is None else a
+            if a is not b and (present.abs() != 0).any().item():
+                return f"claygrad {a}, torch {b}"
+        elif found := difference(a.detach(), b.detach(), loose=4.0):
+            return found
+    return None
