@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import types
 from collections.abc import Callable
 from typing import Any
@@ -51,6 +52,9 @@ def arguments(value: Any, memory: dict | None = None) -> Any:
             if not key.startswith("_"):
                 setattr(made, key, setting)
         return made
+    if dataclasses.is_dataclass(value) and type(value).__module__.startswith("torch.nn"):        # options of a layer
+        settings = {field.name: arguments(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return getattr(claygrad.nn, type(value).__name__)(**settings)
     if isinstance(value, torch.dtype):
         return dtype(value)
     if isinstance(value, torch.device):
