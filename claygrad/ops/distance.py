@@ -1,0 +1,54 @@
+"""Distances and likenesses of vectors that belong together."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claygrad.core import result_type
+from claygrad.ops._reducing import reduced
+from claygrad.ops._registry import NAMESPACES, REGISTRY, composite, reduction
+from claygrad.ops.moments import check_norm, norm_gradient, vector_norm
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+    ints = int | tuple[int, ...] | list[int]
+
+def at_least(norm: Tensor, eps: float) -> Tensor:
+    """A norm with the value of the bound where it is below it, but always with its own gradient."""
+    return norm + (norm.detach().clamp_min(eps) - norm.detach())
+
+
+@composite(namespace=("torch", "nn.functional"), method=False,
+           samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), -1),
+                              t.args(t(3, 4, 2), t(3, 1, 2), 2, 1e-3)],
+           errors=lambda t: [(t.args(t(2, 3, dtype="int64"), t(2, 3, dtype="int64")), RuntimeError,
+                              "expected common dtype to be floating point, yet common dtype is Long"),
+                             (t.args(t(3), t(3)), IndexError, "Dimension out of range")])
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    "The cosine of the angle between vectors along an axis: x1 · x2 / (|x1| |x2|), each length at least eps."
+    kind = result_type(x1, x2)
+    if not kind.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {kind.legacy}")
+    x1, x2 = x1.to(kind), x2.to(kind)
+    shape = x1.shape if x1.shape == x2.shape else NAMESPACES["torch"]["broadcast_shapes"](x1.shape, x2.shape)
+    x1, x2 = x1.expand(shape), x2.expand(shape)
+    first, second = (at_least(vector_norm(x, 2, dim, True), eps) for x in (x1, x2))
+    return ((x1 / first) * (x2 / second)).sum(dim)
+
+
+# vector_norm, under the node that PyTorch's older norm has
+@reduction(name="_norm", node="NormBackward1", function=False, method=False, out=False, check=check_norm,
+           meta=lambda input, dim, keepdim: (reduced(input.shape, dim, keepdim), input.dtype.to_real()))
+def old_norm(xp, input: Tensor, ord: float, dim: ints, keepdim: bool):
+    return REGISTRY["vector_norm"].fn(xp, input, ord, dim, keepdim)
+old_norm.rule(input=norm_gradient)
+
+
+@composite(namespace=("torch", "nn.functional"), method=False,
+           samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), 1.0, 1e-3, True), t.args(t(4), t(4), 3.0),
+                              t.args(t(2, 3, 4), t(3, 4), float("inf"))],
+           errors=lambda t: [(t.args(t(2, 3), t(4, 3)), RuntimeError,
+                              "The size of tensor a (2) must match the size of tensor b (4) at non-singleton")])
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    "The p-norm of x1 - x2 + eps along the last axis."
+    return old_norm(x1 - x2 + eps, p, -1, keepdim)
