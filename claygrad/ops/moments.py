@@ -253,5 +253,5 @@ def norm(input: Tensor, p: Number | str | None = "fro", dim: ints | None = None,
         p = 2
     elif isinstance(p, str):
         from claygrad.ops.linalg_norm import matrix_norm
-        return matrix_norm(input, p, range(input.ndim) if dim is None else dim, keepdim, dtype=dtype)
+        return matrix_norm(input, p, tuple(range(input.ndim)) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(input, p, dim, keepdim, dtype=dtype)

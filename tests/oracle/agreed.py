@@ -23,6 +23,9 @@ AGREED = {
        for name in ("grid_sampler-float16", "grid_sampler-bfloat16", "grid_sampler_3d-bfloat16", "grid_sample-float16",
                     "grid_sample-bfloat16")},
     "test_other_dtypes[affine_grid_generator-uint8]": "-1 is no byte; torch turns it into 255",
+    "test_out[split_copy-float32]": "torch does not resize an out= of another dtype",
+    "test_out[ldexp-float32]": "torch fails by an assertion of its own",
+    "test_out[nansum-int64]": "torch names a kernel that it lacks, claygrad the dtype",
     "test_out[matmul-same]": "torch counts a squeeze_ inside vector @ matrix as a second write to out=",
     "test_out[ihfftn-same]": "torch leaves an out= of one axis as it was",
     "test_out[inner-float32]": "torch takes an out= of another dtype for a 0-dim operand only",
@@ -33,4 +36,8 @@ AGREED = {
     "test_other_dtypes[matrix_exp-bfloat16]": "torch overflows on the way and answers NaN",
     "test_other_dtypes[torch_matrix_exp-float16]": "torch overflows on the way and answers NaN",
     "test_other_dtypes[torch_matrix_exp-bfloat16]": "torch overflows on the way and answers NaN",
+    "test_gradients[cond-first-0]": "torch's own backward fails: it wrote over what it saved",
+    "test_gradients[cond-second-0]": "torch's own backward fails: it wrote over what it saved",
+    "test_gradients_of_other_dtypes[cond-float32]": "torch's own backward fails: it wrote over what it saved",
+    "test_gradients_of_other_dtypes[cond-complex64]": "torch's own backward fails: it wrote over what it saved",
 }
