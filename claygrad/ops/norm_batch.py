@@ -95,7 +95,7 @@ def per_channel(xp, input: Tensor, weight: Tensor | None, bias: Tensor | None, r
     return out.reshape(input.shape).astype(input.dtype, copy=False), *kept
 
 
-@per_channel.rules
+@per_channel.rules(constant=("running_mean", "running_var"))
 def batch_norm_grads(g, aux, input, weight, running_mean, running_var, training, eps, needs):
     if training:
         mean, rstd = aux[:2]
@@ -223,7 +223,7 @@ def check_batch_size(size: object) -> None:
                               "batch_norm eps must be positive during training, but got 0.0")])
 def functional_batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
                           weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
-                          momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
+                          momentum: float | None = 0.1, eps: float = 1e-5) -> Tensor:
     """(input - mean) / sqrt(variance + eps) * weight + bias for every channel (axis 1).
 
     In training the moments are those of the batch, and the running ones move towards them by `momentum`; otherwise
@@ -235,6 +235,8 @@ def functional_batch_norm(input: Tensor, running_mean: Tensor | None, running_va
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0.0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    if momentum is None:                                # the cumulative mean is the layer's business
+        raise TypeError("batch_norm(): argument 'momentum' (position 7) must be float, not NoneType")
     return result(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
