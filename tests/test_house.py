@@ -34,7 +34,6 @@ RANK = {
 
 # Files over 500 lines, each with its reason. Over 800 there is none.
 LONG = {
-    "tests/oracle/test_ops_oracle.py": "every way to compare an operation with torch's, over one set of helpers",
     "claygrad/core/tensor.pyx": "a class cannot be spread over files, and this one has all of Python's operators",
 }
 

@@ -207,7 +207,7 @@ cdef object _into(Op op, PyObject** slots, object out):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
     for target, result in zip(targets, results):
-        _check_out(op, <Tensor>target, <Tensor>result, len(results) > 1)
+        _check_out(op, slots, <Tensor>target, <Tensor>result, len(results) > 1)
         write_out(op.name, <Tensor>target, <Tensor>result, op.kind == POINTWISE)
     return out if not isinstance(out, list) else tuple(out)
 
@@ -222,18 +222,21 @@ cdef list _flat(Op op, PyObject** slots):
     return out
 
 
-cdef int _check_out(Op op, Tensor target, Tensor result, bint several) except -1:
+cdef int _check_out(Op op, PyObject** slots, Tensor target, Tensor result, bint several) except -1:
     """What an operation demands of the tensor given as out=, beside what all do.
 
-    A text is the refusal of another dtype; one that starts with `pair:` is meant for several results only.
+    A text, or a function of the arguments that gives one, is the refusal of another dtype; one that starts with `pair:` is
+    meant for several results only.
     """
-    check = op.info.get("check_out")
+    cdef int i
+    check, said = op.info.get("check_out"), op.info.get("out")
+    if callable(said):
+        said = said(*[<object>slots[i] for i in range(op.n_params)])
     if check is not None:
         check(target, result)
-    elif op.info.get("out") == "dtype":
+    elif said == "dtype":
         return 0
-    elif isinstance(op.info.get("out"), str) and target.layout.dtype is not result.layout.dtype:
-        said = op.info["out"]
+    elif isinstance(said, str) and target.layout.dtype is not result.layout.dtype:
         if said.startswith("pair:"):
             if not several:
                 return 0

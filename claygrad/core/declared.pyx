@@ -216,9 +216,11 @@ cdef class Op:
             _copy_rules(self, <Op>twin)
         return self
 
-    def rules(self, fn, constant=()):
+    def rules(self, fn=None, constant=()):
         """Declare one function that gives the gradients of all tensor parameters, as a tuple; `constant` ones have none."""
         cdef int i
+        if fn is None:
+            return lambda fn: self.rules(fn, constant)
         args, needs = self._arguments(fn)
         for i in range(self.n_tensors):
             self.how[i] = R_CONSTANT if self.params[self.tensors[i]] in constant else R_JOINT

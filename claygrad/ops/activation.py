@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import float64
 from claygrad.ops import _special
+from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, conj, constant, op, pointwise, zero
 from claygrad.ops._words import FLOATS, INTS, need, refuse_complex
 
@@ -232,7 +233,7 @@ def gelu_tanh_grad(g, input):
 gelu_tanh.rule(input=gelu_tanh_grad)
 
 
-@composite(**functional, out=True, samples=lambda t: [*line(t), t.args(t(3, 4), approximate="tanh")],
+@composite(**functional, out=FOUND, samples=lambda t: [*line(t), t.args(t(3, 4), approximate="tanh")],
            errors=lambda t: [(t.args(t(2), approximate="x"), RuntimeError,
                               "approximate argument must be either none or tanh.")])
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
@@ -287,7 +288,8 @@ def mish_grad(g, input):
 mish.rule(input=mish_grad)
 
 
-@pointwise(**functional, inplace=False, samples=lambda t: [*line(t), t.args(t(4), 2.0, 1.0), t.args(t(4), beta=0.5)])
+@pointwise(out=FOUND, **functional, inplace=False,
+           samples=lambda t: [*line(t), t.args(t(4), 2.0, 1.0), t.args(t(4), beta=0.5)])
 def softplus(xp, input: Tensor, beta: float = 1, threshold: float = 20):
     "The smooth relu: out = log(1 + e ** (beta * input)) / beta, and input itself where beta * input > threshold."
     need(input, FLOATS, "softplus_cpu")
@@ -296,7 +298,8 @@ def softplus(xp, input: Tensor, beta: float = 1, threshold: float = 20):
 softplus.rule(input=lambda g, input, beta, threshold: g.where(input * beta > threshold, g * (input * beta).sigmoid()))
 
 
-@pointwise(**functional, node="LogSigmoidBackward0", inplace=False, samples=line)
+@pointwise(out="expected scalar type {0.legacy} but found {1.legacy}", **functional,
+           node="LogSigmoidBackward0", inplace=False, samples=line)
 def logsigmoid(xp, input: Tensor):
     "The logarithm of sigmoid: out = -log(1 + e ** -input)."
     need(input, FLOATS, "log_sigmoid_cpu")
@@ -365,7 +368,8 @@ def hardswish_grad(g, input):
 hardswish.rule(input=hardswish_grad)
 
 
-@pointwise(namespace=("torch", "nn.functional"), inplace=False, samples=lambda t: [*line(t), t.args(t(4), 1.0)])
+@pointwise(out=FOUND, namespace=("torch", "nn.functional"), inplace=False,
+           samples=lambda t: [*line(t), t.args(t(4), 1.0)])
 def hardshrink(xp, input: Tensor, lambd: float = 0.5):
     "out = 0 between -lambd and lambd, input elsewhere."
     need(input, FLOATS, "hardshrink_cpu")
@@ -383,7 +387,8 @@ def check_softshrink(input, lambd) -> None:
                            f"{input.dtype.legacy}, but found {lambd:g}")
 
 
-@pointwise(**functional, inplace=False, check=check_softshrink, samples=lambda t: [*line(t), t.args(t(4), 1.0)],
+@pointwise(out=FOUND, **functional, inplace=False, check=check_softshrink,
+           samples=lambda t: [*line(t), t.args(t(4), 1.0)],
            errors=lambda t: [(t.args(t(2, dtype="float32"), -1.0), RuntimeError,
                               "lambda must be in range [0, 3.40282e+38] for input dtype Float")])
 def softshrink(xp, input: Tensor, lambd: float = 0.5):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import bool as bool_dtype
 from claygrad.core import complex128, float64
+from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, conj, missing, pointwise, zero
 from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, same_dtype, zeros
 
@@ -128,7 +129,8 @@ def check_rounding(rounding_mode) -> None:
 
 
 @pointwise(kernel="div", kernel_if={"rounding_mode": None}, names=("divide", "true_divide"), number_edge=True,
-           wide="other", check=check_rounding, promote=lambda rounding_mode: "float" if rounding_mode is None else "common",
+           wide="other", check=check_rounding,
+           promote=lambda rounding_mode: "float" if rounding_mode is None else "common",
            node=lambda rounding_mode: "DivBackward0" if rounding_mode is None else "DivBackward2",
            samples=lambda t: [t.args(t(3, 4), t(3, 4, nonzero=True)), t.args(t(3, 1), t(4, nonzero=True)),
                               t.args(t(3), 2.5), t.args(t(3), 0.7, rounding_mode="floor"),
@@ -203,7 +205,7 @@ fmod.rule(input=lambda g: g, other=lambda g, input, other: -g * input.div(other,
 
 # Sign changes
 
-@pointwise(kernel="neg", names=("negative",), samples=lambda t: [t.args(t(3, 4)), t.args(t())],
+@pointwise(out=FOUND, kernel="neg", names=("negative",), samples=lambda t: [t.args(t(3, 4)), t.args(t())],
            errors=lambda t: [(t.args(t(2, dtype="bool")), RuntimeError,
                               "Negation, the `-` operator, on a bool tensor")])
 def neg(xp, input: Tensor):
@@ -230,7 +232,7 @@ def check_abs(input, inplace) -> None:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
 
 
-@pointwise(kernel="abs", names=("absolute",), check=check_abs,
+@pointwise(out=lambda input: input.dtype.is_complex or FOUND, kernel="abs", names=("absolute",), check=check_abs,
            samples=lambda t: [t.args(t(3, 4)), t.args(t()), t.args(t(3, dtype="complex128"))])
 def abs(xp, input: Tensor):
     "The absolute value: out = |input|; of complex numbers, the real modulus."
@@ -436,7 +438,7 @@ def check_lerp(input, end, weight) -> None:
         raise NotImplementedError(f"\"lerp_kernel_{form}\" not implemented for '{input.dtype.legacy}'")
 
 
-@pointwise(check=check_lerp, keep=("weight",), wide="weight",
+@pointwise(out=lambda input, end, weight: is_number(weight) or FOUND, check=check_lerp, keep=("weight",), wide="weight",
            node=lambda weight: "LerpBackward0" if is_number(weight) else "LerpBackward1",
            samples=lambda t: [t.args(t(3, 4), t(3, 4), 0.3), t.args(t(3, 4), t(4), t(3, 1)), t.args(t(3), t(3), 0.8)],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64"), 0.5), RuntimeError,

@@ -22,9 +22,15 @@ def check_copy(input: Tensor, src: Tensor) -> None:
         raise RuntimeError(f"output with shape {list(here)} doesn't match the broadcast shape {list(both)}")
 
 
-@op(kernel="copy", inplace=True, overlap=lambda input, src, non_blocking: "ok" if src is input else None,
-    function=False, method=False, out=False, half="raw", check=check_copy,
-    node="torch::autograd::CopyBackwards", meta=lambda input: input.shape,
+def _onto_itself(input: Tensor, src: Tensor, non_blocking: bool) -> str | None:
+    """Of one memory and geometry: nothing moves."""
+    same = src is input or (src.data_ptr() == input.data_ptr() and src.shape == input.shape
+                            and src.stride() == input.stride() and src.dtype == input.dtype)
+    return "ok" if same else None
+
+
+@op(kernel="copy", inplace=True, overlap=_onto_itself, function=False, method=False, out=False, half="raw",
+    check=check_copy, node="torch::autograd::CopyBackwards", meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3), t())])
 def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):
     "The elements of src, broadcast and cast, in the memory of the tensor: input[:] = src."

@@ -85,7 +85,7 @@ def fused_attention(xp, query: Tensor, key: Tensor, value: Tensor, attn_mask: Te
     return out.astype(query.dtype, copy=False)
 
 
-@fused_attention.rules
+@fused_attention.rules(constant=("attn_mask",))
 def fused_grads(g, query, key, value, attn_mask, is_causal, scale, needs):
     weights = attended(query, key, attn_mask, is_causal, scale)
     to_value = weights.transpose(-2, -1).matmul(g) if needs[2] else None

@@ -142,7 +142,8 @@ def isfinite(xp, input: Tensor):
     return xp.isfinite(input)
 
 
-@pointwise(promote="bool", inplace=False, samples=lambda t: singles(t)[:2],
+@pointwise(out="isposinf does not support non-boolean outputs.", promote="bool", inplace=False,
+           samples=lambda t: singles(t)[:2],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), RuntimeError,
                               "isposinf does not support complex inputs.")])
 def isposinf(xp, input: Tensor):
@@ -151,7 +152,8 @@ def isposinf(xp, input: Tensor):
     return input == float("inf")
 
 
-@pointwise(promote="bool", inplace=False, samples=lambda t: singles(t)[:2],
+@pointwise(out="isneginf does not support non-boolean outputs.", promote="bool", inplace=False,
+           samples=lambda t: singles(t)[:2],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), RuntimeError,
                               "isneginf does not support complex inputs.")])
 def isneginf(xp, input: Tensor):
@@ -166,7 +168,8 @@ def isreal(xp, input: Tensor):
     return xp.isreal(input)
 
 
-@pointwise(promote="bool", inplace=False, samples=lambda t: singles(t)[:2],
+@pointwise(out="signbit does not support non-boolean outputs.", promote="bool", inplace=False,
+           samples=lambda t: singles(t)[:2],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "signbit is not implemented for complex tensors.")])
 def signbit(xp, input: Tensor):
@@ -197,7 +200,7 @@ choose.rule(condition=constant, input=lambda g, condition: g.masked_fill(~condit
             other=lambda g, condition: g.masked_fill(condition.bool(), 0))
 
 
-@composite(method=False, out=True,
+@composite(method=False, out="Expected out type to be {0.legacy} but got {1.legacy}",
            samples=lambda t: [t.args(t(3, 4, dtype="bool"), t(3, 4), t(4)), t.args(t(3, 1, dtype="bool"), t(4), 2.0),
                               t.args(t(3, dtype="bool"), 1.0, t()),
                               t.args(t(3, dtype="bool"), 1, 2), t.args(t(3, 4, dtype="bool"))],

@@ -5,6 +5,7 @@ from math import pi
 from typing import TYPE_CHECKING
 
 from claygrad.core import complex64, complex128, float32, float64
+from claygrad.ops._out import FOUND, OBJECT
 from claygrad.ops._registry import composite, pointwise, view
 from claygrad.ops._words import zeros
 
@@ -87,7 +88,7 @@ def conjugated(xp, input: Tensor):
 conjugated.rule(input=lambda g: g.conj())
 
 
-@composite(out=True, samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
+@composite(out=FOUND, samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
 def conj_physical(input: Tensor) -> Tensor:
     "The conjugate: out = real - i * imag; a real tensor is returned itself."
     return conjugated(input) if input.dtype in REAL_OF else input
@@ -159,7 +160,7 @@ def join(xp, real, imag):
     return out
 
 
-@pointwise(name="complex", promote="none", method=False, inplace=False,
+@pointwise(out=OBJECT, name="complex", promote="none", method=False, inplace=False,
            check=lambda real, imag: check_parts(real, imag, "complex"),
            samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(), t(3))],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64")), RuntimeError,
@@ -172,7 +173,8 @@ def complex_(xp, real: Tensor, imag: Tensor):
 complex_.rule(real=lambda g: g.real, imag=lambda g: g.imag)
 
 
-@pointwise(promote="none", method=False, inplace=False, check=lambda abs, angle: check_parts(abs, angle, "polar"),
+@pointwise(out=OBJECT, promote="none", method=False, inplace=False, check=lambda abs, angle: check_parts(abs,
+           angle, "polar"),
            samples=lambda t: [t.args(t(3, 4, low=0.1), t(4)), t.args(t(low=0.1), t(3))],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64")), RuntimeError,
                               "Expected object of scalar type Float but got")])

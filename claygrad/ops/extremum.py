@@ -7,7 +7,7 @@ from claygrad.core import Tensor as TensorType
 from claygrad.core import bool as boolean
 from claygrad.core import int64
 from claygrad.ops._geometry import axis as axis_of
-from claygrad.ops._out import EXACT
+from claygrad.ops._out import EXACT, MEDIAN
 from claygrad.ops._reducing import far, need_elements, no_complex_gradient, selected, shared
 from claygrad.ops._registry import composite, op, reduction
 from claygrad.ops._words import need
@@ -240,7 +240,7 @@ def nanmedian_along(xp, input: Tensor, dim: int, keepdim: bool):
 nanmedian_along.rule(input=picked)
 
 
-@composite(out=True, returns=PAIR,
+@composite(out=MEDIAN, returns=PAIR,
            samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(2, 0), 1), IndexError,
                               "median(): Expected reduction dim 1 to have non-zero size.")])
@@ -249,7 +249,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return median_of_all(input) if dim is None else median_along(input, dim, keepdim)
 
 
-@composite(out=True, returns=PAIR,
+@composite(out=MEDIAN, returns=PAIR,
            samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())])
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     """The (lower) median of the elements that are not NaN, or values and indices along `dim`."""
@@ -287,6 +287,7 @@ def check_mode(input: Tensor, dim: int) -> None:
 
 
 @op(**along("mode") | {"check": check_mode},
+    out="expected scalar type '{0.legacy}' but got '{1.legacy}' for values output",
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(6, dtype="int64"), -1, True), t.args(t())],
     errors=lambda t: [(t.args(t(0)), IndexError, "mode(): Expected reduction dim 0 to have non-zero size.")])
 def mode(xp, input: Tensor, dim: int = -1, keepdim: bool = False):

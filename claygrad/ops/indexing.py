@@ -383,7 +383,7 @@ def index_reduce(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, red
     return out.astype(input.dtype, copy=False)
 
 
-@index_reduce.rules
+@index_reduce.rules(constant=("index",))
 def _index_reduce_gradients(g, out, input, dim, index, source, reduce, include_self):
     for_input, for_source = reduction_gradients(
         g, out, input, source, reduce, include_self, pick=lambda x: x.index_select(dim, index),

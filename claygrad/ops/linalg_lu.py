@@ -207,7 +207,7 @@ def lu_unpack(xp, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, 
     return P, L, U
 
 
-@lu_unpack.rules
+@lu_unpack.rules(constant=("LU_pivots",))
 def unpack_gradient(gs, LU_data_shape: tuple) -> tuple[Tensor | None, None]:
     _, of_L, of_U = gs
     m, n = LU_data_shape[-2:]
@@ -282,7 +282,7 @@ def lu_solve_gradient(g: Tensor, LU: Tensor, pivots: Tensor, out: Tensor, left: 
     return of_L.tril(-1) + of_U.triu(), None, of_B if needs[2] else None
 
 
-@lu_solve.rules
+@lu_solve.rules(constant=("pivots",))
 def lu_solve_rules(g: Tensor, LU: Tensor, pivots: Tensor, out: Tensor, left: bool, adjoint: bool,
                    needs: tuple) -> tuple:
     return lu_solve_gradient(g, LU, pivots, out, left, adjoint, needs)

@@ -236,6 +236,8 @@ def check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
 
 
 @op(check=check_ormqr, meta=lambda other: other.shape,
+    out="torch.ormqr: Expected input and result to have the same dtype, but input has dtype{0.legacy} and result has "
+        "dtype {1.legacy}",
     samples=lambda t: [t.args(t(4, 3), t(3), t(4, 2)), t.args(t(2, 3, 3), t(2, 3), t(2, 4, 3), left=False),
                        t.args(t(4, 3), t(3), t(4, 2), transpose=True),
                        t.args(t(4, 3, high=-1), t(3, low=-1, high=1), t(2, 4, low=-1), left=False, transpose=True)],

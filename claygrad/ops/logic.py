@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.ops._out import FOUND
 from claygrad.ops._registry import pointwise
 from claygrad.ops._words import INTS, need
 
@@ -78,7 +79,8 @@ def bitwise_xor(xp, input: Tensor | Number, other: Tensor | Number):
     return xp.bitwise_xor(input, other)
 
 
-@pointwise(half="raw", samples=lambda t: [t.args(t(4, low=-50, high=50, dtype="int64")), t.args(t(4, dtype="bool"))],
+@pointwise(out=FOUND, half="raw",
+           samples=lambda t: [t.args(t(4, low=-50, high=50, dtype="int64")), t.args(t(4, dtype="bool"))],
            errors=lambda t: [(t.args(t(2, dtype="float32")), NotImplementedError,
                               "\"bitwise_not_cpu\" not implemented for 'Float'")])
 def bitwise_not(xp, input: Tensor):

@@ -170,12 +170,12 @@ def bce(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str
     return reduced(xp, (loss if weight is None else loss * weight).astype(input.dtype), reduction)
 
 
+@bce.rules(constant=("weight",))
 def bce_grads(g, input, target, weight, reduction, needs):
     each = shared(g, reduction, input.numel())
     each = each if weight is None else each * weight
     return (each * (input - target) / ((1 - input) * input).clamp(min=1e-12) if needs[0] else None,
             each * ((-input).log1p().clamp(min=-100) - input.log().clamp(min=-100)) if needs[1] else None, None)
-bce.rules(bce_grads, constant=("weight",))
 
 
 @composite(**functional,
@@ -215,6 +215,7 @@ def bce_logits(xp, input: Tensor, target: Tensor, weight: Tensor | None, pos_wei
     return reduced(xp, loss if weight is None else loss * weight, reduction)
 
 
+@bce_logits.rules(constant=("weight", "pos_weight"))
 def bce_logits_grads(g, input, target, weight, pos_weight, reduction, needs):
     from claygrad.ops.activation import logsigmoid
     count = input.numel()
@@ -225,7 +226,6 @@ def bce_logits_grads(g, input, target, weight, pos_weight, reduction, needs):
     positive = pos_weight * target
     return (each * ((positive + 1 - target) * input.sigmoid() - positive) if needs[0] else None,
             each * (-input - (pos_weight - 1) * logsigmoid(input)) if needs[1] else None, None, None)
-bce_logits.rules(bce_logits_grads, constant=("weight", "pos_weight"))
 
 
 @composite(**functional, samples=lambda t: [*three(t), t.args(*pair(t), weight=t(4, low=0.1, requires_grad=False)),

@@ -90,7 +90,8 @@ def prod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | 
         return g
     if input.device.type != "meta" and bool((input.detach() != 0).all()):
         return spread(g, input.shape, dim, keepdim) * conj(spread(out, input.shape, dim, keepdim) / input)
-    if dim is None and input.device.type != "meta" and int((input.detach() == 0).sum()) > 1:
+    again = g.requires_grad or input.requires_grad          # only then PyTorch multiplies zeros out
+    if dim is None and not again and input.device.type != "meta" and int((input == 0).sum()) > 1:
         return None
     # Beside a zero there is no dividing: what stands before an element times what stands behind it.
     line, axis = (input.reshape(-1), 0) if dim is None else (input, dim[0])

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.ops._out import FOUND
 from claygrad.ops._registry import missing, pointwise, zero
 from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, zeros
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 # Whole numbers. An integer is its own floor; the derivative is zero, and the node stays in the graph.
 
-@pointwise(kernel="floor", samples=lambda t: [t.args(t(3, 4)), t.args(t(4, dtype="int64"))],
+@pointwise(out=FOUND, kernel="floor", samples=lambda t: [t.args(t(3, 4)), t.args(t(4, dtype="int64"))],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "floor is not supported for complex inputs")])
 def floor(xp, input: Tensor):
@@ -25,7 +26,7 @@ def floor(xp, input: Tensor):
 floor.rule(input=zero)
 
 
-@pointwise(kernel="ceil", samples=lambda t: [t.args(t(3, 4)), t.args(t(4, dtype="int64"))],
+@pointwise(out=FOUND, kernel="ceil", samples=lambda t: [t.args(t(3, 4)), t.args(t(4, dtype="int64"))],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "ceil is not supported for complex inputs")])
 def ceil(xp, input: Tensor):
@@ -36,7 +37,7 @@ def ceil(xp, input: Tensor):
 ceil.rule(input=zero)
 
 
-@pointwise(kernel="trunc", names=("fix",), samples=lambda t: [t.args(t(3, 4)), t.args(t(4, dtype="int64"))],
+@pointwise(out=FOUND, kernel="trunc", names=("fix",), samples=lambda t: [t.args(t(3, 4)), t.args(t(4, dtype="int64"))],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "trunc is not supported for complex inputs")])
 def trunc(xp, input: Tensor):
@@ -47,7 +48,7 @@ def trunc(xp, input: Tensor):
 trunc.rule(input=zero)
 
 
-@pointwise(kernel="round", kernel_if={"decimals": 0}, namespace=("torch", "special"),
+@pointwise(out=FOUND, kernel="round", kernel_if={"decimals": 0}, namespace=("torch", "special"),
            node=lambda decimals: "RoundBackward1" if decimals else "RoundBackward0",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(4), decimals=2), t.args(t(4, low=-99, high=99), decimals=-1),
                               t.args(t(4, dtype="int64"))],
@@ -64,7 +65,7 @@ def round(xp, input: Tensor, *, decimals: int = 0):
 round.rule(input=zero)
 
 
-@pointwise(samples=lambda t: [t.args(t(3, 4))])
+@pointwise(out=FOUND, samples=lambda t: [t.args(t(3, 4))])
 def frac(xp, input: Tensor):
     "The part behind the point, with the sign of the element: out = input - trunc(input)."
     need(input, FLOATS, "frac_cpu")
@@ -75,7 +76,8 @@ frac.rule(input=lambda g: g)
 LARGEST_BFLOAT16 = 3.3895313892515355e38     # NumPy's finfo does not know the type
 
 
-@pointwise(half="raw", samples=lambda t: [t.args(t(3, 4)), t.args(t(3), nan=1.0, posinf=2.0, neginf=3.0)])
+@pointwise(out="nan_to_num: dtype of out: {1.legacy} should be same as input: {0.legacy}", half="raw",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3), nan=1.0, posinf=2.0, neginf=3.0)])
 def nan_to_num(xp, input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None):
     "Replaces nan by `nan` (0), inf by `posinf` (the largest number of the dtype) and -inf by `neginf` (the lowest)."
     if input.dtype.kind == "c":
@@ -94,7 +96,7 @@ nan_to_num.rule(input=lambda g, input: g * input.isfinite())
 
 # Signs
 
-@pointwise(kernel="sign", samples=lambda t: [t.args(t(3, 4)), t.args(t(4, dtype="int64"))],
+@pointwise(out=FOUND, kernel="sign", samples=lambda t: [t.args(t(3, 4)), t.args(t(4, dtype="int64"))],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "Unlike NumPy, torch.sign is not intended")])
 def sign(xp, input: Tensor):
@@ -107,7 +109,7 @@ def sign(xp, input: Tensor):
 sign.rule(input=zero)
 
 
-@pointwise(samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="complex128", nonzero=True))])
+@pointwise(out=FOUND, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="complex128", nonzero=True))])
 def sgn(xp, input: Tensor):
     "The direction: out = input / |input|, and 0 at 0; of real numbers, the sign."
     if input.dtype.kind != "c":
@@ -143,7 +145,8 @@ def check_heaviside(input, values) -> None:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-@pointwise(node="torch::autograd::NotImplemented", check=check_heaviside,
+@pointwise(out="heaviside is not yet implemented for tensors with different dtypes.",
+           node="torch::autograd::NotImplemented", check=check_heaviside,
            samples=lambda t: [t.args(t(3, 4, requires_grad=False), t(4, requires_grad=False))],
            errors=lambda t: [(t.args(t(2), t(2, dtype="int64")), RuntimeError,
                               "heaviside is not yet implemented for tensors with different")])
@@ -213,7 +216,8 @@ def check_clamp(min, max) -> None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
 
 
-@pointwise(names=("clip",), check=check_clamp,
+@pointwise(out=lambda input, min, max: FOUND if all(v is None or is_number(v) for v in (min, max)) else True,
+           names=("clip",), check=check_clamp,
            node=lambda min, max: "ClampBackward1" if not any(v is not None and not is_number(v) for v in (min, max))
            else "ClampBackward0",
            samples=lambda t: [t.args(t(3, 4), -0.5, 0.5), t.args(t(3, 4), min=0.0), t.args(t(3, 4), max=0.0),
@@ -256,7 +260,8 @@ def clamp_max_grad(g, input, min, max):
 clamp.rule(input=clamp_input_grad, min=clamp_min_grad, max=clamp_max_grad)
 
 
-@pointwise(overloads=True, node=lambda min: "ClampMinBackward0" if is_number(min) else "ClampMinBackward1",
+@pointwise(out=lambda input, min: FOUND if is_number(min) else True, overloads=True,
+           node=lambda min: "ClampMinBackward0" if is_number(min) else "ClampMinBackward1",
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_min(xp, input: Tensor, min: Tensor | Number):
     "The element, but not below `min`."
@@ -268,7 +273,8 @@ clamp_min.rule(input=lambda g, input, min: g.masked_fill(~(input >= min), 0),
                min=lambda g, input, min: g.masked_fill(~(input < min), 0))
 
 
-@pointwise(overloads=True, node=lambda max: "ClampMaxBackward0" if is_number(max) else "ClampMaxBackward1",
+@pointwise(out=lambda input, max: FOUND if is_number(max) else True, overloads=True,
+           node=lambda max: "ClampMaxBackward0" if is_number(max) else "ClampMaxBackward1",
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_max(xp, input: Tensor, max: Tensor | Number):
     "The element, but not above `max`."

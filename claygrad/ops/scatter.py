@@ -211,7 +211,7 @@ def scatter_reduce(xp, input: Tensor, dim: int, index: Tensor, src: Tensor, redu
     return out.astype(input.dtype, copy=False)
 
 
-@scatter_reduce.rules
+@scatter_reduce.rules(constant=("index",))
 def _scatter_reduce_gradients(g, out, input, dim, index, src, reduce, include_self):
     kept = src
     for i, n in enumerate(index.shape):                  # only this part of src took part

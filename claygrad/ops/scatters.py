@@ -68,7 +68,7 @@ select_scatter.rule(input=lambda g, src_shape, dim, index: select_scatter(g, g.n
                     src=lambda g, dim, index: g.select(dim, index))
 
 
-@op(half="raw", meta=lambda input: input.shape,
+@op(out="exact", half="raw", meta=lambda input: input.shape,
     check=lambda input, src, dim, start, end, step: _need_shape(src, _slice(input, dim, start, end, step)),
     samples=lambda t: [t.args(t(5, 3), t(2, 3), 0, 1, 5, 2), t.args(t(5, 3), t(5, 3)), t.args(t(5), t(2), 0, -2)],
     errors=lambda t: [(t.args(t(3, 4), t(3, 4), 0, 1), RuntimeError,

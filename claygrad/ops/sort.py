@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import int32, int64
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
-from claygrad.ops._out import EXACT
+from claygrad.ops._out import EXACT, SEARCH
 from claygrad.ops._reducing import far, selected
 from claygrad.ops._registry import composite, constant, missing, op
 from claygrad.ops._words import is_number, need, no_derivative
@@ -243,7 +243,7 @@ def places(input: Tensor | Number, out_int32: bool) -> tuple:
     return () if is_number(input) else input.shape, int32 if out_int32 else int64
 
 
-@op(method=False, check=check_search, meta=places,
+@op(out=SEARCH, method=False, check=check_search, meta=places,
     samples=lambda t: [t.args(t(5).sort()[0], t(3, 4)), t.args(t(2, 5).sort()[0], t(2, 3), right=True),
                        t.args(t(5).sort()[0], 0.5)],
     errors=lambda t: [(t.args(t(3), 2.0, side="foo"), RuntimeError,
@@ -267,7 +267,7 @@ def check_boundaries(boundaries: Tensor) -> None:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
 
 
-@op(method=False, check=check_boundaries, meta=places,
+@op(out=SEARCH, method=False, check=check_boundaries, meta=places,
     samples=lambda t: [t.args(t(3, 4), t(5).sort()[0]), t.args(0.5, t(5).sort()[0], right=True)],
     errors=lambda t: [(t.args(t(3), t(1, 3)), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)")])
 def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):
@@ -301,8 +301,10 @@ def bincount(xp, input: Tensor, weights: Tensor | None = None, minlength: int = 
 bincount.rule(input=missing, weights=missing)
 
 
-@op(differentiable=(), meta=lambda bins: (bins,), samples=lambda t: [t.args(t(20), 5), t.args(t(20), 4, 1, 2),
-                                                                     t.args(t(3, 4), bins=3, min=0, max=2)],
+@op(differentiable=(), meta=lambda bins: (bins,),
+    out="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {0.c_name} and hist "
+        "{1.c_name}",
+    samples=lambda t: [t.args(t(20), 5), t.args(t(20), 4, 1, 2), t.args(t(3, 4), bins=3, min=0, max=2)],
     errors=lambda t: [(t.args(t(3), 0), RuntimeError, "torch.histogram(): bins must be > 0, but got 0 for dimension 0"),
                       (t.args(t(3), 2, 3, 1), RuntimeError, "torch.histc: max must be larger than min")])
 def histc(xp, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0):

@@ -158,12 +158,11 @@ class Author:
             return f"{a}.detach()"
         return self.view_of(a) if choice > 0.85 else a
 
-    def fill_in(self, text: str, target: str, part: Any, written: Any) -> str:
+    def fill_in(self, text: str, target: str, part: Any, written: Any, elementwise: bool = True) -> str:
         """Puts in a mask of the target and a value for a part of it."""
         shape = tuple(part.shape)
-        fitting = [
-            n for n in self.names(lambda t: _defined(t, written)) if _broadcasts_to(tuple(self.tensor(n).shape), shape)
-        ]
+        defined = self.names(lambda t: _defined(t, written, elementwise))
+        fitting = [n for n in defined if _broadcasts_to(tuple(self.tensor(n).shape), shape)]
         c = self.random.choice(fitting) if fitting and self.random.random() < 0.85 else self.fresh(shape)
         return text.format(m=f"{target}>0.2", c=c)
 
@@ -188,7 +187,7 @@ class Author:
             values = values[:2]  # an index tensor into an expanded target: of several values the last written would win
         # What is written is the part itself, if the key makes a view; with index tensors it is what is left to index.
         written = part if _on(part, result) else result[..., 0] if key.endswith(",0]") else result
-        value = self.fill_in(r.choice(values), target, part, written)
+        value = self.fill_in(r.choice(values), target, part, written, _on(part, result))
         return self.guarded(f"{target}{key} {r.choice(['=', '=', '=', '+=', '*='])} {value}")
 
     def rebind_data(self) -> str:
@@ -274,13 +273,15 @@ def _refusing(t: Any) -> bool:
     return root.is_leaf and root.requires_grad
 
 
-def _defined(a: Any, target: Any) -> bool:
+def _defined(a: Any, target: Any, elementwise: bool = True) -> bool:
     """Whether a write to the target that reads `a` has one answer, or a refusal, whatever the order of the loop.
 
     torch refuses a partial overlap of dense tensors, which is cheap to see. Of others it writes where it still has to read.
     """
     if _dense(a) and _dense(target):
         return True
+    if not elementwise:
+        return not set(_places(a)) & set(_places(target))
     if not _broadcasts_to(tuple(a.shape), tuple(target.shape)):
         return True  # refused
     read = _places(a.expand(target.shape))

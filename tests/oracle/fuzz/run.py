@@ -108,7 +108,7 @@ def show(lines: list[str], verdict: Verdict, library: str = "claygrad") -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", type=int, default=20000)
-    parser.add_argument("--seed", type=int, default=0, help="the number of the first program")
+    parser.add_argument("--seed", type=int, default=0, help="each has a million programs of its own")
     parser.add_argument("--length", type=int, default=14)
     parser.add_argument("--stop", type=int, default=10, help="give up after so many different failures")
     parser.add_argument("--oracle", choices=ORACLES, default="mutation", help="how torch keeps what was saved")
@@ -120,7 +120,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     torch.set_num_threads(1)
     began, failures, completed, statements, wrong, raised, crashed = time.time(), {}, 0, 0, 0, 0, 0
-    for number in range(options.seed, options.seed + options.programs):
+    first = options.seed * 1_000_000
+    for number in range(first, first + options.programs):
         lines = write(number, torch, options.length)
         verdict = compare(lines, claygrad, torch, options.oracle)
         completed += verdict.completed
