@@ -5,7 +5,7 @@ from __future__ import annotations
 LOWER = frozenset("""
     conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
     mm bmm matmul addmm addbmm baddbmm linear linalg_vecdot linalg_multi_dot chain_matmul einsum tensordot inner
-    prelu scaled_dot_product_attention
+    prelu scaled_dot_product_attention _rnn_layer _lstm_layer
 """.split())
 
 # In float32: where a few digits are not enough.
@@ -25,5 +25,8 @@ FULL = frozenset("""
     fft_hfft fft_ihfft
 """.split())
 
+# In the dtype of their inputs, though they are made of products here.
+KEPT = frozenset(["bilinear"])
+
 # In the widest dtype among the inputs.
-WIDEST = frozenset("stack cat index_copy".split())
+WIDEST = frozenset(["stack", "cat", "index_copy"])

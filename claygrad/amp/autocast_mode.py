@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from claygrad.amp._lists import FULL, LOWER, WIDEST
+from claygrad.amp._lists import FULL, KEPT, LOWER, WIDEST
 from claygrad.core import LATE, Tensor, bfloat16, device, float16, float32, float64, prefix, promote_types
 from claygrad.core.modes import set_autocast_flag
 
@@ -137,13 +137,19 @@ def _cast_arguments(name: str, arguments: list[Any]) -> list[Any] | None:
     """The arguments in the dtype that the operation computes in; None if they stay as they are."""
     if name in LOWER:
         target = get_autocast_dtype("cpu")
-    elif name in FULL:
+    elif name in FULL or (name == "_pad_enum" and _pads_in_full(*arguments[1:3])):
         target = float32
+    elif name in KEPT:
+        return arguments
     elif name in WIDEST:
         target = _widest(arguments, get_autocast_dtype("cpu"))
     else:
         return None
     return [_as(argument, target) for argument in arguments]
+
+
+def _pads_in_full(pad: Any, mode: str) -> bool:
+    return mode == "replicate" or (mode == "reflect" and len(pad) < 6)
 
 
 def _eligible(x: Tensor) -> bool:
@@ -170,6 +176,8 @@ def _widest(arguments: list[Any], lowest: dtype) -> dtype:
     for argument in arguments:
         for x in argument if isinstance(argument, (list, tuple)) else (argument,):
             if isinstance(x, Tensor) and _eligible(x):
+                if x.dtype not in (lowest, float32):
+                    raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize")
                 target = promote_types(target, x.dtype)
     return target
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd.grad_mode import no_grad
-from claygrad.core import Tensor, float16, float32, int32
+from claygrad.core import Tensor, float16, float32, int32, prefix
 from claygrad.ops.fill import full
 
 if TYPE_CHECKING:
@@ -161,8 +161,7 @@ class GradScaler:
         elif new_scale is not None:
             if new_scale.device.type != self._device or new_scale.numel() != 1 or new_scale.requires_grad:
                 raise AssertionError("new_scale should be a float or a 1-element torch.cuda.FloatTensor or "
-                                     "torch.FloatTensor "
-                                     "with requires_grad=False.")
+                                     f"{prefix()}.FloatTensor with requires_grad=False.")
             scale.copy_(new_scale)
         else:
             found = [inf for state in self._per_optimizer_states.values()
