@@ -26,15 +26,31 @@ def refuse_sparse(sparse: bool, weight: Tensor) -> None:
                                   "out and the same gradient comes as a dense tensor")
 
 
+ROUNDS = 16
+
+
 def sums_by_row(xp, values, numbers, count: int):
-    """For each of `count` rows the sum of the values whose number it is, in the order they come."""
-    out = xp.zeros((count, *values.shape[1:]), dtype=values.dtype)
-    if not values.size:
-        return out
-    order = xp.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    starts = xp.concatenate([[0], xp.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
-    out[ordered[starts]] = xp.add.reduceat(values[order], starts, axis=0)
+    """For each of `count` rows the sum of the values whose number it is.
+
+    Whole rows are added where no row comes twice: all first occurrences, then all second ones, and so on; what comes
+    more often than that is added element by element.
+    """
+    out = xp.zeros((count, values.shape[1]), dtype=values.dtype)
+    if values.size > 4096:
+        order = xp.argsort(numbers, kind="stable")
+        ordered = numbers[order]
+        starts = xp.concatenate([[0], xp.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
+        lengths = xp.diff(xp.append(starts, len(order)))
+        if lengths.max() <= 4 * ROUNDS or lengths.mean() < ROUNDS:
+            for turn in range(min(int(lengths.max()), ROUNDS)):
+                now = order[starts[lengths > turn] + turn]
+                out[numbers[now]] += values[now]
+            turn = xp.arange(len(order)) - xp.repeat(starts, lengths)
+            rest = order[turn >= ROUNDS]
+            numbers, values = numbers[rest], values[rest]
+    if values.size:
+        width = values.shape[1]
+        xp.add.at(out.reshape(-1), (numbers[:, None] * width + xp.arange(width)).reshape(-1), values.reshape(-1))
     return out
 
 
