@@ -39,6 +39,7 @@ from claygrad.ops import (
     join,
     linalg_cholesky,
     linalg_det,
+    linalg_distance,
     linalg_least,
     linalg_lu,
     linalg_norm,
