@@ -39,6 +39,8 @@ class _PlanCache:
     """There are no plans without CUDA."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         raise no_cuda()
 
 

@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.kernels.conftest import isa as isa
+from tests.kernels.conftest import kernels as kernels
 from tests.support import lend
 
 

@@ -76,7 +76,7 @@ def same(a, b, dtype):
 
 @each_case
 @each_dtype
-def test_compiled_steps_are_the_plain_ones(monkeypatch, compiled, name, options, dtype):
+def test_compiled_steps_are_the_plain_ones(monkeypatch, compiled, isa, name, options, dtype):
     shapes = [(), (1,), (7,), (8,), (31,), (3, 5), (65,), (0,), (2, 3, 4)]
     plain, states = plainly(monkeypatch, name, options, dtype, shapes)
     fast, fast_states = trained(name, options, dtype, shapes)
