@@ -239,7 +239,9 @@ def as_strided(input: Tensor, size: ints, stride: ints, storage_offset: int | No
 
 
 def _unstrided(g: Tensor, input_shape: tuple[int, ...], input_stride: tuple[int, ...], input_offset: int, size: ints,
-               stride: ints, storage_offset: int | None) -> Tensor:
+               stride: ints, storage_offset: int | None) -> Tensor | None:
+    if not g.numel():
+        return None
     offset = input_offset if storage_offset is None else storage_offset
     own = (tuple(input_shape), tuple(input_stride), input_offset)
     out = relay(g, sizes(size), sizes(stride), offset, *own)

@@ -109,6 +109,13 @@ def test_overlap_is_noticed_before_sizes(lib):
         a[1:].add_(a)
 
 
+def test_a_copy_onto_the_same_elements_moves_nothing(lib):
+    wide = lib.tensor(1.0).expand(2)
+    wide.copy_(wide.detach())
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        wide.copy_(lib.tensor(1.0).expand(2))
+
+
 def test_columns_beside_each_other_do_not_overlap(lib):
     a = lib.arange(6.0).reshape(2, 3)
     a[:, 0].add_(a[:, 1])
@@ -163,6 +170,28 @@ def test_two_zeros_leave_no_gradient_of_a_product(lib):
     x = leaf(lib, [0.0, 0.0, 3.0])
     x.prod().backward(lib.tensor(math.nan))
     assert x.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_two_zeros_leave_a_second_derivative_of_a_product(lib):
+    x = leaf(lib, [0.0, 0.0, 3.0])
+    (g,) = lib.autograd.grad(x.prod(), x, create_graph=True)
+    (h,) = lib.autograd.grad(g.sum(), x)
+    assert h.tolist() == [3.0, 3.0, 0.0]
+
+
+def test_the_length_of_nothing_has_a_slope_but_no_second_one(lib):
+    x = leaf(lib, [0.0, 0.0])
+    (g,) = lib.autograd.grad(x.norm(), x, create_graph=True)
+    (h,) = lib.autograd.grad(g.sum(), x)
+    assert g.tolist() == [0.0, 0.0]
+    assert all(math.isnan(v) for v in h.tolist())
+
+
+def test_a_gradient_through_an_empty_geometry_is_zero_without_a_history(lib):
+    x = leaf(lib, [2.0, 3.0])
+    (g,) = lib.autograd.grad((x.as_strided((0, 3), (1, 1)) ** 2).sum(), x, create_graph=True)
+    assert g.tolist() == [0.0, 0.0]
+    assert not g.requires_grad
 
 
 def test_the_second_derivative_of_cumprod_along_one_element_is_none(lib):
