@@ -60,3 +60,10 @@ class DoubleTensor(FloatTensor):
 
 class LongTensor(FloatTensor):
     pass
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":                              # by its name: mixed precision stands above this module
+        import importlib
+        return importlib.import_module("claygrad.amp.old_names")
+    raise AttributeError(f"module 'claygrad.cuda' has no attribute '{name}'")

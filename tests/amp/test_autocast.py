@@ -196,3 +196,17 @@ def test_custom_functions(lib, cast_inputs):
     full = (lib.float32, lib.float32, False)
     assert seen == [full if cast_inputs else (lib.float32, lib.bfloat16, True), not cast_inputs]
     assert a.grad.tolist() == [[3.0, 4.0]]
+
+
+def test_names_of_old_for_a_gpu(lib):
+    old = lib.cuda.amp
+    with warns(lib, "`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` instead.",
+               FutureWarning):
+        context = old.autocast()
+    with context:
+        assert (lib.ones(2, 2) @ lib.ones(2, 2)).dtype is lib.float32
+    assert not old.autocast(enabled=False)._enabled
+    with warns(lib, "`torch.cuda.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cuda', args...)` "
+                    "instead.", FutureWarning):
+        scaler = old.GradScaler()
+    assert not scaler.is_enabled()
