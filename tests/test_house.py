@@ -44,6 +44,7 @@ UNSAMPLED = {
     "PyTorch's refuses what is not contiguous; compared through group_norm": "native_group_norm",
     "networks: layer by layer among the operations, whole among the layers": "rnn_tanh rnn_relu gru lstm",
     "its gradient supposes a softmax before it: tests/ops/test_ctc.py": "ctc_loss",
+    "iterates until it is near enough: tests/ops/test_lobpcg.py": "lobpcg",
     "in place alone": "resize_ resize_as_ set_ unsqueeze_ squeeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ detach_ "
         "zero_ apply_ map_ map2_ share_memory_ polygamma_ fill_diagonal_",
     "of layouts that claygrad's tensors do not have": "dim_order is_coalesced coalesce indices values crow_indices "
