@@ -17,6 +17,7 @@ CLAY_FAMILY(rows)
 CLAY_FAMILY(rows2)
 CLAY_FAMILY(gemm)
 CLAY_FAMILY(optim)
+CLAY_FAMILY(conv)
 CLAY_FAMILY(recurrent)
 #undef CLAY_FAMILY
 

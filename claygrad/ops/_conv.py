@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import product as every
 from typing import TYPE_CHECKING
 
+from claygrad.core import convolve
 from claygrad.ops._formats import channels_last, channels_last_3d, element_strides, product, suggested_format
 
 if TYPE_CHECKING:
@@ -91,6 +92,19 @@ def columns(view, cols, low: int, high: int, n: int) -> None:
     cols[...] = view[low:high].transpose(axes)
 
 
+def natively(xp, name: str, a, b, shape: Ints, x_shape: Ints, w_shape: Ints, out_shape: Ints, stride: Ints,
+             padding: Ints, dilation: Ints, groups: int):
+    """The result of a native loop, or None: for other memory, dtypes and axes, and for kernels of a single element,
+    which are a matrix product as they stand."""
+    if len(x_shape) > 4 or (all(k == 1 for k in w_shape[2:]) and groups == 1 and not any(padding)):
+        return None
+    if not (a.flags.c_contiguous and b.flags.c_contiguous):
+        return None
+    made = xp.empty(shape, a.dtype)
+    shapes = tuple(x_shape), tuple(w_shape), tuple(out_shape)
+    return made if convolve.run(name, a, b, made, *shapes, stride, padding, dilation, groups) else None
+
+
 def conv_forward(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: int):
     """The convolution (N, O, *out) of an input with a weight."""
     n, c = x.shape[:2]
@@ -99,6 +113,10 @@ def conv_forward(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: 
     length, depth, dims = product(size), product(w.shape[1:]), len(size)
     if not n * o * length * depth:
         return xp.zeros((n, o, *size), x.dtype)
+    shape = (n, o, *size)
+    out = natively(xp, "forward", x, w, shape, x.shape, w.shape, shape, stride, padding, dilation, groups)
+    if out is not None:
+        return out
     if c == groups > 1:
         return _by_channel(xp, x, w, stride, padding, dilation, size)
     weight = w.reshape(groups, o // groups, depth)
@@ -122,6 +140,10 @@ def conv_input_grad(xp, g, w, size: Ints, stride: Ints, padding: Ints, dilation:
     c, depth, length = w.shape[1] * groups, product(w.shape[1:]), product(out)
     if not n * o * length * depth:
         return xp.zeros((n, c, *size), g.dtype)
+    whole = (n, c, *size)
+    made = natively(xp, "input_grad", g, w, whole, whole, w.shape, g.shape, stride, padding, dilation, groups)
+    if made is not None:
+        return made
     turned = w.reshape(groups, o // groups, depth).swapaxes(1, 2)
     if is_pointwise(kernel, padding) and tuple(size) == tuple(out) and length >= 16:
         return xp.matmul(turned, g.reshape(n, groups, o // groups, length)).reshape(n, c, *size)
@@ -154,6 +176,9 @@ def conv_weight_grad(xp, g, x, kernel: Ints, stride: Ints, padding: Ints, dilati
     length, depth, dims = product(out), product(shape[1:]), len(out)
     if not n * o * length * depth:
         return xp.zeros(shape, g.dtype)
+    made = natively(xp, "weight_grad", x, g, shape, x.shape, shape, g.shape, stride, padding, dilation, groups)
+    if made is not None:
+        return made
     wide = padded(xp, x, padding)
     if c == groups > 1:
         grad = xp.empty(shape, g.dtype)

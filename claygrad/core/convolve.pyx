@@ -1,0 +1,51 @@
+"""The native loops of two-dimensional convolution; claygrad/ops/_conv.py says what they compute."""
+from libc.stdint cimport int64_t
+
+cimport numpy as cnp
+
+from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.kernels cimport find
+
+cdef extern from "conv.hpp" namespace "clay" nogil:
+    struct Convolution:
+        int64_t n, c, h, w, o, kh, kw, oh, ow
+        int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups
+
+    ctypedef bint (*convolution_fn)(const Convolution* shape, const void* a, const void* b, void* made) noexcept nogil
+
+cnp.import_array()
+
+
+cdef int _code(object array) noexcept:
+    if not isinstance(array, cnp.ndarray) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>array):
+        return -1
+    if (<cnp.ndarray>array).descr.type_num == cnp.NPY_FLOAT32:
+        return F32
+    return F64 if (<cnp.ndarray>array).descr.type_num == cnp.NPY_FLOAT64 else -1
+
+
+def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, stride, padding, dilation, int64_t groups):
+    """Fill `made` by a kernel: forward(input, weight), input_grad(gradient, weight) or weight_grad(input, gradient).
+    False if there is none for such arrays. One spatial axis counts as two, the first of size 1."""
+    cdef Convolution s
+    cdef int code = _code(a)
+    cdef bint one = len(x_shape) == 3, filled
+    cdef convolution_fn f
+    cdef bytes kernel
+    if code < 0 or _code(b) != code or _code(made) != code or len(x_shape) not in (3, 4):
+        return False
+    s.n, s.c, s.o, s.groups = x_shape[0], x_shape[1], w_shape[0], groups
+    s.h, s.kh, s.oh = (1, 1, 1) if one else (x_shape[2], w_shape[2], out_shape[2])
+    s.w, s.kw, s.ow = x_shape[-1], w_shape[-1], out_shape[-1]
+    s.stride_h, s.pad_h, s.dilation_h = (1, 0, 1) if one else (stride[0], padding[0], dilation[0])
+    s.stride_w, s.pad_w, s.dilation_w = stride[-1], padding[-1], dilation[-1]
+    kernel = (f"depthwise_{name}" if s.c == groups and groups > 1 else name).encode()
+    f = <convolution_fn>find("conv", kernel, code)
+    if f == NULL:
+        return False
+    cdef void* x = cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef void* y = cnp.PyArray_DATA(<cnp.ndarray>b)
+    cdef void* out = cnp.PyArray_DATA(<cnp.ndarray>made)
+    with nogil:
+        filled = f(&s, x, y, out)
+    return filled

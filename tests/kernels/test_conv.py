@@ -1,0 +1,58 @@
+"""The native convolutions against the NumPy form, at shapes drawn at random, on every instruction set."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from claygrad.ops import _conv
+
+
+def draw(rng: numpy.random.Generator, depthwise: bool) -> tuple:
+    """Shapes and settings of a convolution of one or two axes, odd ones too."""
+    dims = int(rng.integers(1, 3))
+    groups = int(rng.integers(2, 6)) if depthwise else int(rng.choice([1, 1, 2, 3]))
+    inputs = 1 if depthwise else int(rng.integers(1, 20))
+    outputs = int(rng.choice([1, 2] if depthwise else [1, 2, 5, 16, 17, 33]))
+    kernel, stride, padding = (tuple(map(int, rng.integers(low, high, dims))) for low, high in ((1, 5), (1, 4), (0, 4)))
+    dilation = tuple(map(int, rng.integers(1, 3, dims)))
+    size = tuple(d * (k - 1) + 1 + int(rng.integers(0, 18)) for k, d in zip(kernel, dilation))
+    x = rng.standard_normal((int(rng.integers(1, 11)), inputs * groups, *size))
+    return x, rng.standard_normal((outputs * groups, inputs, *kernel)), stride, padding, dilation, groups
+
+
+def all_three(x, w, stride, padding, dilation, groups):
+    out = _conv.conv_forward(numpy, x, w, stride, padding, dilation, groups)
+    g = numpy.cos(numpy.arange(out.size, dtype=out.dtype)).reshape(out.shape)
+    return (out, _conv.conv_input_grad(numpy, g, w, x.shape[2:], stride, padding, dilation, groups),
+            _conv.conv_weight_grad(numpy, g, x, w.shape[2:], stride, padding, dilation, groups))
+
+
+@pytest.mark.parametrize("depthwise", [False, True], ids=["", "depthwise"])
+@pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=["float32", "float64"])
+def test_as_the_general_path(isa, dtype, depthwise, monkeypatch):
+    rng = numpy.random.default_rng(5)
+    loose = 2e-4 if dtype is numpy.float32 else 1e-10
+    for _ in range(40):
+        x, w, *settings = draw(rng, depthwise)
+        x, w = x.astype(dtype), w.astype(dtype)
+        native = all_three(x, w, *settings)
+        with monkeypatch.context() as plain:
+            plain.setattr(_conv, "natively", lambda *_: None)
+            general = all_three(x, w, *settings)
+        for name, a, b in zip(("forward", "input", "weight"), native, general):
+            numpy.testing.assert_allclose(a, b, rtol=loose, atol=loose * max(1, abs(b).max()), err_msg=f"{name} {x.shape} {w.shape} {settings}")
+
+
+def test_nan_stays_where_it_is_seen(isa):
+    x, w = numpy.zeros((1, 1, 6, 6), numpy.float32), numpy.ones((1, 1, 3, 3), numpy.float32)
+    x[0, 0, 0, 0] = numpy.nan
+    out = _conv.conv_forward(numpy, x, w, (1, 1), (1, 1), (1, 1), 1)
+    assert numpy.isnan(out[0, 0, :2, :2]).all()
+    assert not numpy.isnan(out[0, 0, 2:]).any()
+
+
+def test_memory_that_is_not_in_rows_takes_the_general_path():
+    x = numpy.zeros((1, 2, 6, 6), numpy.float32).transpose(0, 1, 3, 2)
+    assert _conv.natively(numpy, "forward", x, numpy.ones((1, 2, 3, 3), numpy.float32), (1, 1, 4, 4), x.shape, (1, 2, 3, 3),
+                          (1, 1, 4, 4), (1, 1), (0, 0), (1, 1), 1) is None
