@@ -1,7 +1,6 @@
 """Views: tensors on another tensor's memory, and how their history follows that of their base."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from libc.string cimport memcmp
 
 from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
 from claygrad.core.dtypes cimport dtype
@@ -209,13 +208,13 @@ cdef int _sizes(object given, int64_t* out) except -2:
 
 
 cdef Layout _view(Op op, PyObject** slots, Layout target):
-    """Contiguous tensors only; the Python form does the rest, errors included."""
+    """Where the memory allows it; the Python form does the rest, errors included."""
     cdef Layout v = (<Tensor><object>slots[0]).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int64_t known = 1
     cdef int i, hole = -1
-    if not v.contiguous or v.numel == 0:
+    if v.numel == 0:
         return None
     cdef int n = _sizes(<object>slots[1], shape)
     if n < 0:
@@ -232,15 +231,36 @@ cdef Layout _view(Op op, PyObject** slots, Layout target):
             return None
         shape[hole] = v.numel // known
         known *= shape[hole]
-    if known != v.numel:
+    if known != v.numel or not _strides_of_view(v, n, shape, strides):
         return None
-    if n == v.ndim and memcmp(shape, v.shape, n * sizeof(int64_t)) == 0:      # odd strides of axes of one element stay
-        return new_layout(v.storage, v.dtype, n, shape, v.strides, v.offset)
-    known = 1
-    for i in range(n - 1, -1, -1):
-        strides[i] = known
-        known *= shape[i]
     return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
+
+
+cdef bint _strides_of_view(Layout v, int n, const int64_t* shape, int64_t* strides) noexcept:
+    """Strides under which the elements of v have another shape, axes of one element included as torch has them.
+
+    Axes that follow each other in memory form a chunk; those of the view must fill chunk after chunk.
+    """
+    cdef int64_t base = v.strides[v.ndim - 1] if v.ndim else 1, own = 1, filled = 1
+    cdef int i, at = n - 1
+    for i in range(v.ndim - 1, -1, -1):
+        own *= v.shape[i]
+        if i > 0 and (v.shape[i - 1] == 1 or v.strides[i - 1] == own * base):
+            continue
+        while at >= 0 and (filled < own or shape[at] == 1):
+            strides[at] = filled * base
+            filled *= shape[at]
+            at -= 1
+        if filled != own:
+            return False
+        if i > 0:
+            base = v.strides[i - 1]
+            own = filled = 1
+    if v.ndim == 0:
+        for i in range(n):
+            strides[i] = 1
+        return True
+    return at < 0
 
 
 cdef Layout _expand(Op op, PyObject** slots, Layout target):

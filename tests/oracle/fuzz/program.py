@@ -217,6 +217,7 @@ class Author:
 
     def flag(self) -> str:
         a = self.pick()
+        out = self.pick(lambda t: _fits_out(self.tensor(a), t))
         return self.random.choice(
             [
                 f"{a}.requires_grad_()",
@@ -224,7 +225,7 @@ class Author:
                 f"{a}.register_hook(lambda g: g * 2)",
                 f"{a}.register_hook(lambda g: g * 2)",
                 f"{a}.detach_()",
-                f"torch.add({a}, 1, out={self.pick()})",
+                f"torch.add({a}, 1, out={out})" if _fits_out(self.tensor(a), self.tensor(out)) else f"{a}.sum()",
                 f"with torch.no_grad(): torch.mul({a}, 2, out={a}.detach())",
                 f"{self.new()} = Double.apply({a})",
                 f"with torch.no_grad(): {self.new()} = {self.view_of(a)}",
@@ -287,6 +288,11 @@ def _defined(a: Any, target: Any, elementwise: bool = True) -> bool:
     read = _places(a.expand(target.shape))
     written = _places(target)
     return read == written or not set(read) & set(written)
+
+
+def _fits_out(a: Any, out: Any) -> bool:
+    """Whether a result of `a` may go into `out`, which torch resizes, and then writes while it still reads what shares it."""
+    return not _on(a, out) or (a.shape == out.shape and _defined(a, out))
 
 
 def _on(a: Any, b: Any) -> bool:
