@@ -1,0 +1,95 @@
+"""A small transformer learns to write Python, letter by letter, from the source of Python's own library.
+
+    python examples/char_gpt.py              # two minutes; writes out/char_gpt.png and some lines of its own
+"""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from argparse import Namespace
+
+from training import draw_losses, figure, options, train
+
+import claygrad as torch
+from claygrad import nn
+
+LENGTH, BATCH, WIDTH, HEADS, LAYERS = 64, 16, 96, 4, 3
+SOURCES = (argparse, textwrap)         # modules of which every Python has the text
+
+
+def load() -> tuple[torch.Tensor, list[str]]:
+    """The text as numbers, and the letter that each number means."""
+    text = "".join(open(module.__file__, encoding="utf-8").read() for module in SOURCES)
+    letters = sorted(set(text))
+    number = {letter: n for n, letter in enumerate(letters)}
+    return torch.tensor([number[letter] for letter in text]), letters
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.mlp = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        many, long, _ = x.shape
+        q, k, v = (part.view(many, long, HEADS, -1).transpose(1, 2) for part in self.qkv(self.norm1(x)).chunk(3, dim=-1))
+        seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(seen.transpose(1, 2).reshape(many, long, WIDTH))
+        return x + self.mlp(self.norm2(x))
+
+
+class Gpt(nn.Module):
+    def __init__(self, letters: int) -> None:
+        super().__init__()
+        self.letter, self.place = nn.Embedding(letters, WIDTH), nn.Embedding(LENGTH, WIDTH)
+        self.blocks = nn.Sequential(*(Block() for _ in range(LAYERS)))
+        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, letters)
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        x = self.letter(numbers) + self.place(torch.arange(numbers.shape[1]))
+        return self.head(self.norm(self.blocks(x)))
+
+
+def write(model: Gpt, start: torch.Tensor, count: int) -> torch.Tensor:
+    """Go on from `start`, each letter drawn from what the model thinks likely."""
+    model.eval()
+    text = start
+    with torch.no_grad():
+        for _ in range(count):
+            scores = model(text[None, -LENGTH:])[0, -1] / 0.7
+            text = torch.cat([text, torch.multinomial(scores.softmax(0), 1)])
+    return text
+
+
+def learn(told: Namespace) -> tuple[Gpt, torch.Tensor, list[str], list[float]]:
+    torch.manual_seed(told.seed)
+    text, letters = load()
+    model = Gpt(len(letters))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
+
+    def step() -> torch.Tensor:
+        begin = torch.randint(len(text) - LENGTH - 1, (BATCH, 1))
+        rows = text[begin + torch.arange(LENGTH + 1)]
+        return nn.functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+
+    return model, text, letters, train("char_gpt", model, optimizer, step, told)
+
+
+def main() -> float:
+    told = options(__doc__ or "", 1500)
+    model, text, letters, losses = learn(told)
+    sheet, axes = figure(6, 3.5)
+    draw_losses(axes, losses, "surprise per letter, in nats", log=False)
+    sheet.savefig(told.out / "char_gpt.png", dpi=110)
+    torch.manual_seed(1)
+    print("".join(letters[n] for n in write(model, text[:40], 300).tolist()))
+    last = sum(losses[-50:]) / len(losses[-50:])
+    print(f"surprise {losses[0]:.2f} at first, {last:.2f} nats a letter now; {told.out / 'char_gpt.png'}")
+    return last
+
+
+if __name__ == "__main__":
+    main()
