@@ -11,6 +11,7 @@ from claygrad.core import complex64 as small_complex
 from claygrad.core import default_dtype, promote_types
 from claygrad.ops._geometry import axis, sizes
 from claygrad.ops._registry import op
+from claygrad.ops._scipy import transforms
 from claygrad.ops._words import NAMES
 from claygrad.ops.part import slice_backward
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PLAIN, ROOT, MEAN = range(3)
 _FORWARD = {None: PLAIN, "backward": PLAIN, "ortho": ROOT, "forward": MEAN}
 _BACKWARD = {None: MEAN, "backward": MEAN, "ortho": ROOT, "forward": PLAIN}
-# NumPy's words for these scales, by direction
+# The array module's words for these scales, by direction
 _WORDS = {True: ("backward", "ortho", "forward"), False: ("forward", "ortho", "backward")}
 
 
@@ -51,9 +52,9 @@ def fft_c2c(xp, input: Tensor, dim: ints, scale: int, forward: bool):
     if not dim or not input.size:
         return input.copy()
     if len(dim) == 1:
-        out = (xp.fft.fft if forward else xp.fft.ifft)(input, axis=dim[0], norm=_WORDS[forward][scale])
+        out = (transforms(xp).fft if forward else transforms(xp).ifft)(input, axis=dim[0], norm=_WORDS[forward][scale])
     else:
-        out = (xp.fft.fftn if forward else xp.fft.ifftn)(input, axes=dim, norm=_WORDS[forward][scale])
+        out = (transforms(xp).fftn if forward else transforms(xp).ifftn)(input, axes=dim, norm=_WORDS[forward][scale])
     return out.astype(input.dtype, copy=False)
 fft_c2c.rule(input=lambda g, dim, scale, forward: fft_c2c(g, dim, scale, not forward))
 
@@ -67,12 +68,12 @@ def fft_r2c(xp, input: Tensor, dim: ints, scale: int, onesided: bool):
     if not input.size:
         return xp.zeros(_spectrum_shape(input.shape, dim, onesided), kind)
     if not onesided:
-        out = (xp.fft.fft(input, axis=dim[0], norm=_WORDS[True][scale]) if len(dim) == 1 else
-               xp.fft.fftn(input, axes=dim, norm=_WORDS[True][scale]))
+        out = (transforms(xp).fft(input, axis=dim[0], norm=_WORDS[True][scale]) if len(dim) == 1 else
+               transforms(xp).fftn(input, axes=dim, norm=_WORDS[True][scale]))
     elif len(dim) == 1:
-        out = xp.fft.rfft(input, axis=dim[0], norm=_WORDS[True][scale])
+        out = transforms(xp).rfft(input, axis=dim[0], norm=_WORDS[True][scale])
     else:
-        out = xp.fft.rfftn(input, axes=dim, norm=_WORDS[True][scale])
+        out = transforms(xp).rfftn(input, axes=dim, norm=_WORDS[True][scale])
     return out.astype(kind, copy=False)
 
 
@@ -103,10 +104,10 @@ def fft_c2r(xp, input: Tensor, dim: ints, scale: int, last: int):
         return xp.zeros(_signal_shape(input.shape, dim, last), kind)
     word = _WORDS[False][scale]
     if len(dim) == 1:
-        out = xp.fft.irfft(input, last, axis=dim[0], norm=word)
+        out = transforms(xp).irfft(input, last, axis=dim[0], norm=word)
     else:
-        rest = xp.fft.ifftn(input, axes=dim[:-1], norm=word)
-        out = xp.fft.irfft(rest, last, axis=dim[-1], norm=word)
+        rest = transforms(xp).ifftn(input, axes=dim[:-1], norm=word)
+        out = transforms(xp).irfft(rest, last, axis=dim[-1], norm=word)
     return out.astype(kind, copy=False)
 
 

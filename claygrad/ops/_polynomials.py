@@ -32,6 +32,12 @@ def climb(xp, n, first, second, step: Callable):
 
     Elements leave as soon as they have arrived, or as soon as they are NaN.
     """
+    lowest, highest = (int(n.min()), int(n.max())) if n.size else (0, 0)
+    if highest < 64 and lowest == highest > 1:          # one degree for all: nobody leaves early
+        p, q, everywhere = first.reshape(-1), second.reshape(-1), slice(None)
+        for k in range(2, highest + 1):
+            p, q = q, step(k, q, p, everywhere)
+        return q.reshape(n.shape)
     out = xp.where(n < 0, 0, xp.where(n == 0, first, second)).astype(second.dtype)
     at = xp.flatnonzero(n > 1)
     p, q, goal = first.reshape(-1)[at], second.reshape(-1)[at], n.reshape(-1)[at]
@@ -75,6 +81,16 @@ def _chebyshev(xp, x, n, kind: str, limit: int, plus, minus):
     at_plus = {"t": 1, "u": one_more, "v": 1, "w": double}[kind]
     at_minus = {"t": sign, "u": sign * one_more, "v": sign * double, "w": sign}[kind]
     inside = xp.absolute(x) < 1
+    second = {"t": x, "u": x + x, "v": x + x - 1, "w": x + x + 1}[kind]
+    climbed = _recurrence(xp, x, n, second, x + x, inside | plus | minus, limit)
+    cases = [(n < 0, 0), (plus, at_plus), (minus, at_minus)]
+    if (n > limit).any():
+        cases.append(((n > limit) & inside, _closed(xp, kind, x, n, inside, sign, double)))
+    return chosen(xp, climbed, *cases)
+
+
+def _closed(xp, kind: str, x, n, inside, sign, double):
+    """The polynomials inside of -1 .. 1 by angles; `sign` and `double` serve where a divisor vanishes."""
     angle = xp.arccos(xp.where(inside, x, 0))
     m = n.astype(x.dtype)
     half = xp.asarray(0.5, x.dtype)
@@ -88,9 +104,7 @@ def _chebyshev(xp, x, n, kind: str, limit: int, plus, minus):
     else:
         at_end = xp.where(x > 0, double, sign)
         closed = xp.where(xp.cos(angle / 2) != 1, xp.sin((m + half) * angle) / xp.sin(angle / 2), at_end)
-    second = {"t": x, "u": x + x, "v": x + x - 1, "w": x + x + 1}[kind]
-    climbed = _recurrence(xp, x, n, second, x + x, inside | plus | minus, limit)
-    return chosen(xp, climbed, (n < 0, 0), (plus, at_plus), (minus, at_minus), ((n > limit) & inside, closed))
+    return closed
 
 
 def chebyshev(kind: str) -> Callable:

@@ -80,26 +80,43 @@ def _check_weight(input: Tensor, weight: Tensor | None) -> None:
 @op(name="histogram", function=False, method=False, node="torch::autograd::NotImplemented", meta="data",
     samples=lambda t: [t.args(t(9, 2, requires_grad=False), [t(4, requires_grad=False).sort()[0],
                                                              t(3, requires_grad=False).sort()[0]])])
-def counted(xp, input: Tensor, edges: list[Tensor], weight: Tensor | None = None):
-    "How many rows (or how much of their weight) fall into each box; the last edge belongs to the last box."
+def counted(xp, input: Tensor, edges: list[Tensor], weight: Tensor | None = None, even: bool = False):
+    """How many rows (or how much of their weight) fall into each box; the last edge belongs to the last box.
+
+    `even`: the edges are at one distance, so that a division tells the box, or the one beside it.
+    """
     place, inside, shape = xp.zeros(input.shape[0], "int64"), xp.ones(input.shape[0], bool), []
     for column, line in zip(input.T, edges):
         boxes = len(line) - 1
         inside &= (column >= line[0]) & (column <= line[-1])
-        place = place * boxes + xp.clip(xp.searchsorted(line, column, "right") - 1, 0, boxes - 1)
+        place = place * boxes + (_near if even else _sought)(xp, xp.clip(column, line[0], line[-1]), line)
         shape.append(boxes)
     weights = None if weight is None else weight.reshape(-1)[inside].astype("float64")
     return xp.bincount(place[inside], weights, prod(shape)).reshape(shape).astype(input.dtype)
+
+
+def _sought(xp, column, line):
+    return xp.clip(xp.searchsorted(line, column, "right") - 1, 0, len(line) - 2)
+
+
+def _near(xp, column, line):
+    last = len(line) - 2
+    guess = xp.nan_to_num((column - line[0]) * ((last + 1) / (line[-1] - line[0]))).astype("int64")
+    guess = xp.clip(guess, 0, last)
+    guess -= column < line[guess]
+    return xp.clip(guess + (column >= line[guess + 1]), 0, last)
+
+
 counted.rule(input=missing, edges=missing, weight=missing)
 
 
-def _histogram(input: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
+def _histogram(input: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool, even: bool) -> Tensor:
     for i, edge in enumerate(edges):
         if edge.numel() < 2:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {edge.numel() - 1} for dimension {i}")
     if not edges:
         return input.new_zeros(())
-    hist = counted(input, list(edges), weight)
+    hist = counted(input, list(edges), weight, even)
     if density:
         hist = hist / hist.sum()
         for i, edge in enumerate(edges):
@@ -157,7 +174,8 @@ def histogram(input: Tensor, bins: object, *, range: Sequence[float] | None = No
         raise TypeError(_FORMS.format("histogram", type(bins).__name__))
     _need_real(input)
     _check_weight(column, weight if weight is None or tuple(weight.shape) != tuple(input.shape) else weight.reshape(-1))
-    return _histogram(column, [edges], None if weight is None else weight.reshape(-1), density), edges
+    weight = None if weight is None else weight.reshape(-1)
+    return _histogram(column, [edges], weight, density, not isinstance(bins, TensorType)), edges
 
 
 @composite(method=False, returns=("hist", "bin_edges"),
@@ -192,4 +210,4 @@ def histogramdd(input: Tensor, bins: object, range: Sequence[float] | None = Non
     else:
         edges = _edges_from(rows, given, range)
     _check_weight(input, weight)
-    return _histogram(rows, edges, weight, density), tuple(edges)
+    return _histogram(rows, edges, weight, density, not by_edges), tuple(edges)

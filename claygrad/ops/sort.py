@@ -198,6 +198,8 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 def search(xp, rows, values, right: bool):
     """For each value the first place whose element is not below it (right: above it), in the row it belongs to."""
+    if rows.ndim == 1 and rows.dtype == values.dtype and rows.size and rows[-1] == rows[-1]:
+        return xp.searchsorted(rows, values, "right" if right else "left")       # NaN among the rows is found otherwise
     low, high = xp.zeros(values.shape, "int64"), xp.full(values.shape, rows.shape[-1], "int64")
     while (low < high).any():
         middle = (low + high) // 2
