@@ -72,7 +72,7 @@ def sub(xp, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1
 sub.rule(input=lambda g: g, other=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha))
 
 
-@pointwise(method=False, inplace=False, check=check_subtraction,
+@pointwise(method=False, inplace=False, overloads=True, check=check_subtraction,
            node=lambda other: "RsubBackward1" if is_number(other) else "RsubBackward0",
            samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3, 4), 2), t.args(t(3), t(3), alpha=2.5)])
 def rsub(xp, input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
@@ -253,7 +253,7 @@ def pow_node(input, exponent) -> str:
     return "PowBackward2" if is_number(input) else "PowBackward0" if is_number(exponent) else "PowBackward1"
 
 
-@pointwise(kernel="pow", node=pow_node, check=check_pow,
+@pointwise(kernel="pow", node=pow_node, check=check_pow, overloads=True,
            samples=lambda t: [t.args(t(3, 4), 3), t.args(t(3), 2), t.args(t(3), 0), t.args(t(3, low=0.2), -1.5),
                               t.args(t(3, low=0.2), t(3)), t.args(t(3, 1, low=0.2), t(4)), t.args(2.5, t(3))],
            errors=lambda t: [(t.args(t(2, dtype="int64"), -1), RuntimeError,
@@ -307,7 +307,8 @@ def wide(*values):
     return complex128 if any_complex else float64
 
 
-@composite(samples=lambda t: [t.args(t(3, 4, low=0.2), 2.5), t.args(t(3, low=0.2), t(3)), t.args(2, t(3)),
+@composite(overloads=True,
+           samples=lambda t: [t.args(t(3, 4, low=0.2), 2.5), t.args(t(3, low=0.2), t(3)), t.args(2, t(3)),
                               t.args(t(3, dtype="int64", low=1, high=5), -1)])
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     "The power in double precision, whatever the inputs: out = input ** exponent."

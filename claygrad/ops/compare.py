@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._registry import composite, constant, pointwise, zero
+from claygrad.ops._numbers import C_NAMES
 from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, refuse_overflow
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ def check_masked_fill(input, mask, value, inplace) -> None:
         raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, "
                            f"but got tensor with {value.dim()} dimension(s).")
     elif value.dtype.is_complex and not input.dtype.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {C_NAMES[input.dtype.name]} without overflow")
     if inplace and any(step == 0 and size > 1 for size, step in zip(input.shape, input.stride())):
         warnings.warn("Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before "
                       "performing this operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",

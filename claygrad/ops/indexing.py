@@ -223,7 +223,7 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
                            "scalar type")
     rows_given = source.shape[dim] if dim < source.ndim else 1
     if rows_given != index.size:
-        if not source.ndim and name == "index_reduce":
+        if not source.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         raise RuntimeError(f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): "
                            f"({rows_given}), for dim: {dim}")
@@ -336,7 +336,7 @@ def index_fill(xp, input: Tensor, dim: int, index: Tensor, value: Tensor | Numbe
     wide[(slice(None),) * dim + (index,)] = element(value, dtype_of_numpy(input.dtype))
     return out
 index_fill.rule(input=lambda g, dim, index: g.index_fill(dim, index, 0), index=constant,
-                value=lambda g, dim, index: g.index_select(dim, _wrapped(g, dim, index)).sum())
+                value=lambda g, dim, index: g.index_select(dim, _wrapped(g, dim, index).unique()).sum())
 
 
 def _wrapped(g: Tensor, dim: int, index: Tensor) -> Tensor:

@@ -26,6 +26,8 @@ def _joined_shape(tensors: list, dim: int) -> tuple[int, ...]:
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, tensor in enumerate(tensors):
+        if tensor is None:
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got NoneType")
         if tensor.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     kept = [(i, tuple(tensor.shape)) for i, tensor in enumerate(tensors) if not _is_skipped(tensor.shape)]
@@ -48,7 +50,7 @@ def _check_out(out: Tensor, result: Tensor) -> None:
 
 def _joined_plainly(xp, arrays: list, dim: int):
     """The arrays joined where there is nothing to say about empty ones, memory formats or errors; else None."""
-    if not arrays or arrays[0].ndim in (0, 4, 5) or not all(array.size for array in arrays):
+    if not arrays or not all(array is not None and array.size for array in arrays) or arrays[0].ndim in (0, 4, 5):
         return None
     try:
         out = xp.concatenate(arrays, dim)

@@ -107,7 +107,7 @@ def check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, inplace: bool) 
     no_bool(batch1, "baddbmm")
 
 
-def check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
+def check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number) -> None:
     has_axis(batch1, 1)
     check_3d(batch1, batch2)
     if batch1.shape[0] != batch2.shape[0]:
@@ -118,6 +118,8 @@ def check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
     if k != m:
         raise RuntimeError(f"Incompatible matrix sizes for bmm ({n}x{k} and {m}x{p})")
     check_same(input, batch1, batch2)
+    if not batch1.shape[0] and isinstance(beta, float) and not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy}")
     no_bool(batch1, "addmm_impl_cpu_")
 
 

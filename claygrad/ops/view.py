@@ -70,7 +70,7 @@ def _reinterpreted(input: Tensor, dtype: dtype) -> tuple:
     return tuple(shape), (*(st // ratio for st in strides[:-1]), 1), offset // ratio, dtype
 
 
-@view_op(function=False, varargs="size",
+@view_op(geometry="view", function=False, varargs="size",
          samples=lambda t: [t.args(t(2, 6), 3, 4), t.args(t(2, 6), (3, -1)), t.args(t(), 1, 1), t.args(t(0, 3), -1),
                             t.args(t(2, 6, dtype="float32"), DTYPES["int32"]), t.args(t(3), dtype=DTYPES["int16"])],
          errors=lambda t: [(t.args(t(3), 2), RuntimeError, "shape '[2]' is invalid for input of size 3"),
@@ -119,7 +119,8 @@ def reshape_alias(input: Tensor, size: ints):
 reshape_alias.rule(input=lambda g, input_shape: g.reshape(input_shape))
 
 
-@op(method=False, function=False, half="raw", meta=lambda input, size: size, samples=lambda t: [t.args(t(2, 3), (6,))])
+@op(geometry="view",
+    method=False, function=False, half="raw", meta=lambda input, size: size, samples=lambda t: [t.args(t(2, 3), (6,))])
 def unsafe_view(xp, input: Tensor, size: ints):
     "A fresh copy in another shape; nobody else knows its memory, so it is no view."
     return input.reshape(size)
@@ -150,7 +151,8 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return input.reshape(other.shape)
 
 
-@view_op(varargs="dims", samples=lambda t: [t.args(t(2, 3, 4), (2, 0, 1)), t.args(t(2, 3), (-1, 0)), t.args(t(), ())],
+@view_op(geometry="permute",
+         varargs="dims", samples=lambda t: [t.args(t(2, 3, 4), (2, 0, 1)), t.args(t(2, 3), (-1, 0)), t.args(t(), ())],
          errors=lambda t: [(t.args(t(2, 3), (0, 0)), RuntimeError, "permute(): duplicate dims are not allowed."),
                            (t.args(t(2, 3), (0, 2)), IndexError,
                             "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
@@ -178,7 +180,7 @@ def _unpermute(g: Tensor, dims: ints) -> Tensor:
 permute.rule(input=_unpermute)
 
 
-@view_op(samples=lambda t: [t.args(t(2, 3, 4), 0, 2), t.args(t(2, 3), -1, 0), t.args(t(), 0, -1)],
+@view_op(geometry="transpose", samples=lambda t: [t.args(t(2, 3, 4), 0, 2), t.args(t(2, 3), -1, 0), t.args(t(), 0, -1)],
          errors=lambda t: [(t.args(t(2, 3), 0, 2), IndexError,
                             "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def transpose(input: Tensor, dim0: int, dim1: int):
@@ -200,7 +202,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return transpose(input, dim0, dim1)
 
 
-@view_op(samples=lambda t: [t.args(t(2, 3)), t.args(t(3)), t.args(t())],
+@view_op(geometry="t", samples=lambda t: [t.args(t(2, 3)), t.args(t(3)), t.args(t())],
          errors=lambda t: [(t.args(t(2, 3, 4)), RuntimeError,
                             "t() expects a tensor with <= 2 dimensions, but self is 3D")])
 def t(input: Tensor):
@@ -273,7 +275,7 @@ def adjoint(input: Tensor) -> Tensor:
     return _conjugate(_last_two(input, "adjoint()", "adjoint() is deprecated on 0-D tensors. Consider using x.conj()."))
 
 
-@view_op(function=False, varargs="size",
+@view_op(geometry="expand", function=False, varargs="size",
          samples=lambda t: [t.args(t(3), 2, 3), t.args(t(2, 1), (2, 4)), t.args(t(1, 2), 3, -1), t.args(t(), 2)],
          errors=lambda t: [(t.args(t(2), 3), RuntimeError,
                             "The expanded size of the tensor (3) must match the existing size (2)")])
@@ -300,7 +302,8 @@ def broadcast_to(input: Tensor, size: ints) -> Tensor:
     return expand(input, size)
 
 
-@view_op(node=lambda dim: f"SqueezeBackward{0 if dim is None else 1 if isinstance(dim, int) else 2}",
+@view_op(geometry="squeeze",
+         node=lambda dim: f"SqueezeBackward{0 if dim is None else 1 if isinstance(dim, int) else 2}",
          samples=lambda t: [t.args(t(2, 1, 3, 1)), t.args(t(2, 1), 1), t.args(t(2, 1), -2), t.args(t(1, 2, 1), (0, 1)),
                             t.args(t(), 0)],
          errors=lambda t: [(t.args(t(2, 1), 2), IndexError,
@@ -314,7 +317,8 @@ def squeeze(input: Tensor, dim: ints | None = None):
 squeeze.rule(input=lambda g, input_shape: g.reshape(input_shape))
 
 
-@view_op(samples=lambda t: [t.args(t(2, 3), 0), t.args(t(2, 3), 1), t.args(t(2, 3), -1), t.args(t(), 0)],
+@view_op(geometry="unsqueeze",
+         samples=lambda t: [t.args(t(2, 3), 0), t.args(t(2, 3), 1), t.args(t(2, 3), -1), t.args(t(), 0)],
          errors=lambda t: [(t.args(t(2), 2), IndexError,
                             "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def unsqueeze(input: Tensor, dim: int):
@@ -354,6 +358,7 @@ def unflatten(input: Tensor, dim: int, sizes: ints) -> Tensor:
     if isinstance(sizes, int):
         raise TypeError("unflatten(): argument 'sizes' (position 2) must be tuple of ints, not int")
     if input.ndim == 0:
+        axis(dim, 0)
         raise RuntimeError(f"unflatten got an unexpected error:\nDimension specified as {dim} but tensor has no "
                            "dimensions")
     dim, wanted = axis(dim, input.ndim), geometry.sizes(sizes)

@@ -11,6 +11,8 @@ ABSENT: dict[str, str] = {
 }
 
 GAPS: dict[tuple[str, ...], str] = {
+    ("complex", "forward", "float16"): "claygrad has no complex32",
+    ("view_as_complex", "forward", "float16"): "claygrad has no complex32",
     ("nn.functional.pixel_unshuffle", "edges"): "PyTorch leaves an empty tensor in the shape it has",
     ("grid_sampler_2d", "gradients", "float32"): "sums of thousands that cancel; neither library is nearer to the double result",
     **{(f"__{name}__", "errors"): "a method called on an int: Python's own text" for name in ("radd", "rmul", "rand", "ror", "rxor")},

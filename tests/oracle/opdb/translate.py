@@ -45,7 +45,10 @@ def arguments(value: Any, memory: dict | None = None) -> Any:
     if isinstance(value, torch.nn.Parameter):
         return claygrad.nn.Parameter(tensor(value, memory).detach(), requires_grad=value.requires_grad)
     if isinstance(value, torch.Tensor):
-        return tensor(value, memory)
+        memory = {} if memory is None else memory
+        if id(value) not in memory:                # the same tensor twice is the same tensor twice
+            memory[id(value)] = tensor(value, memory)
+        return memory[id(value)]
     if isinstance(value, torch.nn.Module):         # a distance, say: no parameters, settings alone
         made = getattr(claygrad.nn, type(value).__name__)()
         for key, setting in vars(value).items():
