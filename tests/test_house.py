@@ -25,7 +25,7 @@ RANK = {
     "kernels": 0, "version": 0,
     "core": 1,
     "ops": 2, "_info": 2, "_printing": 2, "_settings": 2, "cuda": 2, "memory": 2, "random": 2,
-    "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "masked": 3, "signal": 3, "special": 3,
+    "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "signal": 3, "special": 3,
     "nn": 4,
     "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
     "utils": 6, "func": 6,
@@ -40,7 +40,8 @@ LONG = {
 # Public operations without samples, by reason. (Inner ones, neither function nor method, are tested through others.)
 UNSAMPLED = {
     "random: compared with PyTorch's streams": "rand randn randint randperm rand_like randn_like randint_like normal "
-        "bernoulli multinomial uniform_ normal_ log_normal_ exponential_ cauchy_ geometric_ bernoulli_ random_ gumbel_softmax",
+        "bernoulli multinomial uniform_ normal_ log_normal_ exponential_ cauchy_ geometric_ bernoulli_ random_ gumbel_softmax "
+        "poisson binomial _standard_gamma _standard_gamma_grad _sample_dirichlet _dirichlet_grad",
     "PyTorch's refuses what is not contiguous; compared through group_norm": "native_group_norm",
     "networks: layer by layer among the operations, whole among the layers": "rnn_tanh rnn_relu gru lstm",
     "its gradient supposes a softmax before it: tests/ops/test_ctc.py": "ctc_loss",

@@ -25,6 +25,13 @@ cdef extern from "random.hpp" namespace "clay" nogil:
     void fill_natural_range(Engine& engine, int dtype, void* out, int64_t n) noexcept
     void fill_permutation(Engine& engine, int dtype, void* out, int64_t n) noexcept
 
+    void draw_gamma(Engine& engine, int dtype, const void* shape, void* out, int64_t n) noexcept
+    void draw_gamma_wide(Engine& engine, int dtype, const void* shape, double* out, int64_t n) noexcept
+    int64_t draw_poisson(Engine& engine, int dtype, const void* rate, void* out, int64_t n) noexcept
+    void draw_binomial(Engine& engine, int dtype, const void* count, const void* chance, void* out, int64_t n) noexcept
+    void gamma_grad(int dtype, const void* shape, const void* x, void* out, int64_t n) noexcept
+    void dirichlet_grad(int dtype, const void* x, const void* shape, const void* total, void* out, int64_t n) noexcept
+
     cdef enum class Weights:
         good
         negative

@@ -405,3 +405,47 @@ def sample(Tensor weights, int64_t count, Tensor draws, Tensor out, generator):
     q_block = _block(draws.layout)
     sample_without_replacement(w.dtype.code, w_block.ptr, q_block.ptr, rows, n, to, count)
     return 0
+
+
+cdef void* _data(Tensor t, list blocks):
+    """The elements in row-major order; what had to be copied for that is kept in `blocks`."""
+    if t.layout.contiguous:
+        return t.layout.data()
+    cdef Storage block = _block(t.layout)
+    blocks.append(block)
+    return block.ptr
+
+
+def draw_each(str kind, Tensor out, Tensor a, Tensor b, generator):
+    """Fill `out`, new and contiguous, with draws whose parameters are a (and b), of its shape.
+
+    Returns False if a parameter is not allowed.
+    """
+    cdef list blocks = []
+    cdef Generator g = _pick(generator)
+    cdef int code = a.layout.dtype.code
+    cdef int64_t n = out.layout.numel
+    cdef void* x = _data(a, blocks)
+    cdef void* to = out.layout.data()
+    if kind == "gamma":
+        draw_gamma(g.engine, code, x, to, n)
+    elif kind == "gamma_wide":
+        draw_gamma_wide(g.engine, code, x, <double*>to, n)
+    elif kind == "binomial":
+        draw_binomial(g.engine, code, x, _data(b, blocks), to, n)
+    else:
+        return draw_poisson(g.engine, code, x, to, n) < 0
+    return True
+
+
+def draw_grad(Tensor out, Tensor a, Tensor b, Tensor c=None):
+    """Fill `out` with derivatives of gamma draws (shape a, draw b), or of Dirichlet ones (draw a, shape b, total c)."""
+    cdef list blocks = []
+    cdef int code = a.layout.dtype.code
+    cdef int64_t n = out.layout.numel
+    cdef void* x = _data(a, blocks)
+    cdef void* y = _data(b, blocks)
+    if c is None:
+        gamma_grad(code, x, y, out.layout.data(), n)
+    else:
+        dirichlet_grad(code, x, y, _data(c, blocks), out.layout.data(), n)

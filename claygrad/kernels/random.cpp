@@ -73,18 +73,6 @@ void box_muller_f64(double* x, int64_t n, double mean, double std) {
     }
 }
 
-double draw_normal(Engine& e) {
-    if (e.has_normal) {
-        e.has_normal = false;
-        return e.normal;
-    }
-    double theta = 6.283185307179586 * draw_unit(e);
-    double radius = std::sqrt(-2.0 * std::log1p(-draw_unit(e)));
-    e.normal = radius * std::sin(theta);
-    e.has_normal = true;
-    return radius * std::cos(theta);
-}
-
 void normal_blocks(Engine& e, float* out, int64_t n, float mean, float std) {
     int64_t whole_blocks = n & ~int64_t(15);
     in_chunks<1>(e, whole_blocks, [&](const uint32_t* words, int64_t at, int64_t count) {

@@ -1,6 +1,7 @@
-// Drawing words from the engine. Private to random.cpp.
+// Drawing words from the engine. Private to random.cpp and random_each.cpp.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "random.hpp"
@@ -73,6 +74,18 @@ double unit(uint64_t word) { return double(word & ((1ull << 53) - 1)) * 0x1p-53;
 
 double draw_unit(Engine& e) { return unit(draw64(e)); }
 
+double draw_normal(Engine& e) {
+    if (e.has_normal) {
+        e.has_normal = false;
+        return e.normal;
+    }
+    double theta = 6.283185307179586 * draw_unit(e);
+    double radius = std::sqrt(-2.0 * std::log1p(-draw_unit(e)));
+    e.normal = radius * std::sin(theta);
+    e.has_normal = true;
+    return radius * std::cos(theta);
+}
+
 // Draw `per` words (1 or 2) an element, a chunk at a time: f(words, position, count).
 template <int per, class F> void in_chunks(Engine& e, int64_t n, F f) {
     uint32_t words[CHUNK];
@@ -84,7 +97,7 @@ template <int per, class F> void in_chunks(Engine& e, int64_t n, F f) {
     }
 }
 
-uint64_t pair(const uint32_t* words, int64_t i) { return uint64_t(words[2 * i]) << 32 | words[2 * i + 1]; }
+inline uint64_t pair(const uint32_t* words, int64_t i) { return uint64_t(words[2 * i]) << 32 | words[2 * i + 1]; }
 
 // The bytes of torch.get_rng_state(): words of 64 bits hold the 32-bit ones, some fields are always zero.
 struct SavedState {
