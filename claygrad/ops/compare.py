@@ -5,8 +5,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.ops._geometry import broadcast
-from claygrad.ops._registry import composite, constant, pointwise, zero
 from claygrad.ops._numbers import C_NAMES
+from claygrad.ops._registry import composite, constant, pointwise, zero
 from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, refuse_overflow
 
 if TYPE_CHECKING:

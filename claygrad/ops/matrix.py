@@ -118,7 +118,8 @@ def check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number) ->
     if k != m:
         raise RuntimeError(f"Incompatible matrix sizes for bmm ({n}x{k} and {m}x{p})")
     check_same(input, batch1, batch2)
-    if not batch1.shape[0] and isinstance(beta, float) and not (input.dtype.is_floating_point or input.dtype.is_complex):
+    whole = not (input.dtype.is_floating_point or input.dtype.is_complex)
+    if not batch1.shape[0] and isinstance(beta, float) and whole:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy}")
     no_bool(batch1, "addmm_impl_cpu_")
 
