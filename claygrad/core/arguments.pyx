@@ -131,7 +131,7 @@ cdef object axes(Op op, object dim, int ndim):
         return None
     given = (dim,) if isinstance(dim, int) else tuple(dim)
     if not given:
-        return () if op.name == "all" or op.name == "any" else None
+        return () if op.info.get("no_dims") == "keep" else None
     out = []
     for x in given:
         d = x

@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport REDUCTION, Op
+from claygrad.core.declared cimport PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, I64, N_DTYPES, of_code
 from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
@@ -48,7 +48,7 @@ cdef Layout _reduce(Op op, PyObject** slots, Layout target):
             inner *= x.shape[i]
         shape[k] = x.shape[i]
         k += 1
-    out = fresh(of_code(I64) if x.dtype.code == BOOL and op.name == "sum" else x.dtype, k, shape)
+    out = fresh(of_code(I64) if x.dtype.code == BOOL and op.promote == PROMOTE_SUM else x.dtype, k, shape)
     if x.numel > RELEASE:
         with nogil:
             f(x.data(), out.data(), outer, n, inner)

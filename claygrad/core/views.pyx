@@ -59,7 +59,7 @@ cdef object call_view(Op op, PyObject** slots):
         layout = restride(t, geometry[0], geometry[1], geometry[2])
         if len(geometry) == 4:
             layout = new_layout(layout.storage, <dtype?>geometry[3], layout.ndim, layout.shape, layout.strides, layout.offset)
-            retyped = not op.recorded or op.name == "view"
+            retyped = not op.recorded or op.fast == _view
     out = make_view(t, layout, False)
     if retyped:                          # bytes read as another type: no view in the sense of autograd
         out.base = None
@@ -331,13 +331,11 @@ cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
     return new_layout(v.storage, v.dtype, k, shape, strides, v.offset)
 
 
-cdef Layout _same_memory(Op op, PyObject** slots, Layout target):
-    """The memory of an intermediate result under another shape, without being a view of it."""
-    return _view(op, slots, target)
-
-
+# What a declaration names as its geometry.
 cdef int prepare(Op op) except -1:
-    cdef str name = op.name
+    name = op.info.get("geometry")
+    if name is None:
+        return 0
     if name == "t":
         op.fast = _t
     elif name == "transpose":
@@ -350,8 +348,8 @@ cdef int prepare(Op op) except -1:
         op.fast = _permute
     elif name == "squeeze":
         op.fast = _squeeze
-    elif name == "_unsafe_view" or name == "unsafe_view":
-        op.fast = _same_memory
     elif name == "expand":
         op.fast = _expand
+    else:
+        raise TypeError(f"{op.name}: no native geometry '{name}'")
     return 0

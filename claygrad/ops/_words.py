@@ -3,16 +3,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core import DTYPES
 from claygrad.ops._numbers import C_NAMES, fits
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
 
-NAMES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}
+NAMES = {name: dtype.legacy for name, dtype in DTYPES.items()}
 FLOATS, INTS, COMPLEX = "fV", "iu", "c"      # NumPy's dtype.kind; V is bfloat16
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     ints = int | tuple[int, ...] | list[int]
 
 
-@op(name="_unsafe_view", function=False, method=False, meta=lambda size: size,
+@op(name="_unsafe_view", geometry="view", function=False, method=False, meta=lambda size: size,
     samples=lambda t: [t.args(t(2, 6), (3, 4))])
 def reshaped(xp, input: Tensor, size: ints):
     """The elements in another shape: not a view, so that the result of a product has no base."""
