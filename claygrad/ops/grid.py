@@ -16,6 +16,8 @@ from claygrad.ops._formats import product
 from claygrad.ops._registry import composite, op
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from claygrad.core import Tensor
 
     ints = int | tuple[int, ...] | list[int]
@@ -105,18 +107,48 @@ def cubic(xp, x, order: int, a: float = -0.75):
     return side * xp.where(far, 6 * a, 6 * (a + 2)) if order == 3 else xp.zeros_like(x)
 
 
-def corners(xp, grid, size: ints, mode: int, padding: int, align: bool, orders: ints):
-    """For every neighbour of the points (N, P): its place in the flattened input, whether it exists, its weight."""
-    points = grid.reshape(grid.shape[0], product(grid.shape[1:-1]), grid.shape[-1])
-    dims = len(size)
-    axes = [neighbours(xp, points[..., dims - 1 - d], size[d], mode, padding, align, orders[d]) for d in range(dims)]
-    for chosen in every(*axes):
-        place, valid, weight = 0, True, None
-        for d, (index, exists, factor) in enumerate(chosen):
-            place = place * size[d] + index
+def axes_of(xp, grid, size: ints, mode: int, padding: int, align: bool, orders: ints) -> list[list[tuple]]:
+    """The neighbours of all points (N * P) along each axis of the input."""
+    points = grid.reshape(-1, len(size))
+    return [neighbours(xp, points[:, -1 - d], n, mode, padding, align, orders[d]) for d, n in enumerate(size)]
+
+
+def corners(xp, axes: list[list[tuple]], size: ints, batch: int) -> Iterator[tuple]:
+    """For every neighbour of the points: its row in the flattened input, whether it exists, its number on each axis."""
+    points = axes[0][0][0].shape[0]
+    first = xp.repeat(xp.arange(batch), points // max(batch, 1))
+    for numbers in every(*[range(len(axis)) for axis in axes]):
+        row, valid = first, True
+        for axis, number, n in zip(axes, numbers, size):
+            index, exists, _ = axis[number]
+            row = row * n + index
             valid = valid & exists
-            weight = factor if weight is None else weight * factor
-        yield place, valid, weight
+        yield row, valid, numbers
+
+
+def weight_of(axes: list[list[tuple]], numbers: tuple[int, ...]):
+    weight = axes[0][numbers[0]][2]
+    for axis, number in zip(axes[1:], numbers[1:]):
+        weight = weight * axis[number][2]
+    return weight
+
+
+def as_rows(xp, x):
+    """(N, C, *size) as rows of channels: neighbours are then taken whole."""
+    n, c, *size = x.shape
+    return xp.ascontiguousarray(xp.moveaxis(x, 1, -1)).reshape(n * product(size), c)
+
+
+def from_rows(xp, rows, shape: ints):
+    n, c, *size = shape
+    return xp.ascontiguousarray(xp.moveaxis(rows.reshape(n, *size, c), -1, 1))
+
+
+def taken(rows, row, valid):
+    value = rows.take(row, axis=0)
+    if not valid.all():
+        value[~valid] = 0                    # even if the row that stands for it holds an infinity
+    return value
 
 
 # The operations
@@ -145,16 +177,6 @@ def check_sampler(input: Tensor, grid: Tensor, interpolation_mode: int) -> None:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {grid.dtype.legacy}")
 
 
-def sampled(xp, input, grid, mode: int, padding: int, align: bool, orders: ints):
-    n, c, *size = input.shape
-    flat, out = input.reshape(n, c, product(size)), None
-    for place, valid, weight in corners(xp, grid, size, mode, padding, align, orders):
-        value = xp.take_along_axis(flat, place[:, None], 2) if n and c else xp.zeros((n, c, place.shape[1]), flat.dtype)
-        term = xp.where(valid[:, None], value * weight[:, None], 0)
-        out = term if out is None else out + term
-    return out.astype(input.dtype, copy=False).reshape(n, c, *grid.shape[1:-1])
-
-
 def node_name(input, orders) -> str:
     return f"GridSampler{input.ndim - 2}DBackward" + "Backward" * (sum(orders) > 0) + "0"
 
@@ -165,7 +187,15 @@ def node_name(input, orders) -> str:
 def sample(xp, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool,
            orders: ints):
     """The input at the points of a grid, differentiated by each coordinate as often as `orders` says."""
-    return sampled(xp, input, grid, interpolation_mode, padding_mode, align_corners, orders)
+    n, c, *size = input.shape
+    rows = as_rows(xp, input)
+    axes = axes_of(xp, grid, size, interpolation_mode, padding_mode, align_corners, orders)
+    out = xp.zeros((product(grid.shape[:-1]), c), input.dtype)
+    for row, valid, numbers in corners(xp, axes, size, n):
+        value = taken(rows, row, valid)
+        value *= weight_of(axes, numbers)[:, None]
+        out += value
+    return from_rows(xp, out, (n, c, *grid.shape[1:-1]))
 
 
 @op(name="_grid_spread", node="GridSampler2DBackwardBackward0", **hidden, meta=lambda shape: shape,
@@ -174,38 +204,75 @@ def spread(xp, grad_output: Tensor, grid: Tensor, interpolation_mode: int, paddi
            orders: ints, shape: ints):
     """The transpose of sampling: values at the points of a grid added to the neighbours there."""
     n, c, *size = shape
-    count = product(size)
-    values = grad_output.reshape(n, c, product(grad_output.shape[2:]))
-    rows = (xp.arange(n * c) * count).reshape(n, c, 1)
-    total = xp.zeros(n * c * count)
-    for place, valid, weight in corners(xp, grid, size, interpolation_mode, padding_mode, align_corners, orders):
-        each = xp.where(valid[:, None], values * weight[:, None], 0)
+    values = as_rows(xp, grad_output)
+    axes = axes_of(xp, grid, size, interpolation_mode, padding_mode, align_corners, orders)
+    total = xp.zeros(product(shape))
+    for row, valid, numbers in corners(xp, axes, size, n):
+        each = values * weight_of(axes, numbers)[:, None]
+        each[~valid] = 0
         if each.size:
-            total += xp.bincount((rows + place[:, None]).reshape(-1), each.reshape(-1), minlength=n * c * count)
-    return total.astype(grad_output.dtype).reshape(shape)
+            places = (row * c)[:, None] + xp.arange(c)
+            total += xp.bincount(places.reshape(-1), each.reshape(-1), minlength=product(shape))
+    return from_rows(xp, total.astype(grad_output.dtype), shape)
 
 
-def by_grid(values: Tensor, input: Tensor, grid: Tensor, mode: int, padding: int, align: bool, orders) -> Tensor:
-    """The gradient in the grid of a sum of samples weighted by `values`."""
-    from claygrad.ops.join import stack
-    dims, parts = input.ndim - 2, []
-    for d in reversed(range(dims)):
-        more = tuple([order + (axis == d) for axis, order in enumerate(orders)])
-        parts.append((values * sample(input, grid, mode, padding, align, more)).sum(1))
-    return stack(parts, -1)
+@op(name="_grid_slope", node=lambda input: f"GridSampler{input.ndim - 2}DBackwardBackward0", **hidden,
+    meta=lambda grid: grid.shape,
+    samples=lambda t: [t.args(t(1, 2, 2, 3), t(1, 2, 3, 4), t(1, 2, 3, 2, low=-0.9, high=0.9), 0, 0, True, (0, 0))])
+def slope(xp, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+          align_corners: bool, orders: ints):
+    """The gradient in the grid of samples weighted by grad_output."""
+    n, size = input.shape[0], input.shape[2:]
+    values, rows = as_rows(xp, grad_output), as_rows(xp, input)
+    out = xp.zeros((product(grid.shape[:-1]), len(size)), input.dtype)
+    how = (interpolation_mode, padding_mode, align_corners)
+    axes = axes_of(xp, grid, size, *how, orders)
+    steep = axes_of(xp, grid, size, *how, [order + 1 for order in orders])
+    for row, valid, numbers in corners(xp, axes, size, n):
+        along = xp.einsum("pc,pc->p", values, taken(rows, row, valid))
+        for d in range(len(size)):
+            mixed = [*axes[:d], steep[d], *axes[d + 1:]]
+            out[:, -1 - d] += along * weight_of(mixed, numbers)
+    return out.reshape(grid.shape)
+
+
+def once_more(orders, d: int) -> tuple[int, ...]:
+    """Differentiated once more along axis d of the input, which is coordinate -1 - d of the grid."""
+    return tuple([order + (axis == d) for axis, order in enumerate(orders)])
+
+
+def directions(g, orders):
+    """The parts of a gradient in the grid, one for each axis of the input, as factors of samples."""
+    return [(d, g[..., -1 - d].unsqueeze(1)) for d in range(len(orders))]
 
 
 @sample.rules
 def sample_rules(g, input, grid, input_shape, interpolation_mode, padding_mode, align_corners, orders, needs):
     how = (interpolation_mode, padding_mode, align_corners, orders)
     return (spread(g, grid, *how, tuple(input_shape)) if needs[0] else None,
-            by_grid(g, input, grid, *how) if needs[1] else None)
+            slope(g, input, grid, *how) if needs[1] else None)
 
 
 @spread.rules
 def spread_rules(g, grad_output, grid, interpolation_mode, padding_mode, align_corners, orders, needs):
     how = (interpolation_mode, padding_mode, align_corners, orders)
-    return (sample(g, grid, *how) if needs[0] else None, by_grid(grad_output, g, grid, *how) if needs[1] else None)
+    return (sample(g, grid, *how) if needs[0] else None, slope(grad_output, g, grid, *how) if needs[1] else None)
+
+
+@slope.rules
+def slope_rules(g, grad_output, input, input_shape, grid, interpolation_mode, padding_mode, align_corners, orders,
+                needs):
+    how = (interpolation_mode, padding_mode, align_corners)
+    made = [[], [], []]
+    for d, part in directions(g, orders):
+        more = once_more(orders, d)
+        if needs[0]:
+            made[0].append(part * sample(input, grid, *how, more))
+        if needs[1]:
+            made[1].append(spread(grad_output * part, grid, *how, more, tuple(input_shape)))
+        if needs[2]:
+            made[2].append(slope(grad_output * part, input, grid, *how, more))
+    return tuple([sum(parts[1:], parts[0]) if parts else None for parts in made])
 
 
 # The public forms
