@@ -74,8 +74,8 @@ cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
 
-_LAZY = ("amp", "backends", "fft", "func", "linalg", "masked", "nn", "optim", "serialization", "signal", "special",
-         "utils")
+_LAZY = ("amp", "backends", "distributions", "fft", "func", "linalg", "masked", "nn", "optim", "return_types",
+         "serialization", "signal", "special", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization"}
 _LAZY_NAMES.update(dict.fromkeys((
     "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache",

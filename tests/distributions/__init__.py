@@ -1,0 +1,1 @@
+"""Tests of distributions by themselves: supports, moments by simulation, gradients."""
