@@ -19,6 +19,7 @@ CLAY_FAMILY(gemm)
 CLAY_FAMILY(optim)
 CLAY_FAMILY(conv)
 CLAY_FAMILY(recurrent)
+CLAY_FAMILY(attention)
 #undef CLAY_FAMILY
 
 }  // namespace CLAY_ISA

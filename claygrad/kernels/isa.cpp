@@ -11,7 +11,7 @@ static const Family families[] = {
     {"compare", compare_kernels, compare_count}, {"compare_unary", compare_unary_kernels, compare_unary_count},
     {"reduce", reduce_kernels, reduce_count},  {"rows", rows_kernels, rows_count},
     {"rows2", rows2_kernels, rows2_count},     {"gemm", gemm_kernels, gemm_count},
-    {"conv", conv_kernels, conv_count},
+    {"conv", conv_kernels, conv_count},       {"attention", attention_kernels, attention_count},
     {"optim", optim_kernels, optim_count},     {"recurrent", recurrent_kernels, recurrent_count},
 };
 

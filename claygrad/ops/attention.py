@@ -4,7 +4,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from claygrad.core import float32
+from claygrad.core import attend, float32
 from claygrad.core.modes import get_grad_enabled
 from claygrad.ops._norms import HALVES, wide
 from claygrad.ops._registry import composite, op
@@ -61,39 +61,100 @@ def causal(xp, rows: int, columns: int):
     return xp.arange(rows)[:, None] >= xp.arange(columns)
 
 
+def seen(xp, mask, shape: tuple[int, ...], dtype):
+    """The mask as the kernels read it: four axes of the scores, the last one in neighbouring elements."""
+    if mask is None:
+        return None
+    mask = mask if mask.dtype == bool else mask.astype(dtype, copy=False)
+    row = xp.ascontiguousarray(xp.broadcast_to(mask, (*mask.shape[:-1], shape[-1])))
+    return xp.broadcast_to(row, shape)
+
+
+def in_rows(xp, array):
+    """The array, its last axis in neighbouring elements."""
+    return array if array.strides[-1] == array.itemsize else xp.ascontiguousarray(array)
+
+
+def natively(xp, query, key, value, mask, is_causal: bool, scale: float):
+    """Output and logarithms of a native loop that never holds all the scores, or None where there is none."""
+    if query.dtype.itemsize < 4 or (mask is not None and mask.dtype != bool and mask.dtype.itemsize < 4):
+        return None
+    q, k, v = in_rows(xp, query), in_rows(xp, key), in_rows(xp, value)
+    out, log_sum = xp.empty_like(q), xp.empty(q.shape[:3], q.dtype)
+    mask = seen(xp, mask, (*q.shape[:3], k.shape[2]), q.dtype)
+    return (out, log_sum) if attend.forward(q, k, v, mask, is_causal, scale, out, log_sum) else None
+
+
 @op(name="_scaled_dot_product_flash_attention_for_cpu", half="raw",
-    node="ScaledDotProductFlashAttentionForCpuBackward0",
-    meta=lambda query: query.shape, **inner,
+    node="ScaledDotProductFlashAttentionForCpuBackward0", differentiable=(0,),
+    meta=lambda query: [(query.shape, query.dtype), (query.shape[:3], query.dtype)], **inner,
     samples=lambda t: [t.args(t(1, 2, 3, 4), t(1, 2, 5, 4), t(1, 2, 5, 4), None, False, 0.5),
                        t.args(t(1, 1, 3, 2), t(1, 1, 3, 2), t(1, 1, 3, 2), None, True, 1.0)])
 def fused_attention(xp, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool,
                     scale: float):
-    "softmax(query @ key.T * scale + attn_mask) @ value."
-    scores = xp.matmul(wide(query), wide(key).swapaxes(-1, -2))
-    scores *= scores.dtype.type(scale)
-    if is_causal:
-        scores[..., ~causal(xp, *scores.shape[-2:])] = MINUS
-    if attn_mask is not None and attn_mask.dtype == bool:
-        scores = xp.where(attn_mask, scores, scores.dtype.type(MINUS))
-    elif attn_mask is not None:
-        scores += wide(attn_mask)
+    "softmax(query @ key.T * scale + attn_mask) @ value, and the logarithms of the sums that softmax divides by."
+    made = natively(xp, query, key, value, attn_mask, is_causal, scale)
+    if made is not None:
+        return made
+    scores = scored(xp, query, key, attn_mask, is_causal, scale)
+    top = scores.max(axis=-1)
     e, total = exponentials(xp, scores)
     e = wide(e.astype(query.dtype, copy=False))         # products with halves are of halves
     out = xp.empty_like(query, dtype=e.dtype)           # laid out as the query: heads are often an inner axis
     xp.matmul(e, wide(value), out=out)
     out /= total
-    return out.astype(query.dtype, copy=False)
+    return out.astype(query.dtype, copy=False), xp.log(total[..., 0]) + top
+
+
+def scored(xp, query, key, mask, is_causal: bool, scale: float):
+    """The scores, -inf where a query may not look."""
+    scores = xp.matmul(wide(query), wide(key).swapaxes(-1, -2))
+    scores *= scores.dtype.type(scale)
+    if is_causal:
+        scores[..., ~causal(xp, *scores.shape[-2:])] = MINUS
+    if mask is not None and mask.dtype == bool:
+        return xp.where(mask, scores, scores.dtype.type(MINUS))
+    return scores if mask is None else scores + wide(mask)
 
 
 @fused_attention.rules(constant=("attn_mask",))
-def fused_grads(g, query, key, value, attn_mask, is_causal, scale, needs):
-    weights = attended(query, key, attn_mask, is_causal, scale)
+def fused_grads(g, query, key, value, attn_mask, is_causal, scale, outs, needs):
+    if not get_grad_enabled():
+        return (*fused_attention_backward(g, query, key, value, attn_mask, is_causal, scale, *outs), None)
+    weights = attended(query, key, attn_mask, is_causal, scale)          # second derivatives are those of the parts
     to_value = weights.transpose(-2, -1).matmul(g) if needs[2] else None
     if not (needs[0] or needs[1]):
         return None, None, to_value, None
     to_scores = softmax_backward(g.matmul(value.transpose(-2, -1)), weights, weights.ndim - 1) * scale
     return (to_scores.matmul(key) if needs[0] else None,
             to_scores.transpose(-2, -1).matmul(query) if needs[1] else None, to_value, None)
+
+
+def natively_back(xp, g, query, key, value, mask, is_causal: bool, scale: float, out, log_sum):
+    if query.dtype.itemsize < 4 or (mask is not None and mask.dtype != bool and mask.dtype.itemsize < 4):
+        return None
+    g, q, k, v, out = [in_rows(xp, array) for array in (g, query, key, value, out)]
+    grads = xp.empty_like(q), xp.empty_like(k), xp.empty_like(v)
+    mask = seen(xp, mask, (*q.shape[:3], k.shape[2]), q.dtype)
+    return grads if attend.backward(g, q, k, v, mask, is_causal, scale, out, log_sum, *grads) else None
+
+
+@op(name="_scaled_dot_product_flash_attention_for_cpu_backward", half="raw", differentiable=(),
+    meta=lambda query, key, value: [(t.shape, t.dtype) for t in (query, key, value)], **inner, samples=None)
+def fused_attention_backward(xp, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor,
+                             attn_mask: Tensor | None, is_causal: bool, scale: float, out: Tensor, log_sum: Tensor):
+    "The gradients of query, key and value."
+    made = natively_back(xp, grad_output, query, key, value, attn_mask, is_causal, scale, out, log_sum)
+    if made is not None:
+        return made
+    scores = scored(xp, query, key, attn_mask, is_causal, scale)
+    weights = xp.exp(scores - xp.where(xp.isneginf(log_sum), log_sum.dtype.type(0), log_sum)[..., None])
+    g, kind = wide(grad_output), query.dtype
+    to_scores = xp.matmul(g, wide(value).swapaxes(-1, -2)) - (g * wide(out)).sum(axis=-1, keepdims=True)
+    to_scores *= weights * weights.dtype.type(scale)
+    turned = to_scores.swapaxes(-1, -2), weights.swapaxes(-1, -2)
+    grads = xp.matmul(to_scores, wide(key)), xp.matmul(turned[0], wide(query)), xp.matmul(turned[1], g)
+    return tuple([grad.astype(kind, copy=False) for grad in grads])
 
 
 # Made of its parts
@@ -166,7 +227,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if scale is None:
         scale = 1 / sqrt(query.shape[-1]) if query.shape[-1] else float("inf")
     if fuses(query, key, value, attn_mask, dropout_p):
-        return fused_attention(query, key, value, attn_mask, is_causal, scale)
+        return fused_attention(query, key, value, attn_mask, is_causal, scale)[0]
     kind = query.dtype
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
