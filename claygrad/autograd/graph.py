@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from claygrad.core import Node, Tensor
-from claygrad.core.engine import current_run, gradient_edge_of, will_run
-from claygrad.core.engine import increment_version as count_write
+from claygrad.core.bridge import gradient_edge_of
+from claygrad.core.bridge import increment_version as count_write
+from claygrad.core.engine import current_run, will_run
 from claygrad.core.modes import disable_saved_hooks, pop_saved_hooks, push_saved_hooks
 from claygrad.core.node import RemovableHandle
 

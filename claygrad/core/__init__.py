@@ -8,7 +8,9 @@ from claygrad.core.bridge import (
     empty_strided,
     fresh_storage,
     get_num_threads,
+    gradient_edge_of,
     has_blas,
+    increment_version,
     instruction_set,
     memory_stats,
     on_storage,
@@ -36,7 +38,7 @@ from claygrad.core.dtypes import (
     set_default_dtype,
     set_prefix,
 )
-from claygrad.core.engine import current_run, gradient_edge_of, increment_version, one_like, run_backward, will_run
+from claygrad.core.engine import current_run, one_like, run_backward, will_run
 from claygrad.core.function import Function, once_differentiable
 from claygrad.core.promotion import describe, result_type
 from claygrad.core import index as _index

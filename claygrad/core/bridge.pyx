@@ -11,9 +11,10 @@ from claygrad.core.dtypes cimport parse as parse_dtype_c
 from claygrad.core.inplace cimport begin_write, check_writable, write_layout
 from claygrad.core.kernels cimport (blas_ready, isa, max_threads, pool_stats, pool_trim, set_max_threads)
 from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
+from claygrad.core.node cimport expose
 from claygrad.core.provenance cimport here
 from claygrad.core.storage cimport Storage, storage_on
-from claygrad.core.tensor cimport Tensor, keep_counter, mark_made, new_tensor
+from claygrad.core.tensor cimport Tensor, gradient_edge, keep_counter, mark_made, new_tensor
 
 cdef extern from *:
     """
@@ -226,3 +227,15 @@ def instruction_set():
 
 def has_blas():
     return blas_ready()
+
+
+def gradient_edge_of(Tensor t):
+    """(node, output number) that receives the gradient of t; (None, 0) if it requires none."""
+    cdef int nr = 0
+    node = gradient_edge(t, &nr)
+    return expose(node), nr
+
+
+def increment_version(Tensor t):
+    """Count a write that happened elsewhere."""
+    t.bump()

@@ -14,10 +14,10 @@ from libcpp.vector cimport vector
 
 from claygrad.core.declared cimport Op
 from claygrad.core.modes cimport anomaly, modes
-from claygrad.core.node cimport Node, expose
+from claygrad.core.node cimport Node
 from claygrad.core.provenance cimport here
 from claygrad.core.leaves cimport accumulate as add_to_leaf
-from claygrad.core.leaves cimport look_for_nan, not_required, post_hooks, pre_hooks, private, seed_of, tensor_hooks
+from claygrad.core.leaves cimport heard, look_for_nan, not_required, post_hooks, pre_hooks, private, seed_of, tensor_hooks
 from claygrad.core.rules cimport call_rules, call_rules_into, fit
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, verbs
 
@@ -43,15 +43,6 @@ ctypedef pair[int64_t, int64_t] Ready     # (sequence number, task)
 
 cdef int64_t _runs = 0
 cdef int64_t _active = 0
-
-
-cdef bint _heard(Node node):
-    """Whether a hook waits for this node, which hears of it even if no gradient comes."""
-    cdef Tensor leaf
-    if isinstance(node, AccumulateGrad):
-        leaf = (<AccumulateGrad>node).variable_
-        return bool(leaf.hooks) or bool(leaf.after_hooks) or node.hooks is not None
-    return node.hooks is not None
 
 
 cdef class Run:
@@ -206,7 +197,7 @@ cdef class Run:
         cdef bint runs, came = True
         cdef Tensor g
         if owned == NULL:
-            if not node.always and not _heard(node):     # nothing came: what follows waits no longer
+            if not node.always and not heard(node):     # nothing came: what follows waits no longer
                 self.free(node)
                 return self.pass_on(t, node, None)
             absent = [None] * (node.n_outputs or 1)
@@ -487,13 +478,6 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
 verbs().backward = _from_one
 
 
-def gradient_edge_of(Tensor t):
-    """(node, output number) that receives the gradient of t; (None, 0) if it requires none."""
-    cdef int nr = 0
-    node = gradient_edge(t, &nr)
-    return expose(node), nr
-
-
 def current_run():
     """The number of the innermost backward of this thread, or -1."""
     return -1 if clay_get_run() == NULL else (<Run>clay_get_run()).id
@@ -510,8 +494,3 @@ def will_run(Node node):
         return False
     cdef int64_t t = (<Run>clay_get_run()).place(node)
     return t >= 0 and (<Run>clay_get_run()).tasks[t].needed
-
-
-def increment_version(Tensor t):
-    """Count a write that happened elsewhere."""
-    t.bump()

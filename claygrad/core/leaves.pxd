@@ -2,6 +2,7 @@ from claygrad.core.node cimport Node
 from claygrad.core.tensor cimport AccumulateGrad, Tensor
 
 cdef bint private(Tensor t) noexcept                       # nobody but one holder of the tensor can see its memory
+cdef bint heard(Node node)                                 # a hook waits for it, which hears even of no gradient
 cdef int tensor_hooks(Node node, list grads) except -1
 cdef list pre_hooks(Node node, list grads)
 cdef list post_hooks(Node node, list out, list grads)

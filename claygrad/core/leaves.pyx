@@ -38,6 +38,15 @@ cdef object _run_hook(object hook, object grad):
     return out
 
 
+cdef bint heard(Node node):
+    """Whether a hook waits for this node, which hears of it even if no gradient comes."""
+    cdef Tensor leaf
+    if isinstance(node, AccumulateGrad):
+        leaf = (<AccumulateGrad>node).variable_
+        return bool(leaf.hooks) or bool(leaf.after_hooks) or node.hooks is not None
+    return node.hooks is not None
+
+
 cdef int tensor_hooks(Node node, list grads) except -1:
     cdef Hooks hooks
     cdef Tensor kept
