@@ -50,8 +50,12 @@ def _of_scipy(name: str):
 
 def routine(name: str, dtype):
     """LAPACK's routine for a dtype as a function of its arguments: text, int, or array. It returns `info`."""
-    full = LETTERS[dtype.name] + name
-    found = _spelled(full) or _of_scipy(full)
+    return _callable(LETTERS[dtype.name] + name)
+
+
+@cache
+def _callable(name: str):
+    found = _spelled(name) or _of_scipy(name)
     if found is None:
         return None
     import ctypes
@@ -147,6 +151,11 @@ def _lu_of_arrays(xp, work, pivot: bool):
 def order(xp, pivots, m: int):
     """Row exchanges one after the other as one permutation: row i of P^T a is row order[i] of a."""
     flat = pivots.reshape((prod(pivots.shape[:-1]), pivots.shape[-1])) - 1
+    if len(flat) == 1:
+        rows = list(range(m))
+        for j, row in enumerate(flat[0].tolist()):
+            rows[j], rows[row] = rows[row], rows[j]
+        return xp.array(rows).reshape((*pivots.shape[:-1], m))
     out = xp.broadcast_to(xp.arange(m), (flat.shape[0], m)).copy()
     each = xp.arange(flat.shape[0])
     for j in range(flat.shape[1]):
@@ -161,9 +170,32 @@ def order(xp, pivots, m: int):
 
 def triangular(xp, a, b, upper: bool, unit: bool = False):
     n, batch = a.shape[-1], _joint(a.shape[:-2], b.shape[:-2])
-    x = xp.array(xp.broadcast_to(b, (*batch, *b.shape[-2:])), order="C", copy=True)
+    b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
+    if b.size and (prod(batch) <= 8 or n > 2 * BLOCK):
+        x = _triangular_by_lapack(xp, a, b, upper, unit)
+        if x is not None:
+            return x
+    x = xp.array(b, order="C", copy=True)
     if x.size:
         _substitute(xp, a, x, 0, n, upper, unit)
+    return x
+
+
+def _triangular_by_lapack(xp, a, b, upper: bool, unit: bool):
+    """None where there is no LAPACK, or a zero on a diagonal, with which it does not divide."""
+    solve = routine("trtrs", a.dtype)
+    if solve is None:
+        return None
+    n, k = b.shape[-2:]
+    turned = a.strides[-1] != a.itemsize or a.strides[-2] != n * a.itemsize      # not row by row: taken by columns
+    if turned and (a.strides[-2] != a.itemsize or a.strides[-1] != n * a.itemsize):
+        a = columns(xp, a)
+    x = columns(xp, b)
+    matrices = xp.broadcast_to(a, (*b.shape[:-2], n, n))
+    half = "U" if upper == turned else "L"           # rows taken for columns: what was above is below
+    for at, right in zip(xp.ndindex(b.shape[:-2]), stack(x)):
+        if solve(half, "N" if turned else "T", "U" if unit else "N", n, k, matrices[at], n, right, n):
+            return None
     return x
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import int64, result_type
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast
+from claygrad.ops._out import EXACT
 from claygrad.ops._registry import NAMESPACES, REGISTRY, composite, op
 from claygrad.ops.linalg_norm import number_text
 from claygrad.ops.moments import check_norm, norm_gradient, vector_norm
@@ -74,7 +75,7 @@ def other_axes(ndim: int, dim: int) -> tuple[int, ...]:
 SHORT = 1e-7                # added to a norm before something is divided by it
 
 
-@op(inplace=True, check=check_renorm, meta=lambda input: input.shape,
+@op(inplace=True, out=EXACT, check=check_renorm, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 2, 0, 1.0), t.args(t(2, 3, 4), 1, 1, 5.0), t.args(t(3, 4), inf, 1, 0.5)],
     errors=lambda t: [(t.args(t(3), 2, 0, 1.0), RuntimeError,
                        "renorm: input needs at least 2 dimensions, got 1 dimensions"),
