@@ -149,9 +149,10 @@ class Wishart(ExponentialFamily):
         if again.any():
             warnings.warn("Singular sample detected.", stacklevel=2)
             for _ in range(tries):
-                fresh = self._bartlett_sampling(again[again].shape)
-                sample[again] = fresh
-                again[again.clone()] = self._over_batch(~self.support.check(fresh))
+                places, again = again, again.clone()
+                fresh = self._bartlett_sampling(places[places].shape)
+                sample[places] = fresh
+                again[places] = self._over_batch(~self.support.check(fresh))
                 if not again.any():
                     break
         return sample

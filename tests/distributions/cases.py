@@ -95,7 +95,7 @@ CASES: dict[str, Case] = {
                            lambda lib, p: lib.distributions.MixtureSameFamily(
                                lib.distributions.Categorical(logits=p["logits"]),
                                lib.distributions.Normal(p["loc"], p["scale"]))),
-    "Mixture-vectors": Case({"probs": [0.4, 0.6], "loc": [[[0.0, 3.0], [1.0, 1.0]], [[0.5, 0.2], [2.0, -1.0]]]},
+    "Mixture-vectors": Case({"probs": [[0.4, 0.6], [0.9, 0.1]], "loc": [[[0.0, 3.0], [1.0, 1.0]], [[0.5, 0.2], [2.0, -1.0]]]},
                             lambda lib, p: lib.distributions.MixtureSameFamily(
                                 lib.distributions.Categorical(probs=p["probs"]),
                                 lib.distributions.Independent(lib.distributions.Normal(p["loc"], 1.0), 1))),
