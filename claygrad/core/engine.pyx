@@ -234,7 +234,7 @@ cdef class Run:
                 grads = None
                 add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
             return 0
-        if not node.always and not any([g is not None for g in grads]):
+        if not came and not node.always and not any([g is not None for g in grads]):
             out = [None] * node.n_edges
         elif node.op is not None:
             out = call_rules(node, grads, self.create_graph, 0 if self.captures is None else self.skips(node))

@@ -22,6 +22,10 @@ from claygrad.core.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
 from claygrad.core.views cimport refusal
 
+# Bytes above which a copy runs without the interpreter lock.
+cdef enum:
+    RELEASE = 262144
+
 
 cdef int check_writable(Tensor t, bint recording) except -1:
     if t.inference and not modes().inference:
@@ -77,18 +81,22 @@ cdef bint overlaps_itself(Layout v) noexcept:
 cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
     cdef int i
     cdef Layout target = t.layout
-    said, alias = _said(op, "overlap", slots), _said(op, "alias", slots)
-    if said != "ok" and target.numel and overlaps_itself(target):
+    if target.numel and overlaps_itself(target):
+        said = _said(op, "overlap", slots)
         if said is None:
             raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
                                "memory location. Please clone() the tensor before performing the operation.")
-        warnings.warn(said, UserWarning, stacklevel=1)
-    if alias == "ok":
-        return 0
+        if said != "ok":
+            warnings.warn(said, UserWarning, stacklevel=1)
     for i in range(1, op.n_tensors):
         value = <object>slots[op.tensors[i]]
         for x in (value if isinstance(value, (list, tuple)) else (value,)):
-            if isinstance(x, Tensor) and overlaps(<Tensor>x, t, alias == "refuse"):
+            if not isinstance(x, Tensor) or (<Tensor>x).layout.storage is not target.storage:
+                continue
+            alias = _said(op, "alias", slots)
+            if alias == "ok":
+                return 0
+            if overlaps(<Tensor>x, t, alias == "refuse"):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
     return 0
@@ -135,7 +143,11 @@ cdef int write_layout(Layout dst, Layout src) except -1:
                 a[i] = 0
             else:
                 raise RuntimeError(f"shape mismatch: cannot write {shape_text(src)} into {shape_text(dst)}")
-        copy_strided(src.data(), a, dst.data(), b, dst.shape, dst.ndim, item)
+        if dst.numel * item > RELEASE:
+            with nogil:
+                copy_strided(src.data(), a, dst.data(), b, dst.shape, dst.ndim, item)
+        else:
+            copy_strided(src.data(), a, dst.data(), b, dst.shape, dst.ndim, item)
         return 0
     source = src.array()
     if source.dtype.kind == "c" and dst.dtype.category <= CAT_FLOAT:
