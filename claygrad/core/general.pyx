@@ -21,16 +21,25 @@ cdef extern from "Python.h":
     int PyContext_Enter(object ctx) except -1
     int PyContext_Exit(object ctx) except -1
 
+cdef extern from "numpy_pool.h":
+    int clay_use_pool_for_numpy() except -1
+
 
 # Note [Quiet contexts]
 # Division by zero and its kin are values here, not warnings. numpy.errstate costs as much as a small operation,
-# so contexts in which the warnings are off are kept and entered; one in use is never entered twice.
+# so contexts in which the warnings are off are kept and entered; one in use is never entered twice. NumPy's arrays made in
+# one lie in the memory of the pool.
 cdef list _quiet = []
 
 cdef object _make_quiet():
     ctx = contextvars.copy_context()
     ctx.run(numpy.seterr, all="ignore")
+    ctx.run(_use_pool)
     return ctx
+
+
+def _use_pool():
+    clay_use_pool_for_numpy()
 
 
 cdef object call_declared(Op op, list args, int lead):
