@@ -19,6 +19,11 @@ CLAY_FAMILY(gemm)
 CLAY_FAMILY(optim)
 CLAY_FAMILY(conv)
 CLAY_FAMILY(recurrent)
+CLAY_FAMILY(norm)
+CLAY_FAMILY(variance)
+CLAY_FAMILY(loss)
+CLAY_FAMILY(scan)
+CLAY_FAMILY(select)
 CLAY_FAMILY(attention)
 #undef CLAY_FAMILY
 

@@ -1,34 +1,12 @@
 // The softmax family: each row of n elements on its own.
 #include "families.hpp"
-#include "reduce.hpp"
+#include "lines.hpp"
 #include "threads.hpp"
 #include "vmath.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
-
-// out[i] = f(x[i], y[i])
-template <class T, class F> void map(const T* x, const T* y, T* out, int64_t n, F f) {
-    using V = vec<T>;
-    constexpr int W = Lanes<V>::width;
-    int64_t i = 0;
-    for (; i + W <= n; i += W) store<V>(out + i, f(load<V>(x + i), load<V>(y + i)));
-    if (W > 1 && i < n) store_part<V>(out + i, f(load_part<V>(x + i, n - i), load_part<V>(y + i, n - i)), n - i);
-}
-
-constexpr int64_t BLOCK = 1024;
-
-// sum of f(x[i], y[i]) without room for all the terms
-template <class T, class F> T sum_of(const T* x, const T* y, int64_t n, F f) {
-    T terms[BLOCK], sum = 0;
-    for (int64_t i = 0; i < n; i += BLOCK) {
-        int64_t size = n - i < BLOCK ? n - i : BLOCK;
-        map(x + i, y + i, terms, size, f);
-        sum += reduce_row<SumOf, T>(terms, size);
-    }
-    return sum;
-}
 
 template <class T> void softmax_row(const T* x, T* out, int64_t n) {
     using V = vec<T>;
@@ -39,9 +17,13 @@ template <class T> void softmax_row(const T* x, T* out, int64_t n) {
         return;
     }
     const V top = splat<V>(reduce_row<MaxOf, T>(x, n));
-    map(x, x, out, n, [top](V v, V) { return exp(v - top); });
-    const V sum = splat<V>(reduce_row<SumOf, T>(out, n));
-    map(out, out, out, n, [sum](V v, V) { return v / sum; });
+    T sum;
+    sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
+        term[0] = exp(get<V>(x + i, m) - top);
+        put<V>(out + i, term[0], m);
+    });
+    const V scale = splat<V>(1 / sum);
+    along<T>(n, [=](int64_t i, int64_t m) { put<V>(out + i, get<V>(out + i, m) * scale, m); });
 }
 
 template <class T> void log_softmax_row(const T* x, T* out, int64_t n) {
@@ -53,20 +35,24 @@ template <class T> void log_softmax_row(const T* x, T* out, int64_t n) {
         return;
     }
     const V top = splat<V>(reduce_row<MaxOf, T>(x, n));
-    const V log_sum = splat<V>(log(sum_of(x, x, n, [top](V v, V) { return exp(v - top); })));
-    map(x, x, out, n, [top, log_sum](V v, V) { return v - top - log_sum; });
+    T sum;
+    sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) { term[0] = exp(get<V>(x + i, m) - top); });
+    const V log_sum = splat<V>(log(sum));
+    along<T>(n, [=](int64_t i, int64_t m) { put<V>(out + i, get<V>(x + i, m) - top - log_sum, m); });
 }
 
 template <class T> void softmax_backward_row(const T* g, const T* out, T* dx, int64_t n) {
     using V = vec<T>;
-    const V sum = splat<V>(sum_of(g, out, n, [](V a, V b) { return a * b; }));
-    map(g, out, dx, n, [sum](V a, V b) { return (a - sum) * b; });
+    T sum;
+    sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) { term[0] = get<V>(g + i, m) * get<V>(out + i, m); });
+    const V along_out = splat<V>(sum);
+    along<T>(n, [=](int64_t i, int64_t m) { put<V>(dx + i, (get<V>(g + i, m) - along_out) * get<V>(out + i, m), m); });
 }
 
 template <class T> void log_softmax_backward_row(const T* g, const T* out, T* dx, int64_t n) {
     using V = vec<T>;
     const V sum = splat<V>(reduce_row<SumOf, T>(g, n));
-    map(g, out, dx, n, [sum](V a, V b) { return a - exp(b) * sum; });
+    along<T>(n, [=](int64_t i, int64_t m) { put<V>(dx + i, get<V>(g + i, m) - exp(get<V>(out + i, m)) * sum, m); });
 }
 
 template <class T> struct RowsJob {

@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core import rows as native
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._numbers import C_NAMES
 from claygrad.ops._registry import composite, constant, pointwise, zero
@@ -196,7 +197,8 @@ def check_where(condition) -> None:
            node="WhereBackward0", samples=lambda t: [t.args(t(3, 4, dtype="bool"), t(3, 4), t(4))])
 def choose(xp, condition: Tensor, input: Tensor | Number, other: Tensor | Number):
     "The three-argument form of where."
-    return xp.where(condition, input, other)
+    made = native.where(condition, xp.asarray(input), xp.asarray(other))
+    return xp.where(condition, input, other) if made is None else made
 choose.rule(condition=constant, input=lambda g, condition: g.masked_fill(~condition.bool(), 0),
             other=lambda g, condition: g.masked_fill(condition.bool(), 0))
 
@@ -254,6 +256,8 @@ def check_masked_fill(input, mask, value, inplace) -> None:
                               "value cannot be converted to type int8_t without overflow")])
 def masked_fill(xp, input: Tensor, mask: Tensor, value: Tensor | Number):
     "The tensor with `value`, one number, where the mask is true."
-    return xp.where(mask, xp.asarray(value).astype(input.dtype), input)
+    value = xp.asarray(value).astype(input.dtype)
+    made = native.where(mask, value, input) if input.ndim else None
+    return xp.where(mask, value, input) if made is None else made
 masked_fill.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=constant,
                  value=lambda g, mask: g.masked_fill(~mask, 0).sum())

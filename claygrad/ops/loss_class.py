@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import int64, uint8
+from claygrad.core import float32, float64, int64, uint8
+from claygrad.core import rows as native
 from claygrad.ops._losses import chosen, functional, private, reduce
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import FLOATS, need
@@ -149,6 +150,70 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 
 # Cross entropy
 
+# Note [Cross entropy of rows]
+# Class numbers for a matrix of scores, the common case, are one operation: it keeps the highest score and the logarithm of
+# the sum of every row (2, rows), from which its gradient, scale * (softmax(input) - target), is made in one pass.
+
+@op(name="_cross_entropy", node="NllLossBackward0", differentiable=(0,), **private,
+    meta=lambda input, reduction: [(input.shape[:1] if reduction == "none" else (), input.dtype),
+                                   ((2, input.shape[0]), input.dtype)],
+    samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), r, -100) for r in ("mean", "sum", "none")])
+def rows_loss(xp, input: Tensor, target: Tensor, reduction: str, ignore_index: int):
+    "nll_loss(log_softmax(input)), and what its gradient needs."
+    made = native.cross_entropy(input, target, reduction, ignore_index)
+    if made is not None:
+        return made
+    safe, counted = sorted_out(xp, target, None, ignore_index, input.shape[1])
+    top = input.max(axis=1, initial=-xp.inf)
+    scores = input - top[:, None]
+    logs = xp.log(xp.exp(scores).sum(axis=1))
+    picked = xp.take_along_axis(scores, safe[:, None], 1)[:, 0] if len(safe) else logs
+    loss = xp.where(counted, logs - picked, 0).astype(input.dtype)
+    if reduction != "none":
+        loss = loss.sum() if reduction == "sum" else xp.true_divide(loss.sum(), counted.sum()).astype(input.dtype)
+    return loss, xp.stack([top, logs])
+
+
+def rows_grad(g, aux, input, target, reduction, ignore_index):
+    return rows_backward(g, input, target, aux[0], reduction, ignore_index)
+
+
+rows_loss.rule(input=rows_grad, target=constant)
+
+
+@op(name="_cross_entropy_backward", node="NllLossBackwardBackward0", meta=lambda input: input.shape, **private)
+def rows_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, kept: Tensor, reduction: str, ignore_index: int):
+    "The gradient of the scores."
+    out = native.cross_entropy_backward(input, target, kept, grad_output, reduction, ignore_index)
+    if out is not None:
+        return out
+    safe, counted = sorted_out(xp, target, None, ignore_index, input.shape[1])
+    scale = grad_output * counted
+    if reduction == "mean":
+        scale = scale / counted.sum()
+    out = xp.exp(input - kept[0][:, None] - kept[1][:, None]) * scale[:, None]
+    out[xp.arange(len(safe)), safe] -= scale
+    return xp.where(counted[:, None], out, 0).astype(input.dtype)
+
+
+@rows_backward.rules(constant=("target", "kept"))
+def rows_second(g, grad_output, input, target, reduction, ignore_index):
+    counted = target != ignore_index
+    share = counted.to(input.dtype)
+    if reduction == "mean":
+        share = share / counted.sum().clamp(min=1)
+    chances = input.softmax(1)
+    along = (g * chances).sum(1, keepdim=True)
+    change = (along - g.gather(1, target.masked_fill(~counted, 0).unsqueeze(1))).squeeze(1) * share
+    to_input = (g - along) * chances * (grad_output * share).unsqueeze(1)
+    return change if reduction == "none" else change.sum(), to_input, None, None
+
+
+def by_rows(input: Tensor, target: Tensor) -> bool:
+    return (target.dtype is int64 and input.dim() == 2 and target.dim() == 1 and input.dtype in (float32, float64)
+            and input.shape[0] == target.shape[0] and input.shape[1] > 0)
+
+
 @composite(**functional, errors=mistakes, samples=lambda t: [
     *examples(t), t.args(t(3, 4), t.index((3,), 4), label_smoothing=0.1), t.args(t(3, 4), t(3, 4, low=0.1, high=0.9)),
     t.args(t(2, 4, 3), t(2, 4, 3, low=0.1, high=0.9), t(4, low=0.1, requires_grad=False), label_smoothing=0.2,
@@ -161,6 +226,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     reduction = chosen(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    if label_smoothing == 0 and weight is None and by_rows(input, target):
+        return rows_loss(input, target, reduction, ignore_index)[0]
     axis = class_axis(input)
     if input.shape == target.shape:
         return against_probabilities(input, target, weight, reduction, ignore_index, label_smoothing, axis)

@@ -5,6 +5,7 @@ import warnings
 from math import inf
 from typing import TYPE_CHECKING
 
+from claygrad.core import rows as native
 from claygrad.ops._out import EXACT
 from claygrad.ops._reducing import count, reduced, restored, shared, spread, total
 from claygrad.ops._registry import composite, reduction
@@ -33,9 +34,24 @@ def moments(xp, name: str, input, dim: Axes, keepdim: bool, correction: float):
     if n - correction <= 0:
         warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
                       "factor (input numel divided by output numel).", stacklevel=4)
+    made = natively(input, dim, n, correction)
+    if made is not None:
+        shape = reduced(input.shape, dim, keepdim)
+        return made[0].reshape(shape), made[1].reshape(shape)
     mean = xp.divide(total(xp, input, dim, True), n)
     out = xp.divide(total(xp, squares(xp, input - mean), dim, keepdim), max(n - correction, 0))
     return out, mean.reshape(out.shape)
+
+
+def natively(input, dim: Axes, n: int, correction: float):
+    """Variance and mean by a native loop over axes that lie together, flat; or None."""
+    if dim is None:
+        return native.variance(input, 1, n, 1, correction)
+    first, last = min(dim, default=0), max(dim, default=-1)
+    if not input.ndim or last - first + 1 != len(dim):
+        return None
+    return native.variance(input, count(input.shape, range(first)), n, count(input.shape, range(last + 1, input.ndim)),
+                           correction)
 
 
 def var_gradient(g: Tensor, input: Tensor, dim: Axes, keepdim: bool, correction: float) -> Tensor:

@@ -11,6 +11,9 @@ from claygrad.ops._norms import (
     input_grad,
     live,
     moments,
+    native_apply,
+    native_backward,
+    native_forward,
     over,
     second,
     statistics_dtype,
@@ -79,7 +82,12 @@ def per_channel(xp, input: Tensor, weight: Tensor | None, bias: Tensor | None, r
     x = channels(wide(input))
     kind = statistics_dtype(input, weight, bias, running_mean, running_var)
     weight, bias = column(wide(weight)), column(wide(bias))
-    if training:
+    made = None
+    if training and kind.itemsize > 2:
+        made = native_forward(xp, "batch", x, weight, bias, eps, (*x.shape, 1))
+    if made is not None:
+        out, *kept = made
+    elif training:
         unit, mean, variance = moments(xp, x, AXES)
         rstd = 1 / xp.sqrt(variance + x.dtype.type(eps))
         kept = tuple(s.reshape(-1).astype(kind, copy=False) for s in (mean, rstd, variance))
@@ -89,8 +97,10 @@ def per_channel(xp, input: Tensor, weight: Tensor | None, bias: Tensor | None, r
             unit *= rstd
             out = affine(xp, unit, weight, bias)
     else:
-        rstd = 1 / xp.sqrt(column(wide(running_var)) + x.dtype.type(eps))
-        out = scaled(x, column(wide(running_mean)), rstd, weight, bias)
+        mean, rstd = column(wide(running_mean)), 1 / xp.sqrt(column(wide(running_var)) + x.dtype.type(eps))
+        out = native_apply(xp, x, mean, rstd, weight, bias, (*x.shape, 1))
+        if out is None:
+            out = scaled(x, mean, rstd, weight, bias)
         kept = (xp.empty(0, dtype=kind),) * 3
     return out.reshape(input.shape).astype(input.dtype, copy=False), *kept
 
@@ -119,6 +129,10 @@ def batch_norm_backward(xp, grad_out: Tensor, input: Tensor, mean: Tensor, rstd:
     kind = grad_out.dtype if weight is None else weight.dtype
     nothing = xp.empty(0, dtype=kind)
     to_x = to_weight = to_bias = nothing
+    made = native_backward(xp, "batch", g, x, wide(mean), rstd, wide(weight), (*x.shape, 1), output_mask, not training)
+    if made is not None:
+        return (nothing if made[0] is None else made[0].reshape(input.shape).astype(input.dtype, copy=False),
+                *[nothing if v is None else v.astype(kind, copy=False) for v in made[1:]])
     unit = (x - column(wide(mean))) * rstd if training or output_mask[1] else None
     if output_mask[0]:
         spread = column(wide(weight))

@@ -1,8 +1,10 @@
 """Rounding, signs and bounds: operations that move a number to a whole one, to its sign, or into a range."""
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
+from claygrad.core import rows as native
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import missing, pointwise, zero
 from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, zeros
@@ -233,6 +235,10 @@ def clamp(xp, input: Tensor, min: Tensor | Number | None = None, max: Tensor | N
     refuse_complex(input, "clamp is not supported for complex types")
     if min is not None and max is not None:
         need(input, FLOATS + INTS, "clamp_cpu")
+    if (min is None or not min.ndim) and (max is None or not max.ndim) and input.dtype.kind == "f":
+        made = native.clamp(input, -inf if min is None else min, inf if max is None else max)
+        if made is not None:
+            return made
     out = input if min is None else xp.maximum(min, input)
     return out.copy() if max is None else xp.minimum(max, out)
 

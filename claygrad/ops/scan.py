@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import bool as boolean
 from claygrad.core import int64
+from claygrad.core import rows as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._out import SCALAR
 from claygrad.ops._reducing import no_complex_gradient, selected, shift
@@ -25,6 +26,10 @@ def running(xp, accumulate, input, dim: int, dtype: dtype | None):
     """`accumulate` along an axis, in double precision, rounded once at the end."""
     axis = axis_of(dim, input.ndim)
     wanted = dtype.numpy if dtype is not None else xp.dtype("int64") if input.dtype.kind in "iub" else input.dtype
+    if accumulate is xp.cumsum and input.ndim:
+        made = native.running_sum(xp.ascontiguousarray(input, dtype=wanted), axis)
+        if made is not None:
+            return made
     input = input.astype(wanted, order="C")
     if not input.ndim:
         return input
@@ -58,7 +63,17 @@ def backwards(f, dim: int, *tensors: Tensor) -> Tensor:
 def cumsum(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
     """The running sum: out[i] = input[0] + ... + input[i]. Booleans and integers are summed as int64."""
     return running(xp, xp.cumsum, input, dim, dtype)
-cumsum.rule(input=lambda g, dim: backwards(lambda h: h.cumsum(dim), dim, g) if g.ndim else g)
+cumsum.rule(input=lambda g, dim: cumsum_from_end(g, dim))
+
+
+@op(function=False, method=False, out=False, node="CumsumBackward0", meta=lambda input: input.shape,
+    samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0), t.args(t(0, 2), 0)])
+def cumsum_from_end(xp, input: Tensor, dim: int):
+    """The running sum from the end of the axis: out[i] = input[i] + ... + input[-1]."""
+    axis = axis_of(dim, input.ndim)
+    made = native.running_sum(xp.ascontiguousarray(input), axis, True) if input.ndim else input
+    return xp.flip(running(xp, xp.cumsum, xp.flip(input, axis), axis, None), axis) if made is None else made
+cumsum_from_end.rule(input=lambda g, dim: g.cumsum(dim))
 
 
 @op(inplace=True, out="dtype", meta=same_shape,
@@ -76,7 +91,7 @@ def cumprod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
     if not g.ndim or input.shape[dim] == 1:          # the input itself
         return g
     if input.device.type != "meta" and bool((input.detach() != 0).all()):
-        return backwards(lambda h: h.cumsum(dim), dim, g * conj(out)) / conj(input)
+        return cumsum_from_end(g * conj(out), dim) / conj(input)
     # Beside a zero there is no dividing. What stands before each element, times the sum over all later
     # outputs of g and what stands between, by Horner's rule from the end.
     axis = axis_of(dim, input.ndim)

@@ -1,0 +1,359 @@
+"""The native loops of normalisations, cross entropy, running sums, choices and sorting. The declarations in claygrad/ops say
+what they compute; every function here answers False or None when there is no kernel for such arrays."""
+from libc.stdint cimport int64_t, uint8_t
+
+import numpy
+
+cimport numpy as cnp
+
+from claygrad.core.dtypes cimport F32, F64, I16, I32, I64, U8
+from claygrad.core.kernels cimport find, reduce_fn, take_rows
+
+cdef extern from "rows.hpp" namespace "clay" nogil:
+    struct Norm:
+        int64_t examples, channels, places, groups
+        const void* x
+        const void* g
+        const void* weight
+        const void* bias
+        void* out
+        void* mean
+        void* rstd
+        void* variance
+        void* to_x
+        void* to_weight
+        void* to_bias
+        double eps
+        bint given
+
+    struct CrossEntropy:
+        int64_t rows, classes, ignored
+        const void* x
+        const int64_t* target
+        void* loss
+        void* kept
+        const void* scale
+        bint one_scale
+        void* to_x
+
+    ctypedef bint (*norm_fn)(const Norm*) noexcept nogil
+    ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
+    ctypedef void (*cross_entropy_fn)(const CrossEntropy*) noexcept nogil
+    ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
+    ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
+    ctypedef void (*clamp_fn)(const void*, void*, int64_t, double, double) noexcept nogil
+    ctypedef void (*add_rows_fn)(const void*, const int64_t*, void*, int64_t, int64_t, int64_t) noexcept nogil
+    ctypedef bint (*order_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil
+    order_fn find_order(int dtype) noexcept
+
+cnp.import_array()
+
+cdef enum:
+    NONE = -1
+
+
+cdef int _code(object array) noexcept:
+    """The dtype of a contiguous array on the CPU."""
+    if not isinstance(array, cnp.ndarray) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>array):
+        return NONE
+    cdef int kind = (<cnp.ndarray>array).descr.type_num
+    if kind == cnp.NPY_FLOAT32:
+        return F32
+    if kind == cnp.NPY_FLOAT64:
+        return F64
+    if kind == cnp.NPY_INT64:
+        return I64
+    return I32 if kind == cnp.NPY_INT32 else NONE
+
+
+cdef bint _take(object array, int code, int64_t size, void** into) noexcept:
+    """The memory of an array of this dtype and size, or none for None."""
+    into[0] = NULL
+    if array is None:
+        return True
+    if _code(array) != code or cnp.PyArray_SIZE(<cnp.ndarray>array) != size:
+        return False
+    into[0] = cnp.PyArray_DATA(<cnp.ndarray>array)
+    return True
+
+
+cdef inline object _new(object like, int64_t n):
+    return cnp.PyArray_EMPTY(1, <cnp.npy_intp*>&n, (<cnp.ndarray>like).descr.type_num, 0)
+
+
+def norm(str name, x, *, int64_t examples, int64_t channels, int64_t places=1, int64_t groups=1, double eps=0, bint given=False,
+         g=None, weight=None, bias=None, out=None, mean=None, rstd=None, variance=None, to_x=None, to_weight=None,
+         to_bias=None):
+    """Run a kernel of kernels/rows.hpp's family "norm"; `out`, the moments and what begins with `to_` are written."""
+    cdef Norm s
+    cdef int code = _code(x)
+    cdef int64_t size = examples * channels * places
+    cdef int64_t stats = examples if name[0] == "l" else channels if name[0] == "b" else examples * groups
+    cdef bytes kernel = name.encode()
+    cdef bint done
+    cdef norm_fn f
+    if code < 0 or size == 0 or groups < 1 or channels % groups:
+        return False
+    f = <norm_fn>find("norm", kernel, code)
+    if f == NULL:
+        return False
+    s.examples, s.channels, s.places, s.groups, s.eps, s.given = examples, channels, places, groups, eps, given
+    if not (_take(x, code, size, <void**>&s.x) and _take(g, code, size, <void**>&s.g) and _take(out, code, size, &s.out)
+            and _take(to_x, code, size, &s.to_x) and _take(weight, code, channels, <void**>&s.weight)
+            and _take(bias, code, channels, <void**>&s.bias) and _take(to_weight, code, channels, &s.to_weight)
+            and _take(to_bias, code, channels, &s.to_bias) and _take(mean, code, stats, &s.mean)
+            and _take(rstd, code, stats, &s.rstd) and _take(variance, code, stats, &s.variance)):
+        return False
+    if s.rstd == NULL or (s.mean == NULL and name[0] != "l"):
+        return False
+    if name[len(name) - 7:] == "forward":
+        if s.out == NULL or (name[0] == "b" and not given and s.variance == NULL):
+            return False
+    elif s.g == NULL:
+        return False
+    with nogil:
+        done = f(&s)
+    return done
+
+
+def variance(x, int64_t outer, int64_t n, int64_t inner, double correction):
+    """Variance and mean over the middle axis of (outer, n, inner), each flat; or None."""
+    cdef int code = _code(x)
+    cdef variance_fn f
+    cdef bint done
+    if (code != F32 and code != F64) or cnp.PyArray_SIZE(<cnp.ndarray>x) != outer * n * inner or outer * n * inner == 0:
+        return None
+    f = <variance_fn>find("variance", "variance", code)
+    if f == NULL:
+        return None
+    spread, mean = _new(x, outer * inner), _new(x, outer * inner)
+    cdef void* from_ = cnp.PyArray_DATA(<cnp.ndarray>x)
+    cdef void* a = cnp.PyArray_DATA(<cnp.ndarray>spread)
+    cdef void* b = cnp.PyArray_DATA(<cnp.ndarray>mean)
+    with nogil:
+        done = f(from_, a, b, outer, n, inner, correction)
+    return (spread, mean) if done else None
+
+
+cdef int64_t _wrong(const int64_t* target, int64_t rows, int64_t classes, int64_t ignored, int64_t* counted) noexcept nogil:
+    """The first row whose class there is not, or -1; and how many rows are not ignored."""
+    cdef int64_t r
+    counted[0] = 0
+    for r in range(rows):
+        if target[r] != ignored:
+            if target[r] < 0 or target[r] >= classes:
+                return r
+            counted[0] += 1
+    return -1
+
+
+cdef bint _scores(CrossEntropy* s, object x, object target) noexcept:
+    """Take scores (rows, classes) and an int64 class of each row."""
+    cdef int code = _code(x)
+    if (code != F32 and code != F64) or _code(target) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2:
+        return False
+    s.rows, s.classes = cnp.PyArray_DIM(<cnp.ndarray>x, 0), cnp.PyArray_DIM(<cnp.ndarray>x, 1)
+    s.x, s.target = cnp.PyArray_DATA(<cnp.ndarray>x), <const int64_t*>cnp.PyArray_DATA(<cnp.ndarray>target)
+    return s.rows > 0 and s.classes > 0 and cnp.PyArray_SIZE(<cnp.ndarray>target) == s.rows
+
+
+def cross_entropy(x, target, str reduction, int64_t ignored):
+    """The loss of scores (rows, classes) with an int64 class each, and what its gradient needs (2, rows); or None. A class
+    that there is not is refused."""
+    cdef CrossEntropy s
+    cdef int code = _code(x)
+    cdef cross_entropy_fn f
+    cdef reduce_fn add
+    cdef int64_t wrong, counted
+    cdef cnp.npy_intp shape[2]
+    if not _scores(&s, x, target):
+        return None
+    s.ignored = ignored
+    f, add = <cross_entropy_fn>find("loss", "forward", code), <reduce_fn>find("reduce", "sum", code)
+    wrong = _wrong(s.target, s.rows, s.classes, ignored, &counted)
+    if wrong >= 0:
+        raise IndexError(f"Target {s.target[wrong]} is out of bounds.")
+    shape[0], shape[1] = 2, s.rows
+    loss, kept = _new(x, s.rows), cnp.PyArray_EMPTY(2, shape, (<cnp.ndarray>x).descr.type_num, 0)
+    s.loss, s.kept = cnp.PyArray_DATA(<cnp.ndarray>loss), cnp.PyArray_DATA(<cnp.ndarray>kept)
+    with nogil:
+        f(&s)
+    if reduction == "none":
+        return loss, kept
+    total = cnp.PyArray_EMPTY(0, shape, (<cnp.ndarray>x).descr.type_num, 0)
+    cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>total)
+    add(s.loss, into, 1, s.rows, 1)
+    if reduction == "mean":
+        if code == F32:
+            (<float*>into)[0] /= <float>counted
+        else:
+            (<double*>into)[0] /= <double>counted
+    return total, kept
+
+
+def cross_entropy_backward(x, target, kept, g, str reduction, int64_t ignored):
+    """g * (softmax(x) - target), over the rows that are not ignored for a mean, and zero in the others; or None."""
+    cdef CrossEntropy s
+    cdef int code = _code(x)
+    cdef cross_entropy_fn f
+    cdef int64_t counted
+    cdef float single
+    cdef double real
+    if not _scores(&s, x, target) or not _take(kept, code, 2 * s.rows, &s.kept) or s.kept == NULL:
+        return None
+    s.ignored = ignored
+    s.one_scale = reduction != "none"
+    if not _take(g, code, 1 if s.one_scale else s.rows, <void**>&s.scale) or s.scale == NULL:
+        return None
+    if _wrong(s.target, s.rows, s.classes, ignored, &counted) >= 0:
+        return None
+    if reduction == "mean":
+        single, real = (<float*>s.scale)[0] / counted if code == F32 else 0, (<double*>s.scale)[0] / counted if code == F64 else 0
+        s.scale = <const void*>&single if code == F32 else <const void*>&real
+    out = cnp.PyArray_EMPTY(2, cnp.PyArray_DIMS(<cnp.ndarray>x), (<cnp.ndarray>x).descr.type_num, 0)
+    s.to_x = cnp.PyArray_DATA(<cnp.ndarray>out)
+    f = <cross_entropy_fn>find("loss", "backward", code)
+    with nogil:
+        f(&s)
+    return out
+
+
+cdef int _split(cnp.ndarray x, int axis, int64_t* outer, int64_t* n, int64_t* inner) noexcept:
+    cdef int k
+    outer[0] = inner[0] = 1
+    n[0] = cnp.PyArray_DIM(x, axis)
+    for k in range(cnp.PyArray_NDIM(x)):
+        if k < axis:
+            outer[0] *= cnp.PyArray_DIM(x, k)
+        elif k > axis:
+            inner[0] *= cnp.PyArray_DIM(x, k)
+    return 0
+
+
+def running_sum(x, int axis, bint reverse=False):
+    """The running sum along an axis, from its end if `reverse`; or None."""
+    cdef int code = _code(x)
+    cdef int64_t outer, n, inner
+    cdef scan_fn f
+    if code < 0 or not 0 <= axis < cnp.PyArray_NDIM(<cnp.ndarray>x):
+        return None
+    f = <scan_fn>find("scan", "sum", code)
+    if f == NULL:
+        return None
+    _split(<cnp.ndarray>x, axis, &outer, &n, &inner)
+    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x), (<cnp.ndarray>x).descr.type_num, 0)
+    cdef void* from_ = cnp.PyArray_DATA(<cnp.ndarray>x)
+    cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
+    if outer * n * inner:
+        with nogil:
+            f(from_, into, outer, n, inner, reverse)
+    return out
+
+
+def where(mask, x, y):
+    """x where the mask is true, else y: arrays of one dtype and the mask's shape, or of a single element. Or None."""
+    if not (isinstance(mask, cnp.ndarray) and isinstance(x, cnp.ndarray) and isinstance(y, cnp.ndarray)):
+        return None
+    cdef cnp.ndarray m = <cnp.ndarray>mask, a = <cnp.ndarray>x, b = <cnp.ndarray>y
+    cdef int64_t n = cnp.PyArray_SIZE(m), x_step = cnp.PyArray_NDIM(a) > 0, y_step = cnp.PyArray_NDIM(b) > 0
+    cdef int item = cnp.PyArray_ITEMSIZE(a)
+    cdef where_fn f
+    if m.descr.type_num != cnp.NPY_BOOL or a.descr.type_num != b.descr.type_num or not cnp.PyArray_ISNUMBER(a) or n == 0:
+        return None
+    if not (cnp.PyArray_ISCARRAY_RO(m) and cnp.PyArray_ISCARRAY_RO(a) and cnp.PyArray_ISCARRAY_RO(b)):
+        return None
+    if (x_step and not cnp.PyArray_SAMESHAPE(a, m)) or (y_step and not cnp.PyArray_SAMESHAPE(b, m)):
+        return None
+    f = <where_fn>find("select", "where", U8 if item == 1 else I16 if item == 2 else F32 if item == 4 else F64 if item == 8 else -1)
+    if f == NULL:
+        return None
+    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(m), cnp.PyArray_DIMS(m), a.descr.type_num, 0)
+    cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
+    with nogil:
+        f(<const uint8_t*>cnp.PyArray_DATA(m), cnp.PyArray_DATA(a), cnp.PyArray_DATA(b), into, n, x_step, y_step)
+    return out
+
+
+def clamp(x, double low, double high):
+    """min(max(x, low), high); or None."""
+    cdef int code = _code(x)
+    cdef clamp_fn f
+    if code != F32 and code != F64:
+        return None
+    f = <clamp_fn>find("select", "clamp", code)
+    if f == NULL or low != low or high != high:
+        return None
+    cdef cnp.ndarray from_ = <cnp.ndarray>x
+    cdef int64_t n = cnp.PyArray_SIZE(from_)
+    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(from_), cnp.PyArray_DIMS(from_), from_.descr.type_num, 0)
+    cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
+    with nogil:
+        f(cnp.PyArray_DATA(from_), into, n, low, high)
+    return out
+
+
+def rows_at(x, numbers):
+    """x[numbers] for a matrix and int64 numbers of any shape; the place of one out of range; or None."""
+    if not (isinstance(x, cnp.ndarray) and isinstance(numbers, cnp.ndarray)) or _code(numbers) != I64:
+        return None
+    cdef cnp.ndarray table = <cnp.ndarray>x, places = <cnp.ndarray>numbers
+    if not cnp.PyArray_ISCARRAY_RO(table) or cnp.PyArray_NDIM(table) != 2 or cnp.PyArray_NDIM(places) > 31:
+        return None
+    cdef int64_t row = cnp.PyArray_DIM(table, 1) * cnp.PyArray_ITEMSIZE(table), wrong, k
+    cdef int64_t count = cnp.PyArray_SIZE(places), height = cnp.PyArray_DIM(table, 0)
+    cdef const int64_t* at = <const int64_t*>cnp.PyArray_DATA(places)
+    for k in range(count):
+        if at[k] < 0 or at[k] >= height:
+            return k
+    out = numpy.empty((*numbers.shape, x.shape[1]), x.dtype)
+    cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
+    if count and row:
+        with nogil:
+            take_rows(cnp.PyArray_DATA(table), at, into, count, height, row)
+    return out
+
+
+def add_rows(values, numbers, int64_t count):
+    """For each of `count` rows the sum of the rows of `values` whose number it is; or None."""
+    cdef int code = _code(values)
+    cdef add_rows_fn f
+    cdef int64_t n, width, k
+    if (code != F32 and code != F64) or _code(numbers) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>values) != 2:
+        return None
+    n, width = cnp.PyArray_DIM(<cnp.ndarray>values, 0), cnp.PyArray_DIM(<cnp.ndarray>values, 1)
+    f = <add_rows_fn>find("select", "add_rows", code)
+    if f == NULL or cnp.PyArray_SIZE(<cnp.ndarray>numbers) != n:
+        return None
+    cdef const int64_t* at = <const int64_t*>cnp.PyArray_DATA(<cnp.ndarray>numbers)
+    for k in range(n):
+        if at[k] < 0 or at[k] >= count:
+            return None
+    out = numpy.empty((count, width), values.dtype)
+    cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
+    cdef void* from_ = cnp.PyArray_DATA(<cnp.ndarray>values)
+    with nogil:
+        f(from_, at, into, n, count, width)
+    return out
+
+
+def order(x, int64_t k, bint descending):
+    """The first k elements of the last axis in order, and their places; or None."""
+    cdef int code = _code(x)
+    cdef order_fn f
+    cdef bint done
+    cdef int64_t n, rows
+    if code < 0 or cnp.PyArray_NDIM(<cnp.ndarray>x) == 0:
+        return None
+    f = find_order(code)
+    n = cnp.PyArray_DIM(<cnp.ndarray>x, cnp.PyArray_NDIM(<cnp.ndarray>x) - 1)
+    if f == NULL or k < 0 or k > n or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
+        return None
+    rows = cnp.PyArray_SIZE(<cnp.ndarray>x) // n
+    shape = (*x.shape[:len(x.shape) - 1], k)
+    values, indices = numpy.empty(shape, x.dtype), numpy.empty(shape, numpy.int64)
+    cdef void* from_ = cnp.PyArray_DATA(<cnp.ndarray>x)
+    cdef void* a = cnp.PyArray_DATA(<cnp.ndarray>values)
+    cdef int64_t* b = <int64_t*>cnp.PyArray_DATA(<cnp.ndarray>indices)
+    with nogil:
+        done = f(from_, a, b, rows, n, k, descending)
+    return (values, indices) if done else None

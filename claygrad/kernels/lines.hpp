@@ -1,0 +1,117 @@
+// Loops along lines of numbers, with room for what they add up: every sum is a tree of blocks, so its rounding error grows
+// with the logarithm of its length and does not depend on the number of threads.
+#pragma once
+#include "reduce.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+
+// A vector, or the first n elements of one; the other lanes read as 1.
+template <class V> V get(const typename Lanes<V>::T* p, int64_t n) {
+    return n == Lanes<V>::width ? load<V>(p) : load_part<V>(p, n);
+}
+template <class V> void put(typename Lanes<V>::T* p, V v, int64_t n) {
+    if (n == Lanes<V>::width) store<V>(p, v);
+    else store_part<V>(p, v, n);
+}
+
+// f(i, m) at 0, W, 2 W ...; the last time for m < W elements.
+template <class T, class F> inline __attribute__((always_inline)) void along(int64_t n, F f) {
+    constexpr int W = Lanes<vec<T>>::width;
+    int64_t i = 0;
+    for (; i + W <= n; i += W) f(i, (int64_t)W);
+    if (W > 1 && i < n) f(i, n - i);
+}
+
+// out[k] = the sum of the terms that f(i, m, term) gives for the m elements from i on, begin <= i < begin + n.
+template <int K, class T, class F> void sums(int64_t begin, int64_t n, T* out, F f) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width, U = W > 1 ? 4 : 8;
+    constexpr int64_t BLOCK = 32 * U * W;
+    if (n > BLOCK) {
+        T right[K];
+        int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
+        sums<K, T>(begin, half, out, f);
+        sums<K, T>(begin + half, n - half, right, f);
+        for (int k = 0; k < K; k++) out[k] += right[k];
+        return;
+    }
+    V acc[U][K], term[K];
+    for (int u = 0; u < U; u++)
+        for (int k = 0; k < K; k++) acc[u][k] = splat<V>(0);
+    int64_t i = begin, end = begin + n;
+    for (; i + U * W <= end; i += U * W)
+        for (int u = 0; u < U; u++) {
+            f(i + u * W, (int64_t)W, term);
+            for (int k = 0; k < K; k++) acc[u][k] = acc[u][k] + term[k];
+        }
+    for (; i + W <= end; i += W) {
+        f(i, (int64_t)W, term);
+        for (int k = 0; k < K; k++) acc[0][k] = acc[0][k] + term[k];
+    }
+    if (W > 1 && i < end) {
+        f(i, end - i, term);
+        for (int k = 0; k < K; k++) acc[1][k] = acc[1][k] + part(term[k], end - i, splat<V>(0));
+    }
+    for (int half = U / 2; half > 0; half /= 2)
+        for (int u = 0; u < half; u++)
+            for (int k = 0; k < K; k++) acc[u][k] = acc[u][k] + acc[u + half][k];
+    for (int k = 0; k < K; k++) out[k] = first_lane(folded<SumOf>(acc[0][k]));
+}
+
+// out[k] = the sum over the lines begin <= line < end of what f(line, sums) gives.
+template <int K, class T, class F> void sums_of_lines(int64_t begin, int64_t end, T* out, F f) {
+    T right[K];
+    if (end - begin > 8) {
+        int64_t middle = begin + (end - begin) / 2;
+        sums_of_lines<K, T>(begin, middle, out, f);
+        sums_of_lines<K, T>(middle, end, right, f);
+        for (int k = 0; k < K; k++) out[k] += right[k];
+        return;
+    }
+    for (int k = 0; k < K; k++) out[k] = 0;
+    for (int64_t line = begin; line < end; line++) {
+        f(line, right);
+        for (int k = 0; k < K; k++) out[k] += right[k];
+    }
+}
+
+// out[k][i] = the sum over the rows of the terms that f(row, i, m, term) gives, for each column i < width <= TILE.
+template <int K, class T, class F>
+void sums_of_columns(int64_t begin, int64_t end, int64_t width, T (*out)[TILE], F f) {
+    using V = vec<T>;
+    if (end - begin > LEAF_ROWS) {
+        T right[K][TILE];
+        int64_t middle = begin + (end - begin) / 2;
+        sums_of_columns<K, T>(begin, middle, width, out, f);
+        sums_of_columns<K, T>(middle, end, width, right, f);
+        for (int k = 0; k < K; k++)
+            for (int64_t i = 0; i < width; i++) out[k][i] += right[k][i];
+        return;
+    }
+    along<T>(width, [&](int64_t i, int64_t m) {
+        V acc[K], term[K];
+        for (int k = 0; k < K; k++) acc[k] = splat<V>(0);
+        for (int64_t row = begin; row < end; row++) {
+            f(row, i, m, term);
+            for (int k = 0; k < K; k++) acc[k] = acc[k] + term[k];
+        }
+        for (int k = 0; k < K; k++) put<V>(out[k] + i, acc[k], m);
+    });
+}
+
+// Mean and sum of squares about it, of one line.
+template <class T> T mean_of(const T* x_n, int64_t n) { return reduce_row<SumOf, T>(x_n, n) / (T)n; }
+template <class T> T squares_about(const T* x_n, int64_t n, T mean) {
+    using V = vec<T>;
+    const V middle = splat<V>(mean);
+    T sum;
+    sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
+        const V d = get<V>(x_n + i, m) - middle;
+        term[0] = d * d;
+    });
+    return sum;
+}
+
+}  // namespace CLAY_ISA
+}  // namespace clay

@@ -1,0 +1,370 @@
+// Normalisation by moments, forward and backward. With unit = (x - mean) * rstd and h = g * weight, the gradient of x is
+// rstd * (h - unit * mean(h * unit) - mean(h)).
+#include <stdlib.h>
+
+#include "families.hpp"
+#include "lines.hpp"
+#include "rows.hpp"
+#include "threads.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+int64_t grain_of(int64_t line) { return COSTLY / 2 / (line + 1) + 1; }
+
+template <class T> void fill_zero(T* out, int64_t n) {
+    if (out)
+        for (int64_t i = 0; i < n; i++) out[i] = 0;
+}
+
+// --- every example by itself, a weight for every element -------------------------------------------------------------
+template <class T> void layer_forward_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    const Norm& s = *(const Norm*)data;
+    const int64_t n = s.channels;
+    const T *weight = (const T*)s.weight, *bias = (const T*)s.bias;
+    for (int64_t r = begin; r < end; r++) {
+        const T* x = (const T*)s.x + r * n;
+        T* out = (T*)s.out + r * n;
+        const T mean = s.mean ? mean_of(x, n) : 0;
+        const T rstd = 1 / sqrt(squares_about(x, n, mean) / (T)n + (T)s.eps);
+        if (s.mean) ((T*)s.mean)[r] = mean;
+        ((T*)s.rstd)[r] = rstd;
+        const V middle = splat<V>(mean), scale = splat<V>(rstd);
+        along<T>(n, [=](int64_t i, int64_t m) {
+            V unit = (get<V>(x + i, m) - middle) * scale;
+            if (weight) unit = unit * get<V>(weight + i, m);
+            if (bias) unit = unit + get<V>(bias + i, m);
+            put<V>(out + i, unit, m);
+        });
+    }
+}
+
+template <class T> bool layer_forward(const Norm* s) {
+    parallel_for(s->examples, grain_of(s->channels), layer_forward_range<T>, (void*)s);
+    return true;
+}
+
+// The gradients of weight and bias are sums over examples: blocks of LEAF_ROWS are added up first, then those.
+template <class T> struct LayerBack {
+    const Norm& s;
+    T *to_weight, *to_bias;              // a row for each block, `stride` apart; or null
+    int64_t stride;
+};
+
+// Some rows together: their sums for weight and bias are read and written once.
+template <int R, class T> void layer_backward_rows(const Norm& s, int64_t first, T* dw, T* db) {
+    using V = vec<T>;
+    const int64_t n = s.channels;
+    const T *x = (const T*)s.x + first * n, *g = (const T*)s.g + first * n, *weight = (const T*)s.weight;
+    T* dx = s.to_x ? (T*)s.to_x + first * n : nullptr;
+    V middle[R], scale[R], along_unit[R], along_one[R];
+    for (int r = 0; r < R; r++) {
+        middle[r] = splat<V>(s.mean ? ((const T*)s.mean)[first + r] : 0);
+        scale[r] = splat<V>(((const T*)s.rstd)[first + r]);
+        T means[2] = {0, 0};
+        if (dx) {
+            const T *from = x + r * n, *grad = g + r * n;
+            const V mean = middle[r], rstd = scale[r];
+            sums<2, T>(0, n, means, [=](int64_t i, int64_t m, V* term) {
+                V h = get<V>(grad + i, m);
+                if (weight) h = h * get<V>(weight + i, m);
+                term[0] = h * ((get<V>(from + i, m) - mean) * rstd);
+                term[1] = h;
+            });
+        }
+        along_unit[r] = splat<V>(means[0] / (T)n), along_one[r] = splat<V>(s.mean ? means[1] / (T)n : 0);
+    }
+    along<T>(n, [&](int64_t i, int64_t m) {
+        V to_weight = splat<V>(0), to_bias = splat<V>(0);
+        const V w = weight ? get<V>(weight + i, m) : splat<V>(1);
+        for (int r = 0; r < R; r++) {
+            const V grad = get<V>(g + r * n + i, m), unit = (get<V>(x + r * n + i, m) - middle[r]) * scale[r];
+            if (dx) put<V>(dx + r * n + i, (grad * w - unit * along_unit[r] - along_one[r]) * scale[r], m);
+            to_weight = to_weight + grad * unit;
+            to_bias = to_bias + grad;
+        }
+        if (dw) put<V>(dw + i, get<V>(dw + i, m) + to_weight, m);
+        if (db) put<V>(db + i, get<V>(db + i, m) + to_bias, m);
+    });
+}
+
+template <class T> void layer_backward_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(LayerBack<T>*)data;
+    const Norm& s = job.s;
+    constexpr int R = 4;
+    for (int64_t block = begin; block < end; block++) {
+        T* dw = job.to_weight ? job.to_weight + block * job.stride : nullptr;
+        T* db = job.to_bias ? job.to_bias + block * job.stride : nullptr;
+        fill_zero(dw, s.channels), fill_zero(db, s.channels);
+        int64_t r = block * LEAF_ROWS, last = least(r + LEAF_ROWS, s.examples);
+        for (; r + R <= last; r += R) layer_backward_rows<R, T>(s, r, dw, db);
+        for (; r < last; r++) layer_backward_rows<1, T>(s, r, dw, db);
+    }
+}
+
+// out[i] = the sum of x[:, i]
+template <class T> void add_up(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
+    for (int64_t i = 0; i < width; i += TILE)
+        reduce_columns<SumOf, T>(x_ni + i, n, stride, least(TILE, width - i), out_i + i);
+}
+
+template <class T> bool layer_backward(const Norm* s) {
+    const int64_t n = s->channels, blocks = (s->examples + LEAF_ROWS - 1) / LEAF_ROWS;
+    T *to_weight = (T*)s->to_weight, *to_bias = (T*)s->to_bias;
+    LayerBack<T> job{*s, to_weight, to_bias, (n + 15) / 16 * 16};
+    void* room = nullptr;
+    if (blocks > 1 && (to_weight || to_bias)) {
+        if (posix_memalign(&room, 64, (size_t)(2 * blocks * job.stride) * sizeof(T))) return false;
+        if (to_weight) job.to_weight = (T*)room;
+        if (to_bias) job.to_bias = (T*)room + blocks * job.stride;
+    }
+    parallel_for(blocks, grain_of(n * LEAF_ROWS), layer_backward_range<T>, &job);
+    if (room && to_weight) add_up(job.to_weight, blocks, job.stride, n, to_weight);
+    if (room && to_bias) add_up(job.to_bias, blocks, job.stride, n, to_bias);
+    free(room);
+    return true;
+}
+
+// --- groups of channels of every example, a weight for every channel --------------------------------------------------
+template <class T> void group_forward_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    const Norm& s = *(const Norm*)data;
+    const int64_t members = s.channels / s.groups, n = members * s.places;
+    const T *weight = (const T*)s.weight, *bias = (const T*)s.bias;
+    for (int64_t r = begin; r < end; r++) {
+        const T* x = (const T*)s.x + r * n;
+        T* out = (T*)s.out + r * n;
+        const T mean = mean_of(x, n), rstd = 1 / sqrt(squares_about(x, n, mean) / (T)n + (T)s.eps);
+        ((T*)s.mean)[r] = mean, ((T*)s.rstd)[r] = rstd;
+        const V middle = splat<V>(mean);
+        for (int64_t k = 0; k < members; k++, x += s.places, out += s.places) {
+            const int64_t c = r % s.groups * members + k;
+            const V scale = splat<V>(weight ? rstd * weight[c] : rstd), shift = splat<V>(bias ? bias[c] : 0);
+            along<T>(s.places, [=](int64_t i, int64_t m) {
+                put<V>(out + i, (get<V>(x + i, m) - middle) * scale + shift, m);
+            });
+        }
+    }
+}
+
+template <class T> bool group_forward(const Norm* s) {
+    parallel_for(s->examples * s->groups, grain_of(s->channels / s->groups * s->places), group_forward_range<T>, (void*)s);
+    return true;
+}
+
+template <class T> struct GroupBack {
+    const Norm& s;
+    T *along_unit, *along_one;           // (examples, channels): sums of g * unit, and of g
+};
+
+template <class T> void group_backward_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    auto& job = *(GroupBack<T>*)data;
+    const Norm& s = job.s;
+    const int64_t members = s.channels / s.groups, n = members * s.places;
+    const T* weight = (const T*)s.weight;
+    for (int64_t r = begin; r < end; r++) {
+        const T *x = (const T*)s.x + r * n, *g = (const T*)s.g + r * n;
+        const T rstd = ((const T*)s.rstd)[r];
+        const V middle = splat<V>(((const T*)s.mean)[r]), scale = splat<V>(rstd);
+        const int64_t first = r % s.groups * members;
+        T *of_unit = job.along_unit + r * members, *of_one = job.along_one + r * members, both[2];
+        sums_of_lines<2, T>(0, members, both, [=](int64_t k, T* out) {
+            sums<2, T>(k * s.places, s.places, out, [=](int64_t i, int64_t m, V* term) {
+                term[1] = get<V>(g + i, m);
+                term[0] = term[1] * ((get<V>(x + i, m) - middle) * scale);
+            });
+            of_unit[k] = out[0], of_one[k] = out[1];
+            if (weight) out[0] *= weight[first + k], out[1] *= weight[first + k];
+        });
+        if (!s.to_x) continue;
+        const V mean_unit = splat<V>(both[0] / (T)n), mean_one = splat<V>(both[1] / (T)n);
+        T* dx = (T*)s.to_x + r * n;
+        for (int64_t k = 0; k < members; k++) {
+            const V w = splat<V>(weight ? weight[first + k] : 1);
+            const int64_t at = k * s.places;
+            along<T>(s.places, [=](int64_t i, int64_t m) {
+                const V unit = (get<V>(x + at + i, m) - middle) * scale;
+                put<V>(dx + at + i, (get<V>(g + at + i, m) * w - unit * mean_unit - mean_one) * scale, m);
+            });
+        }
+    }
+}
+
+template <class T> bool group_backward(const Norm* s) {
+    const int64_t count = s->examples * s->channels;
+    T* room = (T*)malloc((size_t)(2 * count + 1) * sizeof(T));
+    if (!room) return false;
+    GroupBack<T> job{*s, room, room + count};
+    parallel_for(s->examples * s->groups, grain_of(s->channels / s->groups * s->places), group_backward_range<T>, &job);
+    if (s->to_weight) add_up(job.along_unit, s->examples, s->channels, s->channels, (T*)s->to_weight);
+    if (s->to_bias) add_up(job.along_one, s->examples, s->channels, s->channels, (T*)s->to_bias);
+    free(room);
+    return true;
+}
+
+// --- every channel over all examples ---------------------------------------------------------------------------------
+template <class T> void batch_forward_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    const Norm& s = *(const Norm*)data;
+    const int64_t places = s.places, step = s.channels * places;
+    const T count = (T)(s.examples * places), eps = (T)s.eps;
+    for (int64_t c = begin; c < end; c++) {
+        const T* x = (const T*)s.x + c * places;
+        T mean, rstd;
+        if (s.given) {
+            mean = ((const T*)s.mean)[c], rstd = ((const T*)s.rstd)[c];
+        } else {
+            T total, squares;
+            sums_of_lines<1, T>(0, s.examples, &total, [=](int64_t e, T* out) { *out = reduce_row<SumOf, T>(x + e * step, places); });
+            mean = total / count;
+            sums_of_lines<1, T>(0, s.examples, &squares, [=](int64_t e, T* out) { *out = squares_about(x + e * step, places, mean); });
+            const T variance = squares / count;
+            rstd = 1 / sqrt(variance + eps);
+            ((T*)s.mean)[c] = mean, ((T*)s.rstd)[c] = rstd, ((T*)s.variance)[c] = variance;
+        }
+        const V middle = splat<V>(mean), scale = splat<V>(s.weight ? rstd * ((const T*)s.weight)[c] : rstd);
+        const V shift = splat<V>(s.bias ? ((const T*)s.bias)[c] : 0);
+        for (int64_t e = 0; e < s.examples; e++) {
+            const T* from = x + e * step;
+            T* out = (T*)s.out + e * step + c * places;
+            along<T>(places, [=](int64_t i, int64_t m) { put<V>(out + i, (get<V>(from + i, m) - middle) * scale + shift, m); });
+        }
+    }
+}
+
+// A single place: channels are columns, and go side by side.
+template <class T> void columns_forward_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    const Norm& s = *(const Norm*)data;
+    const int64_t step = s.channels;
+    for (int64_t tile = begin; tile < end; tile++) {
+        const int64_t c = tile * TILE, width = least(TILE, step - c);
+        const T *x = (const T*)s.x + c, *weight = s.weight ? (const T*)s.weight + c : nullptr;
+        const T* bias = s.bias ? (const T*)s.bias + c : nullptr;
+        T *mean = (T*)s.mean + c, *rstd = (T*)s.rstd + c;
+        if (!s.given) {
+            T squares[1][TILE];
+            const T count = (T)s.examples;
+            reduce_columns<SumOf, T>(x, s.examples, step, width, mean);
+            for (int64_t i = 0; i < width; i++) mean[i] /= count;
+            sums_of_columns<1, T>(0, s.examples, width, squares, [=](int64_t e, int64_t i, int64_t m, V* term) {
+                const V d = get<V>(x + e * step + i, m) - get<V>(mean + i, m);
+                term[0] = d * d;
+            });
+            for (int64_t i = 0; i < width; i++) {
+                ((T*)s.variance)[c + i] = squares[0][i] / count;
+                rstd[i] = 1 / sqrt(squares[0][i] / count + (T)s.eps);
+            }
+        }
+        for (int64_t e = 0; e < s.examples; e++) {
+            const T* from = x + e * step;
+            T* out = (T*)s.out + e * step + c;
+            along<T>(width, [=](int64_t i, int64_t m) {
+                V unit = (get<V>(from + i, m) - get<V>(mean + i, m)) * get<V>(rstd + i, m);
+                if (weight) unit = unit * get<V>(weight + i, m);
+                if (bias) unit = unit + get<V>(bias + i, m);
+                put<V>(out + i, unit, m);
+            });
+        }
+    }
+}
+
+template <class T> bool batch_forward(const Norm* s) {
+    if (s->places == 1) parallel_for((s->channels + TILE - 1) / TILE, grain_of(s->examples * TILE), columns_forward_range<T>, (void*)s);
+    else parallel_for(s->channels, grain_of(s->examples * s->places), batch_forward_range<T>, (void*)s);
+    return true;
+}
+
+template <class T> void batch_backward_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    const Norm& s = *(const Norm*)data;
+    const int64_t places = s.places, step = s.channels * places;
+    const T count = (T)(s.examples * places);
+    for (int64_t c = begin; c < end; c++) {
+        const T *x = (const T*)s.x + c * places, *g = (const T*)s.g + c * places;
+        const T rstd = ((const T*)s.rstd)[c], w = s.weight ? ((const T*)s.weight)[c] : 1;
+        const V middle = splat<V>(((const T*)s.mean)[c]), scale = splat<V>(rstd);
+        T both[2] = {0, 0};
+        if (!s.given || s.to_weight || s.to_bias)
+            sums_of_lines<2, T>(0, s.examples, both, [=](int64_t e, T* out) {
+                const T *from = x + e * step, *grad = g + e * step;
+                sums<2, T>(0, places, out, [=](int64_t i, int64_t m, V* term) {
+                    term[1] = get<V>(grad + i, m);
+                    term[0] = term[1] * ((get<V>(from + i, m) - middle) * scale);
+                });
+            });
+        if (s.to_weight) ((T*)s.to_weight)[c] = both[0];
+        if (s.to_bias) ((T*)s.to_bias)[c] = both[1];
+        if (!s.to_x) continue;
+        const V factor = splat<V>(rstd * w), mean_unit = splat<V>(both[0] / count), mean_one = splat<V>(both[1] / count);
+        for (int64_t e = 0; e < s.examples; e++) {
+            const T *from = x + e * step, *grad = g + e * step;
+            T* dx = (T*)s.to_x + e * step + c * places;
+            if (s.given) along<T>(places, [=](int64_t i, int64_t m) { put<V>(dx + i, get<V>(grad + i, m) * factor, m); });
+            else along<T>(places, [=](int64_t i, int64_t m) {
+                const V unit = (get<V>(from + i, m) - middle) * scale;
+                put<V>(dx + i, (get<V>(grad + i, m) - unit * mean_unit - mean_one) * factor, m);
+            });
+        }
+    }
+}
+
+template <class T> void columns_backward_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    const Norm& s = *(const Norm*)data;
+    const int64_t step = s.channels;
+    for (int64_t tile = begin; tile < end; tile++) {
+        const int64_t c = tile * TILE, width = least(TILE, step - c);
+        const T *x = (const T*)s.x + c, *g = (const T*)s.g + c, *mean = (const T*)s.mean + c, *rstd = (const T*)s.rstd + c;
+        const T* weight = s.weight ? (const T*)s.weight + c : nullptr;
+        T both[2][TILE];
+        sums_of_columns<2, T>(0, s.examples, width, both, [=](int64_t e, int64_t i, int64_t m, V* term) {
+            term[1] = get<V>(g + e * step + i, m);
+            term[0] = term[1] * ((get<V>(x + e * step + i, m) - get<V>(mean + i, m)) * get<V>(rstd + i, m));
+        });
+        for (int64_t i = 0; i < width; i++) {
+            if (s.to_weight) ((T*)s.to_weight)[c + i] = both[0][i];
+            if (s.to_bias) ((T*)s.to_bias)[c + i] = both[1][i];
+            both[0][i] = s.given ? 0 : both[0][i] / (T)s.examples;
+            both[1][i] = s.given ? 0 : both[1][i] / (T)s.examples;
+        }
+        if (!s.to_x) continue;
+        const T *mean_unit = both[0], *mean_one = both[1];
+        for (int64_t e = 0; e < s.examples; e++) {
+            const T *from = x + e * step, *grad = g + e * step;
+            T* dx = (T*)s.to_x + e * step + c;
+            along<T>(width, [=](int64_t i, int64_t m) {
+                const V scale = get<V>(rstd + i, m), factor = weight ? scale * get<V>(weight + i, m) : scale;
+                V h = get<V>(grad + i, m);
+                if (!s.given) {
+                    const V unit = (get<V>(from + i, m) - get<V>(mean + i, m)) * scale;
+                    h = h - unit * get<V>(mean_unit + i, m) - get<V>(mean_one + i, m);
+                }
+                put<V>(dx + i, h * factor, m);
+            });
+        }
+    }
+}
+
+template <class T> bool batch_backward(const Norm* s) {
+    if (s->places == 1) parallel_for((s->channels + TILE - 1) / TILE, grain_of(s->examples * TILE), columns_backward_range<T>, (void*)s);
+    else parallel_for(s->channels, grain_of(s->examples * s->places), batch_backward_range<T>, (void*)s);
+    return true;
+}
+
+#define BOTH(name, f) {name, F32, (void*)(norm_fn)f<float>}, {name, F64, (void*)(norm_fn)f<double>}
+
+}  // namespace
+
+const Kernel norm_kernels[] = {
+    BOTH("layer_forward", layer_forward), BOTH("layer_backward", layer_backward), BOTH("group_forward", group_forward),
+    BOTH("group_backward", group_backward), BOTH("batch_forward", batch_forward), BOTH("batch_backward", batch_backward),
+};
+CLAY_COUNT(norm)
+
+}  // namespace CLAY_ISA
+}  // namespace clay

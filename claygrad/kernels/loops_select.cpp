@@ -1,0 +1,109 @@
+// Elements chosen by a mask or by bounds, rows added where numbers say.
+#include <string.h>
+
+#include "families.hpp"
+#include "lines.hpp"
+#include "rows.hpp"
+#include "threads.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+template <class T> struct WhereJob {
+    const uint8_t* mask;
+    const T *x, *y;
+    T* out;
+    int64_t x_step, y_step;
+};
+
+template <class T, int xs, int ys> void where_run(const WhereJob<T>& job, int64_t begin, int64_t end) {
+    const uint8_t* mask = job.mask;
+    const T *x = job.x, *y = job.y;
+    T* out = job.out;
+    const T one_x = x[0], one_y = y[0];
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; i++) {
+        const T yes = xs ? x[i] : one_x, no = ys ? y[i] : one_y;
+        out[i] = mask[i] ? yes : no;
+    }
+}
+
+template <class T> void where_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(WhereJob<T>*)data;
+    if (job.x_step && job.y_step) where_run<T, 1, 1>(job, begin, end);
+    else if (job.x_step) where_run<T, 1, 0>(job, begin, end);
+    else if (job.y_step) where_run<T, 0, 1>(job, begin, end);
+    else where_run<T, 0, 0>(job, begin, end);
+}
+
+template <class T>
+void where(const uint8_t* mask, const void* x, const void* y, void* out, int64_t n, int64_t x_step, int64_t y_step) {
+    WhereJob<T> job{mask, (const T*)x, (const T*)y, (T*)out, x_step, y_step};
+    parallel_for(n, CHEAP, where_range<T>, &job);
+}
+
+template <class T> struct ClampJob {
+    const T* x;
+    T* out;
+    T low, high;
+};
+
+template <class T> void clamp_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    auto& job = *(ClampJob<T>*)data;
+    const V low = splat<V>(job.low), high = splat<V>(job.high);
+    const T* x = job.x + begin;
+    T* out = job.out + begin;
+    along<T>(end - begin, [=](int64_t i, int64_t m) {
+        const V v = get<V>(x + i, m), up = pick(v < low, low, v);
+        put<V>(out + i, pick(up > high, high, up), m);
+    });
+}
+
+template <class T> void clamp(const void* x, void* out, int64_t n, double low, double high) {
+    ClampJob<T> job{(const T*)x, (T*)out, (T)low, (T)high};
+    parallel_for(n, CHEAP, clamp_range<T>, &job);
+}
+
+// Each thread adds what belongs to its rows, in the order in which it comes.
+template <class T> struct AddRowsJob {
+    const T* values;
+    const int64_t* numbers;
+    T* out;
+    int64_t n, width;
+};
+
+template <class T> void add_rows_range(void* data, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    auto& job = *(AddRowsJob<T>*)data;
+    const int64_t width = job.width;
+    memset(job.out + begin * width, 0, (size_t)((end - begin) * width) * sizeof(T));
+    for (int64_t k = 0; k < job.n; k++) {
+        if (job.numbers[k] < begin || job.numbers[k] >= end) continue;
+        const T* from = job.values + k * width;
+        T* into = job.out + job.numbers[k] * width;
+        along<T>(width, [=](int64_t i, int64_t m) { put<V>(into + i, get<V>(into + i, m) + get<V>(from + i, m), m); });
+    }
+}
+
+template <class T>
+void add_rows(const void* values, const int64_t* numbers, void* out, int64_t n, int64_t count, int64_t width) {
+    AddRowsJob<T> job{(const T*)values, numbers, (T*)out, n, width};
+    // Every share reads all the numbers: few shares, and none for small work.
+    if (n * width < 2 * CHEAP) return add_rows_range<T>(&job, 0, count);
+    parallel_for(count, count / 4 + 1, add_rows_range<T>, &job);
+}
+
+}  // namespace
+
+const Kernel select_kernels[] = {
+    {"where", U8, (void*)(where_fn)where<uint8_t>},   {"where", I16, (void*)(where_fn)where<uint16_t>},
+    {"where", F32, (void*)(where_fn)where<uint32_t>}, {"where", F64, (void*)(where_fn)where<uint64_t>},
+    {"clamp", F32, (void*)(clamp_fn)clamp<float>},    {"clamp", F64, (void*)(clamp_fn)clamp<double>},
+    {"add_rows", F32, (void*)(add_rows_fn)add_rows<float>}, {"add_rows", F64, (void*)(add_rows_fn)add_rows<double>},
+};
+CLAY_COUNT(select)
+
+}  // namespace CLAY_ISA
+}  // namespace clay
