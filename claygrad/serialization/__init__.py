@@ -18,7 +18,7 @@ import numpy
 from claygrad import cuda
 from claygrad.core import DTYPES, Storage, array_of, device, dtype, empty, on_storage, wrap
 from claygrad.serialization._archive import Reader, Writer, buffered, replacing
-from claygrad.serialization._read import read, safe_list
+from claygrad.serialization._read import failed, read, safe_list
 from claygrad.serialization._write import Pickler
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
@@ -44,14 +44,18 @@ def save(obj: object, f: File, pickle_module: Any = pickle, pickle_protocol: int
 
     def write(file: IO[bytes], name: str) -> None:
         archive = Writer(file, name)
-        archive.write("data.pkl", text.getvalue())
-        if not _disable_byteorder_record:
-            archive.write("byteorder", sys.byteorder.encode())
-        for key, typed in pickler.storages.values():
-            size = typed.storage.nbytes()
-            archive.write(f"data/{key}", array_of(on_storage(typed.storage, DTYPES["uint8"], (size,), (1,), 0)))
-        archive.write("version", b"3\n")
-        archive.close()
+        try:
+            archive.write("data.pkl", text.getvalue())
+            if not _disable_byteorder_record:
+                archive.write("byteorder", sys.byteorder.encode())
+            for key, typed in pickler.storages.values():
+                size = typed.storage.nbytes()
+                archive.write(f"data/{key}", array_of(on_storage(typed.storage, DTYPES["uint8"], (size,), (1,), 0)))
+            archive.write("version", b"3\n")
+            archive.close()
+        except BaseException:
+            archive.abandon()
+            raise
 
     if isinstance(f, str | os.PathLike):
         path = os.fspath(f)
@@ -76,12 +80,13 @@ def load(f: File, map_location: Place = None, pickle_module: Any = None, *, weig
     if pickle_module not in (None, pickle):
         raise RuntimeError(f"load() reads with Python's own pickle, not with {pickle_module}")
     if isinstance(f, str | os.PathLike):
-        source: str | IO[bytes] = os.fspath(f)
-        with open(source, "rb") as file:
+        path = os.fspath(f)
+        with open(path, "rb") as file:
             _check_start(file, weights_only)
+        source: str | IO[bytes] = path
     else:
         if mmap:
-            raise ValueError("f must be a string filename in order to use mmap argument")
+            raise ValueError("f must be a file path in order to use the mmap argument")
         source = buffered(f)
         _check_start(source, weights_only)
     reader = Reader(source)
@@ -100,9 +105,8 @@ def _check_start(file: IO[bytes], weights_only: bool) -> None:
     if not start:
         raise EOFError("Ran out of input\n  The file is empty.")
     if start != b"PK\x03\x04":
-        from claygrad.serialization._read import FAILED
         what = "it does not begin as a zip archive does: another format, or the one PyTorch wrote before version 1.6"
-        raise pickle.UnpicklingError(f"{FAILED}\n\n  {what}" if weights_only else f"invalid load key: {what}")
+        raise pickle.UnpicklingError(failed(what) if weights_only else f"invalid load key: {what}")
 
 
 class _Shelf:
@@ -111,7 +115,7 @@ class _Shelf:
     def __init__(self, reader: Reader, place: Place, mapped: bool) -> None:
         self.reader, self.place, self.mapped = reader, place, mapped
         self.known: dict[str, Storage] = {}
-        order = reader.read("byteorder").decode() if reader.has("byteorder") else "little"
+        order = reader.read("byteorder").decode("latin1") if reader.has("byteorder") else "little"
         if order not in ("little", "big"):
             raise ValueError(f"Unknown endianness type: {order}")
         self.swapped = order != sys.byteorder
@@ -121,7 +125,9 @@ class _Shelf:
             size = self.reader.size(f"data/{key}")
             if size != nbytes:
                 raise RuntimeError(f"storage {key} has {size} bytes in the file, not the {nbytes} its tensors speak of")
-            made = self._in_file(key) if self.mapped and not self.swapped else self._in_memory(key, nbytes, kind)
+            made = self._in_file(key) if self.mapped and not self.swapped else None
+            if made is None:
+                made = self._in_memory(key, nbytes, kind)
             self.known[key] = _restored(made, location, self.place)
         found = self.known[key]
         if found.nbytes() != nbytes and found.device.type != "meta":
@@ -137,8 +143,11 @@ class _Shelf:
             array.view(f"u{part}").byteswap(inplace=True)
         return made.untyped_storage()
 
-    def _in_file(self, key: str) -> Storage:
+    def _in_file(self, key: str) -> Storage | None:
+        """The bytes where they are; None where they do not lie as numbers must lie in memory."""
         where, begin, size = self.reader.mapped(f"data/{key}")
+        if begin % 16 or not size:
+            return None
         return wrap(numpy.frombuffer(where, numpy.uint8, size, begin)).untyped_storage()
 
 
@@ -146,7 +155,9 @@ def _restored(storage: Storage, location: str, place: Place) -> Storage:
     """A storage that was at `location` when saved, where `map_location` wants it."""
     if callable(place) and not isinstance(place, device):
         found = place(storage, location)
-        return storage if found is None else found
+        if found is not None:
+            return found
+        place = None
     wanted = place.get(location, location) if isinstance(place, dict) else location if place is None else str(place)
     kind = wanted.partition(":")[0]
     if kind == "cpu":

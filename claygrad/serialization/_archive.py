@@ -2,18 +2,21 @@
 from __future__ import annotations
 
 import contextlib
-import io
+import errno
 import mmap
 import os
 import secrets
+import stat
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
 ALIGNMENT = 64
 _PADDING = 0x4246           # the id PyTorch gives to the extra field that only fills up
-_LOCAL_HEADER = 30
+_LOCAL, _LOCAL_SIZE = b"PK\x03\x04", 30
+_PIECE = 1 << 24            # bytes read at once
 _BROKEN = ("PytorchStreamReader failed {}. This is an internal miniz error. If you are seeing this error, there is a "
            "high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved "
            "properly, was transferred incorrectly, or the file was modified after saving.")
@@ -31,7 +34,7 @@ class Writer:
         info = zipfile.ZipInfo(f"{self.name}/{record}")
         info.file_size = view.nbytes
         large = view.nbytes * 1.05 > zipfile.ZIP64_LIMIT           # as zipfile decides: such a header has 20 bytes more
-        at = self.zip.start_dir + _LOCAL_HEADER + len(info.filename.encode()) + 4 + (20 if large else 0)
+        at = self.zip.start_dir + _LOCAL_SIZE + len(info.filename.encode()) + 4 + (20 if large else 0)
         fill = -at % ALIGNMENT
         info.extra = struct.pack("<HH", _PADDING, fill) + b"Z" * fill
         with self.zip.open(info, "w", force_zip64=large) as out:
@@ -40,75 +43,112 @@ class Writer:
     def close(self) -> None:
         self.zip.close()
 
+    def abandon(self) -> None:
+        """After an error: write no more, not even when this is collected."""
+        self.zip.fp = None
+
 
 class Reader:
     """The records of an archive. `source` is a path, or a file that can seek."""
 
     def __init__(self, source: str | IO[bytes]) -> None:
         self.source = source
-        try:
-            self.zip = zipfile.ZipFile(source)
-        except zipfile.BadZipFile as error:
-            raise broken("reading zip archive: failed finding central directory", error) from None
-        found = [name for name in self.zip.namelist() if name.endswith("data.pkl") and name.count("/") == 1]
-        if len(found) != 1:
-            raise broken("locating file data.pkl: file not found", f"it has the records {self.zip.namelist()[:5]}")
-        self.folder = found[0].removesuffix("data.pkl")
+        self.owned = isinstance(source, str)
+        self.file: Any = open(source, "rb") if isinstance(source, str) else source      # noqa: SIM115# noqa: SIM115
         self.map: mmap.mmap | None = None
+        try:
+            self.infos, self.size_of_file = _directory(self.file)
+            found = [name for name in self.infos if name.endswith("/data.pkl") and name.count("/") == 1]
+            if len(found) != 1:
+                raise broken("locating file data.pkl: file not found", f"it has the records {sorted(self.infos)[:5]}")
+        except BaseException:
+            self.close()
+            raise
+        self.folder = found[0].removesuffix("data.pkl")
+
+    def has(self, record: str) -> bool:
+        return self.folder + record in self.infos
 
     def size(self, record: str) -> int:
-        """The bytes of a record; it must be there, and not compressed."""
-        try:
-            info = self.zip.getinfo(self.folder + record)
-        except KeyError as error:
-            raise broken(f"locating file {record}: file not found", error) from None
-        if info.compress_type != zipfile.ZIP_STORED:
-            raise broken(f"reading file {record}", "the record is compressed, which PyTorch's files never are")
-        return info.file_size
+        """The bytes of a record; it must be there."""
+        if not self.has(record):
+            raise broken(f"locating file {record}: file not found", f"the archive has no {self.folder}{record}")
+        return self.infos[self.folder + record].file_size
 
     def read(self, record: str) -> bytes:
-        size = self.size(record)
-        whole = bytearray(size)
+        whole = bytearray(self.size(record))
         self.read_into(record, whole)
         return bytes(whole)
 
-    def has(self, record: str) -> bool:
-        return self.folder + record in self.zip.namelist()
-
     def read_into(self, record: str, target: Any) -> None:
         """All of a record, its checksum tested, into memory of its size."""
-        view, done = memoryview(target).cast("B"), 0
-        try:
-            with self.zip.open(self.folder + record) as file:
-                while done < view.nbytes:
-                    count = file.readinto(view[done:])            # type: ignore[attr-defined]
-                    if not count:
-                        raise broken(f"reading file {record}", f"it ends after {done} of {view.nbytes} bytes")
-                    done += count
-                file.read(1)                                      # at the end the checksum is compared
-        except (zipfile.BadZipFile, EOFError, struct.error, OSError, NotImplementedError) as error:
-            raise broken(f"reading file {record}", error) from None
+        view, done, check = memoryview(target).cast("B"), 0, 0
+        self.file.seek(self._begin(record))
+        while done < view.nbytes:
+            piece = self.file.read(min(_PIECE, view.nbytes - done))
+            if not piece:
+                raise broken(f"reading file {record}", f"it ends after {done} of {view.nbytes} bytes")
+            view[done:done + len(piece)] = piece
+            done, check = done + len(piece), zlib.crc32(piece, check)
+        if check != self.infos[self.folder + record].CRC:
+            raise broken(f"reading file {record}", "its checksum is not that of its bytes")
 
     def mapped(self, record: str) -> tuple[mmap.mmap, int, int]:
         """A record in the file itself: the map, where it begins, how long it is. Writes stay in this process."""
-        size = self.size(record)
-        info = self.zip.getinfo(self.folder + record)
-        assert isinstance(self.source, str)
-        with open(self.source, "rb") as file:
-            if self.map is None:
-                self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-            file.seek(info.header_offset)
-            head = file.read(_LOCAL_HEADER)
-        if len(head) < _LOCAL_HEADER or head[:4] != b"PK\x03\x04":
-            raise broken(f"reading file {record}", "its header is not where the directory says")
-        names, extra = struct.unpack_from("<HH", head, 26)
-        begin = info.header_offset + _LOCAL_HEADER + names + extra
+        size, begin = self.size(record), self._begin(record)
+        if self.map is None:
+            self.map = mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_COPY)
         if begin + size > len(self.map):
             raise broken(f"reading file {record}", "it ends after the file")
         return self.map, begin, size
 
+    def _begin(self, record: str) -> int:
+        """Where the bytes of a record begin: after its own header, which may be longer than the directory knows."""
+        info = self.infos[self.folder + record]
+        self.file.seek(info.header_offset)
+        head = self.file.read(_LOCAL_SIZE)
+        if len(head) < _LOCAL_SIZE or head[:4] != _LOCAL:
+            raise broken(f"reading file {record}", "its header is not where the directory says")
+        names, extra = struct.unpack_from("<HH", head, 26)
+        if self.file.read(names) != _raw_name(info):
+            raise broken(f"reading file {record}", "its header has another name than the directory")
+        begin: int = info.header_offset + _LOCAL_SIZE + names + extra
+        if begin + info.file_size > self.size_of_file:
+            raise broken(f"reading file {record}", "it ends after the file")
+        return begin
+
     def close(self) -> None:
-        self.zip.close()
+        if self.owned:
+            self.file.close()
+
+
+def _directory(file: IO[bytes]) -> tuple[dict[str, zipfile.ZipInfo], int]:
+    """The records by name, and the size of the file. They lie one after the other: none holds more than the file."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
+    except (zipfile.BadZipFile, struct.error, ValueError, OverflowError, NotImplementedError, OSError) as error:
+        raise broken("reading zip archive: failed finding central directory", error) from None
+    file.seek(0, os.SEEK_END)
+    total, end = file.tell(), 0
+    for info in sorted(infos, key=lambda info: info.header_offset):
+        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+            raise broken(f"reading file {info.filename}", "the record is compressed, which PyTorch's files never are")
+        if info.flag_bits & 1:
+            raise broken(f"reading file {info.filename}", "the record is encrypted")
+        if info.header_offset < end:
+            raise broken(f"reading file {info.filename}", "records overlap")
+        end = info.header_offset + _LOCAL_SIZE + len(_raw_name(info)) + info.file_size
+        if end > total:
+            raise broken(f"reading file {info.filename}", f"it would end at byte {end} of {total}")
+    named = {info.filename: info for info in infos}
+    if len(named) != len(infos):
+        raise broken("reading zip archive", "it has two records of one name")
+    return named, total
+
+
+def _raw_name(info: zipfile.ZipInfo) -> bytes:
+    return info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437")
 
 
 def broken(what: str, why: object) -> RuntimeError:
@@ -118,25 +158,45 @@ def broken(what: str, why: object) -> RuntimeError:
 @contextlib.contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
     """A file to write that takes the place of `path` when all of it is on the disk: the old or the new one is whole."""
+    path = os.path.realpath(path)              # a link stays, what it leads to is replaced
     folder, base = os.path.split(path)
-    if folder and not os.path.isdir(folder):
+    if not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {folder} does not exist.")
-    if os.path.isdir(path):
-        raise RuntimeError(f"File {path} cannot be opened.\n  It is a directory.")
-    beside = os.path.join(folder, f".{base}.{secrets.token_hex(6)}.part")
+    mode = None
+    if os.path.exists(path):
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise RuntimeError(f"File {path} cannot be opened.\n  It is a directory.")
+    if mode is not None and not stat.S_ISREG(mode):
+        with _opened(path, path, "wb") as file:                    # a device or a pipe, which must stay what it is
+            yield file
+        return
+    beside = os.path.join(folder, f".{base[:60]}.{secrets.token_hex(6)}.part")
+    file = _opened(path, beside, "xb")
     try:
-        with open(beside, "xb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            os.chmod(beside, os.stat(path).st_mode & 0o7777)      # the permissions of what it replaces
+        if mode is not None:
+            os.chmod(beside, stat.S_IMODE(mode))                   # the permissions of what it replaces
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
+        if isinstance(error, OSError):
+            full = "\n  The disk is full." if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+            raise RuntimeError(f"PytorchStreamWriter failed writing file {path}: {error.strerror}.{full}"
+                               "\n  What was there before is untouched.") from error
         raise
-    _settle(folder or ".")
+    _settle(folder)
+
+
+def _opened(path: str, name: str, mode: str) -> IO[bytes]:
+    try:
+        return open(name, mode)
+    except OSError as error:
+        raise RuntimeError(f"File {path} cannot be opened.\n  {error.strerror}: {os.path.dirname(path)}") from error
 
 
 def _settle(folder: str) -> None:
@@ -154,10 +214,11 @@ def _settle(folder: str) -> None:
 
 
 def buffered(file: Any) -> IO[bytes]:
-    """A file of the user's, as one that can seek."""
-    if not hasattr(file, "seek") or not hasattr(file, "read"):
-        missing = "seek" if not hasattr(file, "seek") else "read"
-        raise AttributeError(f"'{type(file).__name__}' object has no attribute '{missing}'. You can only torch.load "
-                             "from a file that is seekable. Please pre-load the data into a buffer like io.BytesIO and try to "
-                             "load from it instead.")
-    return file if isinstance(file, io.IOBase) or hasattr(file, "tell") else io.BytesIO(file.read())
+    """A file of the user's, if it can seek."""
+    for needed in ("seek", "tell", "read"):
+        if not hasattr(file, needed):
+            raise AttributeError(f"'{type(file).__name__}' object has no attribute '{needed}'. You can only torch.load "
+                                 "from a file that is seekable. Please pre-load the data into a buffer like "
+                                 "io.BytesIO and try to load from it instead.")
+    found: IO[bytes] = file
+    return found

@@ -1,6 +1,7 @@
 """What things are called in PyTorch's files: storages by their element type, and functions that rebuild tensors."""
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 from claygrad.core import DTYPES, Storage, dtype
@@ -35,8 +36,14 @@ class Typed(NamedTuple):
     dtype: dtype
 
 
+@functools.cache
+def named(module: str, name: str) -> Name:
+    """One object for one global: a pickle writes it once and then refers to it."""
+    return Name(module, name)
+
+
 def rebuilding(name: str) -> Name:
-    return Name("torch._tensor" if name == "_rebuild_from_type_v2" else "torch._utils", name)
+    return named("torch._tensor" if name == "_rebuild_from_type_v2" else "torch._utils", name)
 
 
 def plain_state(tensor: Any) -> dict[str, Any]:

@@ -9,13 +9,15 @@ from typing import Any
 from claygrad.core import DTYPES, Size, Storage, Tensor, device, dtype
 from claygrad.nn.parameter import Parameter
 from claygrad.ops._formats import layout, memory_format
-from claygrad.serialization._names import KIND_OF, Name, Typed, plain_state, rebuilding
+from claygrad.serialization._names import KIND_OF, Name, Typed, named, plain_state, rebuilding
+
+_InPython: Any = pickle._Pickler           # whose ways of writing can be replaced type by type
 
 
-class Pickler(pickle._Pickler):  # type: ignore[name-defined]
+class Pickler(_InPython):
     """Writes globals that need not exist here, and keeps storages apart, each once."""
 
-    dispatch = pickle._Pickler.dispatch.copy()  # type: ignore[attr-defined]
+    dispatch = _InPython.dispatch.copy()
 
     def __init__(self, file: io.BytesIO, protocol: int) -> None:
         super().__init__(file, protocol)
@@ -33,15 +35,17 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]
         if known.dtype != value.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         count = value.storage.nbytes() // value.dtype.itemsize
-        return "storage", Name("torch", kind), key, str(value.storage.device), count
+        return "storage", named("torch", kind), key, str(value.storage.device), count
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             return reduced(value)
         if isinstance(value, Size):
-            return Name("torch", "Size"), (tuple(value),)
+            return named("torch", "Size"), (tuple(value),)
         if isinstance(value, device):
-            return Name("torch", "device"), (value.type,) if value.index is None else (value.type, value.index)
+            return named("torch", "device"), (value.type,) if value.index is None else (value.type, value.index)
+        if isinstance(value, layout):
+            return named("torch.serialization", "_get_layout"), (str(value).replace("claygrad", "torch"),)
         return NotImplemented
 
     def save_name(self, value: Name) -> None:
@@ -49,11 +53,11 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]
         self.memoize(value)
 
     def save_torch(self, value: Any) -> None:
-        """dtypes, layouts and memory formats are attributes of torch."""
-        self.save_name(Name("torch", str(value).rpartition(".")[2]))
+        """dtypes and memory formats are attributes of torch."""
+        self.save_name(named("torch", str(value).rpartition(".")[2]))
 
     dispatch[Name] = save_name
-    dispatch[dtype] = dispatch[layout] = dispatch[memory_format] = save_torch
+    dispatch[dtype] = dispatch[memory_format] = save_torch
 
 
 _BYTES = DTYPES["uint8"]
@@ -63,7 +67,7 @@ def reduced(tensor: Tensor) -> tuple[Name, tuple[Any, ...]]:
     """How a tensor is rebuilt, in the words of PyTorch's files."""
     state = plain_state(tensor)
     if type(tensor) is Parameter:
-        parts = (tensor.detach(), tensor.requires_grad, OrderedDict())
+        parts: tuple[Any, ...] = (tensor.detach(), tensor.requires_grad, OrderedDict())
         if state:
             return rebuilding("_rebuild_parameter_with_state"), (*parts, state)
         return rebuilding("_rebuild_parameter"), parts
@@ -76,6 +80,6 @@ def reduced(tensor: Tensor) -> tuple[Name, tuple[Any, ...]]:
         arguments = (Typed(tensor.untyped_storage(), tensor.dtype), tensor.storage_offset(), shape, strides,
                      tensor.requires_grad, OrderedDict())
     if type(tensor) is not Tensor or state:
-        kind: Any = Name("torch", "Tensor") if type(tensor) is Tensor else type(tensor)
+        kind: Any = named("torch", "Tensor") if type(tensor) is Tensor else type(tensor)
         return rebuilding("_rebuild_from_type_v2"), (function, kind, arguments, state)
     return function, arguments
