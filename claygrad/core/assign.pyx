@@ -12,6 +12,11 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor
 
 
+# Bytes above which copies are worth a look at threads.
+cdef enum:
+    RELEASE = 262144
+
+
 cdef Layout _zero(Op op, PyObject** slots, Layout target):
     if target is None:
         return None
@@ -25,7 +30,10 @@ cdef Layout _copy(Op op, PyObject** slots, Layout target):
         return None
     if src.storage.where.kind != CPU or src.storage is target.storage:
         return None
-    memcpy(target.data(), src.data(), target.numel * target.dtype.itemsize)
+    if target.numel * target.dtype.itemsize <= RELEASE:
+        memcpy(target.data(), src.data(), target.numel * target.dtype.itemsize)
+    else:
+        write_layout(target, src)
     return target
 
 
@@ -55,12 +63,19 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _clone(Op op, PyObject** slots, Layout target):
-    """clone(input, *, memory_format) of contiguous memory in its own order."""
+    """clone(input, *, memory_format) of contiguous memory in its own order, and of any memory in row-major order."""
     cdef Layout v = (<Tensor><object>slots[0]).layout, out
-    if target is not None or not v.contiguous or v.storage.where.kind != CPU or slots[1] != <PyObject*>op.defaults[1]:
+    if target is not None or v.storage.where.kind != CPU:
         return None
+    if not v.contiguous or slots[1] != <PyObject*>op.defaults[1]:
+        form = <object>slots[1]
+        if getattr(form, "name", None) != "contiguous_format":
+            return None
     out = fresh_like(v)
-    memcpy(out.data(), v.data(), v.numel * v.dtype.itemsize)
+    if v.contiguous and v.numel * v.dtype.itemsize <= RELEASE:
+        memcpy(out.data(), v.data(), v.numel * v.dtype.itemsize)
+    else:
+        write_layout(out, v)
     return out
 
 

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from tests.kernels.door import Kernels, guarded, values
+from tests.kernels.door import Kernels, checked, guarded, values
 
 
 def copy(kernels: Kernels, source: np.ndarray, target: np.ndarray) -> None:
@@ -142,3 +142,15 @@ def test_swapped_negated_and_longer_blocks_have_other_fingerprints(kernels: Kern
             for y in (x, -x, x[::-1].copy(), np.roll(x, 1), np.roll(x, 8), x * 0, np.append(x, np.float32(0)))}
     seen.add(kernels.fingerprint(x.ctypes.data, 0))
     assert len(seen) == 8
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(4, 4), (5, 7), (127, 33), (129, 31), (260, 66), (3, 130, 67), (2, 61, 3, 45)])
+def test_transposed_planes(kernels: Kernels, dtype: str, shape: tuple[int, ...]):
+    """Whole tiles, what is left beside and below them, and planes among other axes."""
+    plain = filled(shape, dtype)
+    for axes in ([*range(len(shape))][::-1], [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]):
+        source = plain.transpose(axes)
+        target = guarded(source.shape, dtype, offset=1)
+        copy(kernels, source, target)
+        assert same(source, checked(target))
