@@ -9,7 +9,7 @@ from claygrad.distributions.utils import lazy_property, logits_to_probs, probs_t
 if TYPE_CHECKING:
     from typing import Any
 
-    from claygrad.core import Size, Tensor
+    from claygrad.core import Tensor
 
 
 def one_of(probs: Any, logits: Any) -> dict[str, Any]:
@@ -37,8 +37,8 @@ class Odds(Distribution):
         return self.probs if "probs" in self.__dict__ else self.logits
 
     @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    def param_shape(self) -> Any:
+        return self._param.shape
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._param.new(*args, **kwargs)

@@ -119,7 +119,7 @@ class Plain(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class _InverseTransform(Transform):
@@ -160,7 +160,7 @@ class _InverseTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self._inv!r})"
@@ -194,7 +194,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     # An event of the whole has to hold an event of every part, as the parts before or after it see it.
     @constraints.dependent_property(is_discrete=False)
@@ -245,7 +245,8 @@ class ComposeTransform(Transform):
         for part in self.parts[:-1]:
             values.append(part(values[-1]))
         values.append(y)
-        total, event_dim = None, self.domain.event_dim
+        total: Any = None
+        event_dim = self.domain.event_dim
         for part, before, after in zip(self.parts, values[:-1], values[1:], strict=True):
             term = sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim)
             total = term if total is None else total + term

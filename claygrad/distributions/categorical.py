@@ -65,8 +65,8 @@ class Categorical(Distribution):
         return self.probs if "probs" in self.__dict__ else self.logits
 
     @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    def param_shape(self) -> Any:
+        return self._param.shape
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._param.new(*args, **kwargs)
@@ -90,7 +90,8 @@ class Categorical(Distribution):
         return multinomial(rows, count, True).T.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        value, log_probs = broadcast_tensors(self._checked(value) and value.long().unsqueeze(-1), self.logits)
+        self._checked(value)
+        value, log_probs = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return log_probs.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:

@@ -73,7 +73,7 @@ class Distribution:
 
     def _take(self, **given: Any) -> Size:
         """Keep parameters, broadcast against each other, as attributes; returns their shape."""
-        shape = Size()
+        shape: Any = Size()
         for name, value in zip(given, broadcast_all(*given.values()), strict=True):
             setattr(self, name, value)
             shape = value.shape

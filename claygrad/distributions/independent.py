@@ -21,8 +21,8 @@ class Independent(Distribution):
     """A distribution whose last `reinterpreted_batch_ndims` batch dimensions belong to the event: independent variables
     as one vector, say, whose log-probabilities are added.
 
-    >>> Independent(Normal(torch.zeros(2, 3), 1.0), 1).event_shape
-    torch.Size([3])
+    >>> Independent(torch.distributions.Normal(torch.zeros(2, 3), 1.0), 1).event_shape
+    claygrad.Size([3])
     """
 
     arg_constraints: dict[str, constraints.Constraint] = {}

@@ -55,7 +55,8 @@ class LKJCholesky(Distribution):
         return rows + diagonal.diag_embed()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        diagonal = self._checked(value) and value.diagonal(dim1=-1, dim2=-2)[..., 1:]
+        self._checked(value)
+        diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         place = arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - place
         rest = self.dim - 1

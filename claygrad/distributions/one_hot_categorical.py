@@ -38,7 +38,7 @@ class OfCategories(Distribution):
         return self._categorical.logits
 
     @property
-    def param_shape(self) -> Size:
+    def param_shape(self) -> Any:
         return self._categorical.param_shape
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:

@@ -1,7 +1,7 @@
 """Distributions of transformed variables."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from claygrad.autograd import no_grad
 from claygrad.core import Size
@@ -27,7 +27,7 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: dict[str, constraints.Constraint] = {}
-    _batched: tuple[str, ...] = ()
+    _batched: ClassVar[tuple[str, ...]] = ()
     base_dist: Any
 
     def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:

@@ -67,6 +67,7 @@ CASES: dict[str, Case] = {
     "Gamma-broadcast": plain("Gamma", concentration=[[0.6], [4.0]], rate=[1.0, 2.0, 0.5]),
     "GeneralizedPareto": plain("GeneralizedPareto", loc=[0.0, 1.0, -1.0, 0.0], scale=[1.0, 2.0, 0.5, 1.0],
                                concentration=[0.0, 0.3, -0.4, 1.5]),
+    "GeneralizedPareto-tails": plain("GeneralizedPareto", loc=[1.0, -1.0], scale=[2.0, 0.5], concentration=[0.3, -0.4]),
     "Geometric-probs": plain("Geometric", probs=[0.2, 0.7, 0.99]),
     "Geometric-logits": plain("Geometric", logits=[-1.0, 0.5]),
     "Gumbel": plain("Gumbel", loc=[0.0, 1.0], scale=[1.0, 0.4]),

@@ -50,7 +50,8 @@ def outcome(work: Any) -> Any:
         warnings.simplefilter("ignore")
         try:
             return work()
-        except (NotImplementedError, ValueError, RuntimeError, AssertionError, TypeError, AttributeError) as error:
+        except (NotImplementedError, ValueError, RuntimeError, AssertionError, TypeError, AttributeError,
+                IndexError) as error:
             return error
 
 
