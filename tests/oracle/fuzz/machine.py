@@ -101,6 +101,8 @@ class Step:
 
 def trace_apart(lines: list[str], lib: ModuleType, oracle: str) -> list[Step] | None:
     """The same in a process of its own; None if that died."""
+    import torch._dynamo  # noqa: F401  (which every such process would load again: it takes seconds)
+
     read, write = os.pipe()
     child = os.fork()
     if not child:

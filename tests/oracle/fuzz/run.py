@@ -57,9 +57,8 @@ def compare(lines: list[str], ours: ModuleType, theirs: ModuleType, oracle: str 
 
 
 def _in_context(lines: list[str], theirs: ModuleType, oracle: str) -> list[Step] | None:
-    """torch's second derivative of lerp at a zero that it did not write out ends the process, inside its context."""
-    text = "\n".join(lines)
-    return (trace_apart if "lerp" in text and "again(" in text else trace)(lines, theirs, oracle)
+    """Inside its context torch's second derivatives can end the process: a kernel meets a zero that was not written out."""
+    return (trace_apart if "again(" in "\n".join(lines) else trace)(lines, theirs, oracle)
 
 
 def _parted(one: Step, other: Step, name: str, against: str, nodes: bool = True) -> str | None:
