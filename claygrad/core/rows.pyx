@@ -81,6 +81,10 @@ cdef inline object _new(object like, int64_t n):
     return cnp.PyArray_EMPTY(1, <cnp.npy_intp*>&n, (<cnp.ndarray>like).descr.type_num, 0)
 
 
+cdef inline object _like(cnp.ndarray x):
+    return cnp.PyArray_EMPTY(cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), x.descr.type_num, 0)
+
+
 def norm(str name, x, *, int64_t examples, int64_t channels, int64_t places=1, int64_t groups=1, double eps=0, bint given=False,
          g=None, weight=None, bias=None, out=None, mean=None, rstd=None, variance=None, to_x=None, to_weight=None,
          to_bias=None):
@@ -210,7 +214,7 @@ def cross_entropy_backward(x, target, kept, g, str reduction, int64_t ignored):
     if reduction == "mean":
         single, real = (<float*>s.scale)[0] / counted if code == F32 else 0, (<double*>s.scale)[0] / counted if code == F64 else 0
         s.scale = <const void*>&single if code == F32 else <const void*>&real
-    out = cnp.PyArray_EMPTY(2, cnp.PyArray_DIMS(<cnp.ndarray>x), (<cnp.ndarray>x).descr.type_num, 0)
+    out = _like(<cnp.ndarray>x)
     s.to_x = cnp.PyArray_DATA(<cnp.ndarray>out)
     f = <cross_entropy_fn>find("loss", "backward", code)
     with nogil:
@@ -241,7 +245,7 @@ def running_sum(x, int axis, bint reverse=False):
     if f == NULL:
         return None
     _split(<cnp.ndarray>x, axis, &outer, &n, &inner)
-    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x), (<cnp.ndarray>x).descr.type_num, 0)
+    out = _like(<cnp.ndarray>x)
     cdef void* from_ = cnp.PyArray_DATA(<cnp.ndarray>x)
     cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
     if outer * n * inner:
@@ -256,7 +260,7 @@ def where(mask, x, y):
         return None
     cdef cnp.ndarray m = <cnp.ndarray>mask, a = <cnp.ndarray>x, b = <cnp.ndarray>y
     cdef int64_t n = cnp.PyArray_SIZE(m), x_step = cnp.PyArray_NDIM(a) > 0, y_step = cnp.PyArray_NDIM(b) > 0
-    cdef int item = cnp.PyArray_ITEMSIZE(a)
+    cdef int item = cnp.PyArray_ITEMSIZE(a), code
     cdef where_fn f
     if m.descr.type_num != cnp.NPY_BOOL or a.descr.type_num != b.descr.type_num or not cnp.PyArray_ISNUMBER(a) or n == 0:
         return None
@@ -264,7 +268,8 @@ def where(mask, x, y):
         return None
     if (x_step and not cnp.PyArray_SAMESHAPE(a, m)) or (y_step and not cnp.PyArray_SAMESHAPE(b, m)):
         return None
-    f = <where_fn>find("select", "where", U8 if item == 1 else I16 if item == 2 else F32 if item == 4 else F64 if item == 8 else -1)
+    code = U8 if item == 1 else I16 if item == 2 else F32 if item == 4 else F64 if item == 8 else NONE
+    f = <where_fn>find("select", "where", code)
     if f == NULL:
         return None
     out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(m), cnp.PyArray_DIMS(m), a.descr.type_num, 0)
@@ -285,7 +290,7 @@ def clamp(x, double low, double high):
         return None
     cdef cnp.ndarray from_ = <cnp.ndarray>x
     cdef int64_t n = cnp.PyArray_SIZE(from_)
-    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(from_), cnp.PyArray_DIMS(from_), from_.descr.type_num, 0)
+    out = _like(from_)
     cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
     with nogil:
         f(cnp.PyArray_DATA(from_), into, n, low, high)

@@ -219,9 +219,13 @@ template <class T> void batch_forward_range(void* data, int64_t begin, int64_t e
             mean = ((const T*)s.mean)[c], rstd = ((const T*)s.rstd)[c];
         } else {
             T total, squares;
-            sums_of_lines<1, T>(0, s.examples, &total, [=](int64_t e, T* out) { *out = reduce_row<SumOf, T>(x + e * step, places); });
+            sums_of_lines<1, T>(0, s.examples, &total, [=](int64_t e, T* out) {
+                *out = reduce_row<SumOf, T>(x + e * step, places);
+            });
             mean = total / count;
-            sums_of_lines<1, T>(0, s.examples, &squares, [=](int64_t e, T* out) { *out = squares_about(x + e * step, places, mean); });
+            sums_of_lines<1, T>(0, s.examples, &squares, [=](int64_t e, T* out) {
+                *out = squares_about(x + e * step, places, mean);
+            });
             const T variance = squares / count;
             rstd = 1 / sqrt(variance + eps);
             ((T*)s.mean)[c] = mean, ((T*)s.rstd)[c] = rstd, ((T*)s.variance)[c] = variance;
@@ -274,7 +278,8 @@ template <class T> void columns_forward_range(void* data, int64_t begin, int64_t
 }
 
 template <class T> bool batch_forward(const Norm* s) {
-    if (s->places == 1) parallel_for((s->channels + TILE - 1) / TILE, grain_of(s->examples * TILE), columns_forward_range<T>, (void*)s);
+    const int64_t tiles = (s->channels + TILE - 1) / TILE;
+    if (s->places == 1) parallel_for(tiles, grain_of(s->examples * TILE), columns_forward_range<T>, (void*)s);
     else parallel_for(s->channels, grain_of(s->examples * s->places), batch_forward_range<T>, (void*)s);
     return true;
 }
@@ -351,7 +356,8 @@ template <class T> void columns_backward_range(void* data, int64_t begin, int64_
 }
 
 template <class T> bool batch_backward(const Norm* s) {
-    if (s->places == 1) parallel_for((s->channels + TILE - 1) / TILE, grain_of(s->examples * TILE), columns_backward_range<T>, (void*)s);
+    const int64_t tiles = (s->channels + TILE - 1) / TILE;
+    if (s->places == 1) parallel_for(tiles, grain_of(s->examples * TILE), columns_backward_range<T>, (void*)s);
     else parallel_for(s->channels, grain_of(s->examples * s->places), batch_backward_range<T>, (void*)s);
     return true;
 }

@@ -69,8 +69,8 @@ def input_grad(xp, g, unit, rstd, weight, axes: tuple[int, ...], centred: bool =
 
 
 # Note [Native norms]
-# One kernel does what `moments` with `affine`, and `input_grad` with the sums for weight and bias, say in arrays. Sizes are
-# (examples, channels, places, groups) as in kernels/rows.hpp. None: no kernel for such arrays.
+# One kernel does what `moments` with `affine`, and `input_grad` with the sums for weight and bias, say in arrays. Sizes
+# are (examples, channels, places, groups) as in kernels/rows.hpp. None: no kernel for such arrays.
 
 def native_forward(xp, kind: str, x, weight, bias, eps: float, sizes: tuple[int, int, int, int], centred: bool = True):
     """The normalised x, with mean, reciprocal deviation and (of a batch) variance, flat."""
@@ -80,8 +80,8 @@ def native_forward(xp, kind: str, x, weight, bias, eps: float, sizes: tuple[int,
     out, rstd = xp.empty(x.shape, x.dtype), xp.empty(count, x.dtype)
     mean = xp.empty(count, x.dtype) if centred else None
     variance = xp.empty(count, x.dtype) if kind == "batch" else None
-    done = native.norm(f"{kind}_forward", x, examples=examples, channels=channels, places=places, groups=groups, eps=eps,
-                       weight=weight, bias=bias, out=out, mean=mean, rstd=rstd, variance=variance)
+    done = native.norm(f"{kind}_forward", x, examples=examples, channels=channels, places=places, groups=groups,
+                       eps=eps, weight=weight, bias=bias, out=out, mean=mean, rstd=rstd, variance=variance)
     return (out, mean, rstd, variance) if done else None
 
 
@@ -101,7 +101,8 @@ def native_backward(xp, kind: str, g, x, mean, rstd, weight, sizes: tuple[int, i
     g, x = xp.ascontiguousarray(g), xp.ascontiguousarray(x)
     made = [xp.empty(shape, x.dtype) if need else None for shape, need in zip((x.shape, channels, channels), needs)]
     done = native.norm(f"{kind}_backward", x, g=g, examples=examples, channels=channels, places=places, groups=groups,
-                       weight=weight, mean=mean, rstd=rstd, given=given, to_x=made[0], to_weight=made[1], to_bias=made[2])
+                       weight=weight, mean=mean, rstd=rstd, given=given, to_x=made[0], to_weight=made[1],
+                       to_bias=made[2])
     return made if done else None
 
 

@@ -151,8 +151,8 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 # Cross entropy
 
 # Note [Cross entropy of rows]
-# Class numbers for a matrix of scores, the common case, are one operation: it keeps the highest score and the logarithm of
-# the sum of every row (2, rows), from which its gradient, scale * (softmax(input) - target), is made in one pass.
+# Class numbers for a matrix of scores, the common case, are one operation: it keeps the highest score and the logarithm
+# of the sum of every row (2, rows), from which its gradient, scale * (softmax(input) - target), is made in one pass.
 
 @op(name="_cross_entropy", node="NllLossBackward0", differentiable=(0,), **private,
     meta=lambda input, reduction: [(input.shape[:1] if reduction == "none" else (), input.dtype),
@@ -182,7 +182,8 @@ rows_loss.rule(input=rows_grad, target=constant)
 
 
 @op(name="_cross_entropy_backward", node="NllLossBackwardBackward0", meta=lambda input: input.shape, **private)
-def rows_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, kept: Tensor, reduction: str, ignore_index: int):
+def rows_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, kept: Tensor, reduction: str,
+                  ignore_index: int):
     "The gradient of the scores."
     out = native.cross_entropy_backward(input, target, kept, grad_output, reduction, ignore_index)
     if out is not None:

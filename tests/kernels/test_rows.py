@@ -1,0 +1,270 @@
+"""The native loops of normalisations, losses, scans, choices and sorting against the array forms that say what they do."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from claygrad.core import rows as native
+from claygrad.ops._registry import REGISTRY
+from tests.kernels.door import special
+
+DTYPES = ["float32", "float64"]
+FUNCTIONS = ["norm", "variance", "cross_entropy", "cross_entropy_backward", "running_sum", "where", "clamp", "rows_at",
+             "add_rows", "order"]
+
+pytestmark = pytest.mark.usefixtures("isa")
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[Any], list[Any]]]:
+    """The results of a forward by its kernel, which must have run, and by arrays."""
+    def run(name: str, *args: Any, **options: Any) -> tuple[list[Any], list[Any]]:
+        ran = []
+
+        def spy(function: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*a: Any, **k: Any) -> Any:
+                made = function(*a, **k)
+                ran.append(made is not None and made is not False)
+                return made
+            return call
+        forward = REGISTRY[name].fn
+        with monkeypatch.context() as patch, np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+            for function in FUNCTIONS:
+                patch.setattr(native, function, spy(getattr(native, function)))
+            fast = forward(np, *args, **options)
+            assert ran.count(True) == len(ran) > 0, f"{name}: no kernel ran"
+            for function in FUNCTIONS:
+                patch.setattr(native, function, lambda *a, **k: None)
+            plain = forward(np, *args, **options)
+        return tuple(list(x) if isinstance(x, tuple) else [x] for x in (fast, plain))
+    return run
+
+
+def draw(dtype: str, *shape: int, seed: int = 0, shift: float = 0.5) -> Any:
+    return (np.random.default_rng(seed).standard_normal(shape) + shift).astype(dtype)
+
+
+def close(results: tuple[list[Any], list[Any]], dtype: str, factor: float = 1.0) -> None:
+    """Equal up to rounding, against the largest number of each result."""
+    eps = np.finfo(dtype).eps * 40 * factor
+    for k, (got, want) in enumerate(zip(*results, strict=True)):
+        assert (got.shape, got.dtype) == (want.shape, want.dtype), f"result {k}"
+        size = np.max(np.abs(want[np.isfinite(want)]), initial=1.0) if want.dtype.kind == "f" else 1
+        np.testing.assert_allclose(got, want, rtol=eps, atol=eps * size, err_msg=f"result {k}")
+
+
+# --- normalisation -----------------------------------------------------------------------------------------------
+ROWS = [(1, 2), (3, 5), (2, 16), (33, 17), (65, 7), (5, 2100), (40, 513)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", ROWS, ids=str)
+@pytest.mark.parametrize("scaled", [True, False])
+def test_layer_and_rms_norm(shape: tuple[int, int], dtype: str, scaled: bool, both: Any):
+    x, g, n = draw(dtype, *shape), draw(dtype, *shape, seed=1), shape[1:]
+    weight, bias = (draw(dtype, *n, seed=2), draw(dtype, *n, seed=3)) if scaled else (None, None)
+    results = both("native_layer_norm", x, n, weight, bias, 1e-5)
+    close(results, dtype, 4)
+    _, mean, rstd = results[1]
+    for needs in ((True, scaled, scaled), (False, scaled, True), (True, False, False)):
+        close(both("native_layer_norm_backward", g, x, n, mean, rstd, weight, 1e-5, needs), dtype, 100)
+    results = both("scaled_by_root", x, n, weight, 1e-5)
+    close(results, dtype, 4)
+    close(both("rms_backward", g, x, n, results[1][1], weight, 1e-5, (True, scaled)), dtype, 100)
+
+
+IMAGES = [(2, 6, 1), (33, 6, 1), (40, 600, 1), (4, 6, 3), (3, 12, 49), (20, 6, 16), (2, 6, 1030)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", IMAGES, ids=str)
+@pytest.mark.parametrize("scaled", [True, False])
+def test_batch_and_group_norm(shape: tuple[int, int, int], dtype: str, scaled: bool, both: Any):
+    examples, channels, places = shape
+    x, g = draw(dtype, *shape), draw(dtype, *shape, seed=1)
+    weight, bias = (draw(dtype, channels, seed=2), draw(dtype, channels, seed=3)) if scaled else (None, None)
+    given = draw(dtype, channels, seed=4), draw(dtype, channels, seed=5) ** 2 + dtype_one(dtype)
+    results = both("per_channel", x, weight, bias, None, None, True, 1e-5)
+    close(results, dtype, 40)
+    close(([both("per_channel", x, weight, bias, *given, False, 1e-5)[0][0]],
+           [both("per_channel", x, weight, bias, *given, False, 1e-5)[1][0]]), dtype, 4)
+    mean, rstd = results[1][1:3]
+    for training in (True, False):
+        for needs in ((True, scaled, scaled), (False, True, True), (True, False, False)):
+            close(both("batch_norm_backward", g, x, mean, rstd, weight, training, 1e-5, needs), dtype, 400)
+    sizes = examples, channels, places, 3
+    results = both("native_group_norm", x, weight, bias, *sizes, 1e-5)
+    close(results, dtype, 400)
+    close(both("group_norm_backward", g, x, *results[1][1:], weight, *sizes, 1e-5, (True, scaled)), dtype, 4000)
+
+
+def dtype_one(dtype: str) -> Any:
+    return np.ones((), dtype)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_norms_of_values_at_the_edges(value: float, both: Any):
+    x = draw("float32", 6, 20)
+    x[2, 3] = value
+    for name, args in (("native_layer_norm", (x, (20,), None, None, 1e-5)), ("scaled_by_root", (x, (20,), None, 1e-5)),
+                       ("per_channel", (x, None, None, None, None, True, 1e-5))):
+        for got, want in zip(*both(name, *args), strict=True):
+            np.testing.assert_array_equal(np.isnan(got), np.isnan(want), name)
+
+
+# --- variance ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("shape", "dim"), [((7,), None), ((3, 5), (1,)), ((3, 5), (0,)), ((40, 600), (0,)), ((2, 33, 17), (1,)),
+                                            ((5, 3000), (1,)), ((300001,), None), ((2, 3, 4), (1, 2)), ((1,), None)])
+def test_variance_and_mean(shape: tuple[int, ...], dim: tuple[int, ...] | None, dtype: str, both: Any):
+    x = draw(dtype, *shape, shift=3)
+    for correction in (0, 1, 0.5, 9):
+        close(both("variance_and_mean", x, dim, True, correction), dtype, 4)
+
+
+# --- cross entropy -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (32, 10), (3, 16), (7, 17), (5, 2100)], ids=str)
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_cross_entropy(shape: tuple[int, int], dtype: str, reduction: str, both: Any):
+    x = draw(dtype, *shape) * 30
+    target = np.random.default_rng(1).integers(0, shape[1], shape[0])
+    for ignored in (-100, int(target[0])):
+        results = both("rows_loss", x, target, reduction, ignored)
+        close(results, dtype)
+        g = np.asarray(draw(dtype, *results[1][0].shape))
+        close(both("rows_backward", g, x, target, results[1][1], reduction, ignored), dtype, 4)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30, -1e30])
+def test_cross_entropy_at_the_edges(value: float, both: Any):
+    x = draw("float32", 4, 20)
+    x[1, 3] = x[2, 5] = value
+    x[3] = value
+    target = np.array([0, 3, 6, -1])
+    fast, plain = both("rows_loss", x, target, "none", -1)
+    np.testing.assert_allclose(fast[0], plain[0], rtol=1e-6)
+    assert fast[0][3] == 0
+    fast, plain = both("rows_backward", np.ones(4, "float32"), x, target, plain[1], "none", -1)
+    np.testing.assert_allclose(fast[0], plain[0], atol=1e-6)
+    assert not fast[0][3].any()
+
+
+def test_a_class_that_there_is_not_is_refused():
+    for wrong in (4, -1):
+        with pytest.raises(IndexError, match=rf"Target {wrong} is out of bounds"):
+            native.cross_entropy(np.ones((2, 4)), np.array([0, wrong]), "mean", -100)
+
+
+# --- running sums ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", [*DTYPES, "int64"])
+@pytest.mark.parametrize(("shape", "axis"), [((1,), 0), ((7,), 0), ((3, 8), 1), ((9, 17), 1), ((5, 4), 0), ((2, 9, 700), 1),
+                                             ((3, 5000), 1), ((0, 3), 0), ((3, 0), 0)])
+def test_running_sums(shape: tuple[int, ...], axis: int, dtype: str, both: Any):
+    x = (draw("float64", *shape) * 100).astype(dtype)
+    for name in ("cumsum", "cumsum_from_end"):
+        results = both(name, x, axis, **({"dtype": None} if name == "cumsum" else {}))
+        if dtype == "int64":
+            np.testing.assert_array_equal(*[r[0] for r in results])
+        else:
+            close(results, dtype)
+
+
+def test_running_sums_at_the_edges():
+    x = np.zeros((2, 20), "float32")
+    x[0, 9], x[1, 4], x[1, 12] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        want, back = np.cumsum(x.astype(float), 1), np.cumsum(x.astype(float)[:, ::-1], 1)[:, ::-1]
+    np.testing.assert_array_equal(native.running_sum(x, 1), want)
+    np.testing.assert_array_equal(native.running_sum(x, 1, True), back)
+
+
+# --- choices -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", [*DTYPES, "int64", "int32", "int16", "uint8", "bool", "complex64"])
+@pytest.mark.parametrize("n", [1, 7, 16, 33, 1000])
+def test_where(n: int, dtype: str):
+    x, y = ((draw("float64", n, seed=k) * 9).astype("int8").astype(dtype) for k in (0, 1))
+    mask = draw("float64", n, seed=2) > 0.5
+    for a in (x, x[0:1].reshape(())):
+        for b in (y, y[0:1].reshape(())):
+            got = native.where(mask, a, b)
+            assert got.dtype == x.dtype
+            np.testing.assert_array_equal(got, np.where(mask, a, b))
+
+
+def test_where_takes_only_its_own_cases():
+    x, mask = np.ones((3, 4)), np.ones((3, 4), bool)
+    assert native.where(mask, x, x.astype("float32")) is None
+    assert native.where(mask[0], x, x) is None
+    assert native.where(mask.T, x.T, x.T) is None
+    assert native.where(mask.view("uint8"), x, x) is None
+    assert native.where(mask, x.astype(object), x.astype(object)) is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_clamp(dtype: str, both: Any):
+    x = np.concatenate([special(dtype), draw(dtype, 35)])
+    for low, high in ((-0.5, 0.5), (0.25, None), (None, -1.0), (1.0, -1.0), (-np.inf, np.inf)):
+        fast, plain = both("clamp", x, *(None if v is None else np.dtype(dtype).type(v) for v in (low, high)))
+        np.testing.assert_array_equal(fast[0], plain[0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("count", "width"), [(1, 1), (5, 3), (4, 17), (50, 128)])
+def test_rows_taken_and_added(count: int, width: int, dtype: str, both: Any):
+    table, index = draw(dtype, count, width), np.random.default_rng(3).integers(0, count, (6, 7))
+    fast, plain = both("embedding", table, index)
+    np.testing.assert_array_equal(fast[0], plain[0])
+    g = draw(dtype, 6, 7, width)
+    close(both("embedding_dense_backward", g, index, count, 0, False), dtype)
+    assert native.add_rows(g.reshape(-1, width), np.full(42, count), count) is None
+    assert native.rows_at(table, np.array([0, -1])) == 1
+
+
+# --- order -------------------------------------------------------------------------------------------------------
+def jumble(dtype: str, *shape: int) -> Any:
+    """Elements among which many are equal."""
+    x = draw("float64", *shape) * 40
+    return x.astype("int64").astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "int64", "int32"])
+@pytest.mark.parametrize("n", [1, 2, 17, 600, 5000])
+@pytest.mark.parametrize("descending", [True, False])
+def test_sorting(n: int, dtype: str, descending: bool, both: Any):
+    for x in (jumble(dtype, 3, n), (draw("float64", n) * 1e8).astype(dtype)):
+        fast, plain = both("sort", x, -1, descending)
+        for got, want in zip(fast, plain, strict=True):
+            np.testing.assert_array_equal(got, want)
+        for k in {0, 1, n // 20, n // 2, n}:
+            fast, _ = both("topk", x, k, -1, descending)
+            for got, want in zip(fast, plain, strict=True):
+                np.testing.assert_array_equal(got, want[..., :k])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("copies", [1, 40])
+def test_sorting_values_at_the_edges(dtype: str, copies: int):
+    x = np.tile(np.concatenate([special(dtype), special(dtype)[::-1]]), copies)
+    values, indices = native.order(x, len(x), False)
+    np.testing.assert_array_equal(indices, np.argsort(x, kind="stable"))
+    assert values.tobytes() == x[indices].tobytes()              # zeros keep their signs, NaNs their bits
+    values, indices = native.order(x, len(x), True)
+    np.testing.assert_array_equal(indices, len(x) - 1 - np.argsort(x[::-1], kind="stable")[::-1])
+    assert values.tobytes() == x[indices].tobytes()
+
+
+def test_sorting_extremes_of_integers():
+    x = np.array([2**63 - 1, -2**63, 0, -1, 1] * 300)
+    np.testing.assert_array_equal(native.order(x, len(x), False)[0], np.sort(x))
+
+
+def test_sorting_along_another_axis(both: Any):
+    fast, plain = both("sort", draw("float32", 5, 6, 7), 1, False)
+    np.testing.assert_array_equal(fast[0], plain[0])
+    np.testing.assert_array_equal(fast[1], plain[1])
