@@ -155,7 +155,7 @@ def order(xp, pivots, m: int):
         rows = list(range(m))
         for j, row in enumerate(flat[0].tolist()):
             rows[j], rows[row] = rows[row], rows[j]
-        return xp.array(rows).reshape((*pivots.shape[:-1], m))
+        return xp.array(rows, "int64").reshape((*pivots.shape[:-1], m))
     out = xp.broadcast_to(xp.arange(m), (flat.shape[0], m)).copy()
     each = xp.arange(flat.shape[0])
     for j in range(flat.shape[1]):
