@@ -37,6 +37,8 @@ def mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
     Vectors that share an L are columns of one right-hand side: a factor is read once, however many samples there are.
     """
     n, depth = x.shape[-1], factor.dim() - 2
+    if depth == 0:
+        return solve_triangular(factor, x.reshape(-1, n).mT, upper=False).pow(2).sum(-2).reshape(x.shape[:-1])
     lead = x.dim() - 1 - depth                       # dimensions of samples before those of the factors
     sizes: list[int] = []
     for have, want in zip(factor.shape[:-2], x.shape[lead:-1], strict=True):
