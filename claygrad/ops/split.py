@@ -160,9 +160,9 @@ def _where(name: str, given: object) -> object:
                                f"one-dimensional tensor, but got a tensor with {given.ndim} dims")
         return int(given) if given.ndim == 0 else tuple(array_of(given).tolist())
     if not isinstance(given, (int, tuple, list)):
-        raise TypeError(f"{name}() received an invalid combination of arguments - got (Tensor, {type(given).__name__}), "
-                        "but expected one of:\n * (tuple of ints indices, int dim = 0)\n * (Tensor "
-                        "tensor_indices_or_sections, int dim = 0)\n * (int sections, int dim = 0)\n")
+        got = f"got (Tensor, {type(given).__name__})"
+        raise TypeError(f"{name}() received an invalid combination of arguments - {got}, but expected one of:\n"
+                        " * (tuple of ints indices, int dim = 0)\n * (Tensor tensor_indices_or_sections, int dim = 0)\n * (int sections, int dim = 0)\n")
     return given
 
 
