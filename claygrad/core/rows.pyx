@@ -120,6 +120,47 @@ def norm(str name, x, *, int64_t examples, int64_t channels, int64_t places=1, i
     return done
 
 
+def layer_norm(x, int64_t examples, int64_t n, double eps, weight, bias, bint centred):
+    """The "layer_forward" kernel with its results made here: out, mean (None if not `centred`), rstd and None; or None."""
+    cdef Norm s
+    cdef int code = _code(x)
+    cdef norm_fn f
+    if code != F32 and code != F64 or examples * n == 0:
+        return None
+    f = <norm_fn>find("norm", "layer_forward", code)
+    s.examples, s.channels, s.places, s.groups, s.eps, s.given = examples, n, 1, 1, eps, False
+    if f == NULL or not (_take(x, code, examples * n, <void**>&s.x) and _take(weight, code, n, <void**>&s.weight)
+                         and _take(bias, code, n, <void**>&s.bias)):
+        return None
+    out, rstd, mean = _like(<cnp.ndarray>x), _new(x, examples), _new(x, examples) if centred else None
+    s.out, s.rstd = cnp.PyArray_DATA(<cnp.ndarray>out), cnp.PyArray_DATA(<cnp.ndarray>rstd)
+    s.mean = cnp.PyArray_DATA(<cnp.ndarray>mean) if centred else NULL
+    with nogil:
+        f(&s)
+    return out, mean, rstd, None
+
+
+def blend(x, y, double of_x, double of_y):
+    """x * of_x + y * of_y, in the shape of x; or None."""
+    cdef int code = _code(x)
+    cdef int64_t i, n
+    if code != F32 and code != F64 or _code(y) != code:
+        return None
+    n = cnp.PyArray_SIZE(<cnp.ndarray>x)
+    if cnp.PyArray_SIZE(<cnp.ndarray>y) != n:
+        return None
+    out = _like(<cnp.ndarray>x)
+    cdef void* a = cnp.PyArray_DATA(<cnp.ndarray>x)
+    cdef void* b = cnp.PyArray_DATA(<cnp.ndarray>y)
+    cdef void* c = cnp.PyArray_DATA(<cnp.ndarray>out)
+    for i in range(n):
+        if code == F32:
+            (<float*>c)[i] = (<float*>a)[i] * <float>of_x + (<float*>b)[i] * <float>of_y
+        else:
+            (<double*>c)[i] = (<double*>a)[i] * of_x + (<double*>b)[i] * of_y
+    return out
+
+
 def variance(x, int64_t outer, int64_t n, int64_t inner, double correction):
     """Variance and mean over the middle axis of (outer, n, inner), each flat; or None."""
     cdef int code = _code(x)

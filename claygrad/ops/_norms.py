@@ -76,6 +76,8 @@ def native_forward(xp, kind: str, x, weight, bias, eps: float, sizes: tuple[int,
     """The normalised x, with mean, reciprocal deviation and (of a batch) variance, flat."""
     examples, channels, places, groups = sizes
     x = xp.ascontiguousarray(x)
+    if kind == "layer":
+        return native.layer_norm(x, examples, channels, eps, weight, bias, centred)
     count = channels if kind == "batch" else examples * groups
     out, rstd = xp.empty(x.shape, x.dtype), xp.empty(count, x.dtype)
     mean = xp.empty(count, x.dtype) if centred else None
@@ -155,6 +157,9 @@ def live(x: Tensor) -> bool:
 
 def check_parameters(kernel: str, input: Tensor, *parameters: Tensor | None) -> None:
     """All of the input's dtype, or float32 beside a half-precision input."""
+    kind = input.dtype
+    if kind.is_floating_point and all(p is None or p.dtype is kind for p in parameters):
+        return
     if not input.dtype.is_floating_point and (kernel == "batch_norm" or not mixed(input, parameters)):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy}'")
     if mixed(input, parameters):

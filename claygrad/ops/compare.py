@@ -226,7 +226,7 @@ def where_method(input: Tensor, condition: Tensor, other: Tensor | Number) -> Te
 
 
 def check_masked_fill(input, mask, value, inplace) -> None:
-    if not inplace:
+    if not inplace and mask.shape != input.shape:
         broadcast(mask.shape, input.shape)         # PyTorch names the mask first
     if mask.dtype.name != "bool":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import array_of, write_into
+from claygrad.core import rows as native
 from claygrad.ops._norms import (
     affine,
     check_parameters,
@@ -167,7 +168,10 @@ def update(running_mean: Tensor, running_var: Tensor, mean: Tensor, variance: Te
     unbiased = count / (count - 1) if count != 1 else float("nan")
     for running, new in ((running_mean, wide(array_of(mean))), (running_var, wide(array_of(variance)) * unbiased)):
         old = wide(array_of(running))
-        write_into(running, old * old.dtype.type(1 - momentum) + (new * old.dtype.type(momentum)).reshape(old.shape))
+        made = native.blend(old, new, 1 - momentum, momentum)
+        if made is None:
+            made = old * old.dtype.type(1 - momentum) + (new * old.dtype.type(momentum)).reshape(old.shape)
+        write_into(running, made)
 
 
 def normalised(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,

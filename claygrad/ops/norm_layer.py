@@ -35,7 +35,10 @@ def check_shapes(name: str, input: Tensor, normalized_shape: object, weight: Ten
                  bias: Tensor | None = None) -> None:
     if isinstance(normalized_shape, int):
         raise TypeError(f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
-    shape = list(normalized_shape)
+    wanted, shape = tuple(normalized_shape), list(normalized_shape)
+    if shape and input.shape[-len(shape):] == wanted and (weight is None or weight.shape == wanted) and (
+            bias is None or bias.shape == wanted):
+        return
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
                            "element, but got normalized_shape = []")

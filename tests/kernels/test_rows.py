@@ -14,7 +14,7 @@ from claygrad.ops._registry import REGISTRY
 from tests.kernels.door import special
 
 DTYPES = ["float32", "float64"]
-FUNCTIONS = ["norm", "variance", "cross_entropy", "cross_entropy_backward", "running_sum", "where", "clamp", "rows_at",
+FUNCTIONS = ["norm", "layer_norm", "variance", "cross_entropy", "cross_entropy_backward", "running_sum", "where", "clamp", "rows_at",
              "add_rows", "order"]
 
 pytestmark = pytest.mark.usefixtures("isa")
