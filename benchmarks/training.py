@@ -91,3 +91,15 @@ def many_parameters(torch: ModuleType) -> Callable[[], object]:
         optimizer.step()
         optimizer.zero_grad()
     return run
+
+
+@workload("an epoch of a shuffled `TensorDataset`, 100,000 rows in batches of 64", 0.10)
+def data_loader(torch: ModuleType) -> Callable[[], object]:
+    data = torch.utils.data
+    rows = data.TensorDataset(torch.randn(100_000, 20), torch.randint(0, 10, (100_000,)))
+    loader = data.DataLoader(rows, batch_size=64, shuffle=True)
+
+    def run() -> None:
+        for _ in loader:
+            pass
+    return run

@@ -1,5 +1,5 @@
 """`torch.utils.data`: datasets, samplers and the loader that makes batches of them."""
-from claygrad.utils.data import dataset, sampler
+from claygrad.utils.data import dataloader, dataset, distributed, sampler
 from claygrad.utils.data.collate import default_collate, default_convert
 from claygrad.utils.data.dataset import (
     ChainDataset,
@@ -11,7 +11,8 @@ from claygrad.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
-from claygrad.utils.data.loader import DataLoader
+from claygrad.utils.data.dataloader import DataLoader
+from claygrad.utils.data.distributed import DistributedSampler
 from claygrad.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -22,6 +23,7 @@ from claygrad.utils.data.sampler import (
 )
 from claygrad.utils.data.worker import get_worker_info
 
-__all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",
-           "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
-           "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split"]
+__all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler",
+           "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset",
+           "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
+           "get_worker_info", "random_split"]

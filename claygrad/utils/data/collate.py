@@ -17,7 +17,7 @@ Map = dict[Any, Callable]
 
 
 def collate(batch: Any, *, collate_fn_map: Map | None = None) -> Any:
-    """A batch of samples as one sample of batches, by the function for the type of its elements; containers are entered."""
+    """A batch of samples as one sample of batches, by the function for their type; containers are entered."""
     first = batch[0]
     kind = type(first)
     for known in collate_fn_map or ():
@@ -27,7 +27,8 @@ def collate(batch: Any, *, collate_fn_map: Map | None = None) -> Any:
         if isinstance(first, known):
             return function(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, collections.abc.Mapping):
-        return _mapping(first, {key: collate([one[key] for one in batch], collate_fn_map=collate_fn_map) for key in first})
+        made = {key: collate([one[key] for one in batch], collate_fn_map=collate_fn_map) for key in first}
+        return _mapping(first, made)
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         return kind(*(collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch)))
     if isinstance(first, collections.abc.Sequence):
@@ -90,8 +91,8 @@ def _as_they_are(batch: Any, *, collate_fn_map: Map | None = None) -> Any:
 
 # Users add to it: the function for elements of a type, asked in this order.
 default_collate_fn_map: Map = {
-    Tensor: _tensors, numpy.ndarray: _arrays, (numpy.bool_, numpy.number, numpy.object_): _array_numbers, float: _floats,
-    int: _ints, str: _as_they_are, bytes: _as_they_are,
+    Tensor: _tensors, numpy.ndarray: _arrays, (numpy.bool_, numpy.number, numpy.object_): _array_numbers,
+    float: _floats, int: _ints, str: _as_they_are, bytes: _as_they_are,
 }
 
 

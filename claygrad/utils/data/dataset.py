@@ -15,7 +15,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """A map from keys to samples. Subclasses define `__getitem__`, most also `__len__`, some `__getitems__` for a batch."""
+    """A map from keys to samples. Subclasses define `__getitem__`, most `__len__`, some `__getitems__` for a batch."""
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -55,8 +55,8 @@ class StackDataset(Dataset[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
-            raise ValueError("Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output, "
-                             "but both types are given.")
+            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
+                             "input/output, but both types are given.")
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets = args or kwargs
@@ -181,10 +181,11 @@ def random_split(dataset: Dataset[T_co], lengths: Sequence[int | float],
             sizes[n % len(sizes)] += 1
         for n, size in enumerate(sizes):
             if size == 0:
-                warnings.warn(f"Length of split at index {n} is 0. This might result in an empty dataset.", stacklevel=2)
+                warnings.warn(f"Length of split at index {n} is 0. This might result in an empty dataset.",
+                              stacklevel=2)
         lengths = sizes
     if sum(lengths) != total:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = randperm(sum(lengths), generator=generator).tolist()
     ends = list(itertools.accumulate(lengths))
-    return [Subset(dataset, order[end - length:end]) for end, length in zip(ends, lengths)]  # type: ignore[misc]
+    return [Subset(dataset, order[end - length:end]) for end, length in zip(ends, lengths)]

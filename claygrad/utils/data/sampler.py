@@ -65,7 +65,8 @@ class RandomSampler(Sampler[int]):
         else:
             for _ in range(total // n):
                 yield randperm(n, generator=generator)
-            yield randperm(n, generator=generator)[:total % n]     # drawn even if none of it is used, as in PyTorch
+            if total % n or self.generator is not None:            # drawn even if none is used, as in PyTorch, where
+                yield randperm(n, generator=generator)[:total % n]     # the generator is the user's, who would see it
 
     def __len__(self) -> int:
         return self.num_samples
@@ -96,7 +97,8 @@ class WeightedRandomSampler(Sampler[int]):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
         self.weights = as_tensor(weights, dtype=DTYPES["float64"])
         if self.weights.ndim != 1:
-            raise ValueError(f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}")
+            raise ValueError("weights should be a 1d sequence but given weights have shape "
+                             f"{tuple(self.weights.shape)}")
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -130,19 +132,25 @@ class BatchSampler(Sampler[list[int]]):
     def in_tensors(self) -> Iterator[Tensor] | None:
         """The same batches as index tensors, where the sampler's order is known as one; else None."""
         if type(self.sampler) is SequentialSampler:
-            parts = [arange(len(self.sampler))]
-        elif type(self.sampler) is RandomSampler and not self.sampler.replacement:
-            parts = [part for part in self.sampler.drawn() if len(part)]
-        else:
-            return None
-        return self._cut(parts)
+            return self._cut(iter([arange(len(self.sampler))]))
+        if type(self.sampler) is RandomSampler and not self.sampler.replacement:
+            return self._cut(self.sampler.drawn())
+        return None
 
-    def _cut(self, parts: list[Tensor]) -> Iterator[Tensor]:
+    def _cut(self, parts: Iterator[Tensor]) -> Iterator[Tensor]:
+        """A part is drawn when the one before it does not fill a batch, as it would be index by index."""
         from claygrad.ops.join import cat
-        order = parts[0] if len(parts) == 1 else cat(parts) if parts else arange(0)
-        for start in range(0, len(order), self.batch_size):
-            batch = order[start:start + self.batch_size]
-            if len(batch) < self.batch_size and self.drop_last:
+        left, at, size = arange(0), 0, self.batch_size
+        while True:
+            while len(left) - at < size:
+                part = next(parts, None)
+                if part is None:
+                    break
+                if len(part):
+                    left, at = cat([left[at:], part]) if at < len(left) else part, 0
+            batch = left[at:at + size]
+            at += size
+            if not len(batch) or (len(batch) < size and self.drop_last):
                 return
             yield batch
 

@@ -1,12 +1,14 @@
 """The processes that fetch batches: what runs in them, and how their errors come back."""
 from __future__ import annotations
 
-import os
+import multiprocessing
 import pickle
 import queue
 import random
 import signal
+import struct
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
@@ -18,7 +20,7 @@ from claygrad.core import set_num_threads
 from claygrad.random import manual_seed
 from claygrad.utils.data.dataset import IterableDataset, rows_of
 
-POLL_SECONDS = 5.0        # how often a waiting process looks whether the other is still there
+POLL_SECONDS = 2.0        # how often a waiting process looks whether the other is still there
 
 
 class WorkerInfo(NamedTuple):
@@ -62,7 +64,7 @@ class Failure:
     """An exception of a worker's, with its traceback, to be raised again in the main process."""
 
     def __init__(self, error: BaseException, where: str) -> None:
-        self.kind, self.where = type(error), where
+        self.kind, self.name, self.where = type(error), type(error).__name__, where
         self.text = "".join(traceback.format_exception(error))
         try:
             pickle.loads(pickle.dumps(self.kind))
@@ -70,7 +72,7 @@ class Failure:
             self.kind = RuntimeError
 
     def reraise(self) -> None:
-        text = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
+        text: str = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
         if self.kind is KeyError:
             text = _Text(text)
         try:
@@ -115,15 +117,43 @@ def seed_all(base: int, worker: int) -> None:
     numpy.random.seed(numpy.random.SeedSequence(words).generate_state(4))     # noqa: NPY002  (the one users draw from)
 
 
-def work(dataset: Any, tasks: Any, results: Any, done: Any, batched: bool, collate: Callable, drop_last: bool,
+class Sender:
+    """Sends answers in a thread of its own: the next batch is made while the last one still waits to be read."""
+
+    def __init__(self, pipe: Any) -> None:
+        self.pipe = pipe
+        self.answers: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            while True:
+                number, data = self.answers.get()
+                self.pipe.send_bytes(struct.pack("<q", number))
+                self.pipe.send_bytes(data)
+        except OSError:                      # nobody reads any more
+            return
+
+    def put(self, number: int, answer: Any, where: str) -> None:
+        """Pickled before it goes to the thread: there an error would be lost."""
+        try:
+            data = bytes(ForkingPickler.dumps(answer))
+        except Exception as error:
+            data = bytes(ForkingPickler.dumps(Failure(error, where)))
+        self.answers.put((number, data))
+
+
+def work(dataset: Any, tasks: Any, pipe: tuple[Any, Any], done: Any, batched: bool, collate: Callable, drop_last: bool,
          base: int, begin: Callable | None, worker: int, count: int) -> None:
     """The life of a worker: indices in, batches out, until None comes or the main process is gone."""
     global _here
     signal.signal(signal.SIGINT, signal.SIG_IGN)          # Ctrl-C is for the main process, which then ends its workers
+    pipe[0].close()                                       # the end of the reader: only the main process shall have it
+    parent = multiprocessing.parent_process()
     set_num_threads(1)
     seed_all(base, worker)
     _here = WorkerInfo(worker, count, base + worker, dataset)
-    parent, where = os.getppid(), f"in DataLoader worker process {worker}"
+    sender, where = Sender(pipe[1]), f"in DataLoader worker process {worker}"
     fetcher: Fetcher | None = None
     failed: Failure | None = None
     try:
@@ -132,20 +162,21 @@ def work(dataset: Any, tasks: Any, results: Any, done: Any, batched: bool, colla
         fetcher = Fetcher(dataset, batched, collate, drop_last)
     except Exception as error:
         failed = Failure(error, where)
-    while not done.is_set():
+    while not done.value:
         try:
             task = tasks.get(timeout=POLL_SECONDS)
         except queue.Empty:
-            if os.getppid() != parent:
-                return
+            if parent is not None and not parent.is_alive():
+                break
             continue
         if task is None:
             break
         if isinstance(task, Resume):
-            results.put((None, _packed(task, where)))
+            sender.put(-1, task, where)
             fetcher = None
             continue
         number, index = task
+        answer: Any
         try:
             if failed is not None:
                 answer, failed = failed, None
@@ -156,15 +187,6 @@ def work(dataset: Any, tasks: Any, results: Any, done: Any, batched: bool, colla
             answer = Ended(worker) if isinstance(dataset, IterableDataset) else Failure(error, where)
         except Exception as error:
             answer = Failure(error, where)
-        results.put((number, _packed(answer, where)))
-    results.cancel_join_thread()
-    results.close()
+        sender.put(number, answer, where)
+        del answer                                        # memory that the next batch can have
     sys.stdout.flush()
-
-
-def _packed(answer: Any, where: str) -> bytes:
-    """Pickled here, not by the queue's own thread, in which an error would be lost."""
-    try:
-        return bytes(ForkingPickler.dumps(answer))
-    except Exception as error:
-        return bytes(ForkingPickler.dumps(Failure(error, where)))

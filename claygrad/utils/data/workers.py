@@ -1,15 +1,20 @@
-"""An epoch whose batches are fetched by worker processes, some ahead, and given in the order they were asked for."""
+"""An epoch whose batches are fetched by worker processes, some ahead, and given in the order they were asked for.
+
+Every worker has a pipe of its own for its answers, of which only it holds the end to write to. So whatever kills it,
+even in the middle of a batch, the main process reads the end of the pipe and says so. Workers share no lock.
+"""
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
 import pickle
-import queue
 import signal
+import struct
 import time
+from multiprocessing import connection
 from typing import Any
 
-from claygrad.utils.data.loader import DataLoader, Epoch
+from claygrad.utils.data.dataloader import DataLoader, Epoch
 from claygrad.utils.data.worker import POLL_SECONDS, Ended, Failure, Resume, work
 
 _LAST_SECONDS = 5.0        # how long a worker may take to end before it is ended
@@ -20,17 +25,22 @@ class Workers(Epoch):
 
     def __init__(self, loader: DataLoader) -> None:
         self.processes: list[Any] = []
+        self.tasks: list[Any] = []
+        self.pipes: list[Any] = []
         super().__init__(loader)
         loader.check_worker_number_rationality()
         context = loader.multiprocessing_context or multiprocessing.get_context()
-        self.results, self.done = context.Queue(), context.Event()
-        self.tasks = [context.Queue() for _ in range(loader.num_workers)]
-        for number, tasks in enumerate(self.tasks):
+        self.done = context.RawValue("b", 0)
+        for number in range(loader.num_workers):
+            tasks, pipe = context.Queue(), context.Pipe(duplex=False)
             tasks.cancel_join_thread()
+            self.tasks.append(tasks)
+            self.pipes.append(pipe[0])
             process = context.Process(target=work, daemon=True, args=(
-                loader.dataset, tasks, self.results, self.done, loader.batch_sampler is not None, loader.collate_fn,
+                loader.dataset, tasks, pipe, self.done, loader.batch_sampler is not None, loader.collate_fn,
                 loader.drop_last, self.seed, loader.worker_init_fn, number, loader.num_workers))
             process.start()
+            pipe[1].close()                          # before the next is started, which would inherit it
             self.processes.append(process)
         self._begin()
 
@@ -40,35 +50,41 @@ class Workers(Epoch):
         self.open: dict[int, int] = {}               # task: the worker it went to
         self.alive = [True] * len(self.processes)    # workers whose stream has not ended
         self.turn = 0
-        for _ in range((self.loader.prefetch_factor or 2) * len(self.processes)):
+        self.ahead = (self.loader.prefetch_factor or 2) * len(self.processes)
+        for _ in range(self.ahead):
             self._send()
 
     def again(self) -> None:
         """The next epoch with the same processes."""
         if not self.processes:
             raise RuntimeError("the workers of this DataLoader have ended")
-        self.yielded, self.indices = 0, iter(self.loader._index_sampler)
+        self.yielded, self.indices = 0, iter(())
         while self.open:                             # batches of an epoch that was left in the middle
             self._receive()
         for tasks in self.tasks:
             tasks.put(Resume())
-        left = len(self.processes)
-        while left:
-            number, answer = self._answer()
-            left -= number is None and isinstance(answer, Resume)
+        for _ in self.processes:
+            self._answer()                           # nothing else is open: each says that it has begun anew
+        self.indices = iter(self.loader._index_sampler)
         self._begin()
 
     def _send(self) -> None:
-        """Give the next indices to the next worker that still has data."""
+        """Give the next indices to the next worker that still has data and, where the order is free, the time."""
         if not any(self.alive):
+            return
+        busy = list(self.open.values())
+        share = self.ahead // sum(self.alive)
+        for step in range(len(self.alive)):
+            worker = (self.turn + step) % len(self.alive)
+            if self.alive[worker] and (self.loader.in_order or busy.count(worker) < share):
+                break
+        else:
             return
         try:
             index = next(self.indices)
         except StopIteration:
             return
-        while not self.alive[self.turn]:
-            self.turn = (self.turn + 1) % len(self.alive)
-        worker, self.turn = self.turn, (self.turn + 1) % len(self.alive)
+        self.turn = worker + 1
         self.tasks[worker].put((self.sent, index))
         self.open[self.sent] = worker
         self.sent += 1
@@ -78,14 +94,13 @@ class Workers(Epoch):
             if self.loader.in_order:
                 while self.given < self.sent and self.given not in self.open and self.given not in self.waiting:
                     self.given += 1                  # a task for which a stream had nothing left
-            ready = self.given if self.loader.in_order else next(iter(self.waiting), None)
+            ready = self.given if self.loader.in_order else next(iter(self.waiting), -1)
             if ready in self.waiting:
-                answer = self.waiting.pop(ready)     # type: ignore[arg-type]
+                answer = self.waiting.pop(ready)
                 self.given += self.loader.in_order
-                if isinstance(answer, Failure):
-                    self._send()
-                    answer.reraise()
                 self._send()
+                if isinstance(answer, Failure):
+                    answer.reraise()
                 return answer
             if not self.open:
                 if not self.loader.persistent_workers:
@@ -102,55 +117,63 @@ class Workers(Epoch):
         else:
             self.waiting[number] = answer
 
-    def _answer(self) -> tuple[Any, Any]:
+    def _answer(self) -> tuple[int, Any]:
         """What a worker sends next; an error if one has died or none answers in time."""
         limit = time.monotonic() + self.loader.timeout if self.loader.timeout else float("inf")
-        while True:
-            try:
-                number, data = self.results.get(timeout=min(POLL_SECONDS, max(limit - time.monotonic(), 0.01)))
-                return number, pickle.loads(data)
-            except queue.Empty:
-                dead = [process for process in self.processes if not process.is_alive()]
-                if dead:
-                    self.close()
-                    raise RuntimeError(_died(dead)) from None
+        try:
+            while True:
+                left = min(POLL_SECONDS, max(limit - time.monotonic(), 0.0))
+                for pipe in connection.wait(self.pipes, left):
+                    number, = struct.unpack("<q", pipe.recv_bytes())      # type: ignore[union-attr]
+                    return number, pickle.loads(pipe.recv_bytes())        # type: ignore[union-attr]
                 if time.monotonic() >= limit:
-                    self.close()
-                    raise RuntimeError(f"DataLoader timed out after {self.loader.timeout} seconds") from None
-            except BaseException:                    # Ctrl-C, say
-                self.close()
-                raise
+                    raise RuntimeError(f"DataLoader timed out after {self.loader.timeout} seconds")
+        except (EOFError, OSError):                  # a pipe has ended, and with it the worker
+            dead = self._dead()
+            self.close()
+            raise RuntimeError(dead) from None
+        except BaseException:                        # Ctrl-C, say
+            self.close()
+            raise
+
+    def _dead(self) -> str:
+        """Which processes have ended, and how."""
+        limit = time.monotonic() + 1.0
+        while not any(process.exitcode is not None for process in self.processes) and time.monotonic() < limit:
+            time.sleep(0.01)                         # the pipe ends a moment before the process does
+        processes = [process for process in self.processes if process.exitcode is not None]
+        pids = ", ".join(str(process.pid) for process in processes)
+        lines = [f"DataLoader worker (pid(s) {pids}) exited unexpectedly"]
+        for process in processes:
+            code = process.exitcode
+            how = f"is killed by signal: {signal.strsignal(-code)}. " if code < 0 else f"ended with exit code {code}"
+            lines.append(f"  DataLoader worker (pid {process.pid}) {how}")
+        return "\n".join(lines)
 
     def close(self) -> None:
         """End the workers: kindly first."""
         processes, self.processes = self.processes, []
         if not processes:
             return
-        self.done.set()
+        self.done.value = 1
         for tasks in self.tasks:
             with contextlib.suppress(ValueError, OSError):
                 tasks.put(None)
+        for pipe in self.pipes:
+            pipe.close()
         limit = time.monotonic() + _LAST_SECONDS
         for process in processes:
             process.join(max(0.0, limit - time.monotonic()))
             if process.is_alive():
                 process.terminate()
+                process.join(1.0)
+            if process.is_alive():
+                process.kill()
                 process.join()
-        for channel in (*self.tasks, self.results):
-            channel.cancel_join_thread()
-            channel.close()
+        for tasks in self.tasks:
+            tasks.cancel_join_thread()
+            tasks.close()
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
-
-
-def _died(processes: list[Any]) -> str:
-    pids = ", ".join(str(process.pid) for process in processes)
-    lines = [f"DataLoader worker (pid(s) {pids}) exited unexpectedly"]
-    for process in processes:
-        code = process.exitcode
-        killed = code is not None and code < 0
-        how = f"is killed by signal: {signal.strsignal(-code)}. " if killed else f"ended with exit code {code}"
-        lines.append(f"  DataLoader worker (pid {process.pid}) {how}")
-    return "\n".join(lines)

@@ -1,6 +1,7 @@
 """`DataLoader`: batches of a dataset, fetched here or by worker processes."""
 from __future__ import annotations
 
+import copy
 import math
 import multiprocessing
 import os
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from claygrad.core import Generator, Tensor
+from claygrad.ops._formats import contiguous_format
 from claygrad.utils.data.collate import _tensors, default_collate, default_collate_fn_map, default_convert
 from claygrad.utils.data.dataset import Dataset, IterableDataset, Subset, TensorDataset
 from claygrad.utils.data.sampler import BatchSampler, Endless, RandomSampler, Sampler, SequentialSampler, fresh_seed
@@ -52,18 +54,21 @@ class DataLoader(Generic[T_co]):
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        sized: Any = dataset
         if sampler is None:
-            sampler = Endless() if stream else RandomSampler(dataset, generator=generator) if shuffle else \
-                SequentialSampler(dataset)       # type: ignore[arg-type]
+            sampler = Endless() if stream else RandomSampler(sized, generator=generator) if shuffle else \
+                SequentialSampler(sized)
         if batch_size is not None and batch_sampler is None:
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = batch_size, drop_last, sampler, batch_sampler
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)  # type: ignore[arg-type]
+        self.batch_size, self.drop_last = batch_size, drop_last
+        self.sampler, self.batch_sampler = sampler, batch_sampler
         self.generator = generator
         self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
         self.persistent_workers = persistent_workers
         self._iterator: Any = None
         self._told: int | None = None            # what len() said of a stream
         self._ready = True
+        self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._FIXED and self.__dict__.get("_ready"):
@@ -86,8 +91,8 @@ class DataLoader(Generic[T_co]):
                                  f"{known!r}, but got multiprocessing_context={given!r}")
             given = multiprocessing.get_context(given)
         elif given is not None and not isinstance(given, multiprocessing.context.BaseContext):
-            raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the "
-                            f"start method, but got multiprocessing_context={given}")
+            raise TypeError("multiprocessing_context option should be a valid context object or a string specifying "
+                            f"the start method, but got multiprocessing_context={given}")
         self._context = given
 
     @property
@@ -101,8 +106,9 @@ class DataLoader(Generic[T_co]):
         if not self.persistent_workers:
             return Workers(self)
         if self._iterator is None:
-            self._iterator = Workers(self)
+            self._iterator = Workers(copy.copy(self))      # they end with this loader, so they must not hold it
         else:
+            self._iterator.loader._told = self._told
             self._iterator.again()
         return self._iterator
 
@@ -119,10 +125,10 @@ class DataLoader(Generic[T_co]):
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if self.num_workers and cores is not None and self.num_workers > cores:
             warnings.warn(
-                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of "
-                f"worker in current system is {cores}, which is smaller than what this DataLoader is going to create. "
-                "Please be aware that excessive worker creation might get DataLoader running slow or even freeze, lower "
-                "the worker number to avoid potential slowness/freeze if necessary.", stacklevel=3)
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
+                f"of worker in current system is {cores}, which is smaller than what this DataLoader is going to "
+                "create. Please be aware that excessive worker creation might get DataLoader running slow or even "
+                "freeze, lower the worker number to avoid potential slowness/freeze if necessary.", stacklevel=3)
 
 
 def _check_workers(count: int, timeout: float, ahead: int | None, persistent: bool) -> None:
@@ -131,8 +137,8 @@ def _check_workers(count: int, timeout: float, ahead: int | None, persistent: bo
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
     if count == 0 and ahead is not None:
-        raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-                         "multiprocessing, otherwise set prefetch_factor to None.")
+        raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to "
+                         "enable multiprocessing, otherwise set prefetch_factor to None.")
     if ahead is not None and ahead < 0:
         raise ValueError("prefetch_factor option should be non-negative")
     if persistent and count == 0:
@@ -178,10 +184,10 @@ class _Here(Epoch):
     def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
         if loader.timeout != 0:
-            raise AssertionError("timeout must be 0 for single-process loading")
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self.rows = _Rows.of(loader)
-        self.fetcher = None if self.rows else Fetcher(loader.dataset, loader.batch_sampler is not None, loader.collate_fn,
-                                                      loader.drop_last)
+        self.fetcher = None if self.rows else Fetcher(
+            loader.dataset, loader.batch_sampler is not None, loader.collate_fn, loader.drop_last)
 
     def next_batch(self) -> Any:
         if self.fetcher is None:
@@ -225,8 +231,8 @@ class _Rows:
             self.batches = self.sampler.in_tensors()
         index = next(self.batches)         # type: ignore[arg-type]
         if self.chosen is not None:
-            index = self.chosen.index_select(0, index)
-        return [tensor.index_select(0, index) for tensor in self.tensors]
+            index = self.chosen[index]
+        return [tensor[index] for tensor in self.tensors]
 
     def _in_order(self) -> list[Tensor]:
         size, total = self.sampler.batch_size, len(self.sampler.sampler)   # type: ignore[arg-type]
@@ -234,4 +240,4 @@ class _Rows:
         if begin >= total or (self.sampler.drop_last and end - begin < size):
             raise StopIteration
         self.at = end
-        return [tensor[begin:end].clone() for tensor in self.tensors]       # a batch is the user's to change
+        return [tensor[begin:end].clone(memory_format=contiguous_format) for tensor in self.tensors]    # to be changed
