@@ -25,6 +25,7 @@ CLAY_FAMILY(loss)
 CLAY_FAMILY(scan)
 CLAY_FAMILY(select)
 CLAY_FAMILY(attention)
+CLAY_FAMILY(windows)
 #undef CLAY_FAMILY
 
 }  // namespace CLAY_ISA

@@ -40,7 +40,12 @@ def pooled_shape(input, kernel, stride, padding, dilation, ceil) -> tuple[int, .
     samples=lambda t: [t.args(t(2, 5, 4), (3, 2), (2, 1), (1, 0), (1, 2), True)])
 def maxima(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dilation: ints, ceil: bool):
     """The largest elements of windows over the last axes, for who asks neither for places nor for gradients."""
-    out = _pool.out_sizes(input.shape[-len(kernel):], kernel, stride, padding, dilation, ceil)
+    size = input.shape[-len(kernel):]
+    out = _pool.out_sizes(size, kernel, stride, padding, dilation, ceil)
+    shape = (*input.shape[:-len(kernel)], *out)
+    made = _pool.natively(xp, "max", input, shape, size, out, kernel, stride, padding, dilation)
+    if made is not None:
+        return made
     return same_format(xp, _pool.largest(xp, input, kernel, stride, padding, dilation, out), input)
 
 
@@ -54,7 +59,13 @@ def pooled_shapes(input, kernel, stride, padding, dilation, ceil) -> list:
     samples=lambda t: [t.args(t(2, 5, 4), (3, 2), (2, 1), (1, 0), (1, 2), True)])
 def maxima_at(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dilation: ints, ceil: bool):
     """The largest elements of windows over the last axes, and their places."""
-    out = _pool.out_sizes(input.shape[-len(kernel):], kernel, stride, padding, dilation, ceil)
+    size = input.shape[-len(kernel):]
+    out = _pool.out_sizes(size, kernel, stride, padding, dilation, ceil)
+    shape = (*input.shape[:-len(kernel)], *out)
+    places = xp.empty(shape, xp.int64)
+    found = _pool.natively(xp, "max", input, shape, size, out, kernel, stride, padding, dilation, places)
+    if found is not None:
+        return found, places
     made = _pool.largest_at(xp, input, kernel, stride, padding, dilation, out)
     return tuple([same_format(xp, x, input) for x in made])
 
@@ -66,7 +77,32 @@ def put_back(g: Tensor, indices: Tensor, shape, dims: int) -> Tensor:
     return flat.scatter_add(-1, indices.reshape(line), g.reshape(line)).view(tuple(shape))
 
 
-maxima_at.rule(input=lambda g, outs, input_shape, kernel: put_back(g, outs[1], input_shape, len(kernel)))
+@op(name="_max_pool_backward", node=lambda dims: f"MaxPool{dims}DWithIndicesBackwardBackward0", **hidden,
+    meta=lambda shape: shape, samples=lambda t: [t.args(t(2, 3), t.index((2, 3), 5), (2, 5), 1),
+                                                 t.args(t(2, 2, 3), t.index((2, 2, 3), 12), (2, 3, 4), 2)])
+def maxima_back(xp, grad_output: Tensor, indices: Tensor, shape: ints, dims: int):
+    """The gradient of the maxima: each at its place."""
+    size, out = shape[-dims:], grad_output.shape[-dims:]
+    places, ones = xp.ascontiguousarray(indices), (1,) * dims
+    made = _pool.natively(xp, "max_back", xp.ascontiguousarray(grad_output), shape, size, out, ones, ones, (0,) * dims,
+                          ones, places)
+    if made is not None:
+        return made
+    flat = xp.zeros((product(shape[:-dims]), product(size)), grad_output.dtype)
+    lines, line = xp.arange(flat.shape[0])[:, None], (flat.shape[0], product(out))
+    xp.add.at(flat, (lines, places.reshape(line)), grad_output.reshape(line))
+    return flat.reshape(shape)
+
+
+def picked(g: Tensor, indices: Tensor, dims: int) -> Tensor:
+    """The elements at these places."""
+    line = (*indices.shape[:-dims], product(indices.shape[-dims:]))
+    whole = g.reshape((*g.shape[:-dims], product(g.shape[-dims:])))
+    return whole.gather(-1, indices.reshape(line)).view(indices.shape)
+
+
+maxima_back.rule(grad_output=lambda g, indices, dims: picked(g, indices, dims), indices=constant)
+maxima_at.rule(input=lambda g, outs, input_shape, kernel: maxima_back(g, outs[1], tuple(input_shape), len(kernel)))
 
 
 # The public forms

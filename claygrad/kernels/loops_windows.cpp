@@ -1,0 +1,205 @@
+// Max and average pooling, a row of windows at a time: one pass over the row for every element of the kernel.
+#include <string.h>
+
+#include "families.hpp"
+#include "scratch.hpp"
+#include "vec.hpp"
+#include "windows.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+thread_local Room rows;
+
+// Which windows q of n meet the input with an element of their kernel that lies `at` after their start
+struct Met {
+    int64_t low, high;
+    Met(int64_t at, int64_t stride, int64_t n, int64_t size) {
+        low = at < 0 ? (-at + stride - 1) / stride : 0;
+        high = size - at <= 0 ? 0 : (size - at + stride - 1) / stride;
+        if (high > n) high = n;
+        if (low > high) low = high;
+    }
+};
+
+int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
+
+// A number is as wide as its place, so that loops over both stay in step.
+template <class T> struct PlaceOf { using type = int64_t; };
+template <> struct PlaceOf<float> { using type = int32_t; };
+
+// STEP: the stride if it is known beforehand, 0 if not
+template <class T, int STEP>
+void larger_of(const T* x, int64_t stride, int64_t count, typename PlaceOf<T>::type place, T* best,
+               typename PlaceOf<T>::type* places) {
+    using P = typename PlaceOf<T>::type;
+    const int64_t step = STEP ? STEP : stride;
+#pragma GCC ivdep
+    for (int64_t q = 0; q < count; q++) {
+        const T value = x[q * step];
+        const bool takes = (value > best[q]) | (value != value);
+        best[q] = takes ? value : best[q];
+        places[q] = takes ? (P)(place + q * step) : places[q];
+    }
+}
+
+template <class T, int STEP> void largest_of(const T* x, int64_t stride, int64_t count, T* best) {
+    const int64_t step = STEP ? STEP : stride;
+#pragma GCC ivdep
+    for (int64_t q = 0; q < count; q++) {
+        const T value = x[q * step];
+        best[q] = (value > best[q]) | (value != value) ? value : best[q];
+    }
+}
+
+// The first element of a window along an axis that is not padding
+int64_t start_of(int64_t q, int64_t stride, int64_t pad, int64_t dilation) {
+    const int64_t at = q * stride - pad;
+    return at < 0 ? at + (-at + dilation - 1) / dilation * dilation : at;
+}
+
+template <class T> bool max(const Pooling* shape, const void* a, void* made, int64_t* places) {
+    using P = typename PlaceOf<T>::type;
+    const Pooling& s = *shape;
+    if (sizeof(P) == 4 && s.h * s.w > INT32_MAX) return false;
+    volatile bool short_of_memory = false;
+    each_task(s.planes, s.oh * s.ow * s.kh * s.kw * 2, [&](int64_t plane) {
+        const T* x = (const T*)a + plane * s.h * s.w;
+        P* found = (P*)rows.get(s.ow * sizeof(P));
+        if (!found) {
+            short_of_memory = true;
+            return;
+        }
+        for (int64_t r = 0; r < s.oh; r++) {
+            T* best = (T*)made + (plane * s.oh + r) * s.ow;
+            const int64_t first = start_of(r, s.stride_h, s.pad_h, s.dilation_h) * s.w;
+            for (int64_t q = 0; q < s.ow; q++) best[q] = -__builtin_inf();
+            if (places)
+                for (int64_t q = 0; q < s.ow; q++) found[q] = (P)(first + start_of(q, s.stride_w, s.pad_w, s.dilation_w));
+            for (int64_t y = 0; y < s.kh; y++) {
+                const int64_t row = r * s.stride_h - s.pad_h + y * s.dilation_h;
+                if (row < 0 || row >= s.h) continue;
+                for (int64_t z = 0; z < s.kw; z++) {
+                    const int64_t at = z * s.dilation_w - s.pad_w;
+                    const Met met(at, s.stride_w, s.ow, s.w);
+                    const int64_t place = row * s.w + at + met.low * s.stride_w, count = met.high - met.low;
+                    if (!places)
+                        (s.stride_w == 1 ? largest_of<T, 1> : s.stride_w == 2 ? largest_of<T, 2> : largest_of<T, 0>)(
+                            x + place, s.stride_w, count, best + met.low);
+                    else
+                        (s.stride_w == 1 ? larger_of<T, 1> : s.stride_w == 2 ? larger_of<T, 2> : larger_of<T, 0>)(
+                            x + place, s.stride_w, count, (P)place, best + met.low, found + met.low);
+                }
+            }
+            if (places)
+                for (int64_t q = 0; q < s.ow; q++) places[(plane * s.oh + r) * s.ow + q] = found[q];
+        }
+    });
+    return !short_of_memory;
+}
+
+template <class T> bool max_back(const Pooling* shape, const void* a, void* made, int64_t* places) {
+    const Pooling& s = *shape;
+    const int64_t inside = s.h * s.w, many = s.oh * s.ow;
+    volatile bool astray = false;
+    each_task(s.planes, inside + 2 * many, [&](int64_t plane) {
+        const T* g = (const T*)a + plane * many;
+        const int64_t* place = places + plane * many;
+        T* dx = (T*)made + plane * inside;
+        memset(dx, 0, inside * sizeof(T));
+        for (int64_t i = 0; i < many; i++) {
+            if ((uint64_t)place[i] >= (uint64_t)inside) astray = true;
+            else dx[place[i]] += g[i];
+        }
+    });
+    return !astray;
+}
+
+// By how much the sum of a window is divided; 0 if nothing of it lies inside
+int64_t divisor_of(const Pooling& s, int64_t r, int64_t q) {
+    const int64_t top = r * s.stride_h - s.pad_h, left = q * s.stride_w - s.pad_w;
+    const int64_t bottom = least(top + s.kh, s.h + s.pad_h), right = least(left + s.kw, s.w + s.pad_w);
+    const int64_t high = least(bottom, s.h) - most(top, 0), wide = least(right, s.w) - most(left, 0);
+    if (high <= 0 || wide <= 0) return 0;
+    return s.divisor ? s.divisor : s.counted ? (bottom - top) * (right - left) : high * wide;
+}
+
+template <class T, int STEP> void add_row(const T* x, int64_t stride, int64_t count, T* sum) {
+    const int64_t step = STEP ? STEP : stride;
+#pragma GCC ivdep
+    for (int64_t q = 0; q < count; q++) sum[q] += x[q * step];
+}
+
+template <class T, int STEP> void add_back(const T* g, int64_t stride, int64_t count, T* dx) {
+    const int64_t step = STEP ? STEP : stride;
+#pragma GCC ivdep
+    for (int64_t q = 0; q < count; q++) dx[q * step] += g[q];
+}
+
+// f(place in the plane, first window, count of windows) for the elements of the kernel that row r of windows meets
+template <class F> void each_tap(const Pooling& s, int64_t r, F f) {
+    for (int64_t y = 0; y < s.kh; y++) {
+        const int64_t row = r * s.stride_h - s.pad_h + y;
+        if (row < 0 || row >= s.h) continue;
+        for (int64_t z = 0; z < s.kw; z++) {
+            const Met met(z - s.pad_w, s.stride_w, s.ow, s.w);
+            f(row * s.w + z - s.pad_w + met.low * s.stride_w, met.low, met.high - met.low);
+        }
+    }
+}
+
+template <class T> bool mean(const Pooling* shape, const void* a, void* made, int64_t*) {
+    const Pooling& s = *shape;
+    each_task(s.planes, s.oh * s.ow * s.kh * s.kw, [&](int64_t plane) {
+        const T* x = (const T*)a + plane * s.h * s.w;
+        for (int64_t r = 0; r < s.oh; r++) {
+            T* sum = (T*)made + (plane * s.oh + r) * s.ow;
+            memset(sum, 0, s.ow * sizeof(T));
+            each_tap(s, r, [&](int64_t place, int64_t low, int64_t count) {
+                (s.stride_w == 1 ? add_row<T, 1> : s.stride_w == 2 ? add_row<T, 2> : add_row<T, 0>)(
+                    x + place, s.stride_w, count, sum + low);
+            });
+            for (int64_t q = 0; q < s.ow; q++)
+                if (const int64_t by = divisor_of(s, r, q)) sum[q] /= (T)by;
+        }
+    });
+    return true;
+}
+
+template <class T> bool mean_back(const Pooling* shape, const void* a, void* made, int64_t*) {
+    const Pooling& s = *shape;
+    volatile bool short_of_memory = false;
+    each_task(s.planes, s.oh * s.ow * s.kh * s.kw, [&](int64_t plane) {
+        const T* g = (const T*)a + plane * s.oh * s.ow;
+        T *dx = (T*)made + plane * s.h * s.w, *share = (T*)rows.get(s.ow * sizeof(T));
+        if (!share) {
+            short_of_memory = true;
+            return;
+        }
+        memset(dx, 0, s.h * s.w * sizeof(T));
+        for (int64_t r = 0; r < s.oh; r++) {
+            for (int64_t q = 0; q < s.ow; q++) {
+                const int64_t by = divisor_of(s, r, q);
+                share[q] = by ? g[r * s.ow + q] / (T)by : 0;
+            }
+            each_tap(s, r, [&](int64_t place, int64_t low, int64_t count) {
+                (s.stride_w == 1 ? add_back<T, 1> : s.stride_w == 2 ? add_back<T, 2> : add_back<T, 0>)(
+                    share + low, s.stride_w, count, dx + place);
+            });
+        }
+    });
+    return !short_of_memory;
+}
+
+#define BOTH(name, f) {name, F32, (void*)f<float>}, {name, F64, (void*)f<double>}
+
+}  // namespace
+
+const Kernel windows_kernels[] = {BOTH("max", max), BOTH("max_back", max_back), BOTH("mean", mean),
+                                  BOTH("mean_back", mean_back)};
+CLAY_COUNT(windows)
+
+}  // namespace CLAY_ISA
+}  // namespace clay

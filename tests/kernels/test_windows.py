@@ -1,0 +1,74 @@
+"""The native pooling loops against the NumPy form, at shapes drawn at random, on every instruction set."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+import claygrad
+from claygrad.ops import _pool, pool, pool_max
+
+
+def draw(rng, dtype):
+    """An input of one or two pooled axes and settings that are allowed, odd ones too."""
+    while True:
+        dims = int(rng.integers(1, 3))
+        kernel, stride = (tuple(map(int, rng.integers(1, high, dims))) for high in (5, 4))
+        dilation = tuple(map(int, rng.integers(1, 3, dims)))
+        padding = tuple(int(rng.integers(0, k // 2 + 1)) for k in kernel)
+        size = tuple(d * (k - 1) + 1 + int(rng.integers(0, 40)) for k, d in zip(kernel, dilation))
+        ceil = bool(rng.integers(0, 2))
+        out = _pool.out_sizes(size, kernel, stride, padding, dilation, ceil)
+        if min(out) > 0:
+            break
+    x = rng.integers(-4, 5, (2, 3, *size)).astype(dtype)                # many ties
+    spoiled = rng.random(x.shape)
+    if rng.random() < 0.5:
+        x[spoiled < 0.05], x[spoiled > 0.9] = numpy.nan, -numpy.inf
+    return claygrad.from_numpy(x), kernel, stride, padding, dilation, ceil
+
+
+def largest(x, kernel, stride, padding, dilation, ceil):
+    values, places = pool_max.maxima_at(x, kernel, stride, padding, dilation, ceil)
+    g = claygrad.arange(values.numel(), dtype=x.dtype).reshape(values.shape)
+    back = pool_max.maxima_back(g, places, tuple(x.shape), len(kernel))
+    return values, places, pool_max.maxima(x, kernel, stride, padding, dilation, ceil), back
+
+
+def means(x, kernel, stride, padding, ceil, counted, divisor):
+    values = pool.average(x, kernel, stride, padding, ceil, counted, divisor)
+    g = claygrad.arange(values.numel(), dtype=x.dtype).reshape(values.shape).cos()
+    return values, pool.average_back(g, tuple(x.shape), kernel, stride, padding, ceil, counted, divisor)
+
+
+def generally(monkeypatch, function, *args):
+    with monkeypatch.context() as plain:
+        plain.setattr(_pool, "natively", lambda *_, **__: None)
+        return function(*args)
+
+
+@pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=["float32", "float64"])
+def test_maxima(isa, dtype, monkeypatch):
+    rng = numpy.random.default_rng(1)
+    for _ in range(60):
+        case = draw(rng, dtype)
+        for a, b in zip(largest(*case), generally(monkeypatch, largest, *case)):
+            numpy.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=f"{case[0].shape} {case[1:]}")
+
+
+@pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=["float32", "float64"])
+def test_means(isa, dtype, monkeypatch):
+    rng = numpy.random.default_rng(2)
+    for trial in range(60):
+        x, kernel, stride, padding, _, ceil = draw(rng, dtype)
+        if min(_pool.out_sizes(x.shape[2:], kernel, stride, padding, (1,) * len(kernel), ceil)) < 1:
+            continue
+        case = x, kernel, stride, padding, ceil, bool(trial % 2), (None, 3, -2)[trial % 3]
+        for a, b in zip(means(*case), generally(monkeypatch, means, *case)):
+            numpy.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-5, err_msg=f"{x.shape} {case[1:]}")
+
+
+def test_a_place_outside_is_not_written_to():
+    g, places = numpy.ones((1, 2), "float32"), numpy.array([[0, 9]])
+    one = (1,), (1,), (0,), (1,)
+    assert _pool.natively(numpy, "max_back", g, (1, 4), (4,), (2,), *one, places) is None
