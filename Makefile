@@ -3,7 +3,8 @@
 #   make demo       train a small network on handwritten digits and draw what it learnt
 #   make test       the tests that need claygrad alone
 #   make test-all   these, the slow ones, and the comparison with PyTorch
-#   make bench      speed against PyTorch, as a table
+#   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
+#   make sanitize   the kernels' tests, on a build that watches every access to memory and every undefined operation
 #   make coverage   which of PyTorch's operations agree, as a table; writes docs/operations.md
 #   make lint       ruff, cython-lint;   make types   mypy, stubtest
 #   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
@@ -27,7 +28,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name 'py.typed' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-all coverage bench instructions lint types stubs wheel clean FORCE
+.PHONY: help demo test test-oracle test-all coverage bench scaling instructions sanitize lint types stubs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -53,12 +54,29 @@ coverage: .venv-oracle/.claygrad
 	OMP_NUM_THREADS=1 $(ORACLE_BIN)/python -c "import sys; sys.path.append('.'); from tests.oracle.opdb import coverage; \
 	  coverage.main()" --write docs/operations.md $(COVERAGE_ARGS)      # last on the path: claygrad is the installed one
 
-bench: .venv-oracle/.claygrad
+bench: .venv-oracle/.claygrad .venv-oracle/.bench
 	$(ORACLE_BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+# Time against size, length of the graph and number of parameters, on one thread and on two.
+scaling: .venv-oracle/.claygrad .venv-oracle/.bench
+	$(ORACLE_BIN)/python benchmarks/scaling.py $(BENCH_ARGS)
 
 # Instructions per operation, counted by valgrind: the same on a busy machine as on an idle one.
 instructions: .venv/.claygrad
 	$(BIN)/python benchmarks/instructions.py $(BENCH_ARGS)
+
+# The library of the kernels, built again with the compiler's sanitizers and loaded before the core asks for its own: the
+# linker takes the one that is there. Only the kernels are watched; leaks are not counted, Python leaves much to the end.
+SANITIZED := build/sanitize/claygrad/kernels/libclay_kernels.so
+SANITIZERS = $(shell $${CC:-cc} -print-file-name=libasan.so) $(shell $${CC:-cc} -print-file-name=libubsan.so)
+
+sanitize: .venv/.claygrad .venv/.test
+	@test -f build/sanitize/build.ninja || PATH="$(CURDIR)/$(BIN):$$PATH" meson setup build/sanitize \
+	  -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Ddebug=true
+	PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/sanitize claygrad/kernels/libclay_kernels.so
+	LD_PRELOAD="$(SANITIZERS) $(CURDIR)/$(SANITIZED)" ASAN_OPTIONS=detect_leaks=0 \
+	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  CLAYGRAD_KERNELS="$(CURDIR)/$(SANITIZED)" $(BIN)/pytest -s tests/kernels $(PYTEST_ARGS)
 
 lint: .venv/.lint
 	@bad=0; $(BIN)/ruff check . || bad=1; \
@@ -95,8 +113,8 @@ clean:
 	$(BIN)/python -m pip install $(PIP_FLAGS) --group $*
 	@touch $@
 
-.venv-oracle/.oracle: .venv-oracle/.made pyproject.toml
-	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) --group oracle
+.venv-oracle/.oracle .venv-oracle/.bench: .venv-oracle/.%: .venv-oracle/.made pyproject.toml
+	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) --group $*
 	@touch $@
 
 .venv/.claygrad: .venv/.made build/wheel.stamp

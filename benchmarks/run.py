@@ -1,78 +1,107 @@
-"""Compare claygrad with PyTorch, in one run, on one thread.
+"""Compare claygrad with PyTorch, and where they can do the same work with JAX, NumPy and torch.compile, in one run.
 
-    make bench                                         # all workloads
-    make bench BENCH_ARGS="--only mlp --rounds 9"
-    make bench BENCH_ARGS=--readme                     # and write the table into README.md
+    make bench                                         # all groups; a table each, and a chart in out/bench.png
+    make bench BENCH_ARGS="--group overhead training"
+    make bench BENCH_ARGS="--only mlp --rounds 9 --library claygrad torch"
+    make bench BENCH_ARGS=--readme                     # and write a summary into README.md
 
-A round starts two fresh processes, one per library, in turns (who goes first alternates too), and each times every
-workload. The figure of a workload is its minimum over all rounds: what else the machine does can only add. The cost of
-calling an empty function, measured the same way, is taken off.
+A round starts a fresh process for each library, in turns (who goes first alternates too), and each times every workload
+of a group. The figure of a workload is its minimum over all rounds: what else the machine does can only add. The cost
+of calling an empty function, measured the same way, is taken off. All libraries get the same number of threads: one for
+small work, all cores for large. torch.compile takes long to compile and has one round.
+
+Memory is what the steps of a model add at their peak to a process that has imported the library. The roofline is what
+this machine reached in the same run: a product of two matrices of 1024, a copy or a sum of 64 MB.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import json
 import os
-import platform
 import subprocess
 import sys
-import timeit
-from collections.abc import Callable, Iterable
-from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from workloads import WORKLOADS, gather  # noqa: E402
+import report  # noqa: E402
+from workloads import GROUPS, TWINS, WORKLOADS, gather  # noqa: E402
 
 gather()
 
-LIBRARIES = ("claygrad", "torch")
-BATCH_SECONDS = 0.02
-BATCHES = 7
-IMPORT_TARGET = 0.15
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+LIBRARIES = ("claygrad", "torch", "jax", "numpy", "compile")
+ONE_THREAD = ("overhead", "training")
+WITHOUT_COMPILE = ("overhead",)                 # a compiled call costs more than all that it does
+OUT = HERE.parent / "out"
 
 
-def seconds_per_call(call: Callable[[], object]) -> float:
-    """The best of some batches, each long enough for the clock."""
-    timer = timeit.Timer(call)
-    number = 1
-    while (taken := timer.timeit(number)) < BATCH_SECONDS:
-        number = max(number + 1, int(number * min(10, 1.2 * BATCH_SECONDS / max(taken, 1e-9))))
-    return min(timer.repeat(BATCHES, number)) / number
+def threads_of(group: str) -> int:
+    if group in ONE_THREAD:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def measure(library: str, names: Iterable[str]) -> dict[str, float]:
-    """Seconds per call of each workload, in this process."""
-    lib = importlib.import_module(library)
-    lib.set_num_threads(1)
-    empty = seconds_per_call(lambda: None)
-    times = {}
-    for name in names:
-        lib.manual_seed(0)
-        times[name] = seconds_per_call(WORKLOADS[name].setup(lib)) - empty
-    return times
+def environment(threads: int) -> dict[str, str]:
+    """Every library counts its threads by another word."""
+    words = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
+    several = str(threads > 1).lower()
+    return {**os.environ, **dict.fromkeys(words, str(threads)), "JAX_PLATFORMS": "cpu",
+            "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={several} intra_op_parallelism_threads={threads}"}
 
 
-def in_fresh_process(*arguments: str) -> str:
-    return subprocess.run([sys.executable, *arguments], env={**os.environ, **ONE_THREAD}, check=True,
+def in_fresh_process(*arguments: object, threads: int = 1) -> str:
+    return subprocess.run([sys.executable, *map(str, arguments)], env=environment(threads), check=True,
                           stdout=subprocess.PIPE, text=True).stdout
 
 
-def compare(names: list[str], rounds: int) -> dict[str, dict[str, float]]:
+def measured(*arguments: object, threads: int) -> object:
+    return json.loads(in_fresh_process(HERE / "measure.py", *arguments, threads=threads).splitlines()[-1])
+
+
+def can_run(library: str, group: str, names: list[str]) -> list[str]:
+    """Those of the workloads that the library has an implementation of."""
+    if importlib.util.find_spec("torch" if library == "compile" else library) is None:
+        return []
+    if library == "compile":
+        return [] if group in WITHOUT_COMPILE else names
+    return [name for name in names if name in TWINS[library]] if library in TWINS else names
+
+
+def compare(group: str, names: list[str], libraries: list[str], rounds: int) -> dict[str, dict[str, float]]:
     """{library: {workload: seconds}}, minima over the rounds."""
-    best: dict[str, dict[str, float]] = {library: {} for library in LIBRARIES}
+    best: dict[str, dict[str, float]] = {library: {} for library in libraries}
+    threads = threads_of(group)
     for turn in range(rounds):
-        for library in LIBRARIES if turn % 2 == 0 else reversed(LIBRARIES):
-            print(f"round {turn + 1} of {rounds}: {library}", file=sys.stderr)
-            for name, seconds in json.loads(in_fresh_process(__file__, "--measure", library, *names)).items():
+        for library in libraries if turn % 2 == 0 else reversed(libraries):
+            mine = can_run(library, group, names)
+            if not mine or (library == "compile" and turn > 0):
+                continue
+            print(f"{group}, round {turn + 1} of {rounds}: {library}", file=sys.stderr)
+            try:
+                times = measured("times", library, threads, *mine, threads=threads)
+            except subprocess.CalledProcessError:
+                if library in ("claygrad", "torch"):
+                    raise
+                continue                         # said on stderr; its column stays empty
+            for name, seconds in times.items():
                 best[library][name] = min(seconds, best[library].get(name, float("inf")))
     return best
+
+
+def memory(names: list[str], rounds: int) -> dict[str, dict[str, float]]:
+    """{library: {workload: bytes}}, minima over the rounds."""
+    threads = threads_of("models")
+    return {library: {name: min(measured("memory", library, threads, name, threads=threads) for _ in range(rounds))
+                      for name in names} for library in ("claygrad", "torch")}
+
+
+def peaks(rounds: int) -> dict[str, float]:
+    threads = threads_of("throughput")
+    seen = [measured("peaks", threads, threads=threads) for _ in range(rounds)]
+    return {what: max(one[what] for one in seen) for what in ("flops", "bytes")}
 
 
 def import_seconds(rounds: int) -> dict[str, float]:
@@ -87,65 +116,42 @@ def import_seconds(rounds: int) -> dict[str, float]:
     return {name: min(once(*modules) for _ in range(rounds)) for name, modules in asked.items()}
 
 
-def duration(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.0f} ns"
-
-
-def table(best: dict[str, dict[str, float]]) -> list[str]:
-    rows = ["| what | torch | claygrad | ratio | target |", "|---|--:|--:|--:|--:|"]
-    for name, seconds in best["claygrad"].items():
-        title, target = WORKLOADS[name][:2]
-        ratio = seconds / best["torch"][name]
-        verdict = "" if target is None else f"{target:.2f}" + ("" if round(ratio, 2) <= target else " missed")
-        rows.append(f"| {title} | {duration(best['torch'][name])} | {duration(seconds)} | {ratio:.2f} | {verdict} |")
-    return rows
-
-
-def machine() -> str:
-    """One line that a published figure must name: processor, system, versions, day."""
-    cpu = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = cpuinfo.read_text().splitlines()
-        cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), cpu)
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("claygrad", "torch", "numpy"))
-    return f"{cpu}, one thread, {platform.system()}, Python {platform.python_version()}, {libraries}, {date.today()}"
-
-
-def publish(lines: list[str]) -> None:
-    """Put the table between the two marks in the README."""
-    readme = HERE.parent / "README.md"
-    before, _, rest = readme.read_text().partition("<!-- bench -->\n")
-    _, _, after = rest.partition("<!-- end of bench -->")
-    readme.write_text(before + "<!-- bench -->\n" + "\n".join(lines) + "\n<!-- end of bench -->" + after)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--group", nargs="+", choices=GROUPS, default=GROUPS)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=WORKLOADS, default=list(WORKLOADS),
                         help="some of: " + ", ".join(WORKLOADS))
+    parser.add_argument("--library", nargs="+", choices=LIBRARIES, default=LIBRARIES, help="beside claygrad and torch")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-import", action="store_true", help="leave the import times out")
-    parser.add_argument("--readme", action="store_true", help="write the result into README.md too")
-    parser.add_argument("--measure", nargs="+", metavar=("LIBRARY", "NAME"), help=argparse.SUPPRESS)
+    parser.add_argument("--readme", action="store_true", help="write a summary into README.md too")
     options = parser.parse_args()
-    if options.measure:
-        print(json.dumps(measure(options.measure[0], options.measure[1:])))
-        return
+    libraries = [one for one in LIBRARIES if one in options.library or one in ("claygrad", "torch")]
 
-    lines = table(compare(options.only, options.rounds))
+    results: dict = {"machine": report.machine(threads_of("models")), "rounds": options.rounds, "groups": {}}
+    for group in options.group:
+        names = [name for name in options.only if WORKLOADS[name].group == group]
+        if not names:
+            continue
+        if group == "throughput":
+            results["peaks"] = peaks(options.rounds)
+        results["groups"][group] = compare(group, names, libraries, options.rounds)
+        print("", f"## {group}: {report.count_of_threads(threads_of(group))}", "", sep="\n")
+        print(*report.table(results["groups"][group], results.get("peaks")), sep="\n", flush=True)
+        if group == "models":
+            results["memory"] = memory(names, options.rounds)
+            print("", "## memory of the models at the peak", "", sep="\n")
+            print(*report.table(results["memory"], memory=True), sep="\n", flush=True)
     if not options.no_import:
-        seconds = import_seconds(options.rounds)
-        took = {name: duration(value) for name, value in seconds.items()}
-        beyond = f"torch {took['torch']}, claygrad {took['claygrad']} (target: under {duration(IMPORT_TARGET)})"
-        lines += ["", f"`import`, beyond NumPy's {took['numpy']}: {beyond}."]
-    lines += ["", f"`make bench`, the best of {options.rounds} rounds in alternating processes: {machine()}."]
-    print(*lines, sep="\n")
+        results["import"] = import_seconds(options.rounds)
+    print("", *report.footnotes(results), sep="\n")
+
+    OUT.mkdir(exist_ok=True)
+    (OUT / "bench.json").write_text(json.dumps(results, indent=1))
+    if importlib.util.find_spec("matplotlib"):
+        report.chart(results, OUT / "bench.png")
     if options.readme:
-        publish(lines)
+        report.publish(report.summary(results), HERE.parent / "README.md")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class Workload(NamedTuple):
 
 
 WORKLOADS: dict[str, Workload] = {}
+TWINS: dict[str, dict[str, Setup]] = {"numpy": {}, "jax": {}}
 
 
 def workload(title: str, target: float | None = None, *, flops: float = 0,
@@ -34,10 +35,18 @@ def workload(title: str, target: float | None = None, *, flops: float = 0,
     return register
 
 
+def twin(setup: Setup) -> Setup:
+    """The same work in a library of another kind; `jax_gpt` is the twin of the workload `gpt` for JAX."""
+    library, _, name = setup.__name__.partition("_")
+    TWINS[library][name] = setup
+    return setup
+
+
 GROUPS = ("overhead", "training", "throughput", "models")
+OTHERS = ("others", "others_jax")
 
 
 def gather() -> None:
-    """Every group registers its workloads when it is imported."""
-    for group in GROUPS:
-        importlib.import_module(group)
+    """Every group registers its workloads when it is imported, and so do the twins."""
+    for module in GROUPS + OTHERS:
+        importlib.import_module(module)

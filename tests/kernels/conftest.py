@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.kernels.door import Kernels, library_path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def the_library_that_was_asked_for() -> None:
+    """`make sanitize` loads one of its own; that the core took it is not to be taken for granted."""
+    if wanted := os.environ.get("CLAYGRAD_KERNELS"):
+        assert library_path() == Path(wanted)
 
 
 @pytest.fixture(scope="session")
