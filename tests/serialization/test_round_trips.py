@@ -268,7 +268,7 @@ def test_mapping_wants_a_path():
 # map_location
 
 @pytest.mark.parametrize("place", [None, "cpu", torch.device("cpu"), {"cpu": "cpu"}, {"cuda:0": "cpu"},
-                                   lambda storage, where: storage, lambda storage, where: None], ids=str)
+                                   lambda storage, where: storage, lambda storage, where: None], ids=lambda place: getattr(place, "__name__", str(place)))
 def test_places_that_are_the_cpu(place):
     assert trip(torch.arange(3), map_location=place).tolist() == [0, 1, 2]
 
