@@ -29,7 +29,7 @@ workloads = load("workloads")
 for part in workloads.GROUPS + workloads.OTHERS:
     load(part)
 measure, report = load("measure"), load("report")
-run, instructions = load("run"), load("instructions")
+run, instructions, scaling = load("run"), load("instructions"), load("scaling")
 
 
 @pytest.mark.parametrize("name", workloads.WORKLOADS)
@@ -63,6 +63,15 @@ def test_what_is_written_out_for_numpy_is_the_derivative(name, monkeypatch):
     wanted.backward(claygrad.tensor(g))
     np.testing.assert_allclose(value, wanted.detach().numpy(), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(gradient, leaf.grad.numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_every_curve_runs_at_its_points_up_to_the_most_asked_for():
+    threads = claygrad.get_num_threads()
+    seen = scaling.measure("claygrad", 1, list(scaling.CURVES), 10)
+    assert {name: sorted(points) for name, points in seen.items()} == {
+        "add": [10], "tanh": [10], "chain": [10], "adam": [1, 10]}
+    assert scaling.measure("claygrad", 2, list(scaling.CURVES), 1) == {"add": {}, "tanh": {}}
+    claygrad.set_num_threads(threads)
 
 
 def test_a_call_that_sleeps_is_measured_as_long_as_it_sleeps():
