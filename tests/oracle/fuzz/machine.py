@@ -99,25 +99,37 @@ class Step:
     seen: dict[str, tuple]
 
 
-def trace_apart(lines: list[str], lib: ModuleType, oracle: str) -> list[Step] | None:
-    """The same in a process of its own; None if that died."""
+def trace_apart(programs: list[list[str]], lib: ModuleType, oracle: str) -> Iterator[list[Step] | None]:
+    """The same for several programs, in a process of its own; None for one that ended it."""
     import torch._dynamo  # noqa: F401  (which every such process would load again: it takes seconds)
 
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            faulthandler.disable()
-            os.close(read)
-            with os.fdopen(write, "wb") as out:
-                pickle.dump(trace(lines, lib, oracle), out)
-        finally:
-            os._exit(0)
-    os.close(write)
-    with os.fdopen(read, "rb") as out:
-        text = out.read()
-    _, status = os.waitpid(child, 0)
-    return pickle.loads(text) if status == 0 else None
+    done = 0
+    while done < len(programs):
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                faulthandler.disable()
+                os.close(read)
+                with os.fdopen(write, "wb") as out:
+                    for lines in programs[done:]:
+                        pickle.dump(trace(lines, lib, oracle), out)
+                        out.flush()
+            finally:
+                os._exit(0)
+        os.close(write)
+        with os.fdopen(read, "rb") as out:
+            while done < len(programs):
+                try:
+                    steps = pickle.load(out)
+                except (EOFError, pickle.UnpicklingError):
+                    break
+                done += 1
+                yield steps
+        os.waitpid(child, 0)
+        if done < len(programs):
+            done += 1
+            yield None
 
 
 def trace(lines: list[str], lib: ModuleType, oracle: str = "") -> list[Step]:

@@ -10,6 +10,7 @@ import argparse
 import re
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -33,15 +34,26 @@ ORACLES = ("mutation", "copies")
 
 
 def compare(lines: list[str], ours: ModuleType, theirs: ModuleType, oracle: str = "mutation") -> Verdict:
-    """Runs a program in claygrad and in torch, and finds the first statement after which they differ.
+    """Runs a program in claygrad and in torch, and finds the first statement after which they differ."""
+    # Apart: inside its context torch's second derivatives can end the process, when a kernel meets a zero not written out.
+    return judge(
+        lines, ours, theirs, None if oracle == "copies" else next(trace_apart([lines], theirs, oracle)), oracle
+    )
+
+
+def judge(
+    lines: list[str], ours: ModuleType, theirs: ModuleType, standard: list[Step] | None, oracle: str = "mutation"
+) -> Verdict:
+    """The same, given how torch ran it inside its context (None: it did not survive that).
 
     The standard is torch inside allow_mutation_on_saved_tensors(). Where that differs from torch that copies what it saves at
     the moment it saves it, it is the context that went wrong: from there on the copies are the standard.
     """
     mine, copied = trace(lines, ours), trace(lines, theirs, "copies")
-    standard = copied if oracle == "copies" else _in_context(lines, theirs, oracle)
     verdict = Verdict(None, len(lines), all(step.error is None for step in copied))
-    if standard is None:
+    if oracle == "copies":
+        standard = copied
+    elif standard is None:
         verdict.context, verdict.context_crashed, standard = "torch's context crashed", True, copied
     for number, (own, expected, copy) in enumerate(zip(mine, standard, copied, strict=True)):
         if verdict.context is None and standard is not copied:
@@ -54,11 +66,6 @@ def compare(lines: list[str], ours: ModuleType, theirs: ModuleType, oracle: str 
             verdict.difference, verdict.line = found, number
             break
     return verdict
-
-
-def _in_context(lines: list[str], theirs: ModuleType, oracle: str) -> list[Step] | None:
-    """Inside its context torch's second derivatives can end the process: a kernel meets a zero that was not written out."""
-    return (trace_apart if "again(" in "\n".join(lines) else trace)(lines, theirs, oracle)
 
 
 def _parted(one: Step, other: Step, name: str, against: str, nodes: bool = True) -> str | None:
@@ -104,6 +111,15 @@ def show(lines: list[str], verdict: Verdict, library: str = "claygrad") -> str:
     return head + text + f"\n# {verdict.difference}\n"
 
 
+def standards(numbers: range, torch: ModuleType, length: int = 14, oracle: str = "mutation") -> Iterator[tuple]:
+    """Programs and how torch ran them inside its context, a hundred to a process."""
+    for start in range(0, len(numbers), 100):
+        chosen = numbers[start : start + 100]
+        programs = [write(number, torch, length) for number in chosen]
+        traced = trace_apart(programs, torch, oracle) if oracle != "copies" else iter([None] * len(chosen))
+        yield from zip(chosen, programs, traced, strict=True)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", type=int, default=20000)
@@ -119,10 +135,9 @@ def main(arguments: list[str] | None = None) -> int:
 
     torch.set_num_threads(1)
     began, failures, completed, statements, wrong, raised, crashed = time.time(), {}, 0, 0, 0, 0, 0
-    first = options.seed * 1_000_000
-    for number in range(first, first + options.programs):
-        lines = write(number, torch, options.length)
-        verdict = compare(lines, claygrad, torch, options.oracle)
+    numbers = range(options.seed * 1_000_000, options.seed * 1_000_000 + options.programs)
+    for number, lines, standard in standards(numbers, torch, options.length, options.oracle):
+        verdict = judge(lines, claygrad, torch, standard, options.oracle)
         completed += verdict.completed
         statements += len(lines)
         wrong += verdict.context is not None

@@ -6,7 +6,7 @@ import pytest
 
 from tests.oracle.fuzz.machine import trace, trace_apart
 from tests.oracle.fuzz.program import write
-from tests.oracle.fuzz.run import compare, show, shrink
+from tests.oracle.fuzz.run import compare, judge, show, shrink, standards
 
 torch = pytest.importorskip("torch")
 import claygrad  # noqa: E402
@@ -15,9 +15,8 @@ BATCH = 50
 
 
 def _agree(first: int, programs: int) -> None:
-    for number in range(first, first + programs):
-        lines = write(number, torch)
-        if compare(lines, claygrad, torch).difference:
+    for number, lines, standard in standards(range(first, first + programs), torch):
+        if judge(lines, claygrad, torch, standard).difference:
             small = shrink(lines, claygrad, torch)
             pytest.fail(f"program {number} differs:\n{show(small, compare(small, claygrad, torch))}", pytrace=False)
 
@@ -73,7 +72,7 @@ def test_a_context_that_ends_the_process_is_told():
         "g0 = torch.autograd.grad(weigh(y), [x], allow_unused=True, create_graph=True)",
         "h0 = again(g0, [x])",
     ]
-    assert trace_apart(lines, torch, "mutation") is None
+    assert list(trace_apart([lines, WRITTEN], torch, "mutation"))[0] is None
     verdict = compare(lines, claygrad, torch)
     assert verdict.context_crashed
     assert verdict.difference is None
