@@ -20,7 +20,10 @@ template <class T> void forward_range(void* data, int64_t begin, int64_t end) {
         const T top = reduce_row<MaxOf, T>(x, n);
         const V highest = splat<V>(top);
         T sum;
-        sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) { term[0] = exp(get<V>(x + i, m) - highest); });
+        sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
+            ahead(x + n + i);
+            term[0] = exp(get<V>(x + i, m) - highest);
+        });
         tops[r] = top, logs[r] = log(sum);
         loss[r] = s.target[r] == s.ignored ? 0 : logs[r] - (x[s.target[r]] - top);
     }

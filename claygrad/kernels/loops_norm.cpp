@@ -34,6 +34,7 @@ template <class T> void layer_forward_range(void* data, int64_t begin, int64_t e
         ((T*)s.rstd)[r] = rstd;
         const V middle = splat<V>(mean), scale = splat<V>(rstd);
         along<T>(n, [=](int64_t i, int64_t m) {
+            ahead(x + n + i);
             V unit = (get<V>(x + i, m) - middle) * scale;
             if (weight) unit = unit * get<V>(weight + i, m);
             if (bias) unit = unit + get<V>(bias + i, m);
@@ -60,31 +61,34 @@ template <int R, class T> void layer_backward_rows(const Norm& s, int64_t first,
     const int64_t n = s.channels;
     const T *x = (const T*)s.x + first * n, *g = (const T*)s.g + first * n, *weight = (const T*)s.weight;
     T* dx = s.to_x ? (T*)s.to_x + first * n : nullptr;
-    V middle[R], scale[R], along_unit[R], along_one[R];
+    V middle[R], scale[R], along_x[R], along_one[R];       // dx = g * weight * scale + (x - middle) * along_x + along_one
     for (int r = 0; r < R; r++) {
         middle[r] = splat<V>(s.mean ? ((const T*)s.mean)[first + r] : 0);
         scale[r] = splat<V>(((const T*)s.rstd)[first + r]);
         T means[2] = {0, 0};
         if (dx) {
             const T *from = x + r * n, *grad = g + r * n;
-            const V mean = middle[r], rstd = scale[r];
+            const V mean = middle[r];
             sums<2, T>(0, n, means, [=](int64_t i, int64_t m, V* term) {
                 V h = get<V>(grad + i, m);
                 if (weight) h = h * get<V>(weight + i, m);
-                term[0] = h * ((get<V>(from + i, m) - mean) * rstd);
+                term[0] = h * (get<V>(from + i, m) - mean);
                 term[1] = h;
             });
         }
-        along_unit[r] = splat<V>(means[0] / (T)n), along_one[r] = splat<V>(s.mean ? means[1] / (T)n : 0);
+        const T rstd = first_lane(scale[r]);
+        along_x[r] = splat<V>(-rstd * (rstd * (rstd * means[0] / (T)n)));
+        along_one[r] = splat<V>(s.mean ? -rstd * (means[1] / (T)n) : 0);
     }
-    along<T>(n, [&](int64_t i, int64_t m) {
+    along<T>(n, [=](int64_t i, int64_t m) {
         V to_weight = splat<V>(0), to_bias = splat<V>(0);
         const V w = weight ? get<V>(weight + i, m) : splat<V>(1);
+#pragma GCC unroll 4
         for (int r = 0; r < R; r++) {
-            const V grad = get<V>(g + r * n + i, m), unit = (get<V>(x + r * n + i, m) - middle[r]) * scale[r];
-            if (dx) put<V>(dx + r * n + i, (grad * w - unit * along_unit[r] - along_one[r]) * scale[r], m);
-            to_weight = to_weight + grad * unit;
-            to_bias = to_bias + grad;
+            const V grad = get<V>(g + r * n + i, m) * scale[r], far = get<V>(x + r * n + i, m) - middle[r];
+            if (dx) put<V>(dx + r * n + i, multiply_add(grad, w, multiply_add(far, along_x[r], along_one[r])), m);
+            to_weight = multiply_add(grad, far, to_weight);
+            to_bias = to_bias + get<V>(g + r * n + i, m);
         }
         if (dw) put<V>(dw + i, get<V>(dw + i, m) + to_weight, m);
         if (db) put<V>(db + i, get<V>(db + i, m) + to_bias, m);
@@ -94,7 +98,7 @@ template <int R, class T> void layer_backward_rows(const Norm& s, int64_t first,
 template <class T> void layer_backward_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(LayerBack<T>*)data;
     const Norm& s = job.s;
-    constexpr int R = 4;
+    constexpr int R = 2;
     for (int64_t block = begin; block < end; block++) {
         T* dw = job.to_weight ? job.to_weight + block * job.stride : nullptr;
         T* db = job.to_bias ? job.to_bias + block * job.stride : nullptr;
