@@ -54,11 +54,14 @@ struct SiluBackward : Costly {
     }
 };
 
-// For beta 1 and threshold 20 only
+// For the numbers that are the default: slope 0.01, alpha 1, beta 1 and threshold 20
+CLAY_BACKWARD(LeakyReluBackward, Cheap, x, pick(x > CLAY_NUMBER(0), g, g * CLAY_NUMBER(0.01)))
+CLAY_BACKWARD(EluBackward, Costly, x, pick(x > CLAY_NUMBER(0), g, g * exp(x)))
+
 struct SoftplusBackward : Costly {
     template <class V> V operator()(V g, V x) const {
-        V z = exp(x);
-        return pick(x > splat<V>(20), g, g * z / (z + splat<V>(1)));
+        V one = splat<V>(1);
+        return pick(x > splat<V>(20), g, g / (one + exp(-x)));
     }
 };
 
@@ -136,6 +139,7 @@ const Kernel binary_kernels[] = {
     FLOATS("relu_backward", ReluBackward), FLOATS("exp_backward", Mul), FLOATS("sqrt_backward", SqrtBackward),
     FLOATS("gelu_backward", GeluBackward), FLOATS("gelu_tanh_backward", GeluTanhBackward),
     FLOATS("silu_backward", SiluBackward), FLOATS("softplus_backward", SoftplusBackward),
+    FLOATS("leaky_relu_backward", LeakyReluBackward), FLOATS("elu_backward", EluBackward),
     {"add", I64, (void*)plain<AddInt, uint64_t>}, {"sub", I64, (void*)plain<SubInt, uint64_t>},
     {"mul", I64, (void*)plain<MulInt, uint64_t>}, {"maximum", I64, (void*)plain<MaximumInt, int64_t>},
     {"minimum", I64, (void*)plain<MinimumInt, int64_t>},

@@ -79,6 +79,7 @@ const Kernel unary_kernels[] = {
     FLOATS("tanh", Tanh), FLOATS("asinh", Asinh), FLOATS("acosh", Acosh), FLOATS("atanh", Atanh), FLOATS("erf", Erf),
     FLOATS("erfc", Erfc), FLOATS("sigmoid", Sigmoid), FLOATS("silu", Silu), FLOATS("elu", Elu), FLOATS("gelu", Gelu),
     FLOATS("gelu_tanh", GeluTanh), FLOATS("softplus", Softplus),
+    FLOATS("leaky_relu_plain", LeakyReluPlain), FLOATS("elu_plain", EluPlain), FLOATS("softplus_plain", SoftplusPlain),
     {"pow", F32, (void*)unary_pow<float>}, {"pow", F64, (void*)unary_pow<double>},
     {"neg", I64, (void*)plain<NegInt, uint64_t>}, {"abs", I64, (void*)plain<AbsInt, uint64_t>},
     {"sign", I64, (void*)plain<SignInt, uint64_t>}, {"square", I64, (void*)plain<SquareInt, uint64_t>},

@@ -82,6 +82,11 @@ struct Softplus : Costly {
     }
 };
 
+// With the numbers that are the default
+CLAY_UNARY(LeakyReluPlain, Cheap, pick(x > CLAY_NUMBER(0), x, x * CLAY_NUMBER(0.01)))
+CLAY_UNARY(EluPlain, Costly, pick(x <= CLAY_NUMBER(0), expm1(x), x))
+CLAY_UNARY(SoftplusPlain, Costly, pick(x > CLAY_NUMBER(20), x, log1p(exp(x))))
+
 // NaN passes; a NaN bound makes everything NaN
 struct Clamp : Cheap {
     template <class V> V operator()(V x) const {

@@ -48,13 +48,23 @@ def renamed_in_place(name: str):
     return lambda inplace: f"{name}Backward{1 if inplace else 0}"
 
 
-@pointwise(**functional, node=renamed_in_place("LeakyRelu"),
+@pointwise(kernel="leaky_relu_plain", kernel_if={"negative_slope": 0.01}, **functional,
+           node=renamed_in_place("LeakyRelu"),
            samples=lambda t: [*line(t), t.args(t(4), 0.3), t.args(t(4), -0.5)])
 def leaky_relu(xp, input: Tensor, negative_slope: float = 0.01, inplace: bool = False):
     "out = input above 0, negative_slope * input below."
     need(input, FLOATS, "leaky_relu_cpu")
     return xp.where(input > 0, input, input * input.dtype.type(negative_slope))
-leaky_relu.rule(input=lambda g, input, negative_slope: g.where(input > 0, g * negative_slope))
+leaky_relu.rule(input=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope))
+
+
+@pointwise(kernel="leaky_relu_backward", kernel_if={"negative_slope": 0.01}, **private,
+           samples=lambda t: [t.args(t(4), t(4), 0.01), t.args(t(4), t(4), 0.3)])
+def leaky_relu_backward(xp, grad_output: Tensor, input: Tensor, negative_slope: float):
+    "The gradient of leaky_relu: grad_output where input is above 0, negative_slope * grad_output elsewhere."
+    return xp.where(input > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
+leaky_relu_backward.rule(grad_output=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope),
+                         input=zero)
 
 
 @composite(**functional, samples=lambda t: [*line(t), t.args(t(5, low=4, high=8))])
@@ -73,12 +83,27 @@ def bent_slope(input: Tensor, alpha: float, scale: float, rate: float) -> Tensor
     return below.where(~(input > 0), scale)
 
 
-@pointwise(**functional, node=renamed_in_place("Elu"), samples=lambda t: [*line(t), t.args(t(4), 0.7)])
+@pointwise(kernel="elu_plain", kernel_if={"alpha": 1.0}, **functional, node=renamed_in_place("Elu"),
+           samples=lambda t: [*line(t), t.args(t(4), 0.7)])
 def elu(xp, input: Tensor, alpha: float = 1.0, inplace: bool = False):
     "out = input above 0, alpha * (e ** input - 1) below."
     need(input, FLOATS, "elu_cpu")
     return bent(xp, input, alpha, 1.0, 1.0)
-elu.rule(input=lambda g, input, alpha: g * bent_slope(input, alpha, 1.0, 1.0))
+elu.rule(input=lambda g, input, alpha: elu_backward(g, input, alpha))
+
+
+@pointwise(kernel="elu_backward", kernel_if={"alpha": 1.0}, **private,
+           samples=lambda t: [t.args(t(4), t(4), 1.0), t.args(t(4), t(4), 0.7)])
+def elu_backward(xp, grad_output: Tensor, input: Tensor, alpha: float):
+    "The gradient of elu: grad_output above 0, grad_output * alpha * e ** input elsewhere."
+    return xp.where(input > 0, grad_output, grad_output * (input.dtype.type(alpha) * xp.exp(input)))
+
+
+def elu_second(g, grad_output, input, alpha):
+    return g * grad_output * (input.clamp(max=0).exp() * alpha).where(~(input > 0), 0)
+
+
+elu_backward.rule(grad_output=lambda g, input, alpha: elu_backward(g, input, alpha), input=elu_second)
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -224,13 +249,25 @@ def gelu_tanh(xp, input: Tensor):
     return 0.5 * input * (1 + xp.tanh(BEND * (input + CUBE * input * input * input)))
 
 
-def gelu_tanh_grad(g, input):
+gelu_tanh.rule(input=lambda g, input: gelu_tanh_backward(g, input))
+
+
+@pointwise(kernel="gelu_tanh_backward", **private, samples=lambda t: [t.args(t(4), t(4))])
+def gelu_tanh_backward(xp, grad_output: Tensor, input: Tensor):
+    "The gradient of gelu with the area approximated through tanh."
+    square = input * input
+    bent = xp.tanh(BEND * (input + CUBE * square * input))
+    return grad_output * (0.5 * (1 + bent) + 0.5 * input * (1 - bent * bent) * (BEND * (1 + 3 * CUBE * square)))
+
+
+def gelu_tanh_second(g, grad_output, input):
     square = input * input
     bent = (BEND * (input + CUBE * square * input)).tanh()
-    return g * (0.5 * (1 + bent) + 0.5 * input * (1 - bent * bent) * (BEND * (1 + 3 * CUBE * square)))
+    slope = BEND * (1 + 3 * CUBE * square)
+    return g * grad_output * (1 - bent * bent) * (slope + input * (3 * BEND * CUBE * input - bent * slope * slope))
 
 
-gelu_tanh.rule(input=gelu_tanh_grad)
+gelu_tanh_backward.rule(grad_output=lambda g, input: gelu_tanh_backward(g, input), input=gelu_tanh_second)
 
 
 @composite(**functional, out=FOUND, samples=lambda t: [*line(t), t.args(t(3, 4), approximate="tanh")],
@@ -288,14 +325,32 @@ def mish_grad(g, input):
 mish.rule(input=mish_grad)
 
 
-@pointwise(out=FOUND, **functional, inplace=False,
+@pointwise(kernel="softplus_plain", kernel_if={"beta": 1, "threshold": 20}, out=FOUND, **functional, inplace=False,
            samples=lambda t: [*line(t), t.args(t(4), 2.0, 1.0), t.args(t(4), beta=0.5)])
 def softplus(xp, input: Tensor, beta: float = 1, threshold: float = 20):
     "The smooth relu: out = log(1 + e ** (beta * input)) / beta, and input itself where beta * input > threshold."
     need(input, FLOATS, "softplus_cpu")
     scaled = input * input.dtype.type(beta)
     return xp.where(scaled > threshold, input, xp.log1p(xp.exp(scaled)) / input.dtype.type(beta))
-softplus.rule(input=lambda g, input, beta, threshold: g.where(input * beta > threshold, g * (input * beta).sigmoid()))
+softplus.rule(input=lambda g, input, beta, threshold: softplus_backward(g, input, beta, threshold))
+
+
+@pointwise(kernel="softplus_backward", kernel_if={"beta": 1, "threshold": 20}, **private,
+           samples=lambda t: [t.args(t(4), t(4), 1, 20), t.args(t(4), t(4), 2.0, 1.0)])
+def softplus_backward(xp, grad_output: Tensor, input: Tensor, beta: float, threshold: float):
+    "The gradient of softplus: grad_output * sigmoid(beta * input), grad_output itself above the threshold."
+    scaled = input * input.dtype.type(beta)
+    return xp.where(scaled > threshold, grad_output, grad_output / (1 + xp.exp(-scaled)))
+
+
+def softplus_second(g, grad_output, input, beta, threshold):
+    scaled = input * beta
+    s = scaled.sigmoid()
+    return g * grad_output * (s * (1 - s) * beta).masked_fill(scaled > threshold, 0)
+
+
+softplus_backward.rule(grad_output=lambda g, input, beta, threshold: softplus_backward(g, input, beta, threshold),
+                       input=softplus_second)
 
 
 @pointwise(out="expected scalar type {0.legacy} but found {1.legacy}", **functional,

@@ -47,6 +47,8 @@ SLOPES = {
     "gelu_tanh_backward": gelu_tanh_slope,
     "silu_backward": silu_slope,
     "softplus_backward": lambda x: 1 / (1 + np.exp(-x)),
+    "leaky_relu_backward": lambda x: np.where(x > 0, 1, 0.01),
+    "elu_backward": lambda x: np.where(x > 0, 1, np.exp(np.minimum(x, 0))),
 }
 
 

@@ -34,6 +34,7 @@ EXACT = {
     "sign": (lambda x: np.nan_to_num(np.sign(x)) + 0.0, 0, 0),
     "relu": (lambda x: np.where(x < 0, x.dtype.type(0), x), 0, 0),
     "leaky_relu": (lambda x: np.where(x > 0, x, x * x.dtype.type(0.01)), 0.01, 0),
+    "leaky_relu_plain": (lambda x: np.where(x > 0, x, x * x.dtype.type(0.01)), 0, 0),
     "add_scalar": (lambda x: x + x.dtype.type(0.1), 0.1, 0),
     "mul_scalar": (lambda x: x * x.dtype.type(0.1), 0.1, 0),
     "clamp": (lambda x: np.clip(x, x.dtype.type(-0.5), x.dtype.type(0.7)), -0.5, 0.7),
@@ -76,6 +77,8 @@ SHAPES = {
     "gelu": (lambda x: 0.5 * x * (1 + erf(x.astype(float) / math.sqrt(2))), 0, 0),
     "gelu_tanh": (wide(gelu_tanh), 0, 0),
     "elu": (wide(lambda x: np.where(x > 0, x, 1.5 * np.expm1(np.minimum(x, 0)))), 1.5, 0),
+    "elu_plain": (wide(lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0)))), 0, 0),
+    "softplus_plain": (wide(lambda x: np.where(x > 20, x, np.log1p(np.exp(np.minimum(x, 20))))), 0, 0),
     "softplus": (wide(lambda x: np.where(2 * x > 10, x, np.log1p(np.exp(np.minimum(2 * x, 20))) / 2)), 2, 10),
 }
 
