@@ -268,3 +268,31 @@ def test_sorting_along_another_axis(both: Any):
     fast, plain = both("sort", draw("float32", 5, 6, 7), 1, False)
     np.testing.assert_array_equal(fast[0], plain[0])
     np.testing.assert_array_equal(fast[1], plain[1])
+
+
+# --- threads -----------------------------------------------------------------------------------------------------
+def test_results_do_not_depend_on_the_number_of_threads(kernels: Any):
+    x, g = draw("float32", 700, 900), draw("float32", 700, 900, seed=1)
+    target, numbers = np.arange(700) % 900, np.random.default_rng(2).integers(0, 300, 700)
+    n = (900,)
+
+    def run(name: str, *args: Any) -> list[Any]:
+        made = REGISTRY[name].fn(np, *args)
+        return list(made) if isinstance(made, tuple) else [made]
+
+    def everything() -> list[Any]:
+        layer = run("native_layer_norm", x, n, None, None, 1e-5)
+        loss = run("rows_loss", x, target, "mean", -100)
+        return [*layer, *loss, *run("native_layer_norm_backward", g, x, n, *layer[1:], x[0], 1e-5, (True, True, True)),
+                *run("rows_backward", loss[0], x, target, loss[1], "mean", -100), *native.variance(x, 1, x.size, 1, 1),
+                *native.variance(x, 1, 700, 900, 1), native.running_sum(x, 0), native.running_sum(x, 1),
+                native.add_rows(x, numbers, 300), *native.order(x, 900, False),
+                *run("per_channel", x.reshape(70, 10, 900), None, None, None, None, True, 1e-5)]
+    before, made = kernels.max_threads(), []
+    for threads in (1, 2, 3):
+        kernels.set_max_threads(threads)
+        made.append(everything())
+    kernels.set_max_threads(before)
+    for other in made[1:]:
+        for k, (one, more) in enumerate(zip(made[0], other, strict=True)):
+            assert one.tobytes() == more.tobytes(), f"result {k}"
