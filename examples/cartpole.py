@@ -52,7 +52,7 @@ def learn(told: Namespace) -> tuple[nn.Module, list[float], list[float]]:
     optimizer = torch.optim.Adam(policy.parameters(), lr=1e-2)
     lengths: list[float] = []
 
-    def step() -> torch.Tensor:
+    def step(_: int) -> torch.Tensor:
         logs, alive = play(policy)
         lengths.append(alive.sum(0).mean().item())
         returns, to_come = [], torch.zeros(MANY)
@@ -64,17 +64,16 @@ def learn(told: Namespace) -> tuple[nn.Module, list[float], list[float]]:
         spread = ((gain - mean).square() * alive).sum().div(alive.sum()).sqrt() + 1e-6
         return -(logs * (gain - mean) / spread * alive).sum() / alive.sum()
 
-    return policy, train("cartpole", policy, optimizer, step, told), lengths
+    return policy, train("cartpole", policy, optimizer, step, told, notes=lengths), lengths
 
 
 def main() -> float:
-    told = options(__doc__ or "", 120)
+    told = options(__doc__ or "", 200)
     policy, _, lengths = learn(told)
     with torch.no_grad():
         balanced = play(policy)[1].sum(0).mean().item()
     sheet, axes = figure(6, 3.5)
-    if lengths:
-        draw_losses(axes, lengths, f"steps balanced, of {LIMIT}", log=False)
+    draw_losses(axes, lengths, f"steps balanced, of {LIMIT}", log=False)
     sheet.savefig(told.out / "cartpole.png", dpi=110)
     print(f"balanced for {balanced:.0f} of {LIMIT} steps on average; {told.out / 'cartpole.png'}")
     return balanced

@@ -1,6 +1,6 @@
 """A small transformer learns to write Python, letter by letter, from the source of Python's own library.
 
-    python examples/char_gpt.py              # two minutes; writes out/char_gpt.png and some lines of its own
+    python examples/char_gpt.py              # a minute; writes out/char_gpt.png and some lines of its own
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from argparse import Namespace
+from pathlib import Path
 
 from training import draw_losses, figure, options, train
 
@@ -20,7 +21,7 @@ SOURCES = (argparse, textwrap)         # modules of which every Python has the t
 
 def load() -> tuple[torch.Tensor, list[str]]:
     """The text as numbers, and the letter that each number means."""
-    text = "".join(open(module.__file__, encoding="utf-8").read() for module in SOURCES)
+    text = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in SOURCES)
     letters = sorted(set(text))
     number = {letter: n for n, letter in enumerate(letters)}
     return torch.tensor([number[letter] for letter in text]), letters
@@ -35,7 +36,8 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         many, long, _ = x.shape
-        q, k, v = (part.view(many, long, HEADS, -1).transpose(1, 2) for part in self.qkv(self.norm1(x)).chunk(3, dim=-1))
+        parts = self.qkv(self.norm1(x)).chunk(3, dim=-1)
+        q, k, v = (part.view(many, long, HEADS, -1).transpose(1, 2) for part in parts)
         seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(seen.transpose(1, 2).reshape(many, long, WIDTH))
         return x + self.mlp(self.norm2(x))
@@ -70,7 +72,7 @@ def learn(told: Namespace) -> tuple[Gpt, torch.Tensor, list[str], list[float]]:
     model = Gpt(len(letters))
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
 
-    def step() -> torch.Tensor:
+    def step(_: int) -> torch.Tensor:
         begin = torch.randint(len(text) - LENGTH - 1, (BATCH, 1))
         rows = text[begin + torch.arange(LENGTH + 1)]
         return nn.functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
@@ -79,7 +81,7 @@ def learn(told: Namespace) -> tuple[Gpt, torch.Tensor, list[str], list[float]]:
 
 
 def main() -> float:
-    told = options(__doc__ or "", 1500)
+    told = options(__doc__ or "", 900)
     model, text, letters, losses = learn(told)
     sheet, axes = figure(6, 3.5)
     draw_losses(axes, losses, "surprise per letter, in nats", log=False)

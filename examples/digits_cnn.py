@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from claygrad import nn
 from claygrad.utils.data import DataLoader, TensorDataset
 
 DATA = Path(__file__).parent / "data" / "optdigits" / "optdigits.csv.gz"
-TEST = 360
+TEST, BATCH = 360, 64
 
 
 def load() -> tuple[TensorDataset, TensorDataset]:
@@ -32,8 +33,8 @@ def make_model() -> nn.Module:
     def block(inputs: int, outputs: int) -> list[nn.Module]:
         return [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
 
-    return nn.Sequential(*block(1, 32), *block(32, 32), nn.MaxPool2d(2), *block(32, 64), *block(64, 64), nn.MaxPool2d(2),
-                         nn.Flatten(), nn.Dropout(0.3), nn.Linear(256, 10))
+    return nn.Sequential(*block(1, 32), *block(32, 32), nn.MaxPool2d(2), *block(32, 64), *block(64, 64),
+                         nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.3), nn.Linear(256, 10))
 
 
 def moved(images: torch.Tensor) -> torch.Tensor:
@@ -42,9 +43,13 @@ def moved(images: torch.Tensor) -> torch.Tensor:
     return nn.functional.pad(images, (1, 1, 1, 1))[:, :, 1 + dy:9 + dy, 1 + dx:9 + dx]
 
 
-def endless(loader: DataLoader) -> Iterator:
-    while True:
-        yield from loader
+def batches(data: TensorDataset, done: int) -> Iterator:
+    """Batches without end, from the one after `done` on. The order of an epoch hangs on its number alone."""
+    each = len(data) // BATCH
+    for epoch in itertools.count(done // each):
+        order = torch.Generator().manual_seed(epoch)
+        loader = DataLoader(data, batch_size=BATCH, shuffle=True, drop_last=True, generator=order)
+        yield from itertools.islice(loader, max(0, done - epoch * each), None)
 
 
 def learn(told: Namespace) -> tuple[nn.Module, TensorDataset, list[float]]:
@@ -52,17 +57,16 @@ def learn(told: Namespace) -> tuple[nn.Module, TensorDataset, list[float]]:
     learning, test = load()
     model = make_model()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.05)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 6e-3, total_steps=max(told.steps, 2))
-    batches = endless(DataLoader(learning, batch_size=64, shuffle=True, drop_last=True))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 6e-3, total_steps=told.steps + 1)
+    coming: list[Iterator] = []
 
-    def step() -> torch.Tensor:
-        images, digits = next(batches)
-        loss = nn.functional.cross_entropy(model(moved(images)), digits, label_smoothing=0.05)
-        optimizer.param_groups[0]["lr"] = schedule.get_last_lr()[0]
-        return loss
+    def step(done: int) -> torch.Tensor:
+        if not coming:
+            coming.append(batches(learning, done))
+        images, digits = next(coming[0])
+        return nn.functional.cross_entropy(model(moved(images)), digits, label_smoothing=0.05)
 
-    optimizer.register_step_post_hook(lambda *_: schedule.last_epoch < told.steps - 1 and schedule.step())
-    return model, test, train("digits_cnn", model, optimizer, step, told)
+    return model, test, train("digits_cnn", model, optimizer, step, told, schedule)
 
 
 def main() -> float:

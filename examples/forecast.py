@@ -40,7 +40,7 @@ def learn(told: Namespace) -> tuple[Forecaster, torch.Tensor, list[float]]:
     model = Forecaster()
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
 
-    def step() -> torch.Tensor:
+    def step(_: int) -> torch.Tensor:
         rows = learning[torch.randint(len(learning), (BATCH,))]
         return nn.functional.mse_loss(model(rows[:, :SEEN]), rows[:, SEEN:])
 

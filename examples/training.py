@@ -23,30 +23,41 @@ def options(about: str, steps: int) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def train(name: str, model: torch.nn.Module, optimizer: torch.optim.Optimizer, step: Callable[[], torch.Tensor],
-          told: argparse.Namespace) -> list[float]:
-    """Minimise what `step` returns, for as many steps as told; goes on from the checkpoint if there is one."""
+def train(name: str, model: torch.nn.Module, optimizer: torch.optim.Optimizer, step: Callable[[int], torch.Tensor],
+          told: argparse.Namespace, schedule: object = None, notes: list[float] | None = None) -> list[float]:
+    """Minimise what `step` returns, told how many came before it. Goes on from the checkpoint if there is one.
+
+    A run that was cut short and went on ends as one that was not: random numbers are in the checkpoint too, as are the
+    schedule of the rate and the numbers that `step` notes down.
+    """
     told.out.mkdir(parents=True, exist_ok=True)
     path, losses = told.out / f"{name}.pt", []
     if path.exists() and not told.fresh:
         saved = torch.load(path)
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
-        torch.set_rng_state(saved["rng"])
+        if schedule is not None:
+            schedule.load_state_dict(saved["schedule"])
+        if notes is not None:
+            notes[:] = saved["notes"]
         losses = saved["losses"]
+        torch.set_rng_state(saved["rng"])
     with tqdm(total=told.steps, initial=len(losses), unit="step") as bar:
         while len(losses) < told.steps:
             optimizer.zero_grad()
-            loss = step()
+            loss = step(len(losses))
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
+            if schedule is not None:
+                schedule.step()
             losses.append(loss.item())
             bar.update()
             if len(losses) % 20 == 0:
                 bar.set_postfix(loss=f"{np.mean(losses[-50:]):.4f}", refresh=False)
             if len(losses) % EVERY == 0 or len(losses) == told.steps:
                 torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "losses": losses,
+                            "schedule": schedule and schedule.state_dict(), "notes": notes,
                             "rng": torch.get_rng_state()}, path)
     return losses
 

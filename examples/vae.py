@@ -38,7 +38,7 @@ def learn(told: Namespace) -> tuple[Vae, list[float]]:
     model = Vae()
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 
-    def step() -> torch.Tensor:
+    def step(_: int) -> torch.Tensor:
         return model(images[torch.randint(len(images), (BATCH,))]).mean()
 
     return model, train("vae", model, optimizer, step, told)
