@@ -7,6 +7,13 @@
 
 #include "kernels.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(block, bytes) ((void)(block), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(block, bytes) ((void)(block), (void)(bytes))
+#endif
+
 namespace clay {
 namespace {
 
@@ -39,6 +46,21 @@ int64_t class_bytes(int64_t nbytes, int& index) {
     return low + eighths * step;
 }
 
+// In a build that watches memory (`make sanitize`), what was not asked for or was given back must not be touched.
+void* handed_out(void* block, int64_t nbytes, int64_t bytes) {
+    ASAN_UNPOISON_MEMORY_REGION(block, (size_t)bytes);
+    ASAN_POISON_MEMORY_REGION((char*)block + nbytes, (size_t)(bytes - nbytes));
+    return block;
+}
+
+// The block with room for its links, and nothing else.
+template <class Free>
+Free* taken_back(void* block, int64_t bytes) {
+    ASAN_POISON_MEMORY_REGION(block, (size_t)bytes);
+    ASAN_UNPOISON_MEMORY_REGION(block, sizeof(Free));
+    return (Free*)block;
+}
+
 void* from_system(int64_t bytes) {
     if (bytes < MAPPED) {
         void* block = nullptr;
@@ -58,6 +80,7 @@ void* from_system(int64_t bytes) {
 }
 
 void to_system(void* block, int64_t bytes) {
+    ASAN_UNPOISON_MEMORY_REGION(block, (size_t)bytes);
     stats.reserved -= bytes;
     if (bytes < MAPPED) free(block);
     else munmap(block, (size_t)bytes);
@@ -96,13 +119,14 @@ void* cut_from_slab(int64_t bytes) {
     if (slab_end - slab < bytes) {
         // What is left of the old slab serves smaller requests.
         if (int64_t rest = (slab_end - slab) / ALIGN) {
-            auto block = (FreeSmall*)slab;
+            auto block = taken_back<FreeSmall>(slab, rest * ALIGN);
             block->next = small_free[rest];
             small_free[rest] = block;
         }
         slab = (char*)from_system(SLAB);
         if (!slab) return slab_end = nullptr;
         slab_end = slab + SLAB;
+        ASAN_POISON_MEMORY_REGION(slab, (size_t)SLAB);
         stats.reserved += SLAB;
     }
     char* block = slab;
@@ -127,14 +151,14 @@ void* alloc_large(int64_t nbytes) {
         stats.reserved += bytes;
     }
     count(bytes);
-    return block;
+    return handed_out(block, nbytes, bytes);
 }
 
 void free_large(void* ptr, int64_t nbytes) {
     int index;
     int64_t bytes = class_bytes(nbytes, index);
     stats.allocated -= bytes;
-    auto block = (FreeLarge*)ptr;
+    auto block = taken_back<FreeLarge>(ptr, bytes);
     block->bytes = bytes;
     block->next = large_free[index], block->previous = nullptr;
     if (block->next) block->next->previous = block;
@@ -155,14 +179,14 @@ void* pool_alloc(int64_t nbytes) {
     if (block) small_free[units] = ((FreeSmall*)block)->next;
     else if (!(block = cut_from_slab(units * ALIGN))) return nullptr;
     count(units * ALIGN);
-    return block;
+    return handed_out(block, nbytes, units * ALIGN);
 }
 
 void pool_free(void* ptr, int64_t nbytes) {
     if (!ptr) return;
     if (nbytes > SMALL) return free_large(ptr, nbytes);
     int64_t units = nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1;
-    auto block = (FreeSmall*)ptr;
+    auto block = taken_back<FreeSmall>(ptr, units * ALIGN);
     block->next = small_free[units];
     small_free[units] = block;
     stats.allocated -= units * ALIGN;
