@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport C64, C128, F32, F64
-from claygrad.core.kernels cimport blas_load, gemm
+from claygrad.core.kernels cimport blas_load, gemm, gemm_many
 from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.tensor cimport Tensor
 
@@ -103,7 +103,7 @@ cdef Layout _bmm(Op op, PyObject** slots, Layout target):
     cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out
     cdef int64_t shape[3]
     cdef bint ta, tb
-    cdef int64_t lda, ldb, i, item = a.dtype.itemsize
+    cdef int64_t lda, ldb, item = a.dtype.itemsize
     if a.ndim != 3 or b.ndim != 3 or a.dtype is not b.dtype or not _blas(a) or not _blas(b):
         return None
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or not _matrix(a, 1, &ta, &lda) or not _matrix(b, 1, &tb, &ldb):
@@ -115,9 +115,13 @@ cdef Layout _bmm(Op op, PyObject** slots, Layout target):
     if a.shape[2] == 0:
         memset(out.data(), 0, out.numel * item)
         return out
-    for i in range(shape[0]):
-        _gemm(a.dtype.code, ta, tb, shape[1], shape[2], a.shape[2], a.data() + i * a.strides[0] * item, lda,
-              b.data() + i * b.strides[0] * item, ldb, out.data() + i * shape[1] * shape[2] * item, shape[2], False)
+    if out.numel * a.shape[2] > RELEASE:
+        with nogil:
+            gemm_many(a.dtype.code, ta, tb, shape[0], shape[1], shape[2], a.shape[2], a.data(), lda, a.strides[0], b.data(), ldb,
+                      b.strides[0], out.data())
+    else:
+        gemm_many(a.dtype.code, ta, tb, shape[0], shape[1], shape[2], a.shape[2], a.data(), lda, a.strides[0], b.data(), ldb,
+                  b.strides[0], out.data())
     return out
 
 

@@ -203,4 +203,36 @@ void gemm(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k
     }
 }
 
+namespace {
+
+struct ManyJob {
+    int dtype;
+    bool trans_a, trans_b;
+    int64_t m, n, k;
+    const char* a;
+    int64_t lda, a_step;
+    const char* b;
+    int64_t ldb, b_step;
+    char* c;
+    int64_t item;
+};
+
+void many_range(void* data, int64_t begin, int64_t end) {
+    const ManyJob& j = *(const ManyJob*)data;
+    for (int64_t i = begin; i < end; i++)
+        gemm(j.dtype, j.trans_a, j.trans_b, j.m, j.n, j.k, j.a + i * j.a_step * j.item, j.lda, j.b + i * j.b_step * j.item, j.ldb,
+             j.c + i * j.m * j.n * j.item, j.n, false);
+}
+
+}  // namespace
+
+void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
+               int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c) {
+    const int64_t item = dtype == F32 ? 4 : dtype == C128 ? 16 : 8, work = m * n * k;
+    ManyJob job{dtype, trans_a, trans_b, m, n, k, (const char*)a, lda, a_step, (const char*)b, ldb, b_step, (char*)c, item};
+    // Products that go to BLAS use its own threads.
+    if (work > current_isa().gemm_most || (dtype != F32 && dtype != F64)) many_range(&job, 0, count);
+    else parallel_for(count, (1 << 20) / (work + 1) + 1, many_range, &job);
+}
+
 }  // namespace clay

@@ -23,7 +23,9 @@ static const Family families[] = {
 #define CLAY_TEXT(x) CLAY_TEXT_(x)
 extern const IsaSet isa_set;
 const IsaSet isa_set = {CLAY_TEXT(CLAY_ISA), families, sizeof families / sizeof *families, bind_math, gemm_kernels,
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+                        1 << 24};
+#elif defined(__AVX2__)
                         16384};
 #else
                         1024};
