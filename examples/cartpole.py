@@ -38,7 +38,7 @@ def play(policy: nn.Module) -> tuple[torch.Tensor, torch.Tensor]:
         action = torch.multinomial(scores.detach().exp(), 1)
         logs.append(scores.gather(1, action)[:, 0])
         alive.append(standing)
-        state = push(state, action[:, 0].float())
+        state = push(state, action[:, 0])
         upright = (state[:, 0].abs() < 2.4) & (state[:, 2].abs() < 12 * math.pi / 180)
         standing = standing * upright
         if not standing.any():

@@ -25,7 +25,7 @@ def load() -> tuple[TensorDataset, TensorDataset]:
     """1,437 digits to learn from, and 360 kept apart."""
     rows = torch.from_numpy(np.loadtxt(DATA, delimiter=",", dtype=np.int64))
     rows = rows[torch.randperm(len(rows))]
-    images, digits = rows[:, :64].float().view(-1, 1, 8, 8) / 16, rows[:, 64]
+    images, digits = rows[:, :64].view(-1, 1, 8, 8) / 16, rows[:, 64]
     return TensorDataset(images[TEST:], digits[TEST:]), TensorDataset(images[:TEST], digits[:TEST])
 
 
