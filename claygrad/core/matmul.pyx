@@ -8,8 +8,9 @@ from libc.string cimport memcpy, memset
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport C64, C128, F32, F64
+from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport blas_load, gemm, gemm_many
-from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.layout cimport Layout, fresh, fresh_like
 from claygrad.core.tensor cimport Tensor
 
 blas_load(numpy._core._multiarray_umath.__file__.encode())
@@ -47,13 +48,24 @@ cdef void _gemm(int code, bint ta, bint tb, int64_t m, int64_t n, int64_t k, cha
         gemm(code, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, add)
 
 
+cdef Layout _in_rows(Layout v):
+    """A copy that BLAS can read, such as of the gradient of a sum: one element everywhere."""
+    cdef Layout out = fresh_like(v)
+    write_layout(out, v)
+    return out
+
+
 cdef Layout _product(Layout a, Layout b, int64_t* shape, Layout start):
-    """a @ b (+ start, broadcast) for two matrices; None if BLAS cannot read them."""
+    """a @ b (+ start, broadcast) for two matrices."""
     cdef bint ta, tb
     cdef int64_t lda, ldb, m = a.shape[0], k = a.shape[1], n = b.shape[1], i, item = a.dtype.itemsize
     cdef Layout out
-    if not _matrix(a, 0, &ta, &lda) or not _matrix(b, 0, &tb, &ldb):
-        return None
+    if not _matrix(a, 0, &ta, &lda):
+        a = _in_rows(a)
+        _matrix(a, 0, &ta, &lda)
+    if not _matrix(b, 0, &tb, &ldb):
+        b = _in_rows(b)
+        _matrix(b, 0, &tb, &ldb)
     out = fresh(a.dtype, 2, shape)
     if m == 0 or n == 0:
         return out
