@@ -80,7 +80,7 @@ def _check_taken(out: Tensor, result: Tensor) -> None:
                            f"{result.dtype.legacy} and out.dtype = {out.dtype.legacy}")
 
 
-@op(half="raw", meta=lambda index: index.shape, check_out=_check_taken,
+@op(half="raw", meta=lambda index: index.shape, check_out=_check_taken, out_alias="refuse",
     samples=lambda t: [t.args(t(3, 4), t.index((2, 3), 12)), t.args(t(3, 4), t.index((), 12)),
                        t.args(t(0), t.index((0,), 1))],
     errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4)), IndexError,

@@ -21,6 +21,7 @@ LEFT_OUT = {
     "CUDA alone": ("jiterator_unary", "jiterator_binary", "jiterator_4inputs_with_extra_args",
                    "jiterator_binary_return_by_ref", "jiterator_2inputs_2outputs"),
     "no public name": ("slice",),
+    "an operator of Python 2": ("__rdiv__",),
     "quantized": ("torch._scaled_mm", "torch._scaled_mm_v2"),
 }
 _OUT = {name for names in LEFT_OUT.values() for name in names}
@@ -54,7 +55,7 @@ def ours(name: str) -> Callable | None:
     if theirs is not place and isinstance(theirs, types.FunctionType) and theirs.__module__.startswith("torch.testing"):
         return translate.function(theirs)
     found = translate.named(op.name)
-    return found if found is not None else getattr(claygrad.Tensor, op.name, None)
+    return found if callable(found) else getattr(claygrad.Tensor, op.name, None)         # cfloat is a dtype, too
 
 
 def tolerance(op: Any, wider: float = 1.0) -> Callable[[torch.dtype], tuple[float, float]]:
