@@ -78,6 +78,8 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
         raise RuntimeError("resize_: memory_format is not supported; use as_strided_ to lay the elements out")
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if shape == self.shape:
+        return self                          # whatever its strides
     strides = contiguous_strides(shape)
     numel = strides[0] * max(shape[0], 1) if shape else 1
     storage, needed = self.untyped_storage(), (numel + self.storage_offset()) * self.element_size()

@@ -110,7 +110,7 @@ def scalar_second(name: str):
     return lambda input, other: f"{name}Backward{1 if is_number(input) else 2 if is_number(other) else 0}"
 
 
-@pointwise(promote="float", namespace=("torch", "special"), node=scalar_second("Xlogy"),
+@pointwise(promote="float", overloads=True, namespace=("torch", "special"), node=scalar_second("Xlogy"),
            samples=lambda t: [t.args(t(3, 4), t(4, low=0.2)), t.args(t(3), 2.5), t.args(2, t(3, low=0.2))])
 def xlogy(xp, input: Tensor | Number, other: Tensor | Number):
     "out = input * log(other), and 0 where input is 0 unless other is nan."
