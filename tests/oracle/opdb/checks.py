@@ -158,12 +158,13 @@ def _pointed(value: Any) -> Any:
     return value.detach().reshape(-1)[0].clone() if isinstance(value, torch.Tensor) and value.numel() else value
 
 
+PLAIN = (UnaryUfuncInfo, BinaryUfuncInfo, ReductionOpInfo)
 SPECIAL = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0, 1e-30, -1e30, 3e38, 1e-45)
 
 
 def special(name: str, dtype: str, limit: int | None = 4) -> Iterator[str]:
     """NaN, infinities, signed zeros and extremes in the input of what works element by element or reduces."""
-    if not isinstance(entries()[name], UnaryUfuncInfo | BinaryUfuncInfo | ReductionOpInfo):
+    if not isinstance(entries()[name], PLAIN):
         return
     for sample in samples(name, dtype, limit=limit):
         other = sample.transform(_extreme)
