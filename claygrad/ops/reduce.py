@@ -95,6 +95,8 @@ def prod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | 
         return None
     # Beside a zero there is no dividing: what stands before an element times what stands behind it.
     line, axis = (input.reshape(-1), 0) if dim is None else (input, dim[0])
+    if line.shape[axis] == 1:                                # the input itself
+        return spread(g, input.shape, dim, keepdim)
     before = shift(line, axis, 1, 1.0).cumprod(axis)
     behind = shift(line, axis, -1, 1.0).flip(axis).cumprod(axis).flip(axis)
     return spread(g, input.shape, dim, keepdim) * conj((before * behind).reshape(input.shape))
