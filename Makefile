@@ -34,7 +34,7 @@ SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[x
 help:
 	@sed -n 's/^#   //p' Makefile
 
-# The examples share examples/training.py, which is in the folder of the script.
+# The examples share examples/workbench.py, which is in the folder of the script.
 demo: .venv/.claygrad .venv/.demo
 	env -u PYTHONSAFEPATH $(BIN)/python examples/digits_cnn.py --fresh
 

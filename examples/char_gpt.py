@@ -10,7 +10,7 @@ import textwrap
 from argparse import Namespace
 from pathlib import Path
 
-from training import draw_losses, figure, options, train
+from workbench import draw_losses, figure, options, train
 
 import claygrad as torch
 from claygrad import nn

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from argparse import Namespace
 
-from training import draw_losses, figure, options, train
+from workbench import draw_losses, figure, options, train
 
 import claygrad as torch
 from claygrad import nn

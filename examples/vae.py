@@ -9,7 +9,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
-from training import draw_losses, figure, options, train
+from workbench import draw_losses, figure, options, train
 
 import claygrad as torch
 from claygrad import nn

@@ -37,7 +37,7 @@ def example(monkeypatch) -> Iterator[object]:
         return module
     yield load
     for name in set(sys.modules) - before:
-        if name == "training":
+        if name == "workbench":
             del sys.modules[name]
 
 
@@ -47,7 +47,7 @@ def told(folder: Path, steps: int) -> argparse.Namespace:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_an_example_runs_and_draws(name, tmp_path):
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}     # they import `training`
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}     # they import `workbench`
     environment["PYTHONPATH"] = str(Path(claygrad.__file__).parents[1])
     done = subprocess.run([sys.executable, FOLDER / f"{name}.py", "--steps", "3", "--out", tmp_path / "out"],
                           capture_output=True, text=True, check=False, env=environment)
@@ -63,7 +63,7 @@ def test_interrupted_and_gone_on_is_the_same_as_going_through(name, tmp_path, ex
     module, steps = example(name), STEPS[name]
     through = module.learn(told(tmp_path / "through", steps))
 
-    training = sys.modules["training"]
+    training = sys.modules["workbench"]
     monkeypatch.setattr(training, "EVERY", steps // 3 + 1)
     seen = []
     clip = claygrad.nn.utils.clip_grad_norm_

@@ -30,7 +30,7 @@ def load(name: str, library: str) -> ModuleType:
 def losses(name: str, library: str, steps: int, folder: Path, monkeypatch: pytest.MonkeyPatch,
            dtype: str = "float32") -> list[float]:
     with monkeypatch.context() as patched:
-        patched.setitem(sys.modules, "training", load("training", library))
+        patched.setitem(sys.modules, "workbench", load("workbench", library))
         module = load(name, library)
     assert module.torch.__name__ == library
     module.torch.set_default_dtype(getattr(module.torch, dtype))
@@ -61,7 +61,7 @@ def test_checkpoints_of_one_go_on_in_the_other(tmp_path, monkeypatch):
     through = losses("vae", "claygrad", 60, tmp_path / "a", monkeypatch)
     losses("vae", "torch", 30, tmp_path / "b", monkeypatch)
     with monkeypatch.context() as patched:
-        patched.setitem(sys.modules, "training", load("training", "claygrad"))
+        patched.setitem(sys.modules, "workbench", load("workbench", "claygrad"))
         module = load("vae", "claygrad")
     gone_on = module.learn(argparse.Namespace(steps=60, seed=0, out=tmp_path / "b" / "torch", fresh=False))[-1]
     assert gone_on == pytest.approx(through, rel=1e-4)
