@@ -308,8 +308,8 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
         if input.requires_grad or out.requires_grad:
             raise needs_no_grad("bernoulli")
         if any(step == 0 and size > 1 for size, step in zip(out.shape, out.stride())):
-            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
-                               "memory location. Please clone() the tensor before performing the operation.")
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a "
+                               "single memory location. Please clone() the tensor before performing the operation.")
         return bernoulli_(out.resize_(input.shape), input, generator=generator)
     made = empty(input.shape, input.dtype, input.device)
     if p is None:

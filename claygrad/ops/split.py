@@ -162,7 +162,8 @@ def _where(name: str, given: object) -> object:
     if not isinstance(given, (int, tuple, list)):
         got = f"got (Tensor, {type(given).__name__})"
         raise TypeError(f"{name}() received an invalid combination of arguments - {got}, but expected one of:\n"
-                        " * (tuple of ints indices, int dim = 0)\n * (Tensor tensor_indices_or_sections, int dim = 0)\n * (int sections, int dim = 0)\n")
+                        " * (tuple of ints indices, int dim = 0)\n"
+                        " * (Tensor tensor_indices_or_sections, int dim = 0)\n * (int sections, int dim = 0)\n")
     return given
 
 
