@@ -185,6 +185,9 @@ cdef object call_inplace(Op op, PyObject** slots):
         _check_overlap(op, t, slots)
     _check_result(op, slots, target)
     if record:
+        if t.base is not None and t.node is not None and target.storage is not t.base.layout.storage:
+            t.view_version = -1                       # `t.data = ...` moved it: its geometry, not its origin, is what counts
+            verbs().refresh(t)
         node = record_inputs(op, slots)
     if op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU:
         target.storage.before_write()

@@ -116,6 +116,19 @@ def test_a_copy_onto_the_same_elements_moves_nothing(lib):
         wide.copy_(lib.tensor(1.0).expand(2))
 
 
+def test_a_view_that_was_given_other_memory_stands_for_its_geometry_in_the_base(lib):
+    x = leaf(lib, [[0.1, 0.2], [0.3, 0.4]])
+    y = x * 1
+    v = y[:, 0]
+    v.data = lib.tensor([1.0, 2.0])
+    v.tanh_()
+    (g,) = lib.autograd.grad(v.sum(), x, create_graph=True)
+    (h,) = lib.autograd.grad(g.sum(), x)
+    first = [1 - math.tanh(a) ** 2 for a in (1.0, 2.0)]
+    assert close(g.detach(), [first, [0.0, 0.0]])
+    assert close(h, [[-2 * math.tanh(a) * d for a, d in zip((1.0, 2.0), first, strict=True)], [0.0, 0.0]])
+
+
 def test_columns_beside_each_other_do_not_overlap(lib):
     a = lib.arange(6.0).reshape(2, 3)
     a[:, 0].add_(a[:, 1])
