@@ -1,6 +1,6 @@
 from typing import Any
 
-def norm(name: str, x: Any, *, examples: int, channels: int, places: int = 1, groups: int = 1, eps: float = 0,
+def norm(name: str, x: Any, *, examples: int, channels: int, places: int = 1, groups: int = 1, eps: float = 0.0,
          given: bool = False, g: Any = None, weight: Any = None, bias: Any = None, out: Any = None, mean: Any = None,
          rstd: Any = None, variance: Any = None, to_x: Any = None, to_weight: Any = None,
          to_bias: Any = None) -> bool: ...

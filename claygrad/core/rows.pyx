@@ -345,7 +345,7 @@ def rows_at(x, numbers):
     cdef cnp.ndarray table = <cnp.ndarray>x, places = <cnp.ndarray>numbers
     if not cnp.PyArray_ISCARRAY_RO(table) or cnp.PyArray_NDIM(table) != 2 or cnp.PyArray_NDIM(places) > 31:
         return None
-    cdef int64_t row = cnp.PyArray_DIM(table, 1) * cnp.PyArray_ITEMSIZE(table), wrong, k
+    cdef int64_t row = cnp.PyArray_DIM(table, 1) * cnp.PyArray_ITEMSIZE(table), k
     cdef int64_t count = cnp.PyArray_SIZE(places), height = cnp.PyArray_DIM(table, 0)
     cdef const int64_t* at = <const int64_t*>cnp.PyArray_DATA(places)
     for k in range(count):
