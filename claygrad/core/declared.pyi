@@ -1,9 +1,7 @@
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from typing_extensions import disjoint_base
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 class zero: ...
 class constant: ...
