@@ -74,18 +74,19 @@ def test_the_same_seed_gives_the_same_layer(case: Case):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_same_input_gives_the_same_output_and_gradients(case: Case, train: bool):
     theirs, ours = (run(lib, case, train) for lib in LIBRARIES)
+    loose = (1e-5, 1e-7) if case.layer.startswith("Lazy") else (1e-7, 1e-9)      # a first pass in single, to learn the shapes
     assert (ours["kind"], ours["text"], ours["live"]) == (theirs["kind"], theirs["text"], theirs["live"])
     for k, (got, want) in enumerate(zip(ours["outs"], theirs["outs"], strict=True)):
-        same(got, want, f"output {k}")
+        same(got, want, f"output {k}", *loose)
     for k, (got, want) in enumerate(zip(ours["args"], theirs["args"], strict=True)):
-        same(got, want, f"argument {k} afterwards")
+        same(got, want, f"argument {k} afterwards", *loose)
     for name, want in theirs["state"].items():
-        same(ours["state"][name], want, f"{name} afterwards")
+        same(ours["state"][name], want, f"{name} afterwards", *loose)
     if case.gradient:
         for k, (got, want) in enumerate(zip(ours["inputs"], theirs["inputs"], strict=True)):
-            same(got, want, f"gradient of input {k}")
+            same(got, want, f"gradient of input {k}", *loose)
         for name, want in theirs["parameters"].items():
-            same(ours["parameters"][name], want, f"gradient of {name}")
+            same(ours["parameters"][name], want, f"gradient of {name}", *loose)
 
 
 def test_every_layer_has_a_case():
