@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import warnings
@@ -24,11 +25,22 @@ TIES = {"topk": 1, "kthvalue": 1, "mode": 0, "sort": 0, "argsort": 0}
 UNINITIALISED = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}
 
 
+@contextlib.contextmanager
+def without_onednn() -> Iterator[None]:
+    """Its transposed convolution of bfloat16 dies of an illegal instruction on some machines."""
+    before = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(before)
+
+
 def run(function: Callable, lib: Any, sample: SampleInput) -> Any:
     """The result of a call, or the exception it raised. The random stream starts afresh."""
     lib.manual_seed(0)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), without_onednn():
             warnings.simplefilter("ignore")
             return function(sample.input, *sample.args, **sample.kwargs)
     except Exception as error:
@@ -222,7 +234,7 @@ def _derivatives(lib: Any, function: Callable, sample: SampleInput, second: bool
     lib.manual_seed(0)
     found: list[Any] = []
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), without_onednn():
             warnings.simplefilter("ignore")
             result = sample.output_process_fn_grad(function(sample.input, *sample.args, **sample.kwargs))
             outputs = [t for t in compare.tensors(result) if compare.is_float(t) and t.requires_grad]

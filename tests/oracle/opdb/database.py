@@ -15,7 +15,6 @@ from tests.oracle.opdb import translate
 
 # Importing the database forbids every later test to set a flag of torch.backends outside of a block.
 torch.backends.flags_frozen.__globals__["__allow_nonbracketed_mutation_flag"] = True
-torch.backends.mkldnn.set_flags(False)  # its transposed convolution of bfloat16 dies of an illegal instruction
 
 # Left out by their kind: what has no dense CPU meaning, and names that are nobody's to call.
 LEFT_OUT = {
