@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, category_of, of_code
+from claygrad.core.dtypes cimport CAT_FLOAT, category_of, of_code
 from claygrad.core.general cimport general
 from claygrad.core.promotion cimport result_code
 from claygrad.core.kernels cimport copy_strided
