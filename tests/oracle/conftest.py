@@ -27,3 +27,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped ({report.longrepr[2]}), but the comparison with PyTorch must run"
+
+
+@pytest.fixture
+def no_onednn() -> Iterator[None]:
+    from tests.oracle.onednn import without_onednn
+
+    with without_onednn():
+        yield

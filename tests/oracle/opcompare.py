@@ -29,7 +29,6 @@ torch = pytest.importorskip("torch")
 import claygrad  # noqa: E402
 
 torch.set_num_threads(1)
-torch.backends.mkldnn.set_flags(False)  # its transposed convolution of bfloat16 dies of an illegal instruction
 SAID = declared()
 PAIRS = {
     key: found

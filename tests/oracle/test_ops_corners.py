@@ -31,6 +31,8 @@ from tests.oracle.opcompare import (  # noqa: E402
     samples_of,
 )
 
+pytestmark = pytest.mark.usefixtures("no_onednn")
+
 # --- special values -------------------------------------------------------------------------------------------------
 
 SPECIAL = numpy.array(

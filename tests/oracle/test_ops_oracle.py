@@ -33,6 +33,8 @@ from tests.oracle.opcompare import (  # noqa: E402
     tensor_pairs,
 )
 
+pytestmark = pytest.mark.usefixtures("no_onednn")
+
 # Names of claygrad's own, which torch has in another place or not at all.
 OWN = {"native_dropout_backward"}            # torch.ops.aten has it, and the operator database
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import warnings
@@ -13,6 +12,7 @@ import torch
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo, ReductionOpInfo, SampleInput, UnaryUfuncInfo
 
 import claygrad
+from tests.oracle.onednn import without_onednn
 from tests.oracle.opdb import compare, translate
 from tests.oracle.opdb.database import entries, ours, tolerance
 
@@ -23,17 +23,6 @@ SMOOTH = ("float32", "float64", "complex128")
 TIES = {"topk": 1, "kthvalue": 1, "mode": 0, "sort": 0, "argsort": 0}
 # Memory nobody has written yet has no value to compare.
 UNINITIALISED = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}
-
-
-@contextlib.contextmanager
-def without_onednn() -> Iterator[None]:
-    """Its transposed convolution of bfloat16 dies of an illegal instruction on some machines."""
-    before = torch._C._get_mkldnn_enabled()
-    torch._C._set_mkldnn_enabled(False)
-    try:
-        yield
-    finally:
-        torch._C._set_mkldnn_enabled(before)
 
 
 def run(function: Callable, lib: Any, sample: SampleInput) -> Any:
