@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -24,8 +25,7 @@ int from_environment() {
     return n > 0 ? n : 0;
 }
 
-int available() {
-    if (int n = from_environment()) return n;
+int cores() {
 #if defined(__linux__)
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
@@ -34,42 +34,140 @@ int available() {
     return n ? (int)n : 1;
 }
 
-// One job at a time. Workers that wake up after it was closed go back to sleep.
+std::atomic<int> limit{0};               // of threads, the caller among them; 0: not looked up yet
+std::atomic<bool> asked{false};          // somebody chose it
+std::atomic<bool> patient{true};         // every thread has a core of its own to wait on
+
+void set_limit(int n) {
+    limit.store(n);
+    patient.store(n <= cores());
+}
+
+// How long a thread looks for work before it sleeps. Waking one costs tens of microseconds, and the operations of a program
+// follow each other faster than that.
+constexpr auto PATIENCE = std::chrono::microseconds(100);
+
+inline void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+template <class Done>
+bool watch(Done done) {
+    if (done()) return true;
+    if (!patient.load(std::memory_order_relaxed)) return false;
+    for (auto end = std::chrono::steady_clock::now() + PATIENCE; std::chrono::steady_clock::now() < end;)
+        for (int i = 0; i < 32; i++) {
+            if (done()) return true;
+            pause();
+        }
+    return false;
+}
+
+// The chunks of one thread, first and end packed into a word: it takes them from the front, the others help at the back.
+struct alignas(64) Lane {
+    std::atomic<uint64_t> left{0};
+
+    void deal(uint64_t first, uint64_t end) { left.store(first << 32 | end, std::memory_order_relaxed); }
+
+    bool take(bool front, int64_t& chunk) {
+        uint64_t now = left.load(std::memory_order_relaxed);
+        for (;;) {
+            uint64_t first = now >> 32, end = now & 0xffffffff;
+            if (first >= end) return false;
+            if (left.compare_exchange_weak(now, front ? now + (1ull << 32) : now - 1)) {
+                chunk = (int64_t)(front ? first : end - 1);
+                return true;
+            }
+        }
+    }
+};
+
+// One job at a time. A thread begins with the same part of every job of a size, which its cache may still hold; then it helps.
+// `gate` is the number of the job, whether it can be joined, and how many workers have: who comes late goes on waiting.
 struct Pool {
+    static constexpr uint32_t OPEN = 1u << 12, JOINED = OPEN - 1, JOB = OPEN << 1;
+    static constexpr int MOST = 256;
+    alignas(64) std::atomic<uint32_t> gate{0};
+    std::atomic<int> sleeping{0};
+    std::atomic<bool> waiting{false};
     std::mutex mutex;
     std::condition_variable work, done;
-    int workers = 0, joined = 0, seats = 0;      // seats: workers that may still join
-    uint64_t generation = 0;
+    int workers = 0, threads = 0;
     range_body body = nullptr;
     void* job = nullptr;
     int64_t n = 0, chunk = 0;
-    std::atomic<int64_t> next{0};
+    Lane lanes[MOST];
 
-    void share() {
-        for (int64_t begin; (begin = next.fetch_add(chunk)) < n;)
-            body(job, begin, begin + chunk < n ? begin + chunk : n);
+    void share(int own) {
+        int64_t at;
+        for (int i = 0; i < threads; i++)
+            while (lanes[(own + i) % threads].take(i == 0, at)) {
+                int64_t begin = at * chunk, end = begin + chunk;
+                body(job, begin, end < n ? end : n);
+            }
+    }
+
+    void open(int64_t size, int64_t each, int team, range_body what, void* with) {
+        body = what, job = with, n = size, chunk = each, threads = team;
+        uint64_t chunks = (uint64_t)((n + chunk - 1) / chunk);
+        for (int i = 0; i < team; i++) lanes[i].deal(chunks * i / team, chunks * (i + 1) / team);
+        gate.store((gate.load(std::memory_order_relaxed) & ~(OPEN | JOINED)) + JOB + OPEN);
+        if (sleeping.load() == 0) return;
+        { std::lock_guard<std::mutex> lock(mutex); }
+        work.notify_all();
+    }
+
+    void close() {
+        gate.fetch_and(~OPEN);
+        auto left = [&] { return (gate.load(std::memory_order_acquire) & JOINED) == 0; };
+        if (watch(left)) return;
+        std::unique_lock<std::mutex> lock(mutex);
+        waiting.store(true);
+        done.wait(lock, left);
+        waiting.store(false);
+    }
+
+    bool join() {
+        uint32_t now = gate.load();
+        while (now & OPEN)
+            if (gate.compare_exchange_weak(now, now + 1)) return true;
+        return false;
+    }
+
+    void leave() {
+        uint32_t now = gate.fetch_sub(1) - 1;
+        if ((now & JOINED) || !waiting.load()) return;
+        { std::lock_guard<std::mutex> lock(mutex); }
+        done.notify_one();
+    }
+
+    void wait_for_job_after(uint32_t seen) {
+        auto fresh = [&] { return (gate.load(std::memory_order_acquire) & ~(OPEN | JOINED)) != seen; };
+        if (watch(fresh)) return;
+        std::unique_lock<std::mutex> lock(mutex);
+        sleeping.fetch_add(1);
+        work.wait(lock, fresh);
+        sleeping.fetch_sub(1);
     }
 };
 
 Pool* pool = nullptr;
 std::atomic<bool> busy{false};
-std::atomic<int> limit{0};
-std::atomic<bool> asked{false};          // somebody chose the limit
 thread_local bool inside = false;
 
-void worker(Pool* home) {
+void worker(Pool* home, int own) {
     inside = true;
-    uint64_t seen = 0;
-    std::unique_lock<std::mutex> lock(home->mutex);
-    for (;;) {
-        home->work.wait(lock, [&] { return home->generation != seen; });
-        seen = home->generation;
-        if (home->seats == 0) continue;
-        home->seats--, home->joined++;
-        lock.unlock();
-        home->share();
-        lock.lock();
-        if (--home->joined == 0) home->done.notify_one();
+    for (uint32_t seen = 0;;) {
+        home->wait_for_job_after(seen);
+        bool joined = home->join();
+        seen = home->gate.load() & ~(Pool::OPEN | Pool::JOINED);
+        if (!joined) continue;
+        if (own < home->threads) home->share(own);
+        home->leave();
     }
 }
 
@@ -83,14 +181,14 @@ void forget_pool() {
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, forget_pool);
 
 // Signals stay with the threads of the program: a worker must never be the one that is interrupted. Its own faults are.
-bool start_worker(Pool* home) {
+bool start_worker(Pool* home, int own) {
     sigset_t others, before;
     sigfillset(&others);
     for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&others, fault);
     pthread_sigmask(SIG_SETMASK, &others, &before);
     bool started = true;
     try {
-        std::thread(worker, home).detach();
+        std::thread(worker, home, own).detach();
     } catch (const std::system_error&) {
         started = false;
     }
@@ -101,34 +199,27 @@ bool start_worker(Pool* home) {
 void run_shared(int64_t n, int64_t chunk, int threads, range_body body, void* job) {
     if (!pool) pool = new Pool;
     Pool* home = pool;
-    while (home->workers < threads - 1 && start_worker(home)) home->workers++;
-    {
-        std::lock_guard<std::mutex> lock(home->mutex);
-        home->body = body, home->job = job, home->n = n, home->chunk = chunk;
-        home->next.store(0);
-        home->seats = threads - 1 < home->workers ? threads - 1 : home->workers;
-        home->generation++;
-    }
-    if (threads == 2) home->work.notify_one();
-    else home->work.notify_all();
+    while (home->workers < threads - 1 && start_worker(home, home->workers + 1)) home->workers++;
+    home->open(n, chunk, threads, body, job);
     inside = true;
-    home->share();
+    home->share(0);
     inside = false;
-    std::unique_lock<std::mutex> lock(home->mutex);
-    home->seats = 0;
-    home->done.wait(lock, [&] { return home->joined == 0; });
+    home->close();
 }
 
 }  // namespace
 
 int max_threads() {
     int n = limit.load(std::memory_order_relaxed);
-    if (n == 0) limit.store(n = available());
+    if (n == 0) {
+        n = from_environment();
+        set_limit(n = n ? n : cores());
+    }
     return n;
 }
 
 void set_max_threads(int n) {
-    limit.store(n > 0 ? n : 1);
+    set_limit(n > 0 ? n : 1);
     asked.store(true);
     blas_set_threads(n > 0 ? n : 1);
 }
@@ -140,6 +231,7 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     if (n < 2 * grain || inside) return body(job, 0, n);
     int64_t threads = n / grain < max_threads() ? n / grain : max_threads();
     if (threads < 2 || busy.exchange(true)) return body(job, 0, n);
+    if (threads > Pool::MOST) threads = Pool::MOST;
     // Four helpings each even out cores of different speed; multiples of 64 keep vectors and cache lines whole.
     int64_t chunk = (n + threads * 4 - 1) / (threads * 4);
     if (chunk < grain) chunk = grain;
