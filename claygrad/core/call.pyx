@@ -14,8 +14,8 @@ from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.refusals import no_such_overload
 from claygrad.core.recording cimport record_inputs, record_output, should_record
-from claygrad.core.tensor cimport (CUT, EQ, INVERT, N_VERBS, NE, SUB, DIV, Tensor, mark_cut, new_tensor, requires,
-                                   shape_text, verbs)
+from claygrad.core.tensor cimport (ADD, AND, CUT, DIV, EQ, INVERT, MATMUL, MUL, N_VERBS, NE, OR, SUB, XOR, Tensor, mark_cut,
+                                   new_tensor, requires, shape_text, verbs)
 from claygrad.core.tensor import LATE
 
 cdef extern from "Python.h":
@@ -342,12 +342,15 @@ cdef object _binary(int which, object a, object b):
             if other is None or isinstance(other, (str, list, tuple, dict)):
                 raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_plain_name(a)}' and '{_plain_name(b)}'")
             return NotImplemented
-        if not isinstance(a, Tensor) and (which == SUB or which == DIV):
+        if which == MATMUL:
+            return NotImplemented
+        if not isinstance(a, Tensor):                  # as torch: the tensor comes first where the order is free
             if which == SUB:
                 return find_op("rsub")(b, a)
-            return find_op("mul")(find_op("reciprocal")(b), a)
-        if which == 7:
-            return NotImplemented
+            if which == DIV:
+                return find_op("mul")(find_op("reciprocal")(b), a)
+            if which == ADD or which == MUL or which == AND or which == OR or which == XOR:
+                a, b = b, a
     op = <Op>_verb_ops[which]
     slots[0] = <PyObject*>a
     slots[1] = <PyObject*>b

@@ -170,7 +170,7 @@ cpdef str describe(tensors):
 
 
 cdef device common_device(Op op, PyObject** slots):
-    """The device of all tensor arguments; a 0-dim CPU tensor goes anywhere as a scalar."""
+    """The device of all tensor arguments, or of the first if they may differ; a 0-dim CPU tensor goes anywhere."""
     cdef device found = None
     cdef Tensor first = None, t
     cdef int i
@@ -184,6 +184,8 @@ cdef device common_device(Op op, PyObject** slots):
                 found = t.layout.storage.where
                 first = t
             elif t.layout.storage.where.kind != found.kind:
+                if op.info.get("across"):
+                    continue
                 if t.layout.ndim == 0 and t.layout.storage.where.kind == CPU and op.kind == POINTWISE:
                     continue
                 if first.layout.ndim == 0 and found.kind == CPU and op.kind == POINTWISE:

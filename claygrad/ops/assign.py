@@ -29,7 +29,7 @@ def _onto_itself(input: Tensor, src: Tensor, non_blocking: bool) -> str | None:
     return "ok" if same else None
 
 
-@op(kernel="copy", inplace=True, overlap=_onto_itself, function=False, method=False, out=False, half="raw",
+@op(kernel="copy", inplace=True, across=True, overlap=_onto_itself, function=False, method=False, out=False, half="raw",
     check=check_copy, node="torch::autograd::CopyBackwards", meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3), t())])
 def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):

@@ -243,3 +243,14 @@ def test_device_of_what_is_made_from_a_tensor_follows_it(lib):
     x = leaf(lib, [1.0])
     assert x.to("cpu") is x
     assert close(x.cpu(), [1.0])
+
+
+def test_copying_into_a_meta_tensor_checks_the_shape_and_moves_nothing(lib):
+    t = lib.empty(2, device="meta")
+    assert t.copy_(lib.ones(2)) is t
+    assert (t.device.type, t.dtype, t._version) == ("meta", lib.float32, 1)
+    assert t.copy_(lib.tensor(1.0, dtype=lib.float64)).dtype == lib.float32
+    with raises(lib, RuntimeError, "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"):
+        t.copy_(lib.ones(3))
+    with raises(lib, NotImplementedError, NO_DATA):
+        lib.ones(2).copy_(t)

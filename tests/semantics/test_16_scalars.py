@@ -249,6 +249,21 @@ def test_factories_of_ranges_and_identities(lib):
     assert math.isinf(lib.full((1,), math.inf).item())
 
 
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_a_number_is_not_rounded_to_half_before_it_multiplies(lib, kind):
+    x = lib.linspace(0.1, 1.0, 200).to(getattr(lib, kind))
+    want = (x.float() * 6.283185307179586).to(x.dtype)
+    assert ((6.283185307179586 * x) == want).all()
+    assert ((x * 6.283185307179586) == want).all()
+
+
+def test_a_number_on_the_left_is_the_second_input_where_order_is_free(lib):
+    x = leaf(lib, [1.0, 2.0])
+    for made in (2 * x, 2 + x):
+        first, second = made.grad_fn.next_functions
+        assert (first[0].name(), second) == ("torch::autograd::AccumulateGrad", (None, 0))
+
+
 def test_a_size_is_a_tuple_that_counts(lib):
     s = lib.zeros(2, 3).size()
     assert isinstance(s, tuple)
