@@ -74,7 +74,7 @@ cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
 
-_LAZY = ("amp", "backends", "distributions", "fft", "func", "linalg", "masked", "nn", "optim", "return_types",
+_LAZY = ("amp", "backends", "cpu", "distributions", "fft", "func", "linalg", "masked", "nn", "optim", "return_types",
          "serialization", "signal", "special", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization"}
 _LAZY_NAMES.update(dict.fromkeys((

@@ -28,6 +28,7 @@ _matmul_precision = "highest"
 _interop_threads: int | None = None
 _warn_always = False
 _MODES = ("default", "warn", "error")
+attention_ways = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from claygrad import _settings
 from claygrad.core.device import no_cuda
 
-_sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+_sdp = _settings.attention_ways
 
 
 class _Matmul:

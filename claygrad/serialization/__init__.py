@@ -6,6 +6,7 @@ code of the file's.
 from __future__ import annotations
 
 import contextlib
+import enum
 import io
 import os
 import pickle
@@ -18,10 +19,13 @@ import numpy
 from claygrad import cuda
 from claygrad.core import DTYPES, Storage, array_of, device, dtype, empty, on_storage, wrap
 from claygrad.serialization._archive import Reader, Writer, buffered, replacing
+from claygrad.serialization._globals import unsafe
 from claygrad.serialization._read import failed, read, safe_list
 from claygrad.serialization._write import Pickler
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__all__ = ["LoadEndianness", "add_safe_globals", "clear_safe_globals", "get_default_load_endianness",
+           "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "safe_globals", "save",
+           "set_default_load_endianness"]
 
 File = str | os.PathLike[str] | IO[bytes]
 Place = Callable[[Storage, str], Storage | None] | device | str | dict[str, str] | None
@@ -115,7 +119,7 @@ class _Shelf:
     def __init__(self, reader: Reader, place: Place, mapped: bool) -> None:
         self.reader, self.place, self.mapped = reader, place, mapped
         self.known: dict[str, Storage] = {}
-        order = reader.read("byteorder").decode("latin1") if reader.has("byteorder") else "little"
+        order = reader.read("byteorder").decode("latin1") if reader.has("byteorder") else _unsaid()
         if order not in ("little", "big"):
             raise ValueError(f"Unknown endianness type: {order}")
         self.swapped = order != sys.byteorder
@@ -196,3 +200,46 @@ def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
         yield
     finally:
         safe_list()[:] = before
+
+
+def get_unsafe_globals_in_checkpoint(f: File) -> list[str]:
+    """The classes and functions that a file names and `weights_only=True` would refuse. Nothing of the file is run."""
+    opened: Any = contextlib.nullcontext(buffered(f)) if hasattr(f, "read") else open(f, "rb")      # noqa: SIM115
+    with opened as source:
+        at = source.tell()
+        if source.read(4) != b"PK\x03\x04":
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        source.seek(at)
+        data = Reader(source).read("data.pkl")
+    names = {one[1] if isinstance(one, tuple) else f"{one.__module__}.{one.__qualname__}" for one in safe_list()}
+    return unsafe(data, names)
+
+
+class LoadEndianness(enum.Enum):
+    """The order of bytes in files that do not say theirs."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+_endianness: LoadEndianness | None = None
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """What `set_default_load_endianness` said. None is little, as in files of PyTorch before 2.1."""
+    return _endianness
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """The order of bytes in files that do not say theirs."""
+    global _endianness
+    if not isinstance(endianness, LoadEndianness | None):
+        raise TypeError("Invalid argument type in function set_default_load_endianness")
+    _endianness = endianness
+
+
+def _unsaid() -> str:
+    if _endianness is LoadEndianness.NATIVE:
+        return sys.byteorder
+    return "big" if _endianness is LoadEndianness.BIG else "little"

@@ -65,6 +65,18 @@ class Convertible:
         """Move everything to a GPU."""
         return self._apply(lambda t: t.cuda(device))
 
+    def xpu(self, device: Place = None) -> Self:
+        """Move everything to a GPU of Intel's."""
+        return self._apply(lambda t: t.xpu(device))      # type: ignore[arg-type, return-value]
+
+    def ipu(self, device: Place = None) -> Self:
+        """Move everything to an IPU."""
+        return self._apply(lambda t: t.ipu(device))      # type: ignore[arg-type, return-value]
+
+    def mtia(self, device: Place = None) -> Self:
+        """Move everything to an MTIA accelerator."""
+        return self._apply(lambda t: t.mtia(device))      # type: ignore[arg-type, return-value]
+
     def cpu(self) -> Self:
         """Move everything to the memory of the CPU."""
         return self._apply(lambda t: t.cpu())

@@ -165,12 +165,12 @@ class BackwardHook:
         args, self.inputs = self._through_gate(args, self._at_inputs)
         return args
 
-    def setup_output_hook(self, result: Any) -> Any:
+    def setup_output_hook(self, args: Any) -> Any:
         """The result, seen through the outer gate."""
-        args = result if isinstance(result, tuple) else (result,)
-        self.n_outputs = len(args)
-        args, self.outputs = self._through_gate(args, self._at_outputs)
-        return args if isinstance(result, tuple) else args[0]
+        parts = args if isinstance(args, tuple) else (args,)
+        self.n_outputs = len(parts)
+        parts, self.outputs = self._through_gate(parts, self._at_outputs)
+        return parts if isinstance(args, tuple) else parts[0]
 
     def _through_gate(self, args: tuple[Any, ...], hook: Hook) -> tuple[tuple[Any, ...], list[int] | None]:
         where = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]

@@ -11,6 +11,23 @@ from claygrad.ops.fill import empty
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """Where and of what a layer's tensors are made, from the options it was called with: `device`, `dtype`,
+    `memory_format`, given one by one or as `factory_kwargs`."""
+    if kwargs is None:
+        return {}
+    simple = {"device", "dtype", "memory_format"}
+    unknown = kwargs.keys() - simple - {"factory_kwargs"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    made = dict(kwargs.get("factory_kwargs", {}))
+    for name in simple & kwargs.keys():
+        if name in made:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        made[name] = kwargs[name]
+    return made
+
+
 def new_parameter(shape: int | tuple[int, ...], device: Any, dtype: Any) -> Parameter:
     """A parameter whose numbers are still to be drawn."""
     return Parameter(empty(shape, device=device, dtype=dtype))

@@ -15,6 +15,7 @@ from claygrad.utils.data.collate import _tensors, default_collate, default_colla
 from claygrad.utils.data.dataset import Dataset, IterableDataset, Subset, TensorDataset
 from claygrad.utils.data.sampler import BatchSampler, Endless, RandomSampler, Sampler, SequentialSampler, fresh_seed
 from claygrad.utils.data.worker import Fetcher
+from claygrad.utils.data.worker import get_worker_info as get_worker_info
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import decimal
 import io
 import os
 import pickle
@@ -223,3 +225,35 @@ def test_safetensors(tmp_path):
         assert (tmp_path / "t").read_bytes() == (tmp_path / "c").read_bytes()
         assert ours.load_file(tmp_path / "t")["x"].tolist() == x.tolist()
         assert torch.equal(theirs.load_file(tmp_path / "c")["x"], x)
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_names_that_would_be_refused_are_told_alike(protocol):
+    thing = {"a": argparse.Namespace(x=torch.ones(2)), "b": [decimal.Decimal(1), print, Counter("ab")], "c": set()}
+    file = io.BytesIO()
+    torch.save(thing, file, pickle_protocol=protocol)
+    found = []
+    for lib in (torch, claygrad):
+        file.seek(0)
+        found.append(sorted(lib.serialization.get_unsafe_globals_in_checkpoint(file)))
+        with lib.serialization.safe_globals([argparse.Namespace]):
+            file.seek(0)
+            found[-1].append(sorted(lib.serialization.get_unsafe_globals_in_checkpoint(file)))
+        with pytest.raises(ValueError, match=r"^Expected input to be a checkpoint returned by torch.save$"):
+            lib.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"nothing"))
+    assert found[0] == found[1]
+    assert found[0][:3] == ["argparse.Namespace", "builtins.print", "decimal.Decimal"]
+
+
+def test_the_order_of_bytes_in_files_that_do_not_say_it():
+    file = io.BytesIO()
+    claygrad.save(claygrad.arange(2), file, _disable_byteorder_record=True)
+    for lib in (torch, claygrad):
+        ends = lib.serialization.LoadEndianness
+        with pytest.raises(TypeError, match=r"^Invalid argument type in function set_default_load_endianness$"):
+            lib.serialization.set_default_load_endianness("big")
+        for end, told in [(ends.BIG, [0, 1 << 56]), (ends.LITTLE, [0, 1]), (ends.NATIVE, [0, 1]), (None, [0, 1])]:
+            file.seek(0)
+            lib.serialization.set_default_load_endianness(end)
+            assert lib.serialization.get_default_load_endianness() is end
+            assert lib.load(file).tolist() == told

@@ -63,7 +63,7 @@ class LongTensor(FloatTensor):
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":                              # by its name: mixed precision stands above this module
+    if name == "amp":
         import importlib
-        return importlib.import_module("claygrad.amp.old_names")
+        return importlib.import_module("claygrad.cuda.amp")
     raise AttributeError(f"module 'claygrad.cuda' has no attribute '{name}'")
