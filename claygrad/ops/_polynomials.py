@@ -90,10 +90,12 @@ def _chebyshev(xp, x, n, kind: str, limit: int, plus, minus):
 
 
 def _closed(xp, kind: str, x, n, inside, sign, double):
-    """The polynomials inside of -1 .. 1 by angles; `sign` and `double` serve where a divisor vanishes."""
-    angle = xp.arccos(xp.where(inside, x, 0))
-    m = n.astype(x.dtype)
-    half = xp.asarray(0.5, x.dtype)
+    """The polynomials inside of -1 .. 1 by angles, in double precision: a rounded angle is off m times as much.
+
+    `sign` and `double` serve where a divisor vanishes.
+    """
+    angle = xp.arccos(xp.where(inside, x, 0).astype(xp.float64))
+    m, half = n.astype(xp.float64), 0.5
     if kind == "t":
         closed = xp.cos(m * angle)
     elif kind == "u":
@@ -104,7 +106,7 @@ def _closed(xp, kind: str, x, n, inside, sign, double):
     else:
         at_end = xp.where(x > 0, double, sign)
         closed = xp.where(xp.cos(angle / 2) != 1, xp.sin((m + half) * angle) / xp.sin(angle / 2), at_end)
-    return closed
+    return closed.astype(x.dtype)
 
 
 def chebyshev(kind: str) -> Callable:

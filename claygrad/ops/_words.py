@@ -42,6 +42,12 @@ def same_dtype(expected: Tensor, **others: object) -> None:
                                f"but got dtype {other.dtype.c_name}")
 
 
+def tensor_type(dtype) -> str:
+    """What PyTorch's refusals call a tensor of this dtype: those that came later have no class of their own there."""
+    late = dtype.name == "bfloat16" or dtype.name == "bool" or dtype.is_complex
+    return f"CPU{dtype.legacy}Type" if late else f"torch.{dtype.legacy}Tensor"
+
+
 def refuse_overflow(value: complex, dtype) -> None:
     """Refuse a Python number that a dtype cannot hold."""
     if not fits(value, dtype):

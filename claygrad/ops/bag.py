@@ -9,6 +9,7 @@ from claygrad.core.modes import get_grad_enabled
 from claygrad.ops._norms import wide
 from claygrad.ops._places import out_of_bounds
 from claygrad.ops._registry import composite, op
+from claygrad.ops._words import tensor_type
 from claygrad.ops.embedding import check_index_dtype, embedding_renorm_, refuse_sparse, sums_by_row
 
 if TYPE_CHECKING:
@@ -38,15 +39,14 @@ def check_bag(weight, indices, offsets, mode, per_sample_weights, include_last_o
     check_index_dtype(indices, 1, "embedding_bag")
     if not weight.dtype.is_floating_point:
         raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, "
-                           f"BFloat16, Float, Double; but got torch.{weight.dtype.legacy}Tensor instead (while "
+                           f"BFloat16, Float, Double; but got {tensor_type(weight.dtype)} instead (while "
                            "checking arguments for embedding_bag)")
     if per_sample_weights is not None and mode != SUM:
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
         raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
-                           f"'per_sample_weights'; but type torch.{weight.dtype.legacy}Tensor does not equal "
-                           f"torch.{per_sample_weights.dtype.legacy}Tensor (while checking arguments for "
-                           "embedding_bag)")
+                           f"'per_sample_weights'; but type {tensor_type(weight.dtype)} does not equal "
+                           f"{tensor_type(per_sample_weights.dtype)} (while checking arguments for embedding_bag)")
     if include_last_offset and not offsets.numel():
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
     refuse_sparse(sparse, weight)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from claygrad.ops import _conv
 from claygrad.ops._geometry import text
 from claygrad.ops._registry import composite, conj, op
-from claygrad.ops._words import NAMES
+from claygrad.ops._words import tensor_type
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -130,13 +130,6 @@ def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, transposed:
 
 def long_name(dtype) -> str:
     return {"int64": "long int"}.get(dtype.name, dtype.c_name)
-
-
-def tensor_type(dtype) -> str:
-    """What PyTorch calls a tensor of this dtype."""
-    if dtype.name in ("float16", "bfloat16", "complex64", "complex128", "bool"):
-        return f"CPU{NAMES[dtype.name]}Type"
-    return f"torch.{dtype.legacy}Tensor"
 
 
 def check_convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) -> None:

@@ -7,6 +7,7 @@ from claygrad.core import rows as native
 from claygrad.core.modes import get_grad_enabled
 from claygrad.ops._places import out_of_bounds
 from claygrad.ops._registry import composite, constant, op
+from claygrad.ops._words import tensor_type
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -17,7 +18,7 @@ inner = {"function": False, "method": False, "out": False}
 def check_index_dtype(indices: Tensor, place: int, who: str) -> None:
     if indices.dtype.name not in ("int32", "int64"):
         raise RuntimeError(f"Expected tensor for argument #{place} 'indices' to have one of the following scalar "
-                           f"types: Long, Int; but got torch.{indices.dtype.legacy}Tensor instead (while checking "
+                           f"types: Long, Int; but got {tensor_type(indices.dtype)} instead (while checking "
                            f"arguments for {who})")
 
 

@@ -8,6 +8,7 @@ from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._out import EXACT
 from claygrad.ops._registry import NAMESPACES, REGISTRY, composite, op
+from claygrad.ops.arithmetic import check_subtraction
 from claygrad.ops.linalg_norm import number_text
 from claygrad.ops.moments import check_norm, norm_gradient, vector_norm
 
@@ -25,6 +26,7 @@ def measured(xp, x, p: float, dim: tuple[int, ...] | None, keepdim: bool = False
 
 
 def check_dist(input: Tensor, other: Tensor) -> None:
+    check_subtraction(input, other, 1)
     broadcast(input.shape, other.shape)
     kind = result_type(input, other)
     if not (kind.is_floating_point or kind.is_complex):
@@ -37,7 +39,8 @@ def check_dist(input: Tensor, other: Tensor) -> None:
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), 1), t.args(t(5), t(5), 3),
                        t.args(t(5), t(5), inf), t.args(t(5, requires_grad=False), t(5, requires_grad=False), 0)],
     errors=lambda t: [(t.args(t(2, dtype="int64"), t(2, dtype="int64")), RuntimeError,
-                       "norm(): input dtype should be either floating point or complex. Got Long instead.")])
+                       "norm(): input dtype should be either floating point or complex. Got Long instead."),
+                      (t.args(t(2), t(2, dtype="bool")), RuntimeError, "Subtraction, the `-` operator, with a bool")])
 def dist(xp, input: Tensor, other: Tensor, p: Number = 2):
     """The p-norm of input - other."""
     gap = xp.asarray(input - other)

@@ -160,5 +160,6 @@ def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
         return (first / last if p > 0 else last / first).squeeze(-1)
     if p == "nuc":
         return svdvals(input).sum(-1) * svdvals(inv(input)).sum(-1)
-    size = matrix_norm(input, p) * matrix_norm(inv_ex(input)[0], p)
+    inverse = inv_ex(input)[0]
+    size = matrix_norm(input, p) * matrix_norm(inverse, p)
     return size.nan_to_num(inf, inf, -inf)

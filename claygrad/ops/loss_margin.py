@@ -27,7 +27,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
     "A distance where target is 1, max(0, margin - distance) where it is -1; then reduced."
     reduction = chosen(size_average, reduce, reduction)
     if not (input.is_floating_point() or input.is_complex()):
-        margin = int(margin)                # integers stay integers
+        margin = bool(margin) if input.dtype.name == "bool" else int(margin)      # integers stay integers
     far = (margin - input).clamp_min(0).masked_fill(target == 1, 0)
     return reduce_loss(far + input.masked_fill(target == -1, 0), reduction)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.ops._geometry import expanded, product, text
 from claygrad.ops._out import DOT, EXACT, SELF
 from claygrad.ops._registry import conj, op
-from claygrad.ops._words import NAMES
+from claygrad.ops._words import NAMES, tensor_type
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -28,7 +28,7 @@ def check_inner(a: Tensor, b: Tensor) -> None:
 
 
 def check_stretch(input: Tensor, target: tuple[int, ...]) -> None:
-    expanded(input.shape, (0,) * input.ndim, target, f"torch.{input.dtype.legacy}Tensor")
+    expanded(input.shape, (0,) * input.ndim, target, tensor_type(input.dtype))
 
 
 def check_mm(input: Tensor, mat2: Tensor) -> None:
@@ -84,10 +84,10 @@ def check_batches(a: Tensor, b: Tensor) -> None:
 
 def check_bmm(input: Tensor, mat2: Tensor) -> None:
     check_batches(input, mat2)
-    if input.dtype != mat2.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy}")
     if input.numel():
         no_bool(input, "bmm")
+    if input.dtype != mat2.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy}")
 
 
 def has_axis(x: Tensor, axis: int) -> None:

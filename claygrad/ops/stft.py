@@ -4,10 +4,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from claygrad.core import prefix
 from claygrad.ops._fft import MEAN, PLAIN, ROOT, fft_c2c, fft_c2r, fft_r2c
 from claygrad.ops._geometry import text
 from claygrad.ops._registry import composite
+from claygrad.ops._words import tensor_type
 from claygrad.ops.complex import view_as_real
 from claygrad.ops.pad import pad
 from claygrad.ops.part import slice_view, unfold_backward
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 _ONESIDED = "Cannot have onesided output if window or input is complex"
 
 
-def _type_of(t: Tensor) -> str:
-    return f"CPU{t.dtype.legacy}Type" if t.dtype.is_complex else f"{prefix()}.{t.dtype.legacy}Tensor"
-
-
 def _call(name: str, input: Tensor, window: Tensor | None, **given: int | None) -> str:
     """The call as PyTorch's refusals print it."""
     words = {key: int(value) if isinstance(value, bool) else value for key, value in given.items()}
@@ -29,8 +25,9 @@ def _call(name: str, input: Tensor, window: Tensor | None, **given: int | None) 
     for key, value in words.items():
         parts.append(f"{key}={value}")
         if key == "win_length":
-            parts.append(f"window={'None' if window is None else _type_of(window) + '{' + text(window.shape) + '}'}")
-    return f"{name}({_type_of(input)}{text(input.shape)}, {', '.join(parts)})"
+            shown = "None" if window is None else f"{tensor_type(window.dtype)}{{{text(window.shape)}}}"
+            parts.append(f"window={shown}")
+    return f"{name}({tensor_type(input.dtype)}{text(input.shape)}, {', '.join(parts)})"
 
 
 def _centred(window: Tensor | None, like: Tensor, n: int, total: int) -> Tensor | None:

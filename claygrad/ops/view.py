@@ -4,12 +4,13 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from claygrad.core import DTYPES, Size, parse_dtype, prefix
+from claygrad.core import DTYPES, Size, parse_dtype
 from claygrad.core import Tensor as TensorType
 from claygrad.ops import _geometry as geometry
 from claygrad.ops._geometry import axes, axis, sizes, text
 from claygrad.ops._registry import composite, op
 from claygrad.ops._registry import view as view_op
+from claygrad.ops._words import tensor_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -284,8 +285,7 @@ def expand(input: Tensor, size: ints, *, implicit: bool = False):
 
     `implicit` marks a stretch that broadcasting made; it changes nothing.
     """
-    name = f"{prefix()}.{input.dtype.legacy}Tensor"
-    shape, strides = geometry.expanded(input.shape, input.stride(), sizes(size), name)
+    shape, strides = geometry.expanded(input.shape, input.stride(), sizes(size), tensor_type(input.dtype))
     return shape, strides, input.storage_offset()
 expand.rule(input=lambda g: g)
 
