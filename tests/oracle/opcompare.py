@@ -121,16 +121,28 @@ def tensor_pairs(mine: Any, other: Any) -> list[tuple[Any, Any]]:
 # --- gradients ------------------------------------------------------------------------------------------------------
 
 
-def _weights(lib: Any, t: Any) -> Any:
-    """A seed that is the same in both libraries."""
+def _weights(lib: Any, t: Any, dtype: str) -> Any:
+    """A seed that is the same in both libraries, whatever the precision in which it is used."""
     line = numpy.linspace(0.5, 1.5, max(t.numel(), 1))[: t.numel()].reshape(tuple(t.shape))
-    return lib.tensor(line).to(t.dtype)
+    seed = lib.tensor(line)
+    return (seed.to(getattr(lib, dtype)) if dtype == "bfloat16" else seed).to(t.dtype)
 
 
-def gradients(lib: Any, function: Callable, call: Call, how: Build, order: int) -> Any:
-    """The gradients of a sample, of the given order, or the exception on the way."""
+def _doubled(value: Any) -> Any:
+    """The same arguments, every tensor of floats in double precision."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_doubled, value))
+    if not is_tensor(value) or not value.dtype.is_floating_point:
+        return value
+    return value.detach().double().requires_grad_(value.requires_grad)
+
+
+def gradients(lib: Any, function: Callable, call: Call, how: Build, order: int, exact: bool = False) -> Any:
+    """The gradients of a sample, of the given order, or the exception on the way; `exact`: computed in double precision."""
     try:
         args, kwargs = call.build(how)
+        if exact:
+            args, kwargs = _doubled(args), {name: _doubled(value) for name, value in kwargs.items()}
         inputs = [t for t in tensors([args, list(kwargs.values())]) if t.requires_grad]
         lib.manual_seed(0)
         if only_in_place_name(function):
@@ -138,14 +150,15 @@ def gradients(lib: Any, function: Callable, call: Call, how: Build, order: int) 
         outputs = [t for t in tensors(function(*args, **kwargs)) if t.requires_grad]
         if not outputs or not inputs:
             return []
-        seeds = [_weights(lib, t).requires_grad_(order > 1) for t in outputs]
+        seeds = [_weights(lib, t, how.dtype).requires_grad_(order > 1) for t in outputs]
         found = lib.autograd.grad(outputs, inputs, seeds, create_graph=order > 1, allow_unused=True)
         if order == 1:
             return found
         again = [g for g in found if g is not None and g.requires_grad]
         if not again:
             return []
-        return lib.autograd.grad(again, inputs + seeds, [_weights(lib, g) for g in again], allow_unused=True)
+        seeds_again = [_weights(lib, g, how.dtype) for g in again]
+        return lib.autograd.grad(again, inputs + seeds, seeds_again, allow_unused=True)
     except Exception as error:
         return error
 
@@ -168,3 +181,22 @@ def gradient_difference(mine: Any, other: Any) -> str | None:
         elif found := difference(a.detach(), b.detach(), loose=4.0):
             return found
     return None
+
+
+def as_near(mine: Any, other: Any, exact: Any) -> bool:
+    """Whether no gradient is farther from the exact one, at its worst place, than torch's and one unit of rounding."""
+    if any(isinstance(result, Exception) for result in (mine, other, exact)):
+        return False
+    for a, b, c in zip(mine, other, exact, strict=True):
+        if a is None or b is None or c is None:
+            continue
+        x, y, z = (numpy.array(t.detach().tolist(), dtype=complex) for t in (a, b, c))
+        unit = numpy.abs(z).max(initial=0) * torch.finfo(b.dtype).eps
+        if not _worst(x - z) <= _worst(y - z) + unit:
+            return False
+    return True
+
+
+def _worst(errors: numpy.ndarray) -> float:
+    """The largest, NaN being as wrong as can be."""
+    return float(numpy.nan_to_num(numpy.abs(errors), nan=numpy.inf, posinf=numpy.inf).max(initial=0))

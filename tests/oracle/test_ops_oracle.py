@@ -23,6 +23,7 @@ from tests.oracle.opcompare import (  # noqa: E402
     SAID,
     SEEDS,
     VIEWS,
+    as_near,
     beyond,
     both,
     compare,
@@ -139,6 +140,9 @@ def test_gradients_of_other_dtypes(key, dtype):
         if beyond(mine, other) or (isinstance(mine, Exception) and isinstance(other, Exception)):
             continue
         found = gradient_difference(mine, other)
+        if found and dtype == "bfloat16":        # seven bits; what is as near to the right number as torch's is no worse
+            exact = gradients(torch, PAIRS[key], call, Build(torch, dtype, grad=True), 1, exact=True)
+            found = None if as_near(mine, other, exact) else found
         if found:
             problems.append(f"  {call}: {found}")
     report(problems)
