@@ -1,4 +1,4 @@
-"""`SummaryWriter` for TensorBoard, through tensorboardX, if it is installed.
+"""`SummaryWriter` for TensorBoard, through tensorboardX or tensorboard, whichever is installed.
 
     writer = SummaryWriter("runs/first")
     writer.add_scalar("loss", loss, step)
@@ -10,6 +10,9 @@ from typing import Any
 from claygrad.core import Tensor
 
 __all__ = ["SummaryWriter"]
+
+_MORE = ("add_audio", "add_custom_scalars", "add_custom_scalars_marginchart", "add_custom_scalars_multilinechart",
+         "add_embedding", "add_image_with_boxes", "add_mesh", "add_pr_curve_raw", "add_tensor", "add_video")
 
 
 def _plain(value: Any) -> Any:
@@ -25,18 +28,24 @@ def _plain(value: Any) -> Any:
 
 
 def _library() -> Any:
-    try:
-        import tensorboardX
-    except ImportError as error:
-        raise ModuleNotFoundError("No module named 'tensorboardX'\n  SummaryWriter writes through it: "
-                                  "pip install claygrad[tensorboard]", name="tensorboardX") from error
-    return tensorboardX
+    """tensorboardX, which writes all that TensorBoard shows; without it, what `tensorboard` itself can."""
+    import importlib
+
+    for name in ("tensorboardX", "claygrad.utils._event_writer"):
+        try:
+            return importlib.import_module(name)
+        except ImportError as error:
+            if error.name is None or error.name.partition(".")[0] not in ("tensorboardX", "tensorboard"):
+                raise
+    raise ModuleNotFoundError("No module named 'tensorboard'\n  SummaryWriter writes through tensorboardX or "
+                              "tensorboard: pip install claygrad[tensorboard]", name="tensorboard")
 
 
 class SummaryWriter:
     """Writes numbers, pictures, histograms and more to a folder that TensorBoard shows.
 
-    All methods are those of tensorboardX's writer, which take tensors here.
+    All methods are those of tensorboardX's writer, which take tensors here. Through tensorboard alone there are
+    numbers, histograms, pictures, figures, text, curves of precision and tables of hyperparameters.
     """
 
     def __init__(self, log_dir: str | None = None, comment: str = "", purge_step: int | None = None,
@@ -53,6 +62,8 @@ class SummaryWriter:
     def __getattr__(self, name: str) -> Any:
         if name == "add_graph":
             raise NotImplementedError("add_graph: claygrad has no traced graphs to draw")
+        if name in _MORE and not hasattr(self._writer, name):
+            raise NotImplementedError(f"{name}: tensorboard alone does not write it\n  pip install tensorboardX")
         if name == "_writer" or not hasattr(self._writer, name):
             raise AttributeError(f"'SummaryWriter' object has no attribute '{name}'")
         method = getattr(self._writer, name)
