@@ -67,7 +67,7 @@ bool watch(Done done) {
     return false;
 }
 
-// The chunks of one thread, first and end packed into a word: it takes them from the front, the others help at the back.
+// The chunks of one thread, first and end packed into a word: it takes them from one side, the others help at the other.
 struct alignas(64) Lane {
     std::atomic<uint64_t> left{0};
 
@@ -86,7 +86,8 @@ struct alignas(64) Lane {
     }
 };
 
-// One job at a time. A thread begins with the same part of every job of a size, which its cache may still hold; then it helps.
+// One job at a time. A thread begins with the same part of every job of a size, and where the last job ended: its cache may
+// hold that still. Then it helps the others.
 // `gate` is the number of the job, whether it can be joined, and how many workers have: who comes late goes on waiting.
 struct Pool {
     static constexpr uint32_t OPEN = 1u << 12, JOINED = OPEN - 1, JOB = OPEN << 1;
@@ -104,8 +105,9 @@ struct Pool {
 
     void share(int own) {
         int64_t at;
+        const bool upwards = gate.load(std::memory_order_relaxed) & JOB;
         for (int i = 0; i < threads; i++)
-            while (lanes[(own + i) % threads].take(i == 0, at)) {
+            while (lanes[(own + i) % threads].take((i == 0) == upwards, at)) {
                 int64_t begin = at * chunk, end = begin + chunk;
                 body(job, begin, end < n ? end : n);
             }
@@ -232,8 +234,8 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     int64_t threads = n / grain < max_threads() ? n / grain : max_threads();
     if (threads < 2 || busy.exchange(true)) return body(job, 0, n);
     if (threads > Pool::MOST) threads = Pool::MOST;
-    // Four helpings each even out cores of different speed; multiples of 64 keep vectors and cache lines whole.
-    int64_t chunk = (n + threads * 4 - 1) / (threads * 4);
+    // Eight helpings each even out cores of different speed; multiples of 64 keep vectors and cache lines whole.
+    int64_t chunk = (n + threads * 8 - 1) / (threads * 8);
     if (chunk < grain) chunk = grain;
     if (chunk > 64) chunk = (chunk + 63) / 64 * 64;
     run_shared(n, chunk, (int)threads, body, job);
