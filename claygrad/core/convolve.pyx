@@ -39,8 +39,8 @@ def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, str
     s.w, s.kw, s.ow = x_shape[-1], w_shape[-1], out_shape[-1]
     s.stride_h, s.pad_h, s.dilation_h = (1, 0, 1) if one else (stride[0], padding[0], dilation[0])
     s.stride_w, s.pad_w, s.dilation_w = stride[-1], padding[-1], dilation[-1]
-    kernel = (f"depthwise_{name}" if s.c == groups and groups > 1 else name).encode()
-    f = <convolution_fn>find("conv", kernel, code)
+    kernel = name.encode()
+    f = <convolution_fn>find("depthwise" if s.c == groups and groups > 1 else "conv", kernel, code)
     if f == NULL:
         return False
     cdef void* x = cnp.PyArray_DATA(<cnp.ndarray>a)

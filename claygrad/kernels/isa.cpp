@@ -12,7 +12,7 @@ static const Family families[] = {
     {"reduce", reduce_kernels, reduce_count},  {"rows", rows_kernels, rows_count},
     {"rows2", rows2_kernels, rows2_count},     {"gemm", gemm_kernels, gemm_count},
     {"conv", conv_kernels, conv_count},       {"attention", attention_kernels, attention_count},
-    {"windows", windows_kernels, windows_count},
+    {"windows", windows_kernels, windows_count}, {"depthwise", depthwise_kernels, depthwise_count},
     {"optim", optim_kernels, optim_count},     {"recurrent", recurrent_kernels, recurrent_count},
     {"norm", norm_kernels, norm_count},        {"variance", variance_kernels, variance_count},
     {"loss", loss_kernels, loss_count},        {"scan", scan_kernels, scan_count},

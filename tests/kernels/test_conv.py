@@ -56,3 +56,31 @@ def test_memory_that_is_not_in_rows_takes_the_general_path():
     x = numpy.zeros((1, 2, 6, 6), numpy.float32).transpose(0, 1, 3, 2)
     assert _conv.natively(numpy, "forward", x, numpy.ones((1, 2, 3, 3), numpy.float32), (1, 1, 4, 4), x.shape, (1, 2, 3, 3),
                           (1, 1, 4, 4), (1, 1), (0, 0), (1, 1), 1) is None
+
+
+@pytest.mark.parametrize("kernel", [(3, 3), (5, 4)], ids=["3x3", "5x4"])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_depthwise_lines_around_the_width_of_a_vector(isa, kernel, stride, monkeypatch):
+    rng = numpy.random.default_rng(7)
+    for width in (4, 8, 15, 16, 17, 31, 33, 50):
+        x = rng.standard_normal((3, 4, 9, width)).astype(numpy.float32)
+        w = rng.standard_normal((8, 1, *kernel)).astype(numpy.float32)
+        settings = (stride, stride), (2, 1), (1, 1), 4
+        native = all_three(x, w, *settings)
+        with monkeypatch.context() as plain:
+            plain.setattr(_conv, "natively", lambda *_: None)
+            general = all_three(x, w, *settings)
+        for a, b in zip(native, general):
+            numpy.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, abs(b).max()))
+
+
+def test_depthwise_infinity_is_seen_by_its_own_windows_alone(isa):
+    x, w = numpy.ones((1, 2, 5, 20), numpy.float32), numpy.ones((2, 1, 3, 3), numpy.float32)
+    x[0, 0, 3, 0] = numpy.inf                # behind the end of the line before it
+    out = _conv.conv_forward(numpy, x, w, (1, 1), (0, 0), (1, 1), 2)
+    assert numpy.isinf(out[0, 0, 1:, 0]).all()
+    assert numpy.isfinite(out[0, 0, :, 1:]).all()
+    to_w = _conv.conv_weight_grad(numpy, numpy.ones_like(out), x, (3, 3), (1, 1), (0, 0), (1, 1), 2)
+    assert numpy.isinf(to_w[0, 0, 1:, 0]).all()
+    assert numpy.isfinite(to_w[0, 0, :, 1:]).all()
+    assert numpy.isfinite(to_w[1]).all()
