@@ -2,6 +2,7 @@
 // Coefficients are minimax fits of this project's own; every function stays below 2 ulp (tests/kernels/test_unary.py).
 #pragma once
 #include "vec.hpp"
+#include "vmath_tables.hpp"
 
 #if defined(__AVX2__)
 namespace clay {
@@ -45,6 +46,27 @@ inline f32v exp(f32v x) {
     return times_power_of_two(p, n);
 }
 
+#if defined(__AVX512F__)
+// An odd function that is 1 from 15 on, by the polynomial of the interval that x lies in (tools/fit_tables.py): two registers
+// hold a coefficient for all 32 intervals, and one instruction looks 16 of them up.
+inline f32v by_table(const float (&table)[7][32], f32v x) {
+    const f32v size = smaller(splat<f32v>(15), abs(x));
+    const __m512i first = _mm512_set1_epi32(492);
+    const __m512i interval = _mm512_max_epi32(_mm512_srli_epi32(_mm512_castps_si512(size), 21), first);
+    const __mmask16 beyond = _mm512_cmpgt_epi32_mask(interval, first);
+    const f32v t = size - _mm512_castsi512_ps(_mm512_maskz_slli_epi32(beyond, interval, 21));
+    auto coefficient = [&](int power) {
+        return (f32v)_mm512_permutex2var_ps(_mm512_load_ps(table[power]), interval, _mm512_load_ps(table[power] + 16));
+    };
+    f32v p = coefficient(6);
+    for (int power = 5; power > 0; power--) p = multiply_add(p, t, coefficient(power));
+    return with_sign(multiply_add(p, t, _mm512_mask_mov_ps(size, beyond, coefficient(0))), x);
+}
+
+inline f32v tanh(f32v x) { return by_table(TANH_TABLE, x); }
+inline f32v erf(f32v x) { return by_table(ERF_TABLE, x); }
+
+#else
 inline f32v tanh(f32v x) {
     using V = f32v;
     const V size = abs(x), u = x * x;
@@ -81,6 +103,7 @@ inline f32v erf(f32v x) {
     const V far = splat<V>(1) - exp(q);
     return with_sign(pick(size < splat<V>(1), near, far), x);
 }
+#endif
 
 }  // namespace CLAY_ISA
 }  // namespace clay
