@@ -1,60 +1,57 @@
 // Convolution without unrolled windows.
 //
 // Note [Channels last]
-// Input and gradient are copied once so that the channels of a pixel lie together, with the padding around them. A window
-// is then reached by address alone, and the sum over channels is a row of multiply-adds: one number of a pixel, broadcast,
-// times a vector of output channels (forward), or times a vector of the gradient's channels (weight). A tile of TALL such
-// numbers by WIDE vectors stays in registers for a whole row of the kernel. Output channels are filled up to whole vectors.
-#include <stdlib.h>
+// Input and gradient are copied so that the channels of a pixel lie together, with the padding around them. A window is then
+// reached by address alone, and the sum over channels is a row of multiply-adds: one number of a pixel, broadcast, times a
+// vector of output channels (forward), or times a vector of the gradient's channels (weight). A tile of up to TALL such numbers
+// by WIDE vectors stays in registers throughout. Output channels are filled up to whole vectors and come in panels of WIDE of
+// them. Rows are taken in blocks whose copies fit the cache; no result depends on how they are cut, or on the threads.
 #include <string.h>
+
+#include <type_traits>
 
 #include "conv.hpp"
 #include "families.hpp"
-#include "threads.hpp"
-#include "vec.hpp"
+#include "scratch.hpp"
+#include "transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int TALL = 12, WIDE = 2;
+constexpr int TALL = 14, WIDE = 2;
 #elif defined(__AVX2__)
 constexpr int TALL = 6, WIDE = 2;
 #else
 constexpr int TALL = 4, WIDE = 1;
 #endif
 
-int64_t whole(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+constexpr int64_t NEAR = 1 << 18;     // bytes of a copy that is read again and again
+constexpr int64_t TASKS = 16;         // as many at least, if there are rows enough
 
-// Memory for the copies, kept for the next call unless it is large.
-struct Scratch {
-    void* block = nullptr;
-    size_t size = 0;
-    ~Scratch() { free(block); }
-    void* get(size_t bytes) {
-        if (bytes > size) {
-            free(block);
-            block = nullptr;
-            size = 0;
-            if (posix_memalign(&block, 64, whole(bytes, 64))) return block = nullptr;
-            size = bytes;
-        }
-        return block;
-    }
-    void give_back() {
-        if (size < (size_t)1 << 26) return;
-        free(block);
-        block = nullptr;
-        size = 0;
-    }
-};
-thread_local Scratch scratch;
+int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
+int64_t parts(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
+int64_t whole(int64_t n, int64_t unit) { return parts(n, unit) * unit; }
 
-template <class F> void each(int64_t n, int64_t grain, F f) {
-    parallel_for(n, grain, [](void* job, int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) (*(F*)job)(i);
-    }, &f);
+thread_local Room shared, own;        // what all threads read, held by the one that asked; what each needs for itself
+
+// f(count) for a count known to the compiler, 1 <= n <= M
+template <int M, class F> inline __attribute__((always_inline)) void with_count(int64_t n, F f) {
+    if constexpr (M > 1) {
+        if (n < M) return with_count<M - 1>(n, f);
+    }
+    f(std::integral_constant<int, M>());
+}
+
+// f(first, count) over n in pieces of at most TALL, as equal as can be
+template <class F> inline __attribute__((always_inline)) void in_tiles(int64_t n, F f) {
+    const int64_t pieces = parts(n, TALL);
+    for (int64_t i = 0; i < pieces; i++) {
+        const int64_t first = i * n / pieces, count = (i + 1) * n / pieces - first;
+        with_count<TALL>(count, [&](auto m) { f(first, m); });
+    }
 }
 
 // sum[i][v] += a[i a_i + k a_k] * b[k b_k + v W] over k
@@ -76,185 +73,219 @@ inline __attribute__((always_inline)) void multiply(vec<T> (&sum)[M][N], int64_t
     }
 }
 
-// --- x (n, c, h, w) with its channels last, `top` and `left` zeros before, spread by steps, in (n, rows, columns, wide) ----
-template <class T> struct Spread {
-    int64_t rows, columns, wide, top, left, step_h, step_w;
-    size_t bytes(int64_t n) const { return (size_t)(n * rows * columns * wide) * sizeof(T); }
+// --- rows begin .. end of x (c, h, w) as (rows, columns, c): padding around them, elements spread by steps ---------------
+struct Spread {
+    int64_t rows, columns, top, left, step_h, step_w;
 
-    void fill(const T* x, T* out, int64_t n, int64_t c, int64_t h, int64_t w) const {
-        const bool full = c == wide && step_h == 1 && step_w == 1 && top == 0 && left == 0 && rows == h && columns == w;
-        each(n, 1 + 65536 / (rows * columns * wide + 1), [&](int64_t i) {
-            T* to = out + i * rows * columns * wide;
-            if (!full) memset(to, 0, rows * columns * wide * sizeof(T));
-            for (int64_t r = 0; r < h; r++) {
-                const int64_t row = top + r * step_h;
-                if (row < 0 || row >= rows) continue;
-                T* line = to + row * columns * wide;
-                const T* from = x + (i * c * h + r) * w;
-                constexpr int64_t TILE = 16;                  // both sides of the transpose stay in the first cache
-                for (int64_t k0 = 0; k0 < c; k0 += TILE) {
-                    const int64_t k1 = k0 + TILE < c ? k0 + TILE : c;
-                    for (int64_t q = 0; q < w; q++) {
-                        const int64_t column = left + q * step_w;
-                        if (column < 0 || column >= columns) continue;
-                        for (int64_t k = k0; k < k1; k++) line[column * wide + k] = from[k * h * w + q];
-                    }
-                }
+    template <class T> void fill(const T* x, T* out, int64_t begin, int64_t end, int64_t c, int64_t h, int64_t w) const {
+        const int64_t low = left < 0 ? parts(-left, step_w) : 0, high = least(w, columns > left ? parts(columns - left, step_w) : 0);
+        const int64_t line = columns * c, before = most(left + low * step_w, 0) * c;
+        for (int64_t row = begin; row < end; row++, out += line) {
+            const int64_t r = (row - top) / step_h;
+            if (row < top || (row - top) % step_h || r >= h || low >= high) {
+                memset(out, 0, line * sizeof(T));
+                continue;
             }
-        });
+            if (step_w == 1) {
+                memset(out, 0, before * sizeof(T));
+                memset(out + (left + high) * c, 0, (columns - left - high) * c * sizeof(T));
+            } else memset(out, 0, line * sizeof(T));
+            transpose(x + r * w + low, h * w, out + before, step_w * c, c, high - low);
+        }
     }
 };
 
-// A convolution of stride and dilation over such a copy, one group of channels.
+// A convolution of stride and dilation over such copies.
 template <class T> struct Windows {
-    const T* x;                       // channels last
-    int64_t rows, columns, wide;      // its shape
-    int64_t channels, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w;
-    const T* weight;                  // (kh, kw, channels, outputs)
-    int64_t outputs;                  // whole vectors
+    Spread spread;
+    int64_t groups, channels, many;   // channels of a group, and its outputs
+    int64_t oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w;
+    const T* weight;                  // of each group (panels, kh, kw, channels, WIDE vectors)
 
-    template <int M, int N> void tile(int64_t image, int64_t r, int64_t q, int64_t v0, T* line) const {
+    static constexpr int W = Lanes<vec<T>>::width;
+    int64_t outputs() const { return whole(many, W); }
+    int64_t wide() const { return groups * channels; }
+
+    // x: the copy, where the window of the first output pixel begins; w: a panel of N vectors
+    template <int M, int N> void tile(const T* x, const T* w, T* out) const {
         using V = vec<T>;
-        constexpr int W = Lanes<V>::width;
         V sum[M][N];
+#pragma GCC unroll 16
         for (int i = 0; i < M; i++)
             for (int v = 0; v < N; v++) sum[i][v] = splat<V>(0);
-        for (int64_t y = 0; y < kh; y++) {
-            const T* from = x + ((image * rows + r * stride_h + y * dilation_h) * columns + q * stride_w) * wide;
-            for (int64_t z = 0; z < kw; z++)
-                multiply<T, M, N>(sum, channels, from + z * dilation_w * wide, stride_w * wide, 1,
-                                  weight + (y * kw + z) * channels * outputs + v0 * W, outputs);
-        }
+        const bool joined = dilation_w == 1 && groups == 1;            // a row of the window lies together
+        const int64_t run = joined ? kw * channels : channels, runs = joined ? 1 : kw;
+        for (int64_t y = 0; y < kh; y++)
+            for (int64_t z = 0; z < runs; z++, w += run * N * W)
+                multiply<T, M, N>(sum, run, x + (y * dilation_h * spread.columns + z * dilation_w) * wide(), stride_w * wide(), 1,
+                                  w, N * W);
+        const int64_t line = outputs();
+#pragma GCC unroll 16
         for (int i = 0; i < M; i++)
-            for (int v = 0; v < N; v++) store<V>(line + (q + i) * outputs + (v0 + v) * W, sum[i][v]);
+            for (int v = 0; v < N; v++) store<V>(out + i * line + v * W, sum[i][v]);
     }
 
-    template <int N> void columns_of(int64_t image, int64_t r, int64_t v, T* line) const {
-        int64_t q = 0;
-        for (; q + TALL <= ow; q += TALL) tile<TALL, N>(image, r, q, v, line);
-        for (; q + 4 <= ow; q += 4) tile<4, N>(image, r, q, v, line);
-        for (; q < ow; q++) tile<1, N>(image, r, q, v, line);
+    template <int N> void panel(const T* x, const T* w, T* out) const {
+        in_tiles(ow, [&](int64_t q, auto m) { tile<m, N>(x + q * stride_w * wide(), w, out + q * outputs()); });
     }
 
-    // One row of the output, (ow, outputs).
-    void row(int64_t image, int64_t r, T* line) const {
-        const int64_t vectors = outputs / Lanes<vec<T>>::width;
+    // One row of the output of a group, (ow, outputs).
+    void row(const T* x, int64_t group, T* out) const {
+        const int64_t vectors = outputs() / W, depth = kh * kw * channels;
+        const T* w = weight + group * depth * outputs();
         int64_t v = 0;
-        for (; v + WIDE <= vectors; v += WIDE) columns_of<WIDE>(image, r, v, line);
-        for (; v < vectors; v++) columns_of<1>(image, r, v, line);
+        for (; v + WIDE <= vectors; v += WIDE) panel<WIDE>(x, w + v * W * depth, out + v * W);
+        for (; v < vectors; v++) panel<1>(x, w + v * W * depth, out + v * W);
+    }
+
+    // a (n, c, h, w) to out (n, groups * many, oh, ow)
+    bool run(const T* a, T* out, int64_t n, int64_t h, int64_t w) const {
+        const int64_t reach = dilation_h * (kh - 1) + 1, line = spread.columns * wide();
+        const int64_t fitting = most(1, (NEAR / (int64_t)(line * sizeof(T)) - reach) / stride_h);
+        const int64_t high = most(1, least(fitting, parts(oh * n, TASKS))), blocks = parts(oh, high);
+        const size_t copy = whole(((least(high, oh) - 1) * stride_h + reach) * line * sizeof(T), 64);
+        const size_t size = copy + ow * outputs() * sizeof(T);
+        volatile bool short_of_memory = false;
+        each_task(n * blocks, high * ow * outputs() * groups * kh * kw * channels, [&](int64_t i) {
+            char* room = (char*)own.get(size);
+            if (!room) {
+                short_of_memory = true;
+                return;
+            }
+            T *x = (T*)room, *made = (T*)(room + copy);
+            const int64_t image = i / blocks, begin = i % blocks * high, end = least(begin + high, oh);
+            spread.fill(a + image * wide() * h * w, x, begin * stride_h, (end - 1) * stride_h + reach, wide(), h, w);
+            for (int64_t r = begin; r < end; r++)
+                for (int64_t g = 0; g < groups; g++) {
+                    row(x + (r - begin) * stride_h * line + g * channels, g, made);
+                    transpose(made, outputs(), out + (((image * groups + g) * many) * oh + r) * ow, oh * ow, ow, many);
+                }
+            own.give_back();
+        });
+        return !short_of_memory;
     }
 };
 
-// The output (n, o, oh, ow) of a group, `first` the channel it begins with and `many` its own number of them.
-template <class T> void convolve(const Windows<T>& win, int64_t n, T* out, int64_t o, int64_t first, int64_t many, T* lines) {
-    const int64_t work = win.ow * win.outputs * win.kh * win.kw * win.channels;
-    each(n * win.oh, 1 + 262144 / (work + 1), [&](int64_t i) {
-        const int64_t image = i / win.oh, r = i % win.oh;
-        T* line = lines + i * win.ow * win.outputs;
-        win.row(image, r, line);
-        for (int64_t k = 0; k < many; k++) {
-            T* to = out + ((image * o + first + k) * win.oh + r) * win.ow;
-            for (int64_t q = 0; q < win.ow; q++) to[q] = line[q * win.outputs + k];
-        }
-    });
-}
-
-// (o, c, kh, kw) of one group as (kh, kw, c, outputs), or turned about and with its channels swapped: (kh, kw, o, outputs)
-template <class T>
-void pack(const T* w, T* out, int64_t o, int64_t c, int64_t kh, int64_t kw, int64_t outputs, bool turned) {
-    memset(out, 0, (turned ? o : c) * kh * kw * outputs * sizeof(T));
+// (o, c, kh, kw) of one group as panels of WIDE vectors (panels, kh, kw, c, outputs of a panel), or turned about and with its
+// channels swapped.
+template <class T> void pack(const T* w, T* out, int64_t o, int64_t c, int64_t kh, int64_t kw, bool turned) {
+    constexpr int W = Lanes<vec<T>>::width;
+    const int64_t taps = kh * kw, depth = taps * (turned ? o : c), outputs = turned ? c : o, vectors = parts(outputs, W);
+    memset(out, 0, depth * vectors * W * sizeof(T));
     for (int64_t i = 0; i < o; i++)
         for (int64_t j = 0; j < c; j++)
-            for (int64_t y = 0; y < kh; y++)
-                for (int64_t z = 0; z < kw; z++) {
-                    const T value = w[((i * c + j) * kh + y) * kw + z];
-                    if (turned) out[(((kh - 1 - y) * kw + kw - 1 - z) * o + i) * outputs + j] = value;
-                    else out[((y * kw + z) * c + j) * outputs + i] = value;
-                }
+            for (int64_t t = 0; t < taps; t++) {
+                const int64_t to = turned ? j : i, row = turned ? (taps - 1 - t) * o + i : t * c + j;
+                const int64_t v = to / W / WIDE * WIDE, lanes = least(WIDE, vectors - v) * W;
+                // the vectors left over are panels of their own
+                if (lanes == WIDE * W) out[v * W * depth + row * lanes + to - v * W] = w[(i * c + j) * taps + t];
+                else out[to / W * W * depth + row * W + to % W] = w[(i * c + j) * taps + t];
+            }
+}
+
+template <class T> const T* packed(const Convolution& s, const T* w, bool turned) {
+    constexpr int W = Lanes<vec<T>>::width;
+    const int64_t c = s.c / s.groups, o = s.o / s.groups, taps = s.kh * s.kw;
+    const int64_t size = taps * (turned ? o * whole(c, W) : c * whole(o, W));
+    T* weight = (T*)shared.get(s.groups * size * sizeof(T));
+    for (int64_t g = 0; weight && g < s.groups; g++) pack(w + g * o * c * taps, weight + g * size, o, c, s.kh, s.kw, turned);
+    return weight;
 }
 
 // --- forward -------------------------------------------------------------------------------------------------------
 template <class T> bool forward(const Convolution* shape, const void* a, const void* b, void* made) {
     const Convolution& s = *shape;
-    constexpr int W = Lanes<vec<T>>::width;
-    const int64_t c = s.c / s.groups, o = s.o / s.groups, outputs = whole(o, W);
-    const Spread<T> spread{s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.c, s.pad_h, s.pad_w, 1, 1};
-    const size_t copy = whole(spread.bytes(s.n), 64), kernel = whole(s.kh * s.kw * c * outputs * sizeof(T), 64);
-    char* room = (char*)scratch.get(copy + kernel + s.n * s.oh * s.ow * outputs * sizeof(T));
-    if (!room) return false;
-    T *x = (T*)room, *weight = (T*)(room + copy), *lines = (T*)(room + copy + kernel);
-    spread.fill((const T*)a, x, s.n, s.c, s.h, s.w);
-    for (int64_t g = 0; g < s.groups; g++) {
-        pack((const T*)b + g * o * c * s.kh * s.kw, weight, o, c, s.kh, s.kw, outputs, false);
-        const Windows<T> win{x + g * c, spread.rows, spread.columns, s.c, c, s.oh, s.ow, s.kh, s.kw,
-                             s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, weight, outputs};
-        convolve(win, s.n, (T*)made, s.o, g * o, o, lines);
-    }
-    scratch.give_back();
-    return true;
+    const T* weight = packed(s, (const T*)b, false);
+    if (!weight) return false;
+    const Windows<T> windows{{s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.pad_h, s.pad_w, 1, 1}, s.groups, s.c / s.groups,
+                             s.o / s.groups, s.oh, s.ow, s.kh, s.kw, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, weight};
+    const bool filled = windows.run((const T*)a, (T*)made, s.n, s.h, s.w);
+    shared.give_back();
+    return filled;
 }
 
 // The gradient of the input is a convolution of the gradient, its pixels spread by the stride, with the turned kernel.
 template <class T> bool input_grad(const Convolution* shape, const void* a, const void* b, void* made) {
     const Convolution& s = *shape;
-    constexpr int W = Lanes<vec<T>>::width;
-    const int64_t c = s.c / s.groups, o = s.o / s.groups, outputs = whole(c, W);
     const int64_t reach_h = s.dilation_h * (s.kh - 1), reach_w = s.dilation_w * (s.kw - 1);
-    const Spread<T> spread{s.h + reach_h, s.w + reach_w, s.o, reach_h - s.pad_h, reach_w - s.pad_w, s.stride_h, s.stride_w};
-    const size_t copy = whole(spread.bytes(s.n), 64), kernel = whole(s.kh * s.kw * o * outputs * sizeof(T), 64);
-    char* room = (char*)scratch.get(copy + kernel + s.n * s.h * s.w * outputs * sizeof(T));
-    if (!room) return false;
-    T *x = (T*)room, *weight = (T*)(room + copy), *lines = (T*)(room + copy + kernel);
-    spread.fill((const T*)a, x, s.n, s.o, s.oh, s.ow);
-    for (int64_t g = 0; g < s.groups; g++) {
-        pack((const T*)b + g * o * c * s.kh * s.kw, weight, o, c, s.kh, s.kw, outputs, true);
-        const Windows<T> win{x + g * o, spread.rows, spread.columns, s.o, o, s.h, s.w, s.kh, s.kw,
-                             1, 1, s.dilation_h, s.dilation_w, weight, outputs};
-        convolve(win, s.n, (T*)made, s.c, g * c, c, lines);
-    }
-    scratch.give_back();
-    return true;
+    const T* weight = packed(s, (const T*)b, true);
+    if (!weight) return false;
+    const Windows<T> windows{{s.h + reach_h, s.w + reach_w, reach_h - s.pad_h, reach_w - s.pad_w, s.stride_h, s.stride_w},
+                             s.groups, s.o / s.groups, s.c / s.groups, s.h, s.w, s.kh, s.kw, 1, 1, s.dilation_h, s.dilation_w,
+                             weight};
+    const bool filled = windows.run((const T*)a, (T*)made, s.n, s.oh, s.ow);
+    shared.give_back();
+    return filled;
 }
 
 // --- the gradient of the weight ------------------------------------------------------------------------------------
-// Each share of the images sums into memory of its own, as (kh, kw, c, outputs); the shares are added in the end. Their
+// Each share of the images sums into memory of its own, laid out as the packed weight; the shares are added in the end. Their
 // number depends on the shape alone, so that the result does not depend on the threads.
 template <class T> struct WeightJob {
-    const T *x, *g;                   // channels last
     const Convolution& s;
-    int64_t rows, columns, wide, outputs, c;
+    Spread spread;
+    int64_t c, o, vectors, depth;     // of a group; depth = kh kw c
 
-    template <int M, int N> void tile(int64_t image, int64_t y, int64_t z, int64_t c0, int64_t v0, T* into) const {
+    static constexpr int W = Lanes<vec<T>>::width;
+
+    // Rows of g, (rows, ow, N vectors), with the input that an element of the kernel sees, into M rows of sums
+    template <int M, int N> void tile(const T* x, const T* g, int64_t rows, T* into) const {
         using V = vec<T>;
-        constexpr int W = Lanes<V>::width;
         V sum[M][N];
-        T* at = into + ((y * s.kw + z) * c + c0) * outputs + v0 * W;
+#pragma GCC unroll 16
         for (int i = 0; i < M; i++)
-            for (int v = 0; v < N; v++) sum[i][v] = load<V>(at + i * outputs + v * W);
-        for (int64_t r = 0; r < s.oh; r++) {
-            const T* from = x + ((image * rows + r * s.stride_h + y * s.dilation_h) * columns + z * s.dilation_w) * wide + c0;
-            multiply<T, M, N>(sum, s.ow, from, 1, s.stride_w * wide,
-                              g + (image * s.oh + r) * s.ow * outputs + v0 * W, outputs);
-        }
+            for (int v = 0; v < N; v++) sum[i][v] = load<V>(into + (i * N + v) * W);
+        for (int64_t r = 0; r < rows; r++)
+            multiply<T, M, N>(sum, s.ow, x + r * s.stride_h * spread.columns * s.c, 1, s.stride_w * s.c, g + r * s.ow * N * W,
+                              N * W);
+#pragma GCC unroll 16
         for (int i = 0; i < M; i++)
-            for (int v = 0; v < N; v++) store<V>(at + i * outputs + v * W, sum[i][v]);
+            for (int v = 0; v < N; v++) store<V>(into + (i * N + v) * W, sum[i][v]);
     }
 
-    template <int N> void channels(int64_t image, int64_t y, int64_t z, int64_t v, T* into) const {
-        int64_t i = 0;
-        for (; i + TALL <= c; i += TALL) tile<TALL, N>(image, y, z, i, v, into);
-        for (; i + 4 <= c; i += 4) tile<4, N>(image, y, z, i, v, into);
-        for (; i < c; i++) tile<1, N>(image, y, z, i, v, into);
-    }
-
-    void add(int64_t image, T* into) const {
-        const int64_t vectors = outputs / Lanes<vec<T>>::width;
+    template <int N> void panel(const T* x, const T* g, int64_t rows, T* into) const {
+        const bool joined = s.dilation_w == 1 && s.groups == 1;
+        const int64_t run = joined ? s.kw * c : c, runs = joined ? 1 : s.kw;
         for (int64_t y = 0; y < s.kh; y++)
-            for (int64_t z = 0; z < s.kw; z++) {
-                int64_t v = 0;
-                for (; v + WIDE <= vectors; v += WIDE) channels<WIDE>(image, y, z, v, into);
-                for (; v < vectors; v++) channels<1>(image, y, z, v, into);
+            for (int64_t z = 0; z < runs; z++, into += run * N * W) {
+                const T* from = x + (y * s.dilation_h * spread.columns + z * s.dilation_w) * s.c;
+                in_tiles(run, [&](int64_t i, auto m) { tile<m, N>(from + i, g, rows, into + i * N * W); });
             }
+    }
+
+    // g (o, oh, ow): N vectors of channels from v on, of `rows` rows, as (rows, ow, N vectors)
+    template <int N> void add(const T* x, const T* g, int64_t v, int64_t rows, T* room, T* into) const {
+        const int64_t plane = s.oh * s.ow, real = least(N * W, o - v * W);
+        if (real < N * W) memset(room, 0, rows * s.ow * N * W * sizeof(T));
+        transpose(g + v * W * plane, plane, room, N * W, real, rows * s.ow);
+        panel<N>(x, room, rows, into + v * W * depth);
+    }
+
+    void add_image(const T* x, const T* g, int64_t high, T* copy, T* room, T* into) const {
+        const int64_t reach = s.dilation_h * (s.kh - 1) + 1;
+        for (int64_t r = 0; r < s.oh; r += high) {
+            const int64_t rows = least(high, s.oh - r), first = r * s.stride_h;
+            spread.fill(x, copy, first, first + (rows - 1) * s.stride_h + reach, s.c, s.h, s.w);
+            for (int64_t group = 0; group < s.groups; group++) {
+                const T *from = copy + group * c, *of = g + (group * o * s.oh + r) * s.ow;
+                T* to = into + group * depth * vectors * W;
+                int64_t v = 0;
+                for (; v + WIDE <= vectors; v += WIDE) add<WIDE>(from, of, v, rows, room, to);
+                for (; v < vectors; v++) add<1>(from, of, v, rows, room, to);
+            }
+        }
+    }
+
+    // The sums of a group as (o, c, kh, kw)
+    void unpack(const T* sums, T* out) const {
+        const int64_t taps = s.kh * s.kw;
+        for (int64_t i = 0; i < o; i++) {
+            const int64_t v = i / W / WIDE * WIDE, lanes = v + WIDE <= vectors ? WIDE * W : W;
+            const int64_t first = (v + WIDE <= vectors ? v : i / W) * W;
+            for (int64_t j = 0; j < c; j++)
+                for (int64_t t = 0; t < taps; t++)
+                    out[(i * c + j) * taps + t] = sums[first * depth + (t * c + j) * lanes + i - first];
+        }
     }
 };
 
@@ -262,34 +293,33 @@ template <class T> bool weight_grad(const Convolution* shape, const void* a, con
     const Convolution& s = *shape;
     constexpr int W = Lanes<vec<T>>::width;
     constexpr int64_t SHARES = 8;
-    const int64_t c = s.c / s.groups, o = s.o / s.groups, outputs = whole(o, W), taps = s.kh * s.kw;
-    const int64_t shares = s.n < SHARES ? s.n : SHARES, size = taps * c * outputs;
-    const Spread<T> spread{s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.c, s.pad_h, s.pad_w, 1, 1};
-    const Spread<T> plain{s.oh, s.ow, outputs, 0, 0, 1, 1};
-    const size_t copy = whole(spread.bytes(s.n), 64), gradient = whole(plain.bytes(s.n), 64);
-    char* room = (char*)scratch.get(copy + gradient + shares * size * sizeof(T));
-    if (!room) return false;
-    T *x = (T*)room, *g = (T*)(room + copy), *sums = (T*)(room + copy + gradient), *out = (T*)made;
-    spread.fill((const T*)a, x, s.n, s.c, s.h, s.w);
-    for (int64_t group = 0; group < s.groups; group++) {
-        if (s.groups == 1) plain.fill((const T*)b, g, s.n, s.o, s.oh, s.ow);
-        else
-            for (int64_t i = 0; i < s.n; i++)
-                plain.fill((const T*)b + (i * s.o + group * o) * s.oh * s.ow, g + i * s.oh * s.ow * outputs, 1, o, s.oh, s.ow);
-        const WeightJob<T> job{x + group * c, g, s, spread.rows, spread.columns, s.c, outputs, c};
-        memset(sums, 0, shares * size * sizeof(T));
-        each(shares, 1 + 262144 / (s.n / shares * s.oh * s.ow * size + 1), [&](int64_t share) {
-            for (int64_t i = share * s.n / shares; i < (share + 1) * s.n / shares; i++) job.add(i, sums + share * size);
-        });
-        for (int64_t i = 0; i < o; i++)
-            for (int64_t k = 0; k < c; k++)
-                for (int64_t t = 0; t < taps; t++) {
-                    T total = 0;
-                    for (int64_t share = 0; share < shares; share++) total += sums[share * size + (t * c + k) * outputs + i];
-                    out[((group * o + i) * c + k) * taps + t] = total;
-                }
-    }
-    scratch.give_back();
+    const int64_t c = s.c / s.groups, o = s.o / s.groups, vectors = parts(o, W), depth = s.kh * s.kw * c;
+    const WeightJob<T> job{s, {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.pad_h, s.pad_w, 1, 1}, c, o, vectors, depth};
+    const int64_t shares = least(s.n, SHARES), size = s.groups * depth * vectors * W;
+    const int64_t reach = s.dilation_h * (s.kh - 1) + 1, line = job.spread.columns * s.c;
+    const int64_t each = (s.stride_h * line + s.ow * WIDE * W) * sizeof(T);
+    const int64_t high = least(s.oh, most(1, (NEAR - reach * line * (int64_t)sizeof(T)) / each));
+    const size_t copy = whole(((high - 1) * s.stride_h + reach) * line * sizeof(T), 64);
+    T* sums = (T*)shared.get(shares * size * sizeof(T));
+    if (!sums) return false;
+    volatile bool short_of_memory = false;
+    each_task(shares, s.n / shares * s.oh * s.ow * size, [&](int64_t share) {
+        char* room = (char*)own.get(copy + high * s.ow * WIDE * W * sizeof(T));
+        if (!room) {
+            short_of_memory = true;
+            return;
+        }
+        memset(sums + share * size, 0, size * sizeof(T));
+        for (int64_t i = share * s.n / shares; i < (share + 1) * s.n / shares; i++)
+            job.add_image((const T*)a + i * s.c * s.h * s.w, (const T*)b + i * s.o * s.oh * s.ow, high, (T*)room,
+                          (T*)(room + copy), sums + share * size);
+        own.give_back();
+    });
+    if (short_of_memory) return false;
+    for (int64_t share = 1; share < shares; share++)
+        for (int64_t i = 0; i < size; i++) sums[i] += sums[share * size + i];
+    for (int64_t g = 0; g < s.groups; g++) job.unpack(sums + g * depth * vectors * W, (T*)made + g * o * depth);
+    shared.give_back();
     return true;
 }
 
@@ -297,9 +327,7 @@ template <class T> bool weight_grad(const Convolution* shape, const void* a, con
 
 }  // namespace
 
-const Kernel conv_kernels[] = {
-    BOTH("forward", forward), BOTH("input_grad", input_grad), BOTH("weight_grad", weight_grad),
-};
+const Kernel conv_kernels[] = {BOTH("forward", forward), BOTH("input_grad", input_grad), BOTH("weight_grad", weight_grad)};
 CLAY_COUNT(conv)
 
 }  // namespace CLAY_ISA

@@ -1,0 +1,80 @@
+// A block of numbers turned over, in registers.
+#pragma once
+#include "vec.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+
+// x and y lane by lane: first the lower halves of both, then the upper
+#if defined(__AVX512F__)
+inline void interleave(f32v x, f32v y, f32v& low, f32v& high) {
+    const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512i second = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    low = _mm512_permutex2var_ps(x, first, y);
+    high = _mm512_permutex2var_ps(x, second, y);
+}
+inline void interleave(f64v x, f64v y, f64v& low, f64v& high) {
+    low = _mm512_permutex2var_pd(x, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), y);
+    high = _mm512_permutex2var_pd(x, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), y);
+}
+#elif defined(__AVX2__)
+inline void interleave(f32v x, f32v y, f32v& low, f32v& high) {
+    const __m256 even = _mm256_unpacklo_ps(x, y), odd = _mm256_unpackhi_ps(x, y);
+    low = _mm256_permute2f128_ps(even, odd, 0x20);
+    high = _mm256_permute2f128_ps(even, odd, 0x31);
+}
+inline void interleave(f64v x, f64v y, f64v& low, f64v& high) {
+    const __m256d even = _mm256_unpacklo_pd(x, y), odd = _mm256_unpackhi_pd(x, y);
+    low = _mm256_permute2f128_pd(even, odd, 0x20);
+    high = _mm256_permute2f128_pd(even, odd, 0x31);
+}
+#else
+template <class T> void interleave(T, T, T&, T&) {}
+#endif
+
+// The first m lanes of n <= W rows, as n lanes of m rows: interleaving the halves of the rows turns W by W numbers over after
+// log2(W) times.
+template <class T>
+inline __attribute__((always_inline)) void transpose_block(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n,
+                                                           int64_t m) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    V rows[W], next[W];
+    const V zero = splat<V>(0);
+#pragma GCC unroll 16
+    for (int i = 0; i < W; i++)
+        rows[i] = i >= n ? zero : m == W ? load<V>(from + i * from_step) : load_part<V>(from + i * from_step, m, zero);
+#pragma GCC unroll 4
+    for (int half = 1; half < W; half *= 2) {
+#pragma GCC unroll 8
+        for (int i = 0; i < W / 2; i++) interleave(rows[i], rows[i + W / 2], next[2 * i], next[2 * i + 1]);
+#pragma GCC unroll 16
+        for (int i = 0; i < W; i++) rows[i] = next[i];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < W; i++) {
+        if (i >= m) break;
+        if (n == W) store<V>(to + i * to_step, rows[i]);
+        else store_part<V>(to + i * to_step, rows[i], n);
+    }
+}
+
+// to[j to_step + i] = from[i from_step + j] for i < n, j < m
+template <class T> void transpose(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
+    constexpr int W = Lanes<vec<T>>::width;
+    if (W == 1 || n == 1 || m == 1) {
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < m; j++) to[j * to_step + i] = from[i * from_step + j];
+        return;
+    }
+    for (int64_t i = 0; i < n; i += W)
+        for (int64_t j = 0; j < m; j += W) {
+            const T* at = from + i * from_step + j;
+            T* out = to + j * to_step + i;
+            if (n - i >= W && m - j >= W) transpose_block<T>(at, from_step, out, to_step, W, W);
+            else transpose_block<T>(at, from_step, out, to_step, n - i < W ? n - i : W, m - j < W ? m - j : W);
+        }
+}
+
+}  // namespace CLAY_ISA
+}  // namespace clay
