@@ -18,7 +18,7 @@ _BITS = {"uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63}
 
 
 def fits(value: Number, dtype: dtype, *, floats: bool = True) -> bool:
-    """Whether a dtype can hold a number; fractions may be cut, negative numbers may wrap in uint8. Finite numbers too
+    """Whether a dtype can hold a number; fractions may be cut, negative integers may wrap in uint8. Finite numbers too
     large for a floating dtype count as infinite unless `floats`."""
     name = dtype.name
     if name == "bool":
@@ -29,7 +29,7 @@ def fits(value: Number, dtype: dtype, *, floats: bool = True) -> bool:
         value = value.real
     if name in _BITS:
         if isinstance(value, float):
-            if not math.isfinite(value):
+            if not math.isfinite(value) or (value < 0 and name == "uint8"):
                 return False
             value = int(value)
         lowest = -255 if name == "uint8" else -(1 << _BITS[name])

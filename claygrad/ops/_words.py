@@ -50,6 +50,8 @@ def tensor_type(dtype) -> str:
 
 def refuse_overflow(value: complex, dtype) -> None:
     """Refuse a Python number that a dtype cannot hold."""
+    if isinstance(value, int) and not -1 << 63 <= value < 1 << 64:
+        raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
     if not fits(value, dtype):
         raise RuntimeError(f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
 

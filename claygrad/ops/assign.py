@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import adopt, empty, on_storage, refuse_unwritable
 from claygrad.ops._formats import contiguous_strides
-from claygrad.ops._geometry import broadcast
+from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import composite, op, zero
+from claygrad.ops._words import refuse_overflow
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -40,8 +41,10 @@ def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):
 copy.rule(input=zero, src=lambda g: g)
 
 
-def check_fill(value: Any) -> None:
-    if not isinstance(value, (int, float, complex)) and value.ndim != 0:
+def check_fill(input: Tensor, value: Any) -> None:
+    if isinstance(value, (int, float, complex)):
+        refuse_overflow(value, input.dtype)
+    elif value.ndim != 0:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
 
 
@@ -85,6 +88,8 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
     storage, needed = self.untyped_storage(), (numel + self.storage_offset()) * self.element_size()
     if 0 in shape:
         needed = 0
+    if needed >= 1 << 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={text(shape)}")
     storage.resize_(needed)
     return adopt(self, on_storage(storage, self.dtype, shape, strides, self.storage_offset()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core import float32, result_type
 from claygrad.core import rows as native
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._numbers import C_NAMES
@@ -182,7 +183,7 @@ def signbit(xp, input: Tensor):
 
 # Choosing by a mask
 
-def check_where(condition) -> None:
+def check_where(condition, input, other) -> None:
     name = condition.dtype.name
     if name == "uint8":
         warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
@@ -190,6 +191,10 @@ def check_where(condition) -> None:
     elif name != "bool":
         raise RuntimeError("where expected condition to be a boolean tensor, "
                            f"but got a tensor with dtype {condition.dtype.legacy}")
+    for value in (input, other):
+        if is_number(value):                  # halves are chosen among in single precision
+            kind = result_type(input, other)
+            refuse_overflow(value, float32 if kind.name in ("float16", "bfloat16") else kind)
 
 
 @pointwise(name="_where", function=False, method=False, inplace=False, keep=("condition",), check=check_where,

@@ -4,8 +4,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import result_type
+from claygrad.ops._geometry import broadcast
 from claygrad.ops._reducing import reduced
-from claygrad.ops._registry import NAMESPACES, REGISTRY, composite, reduction
+from claygrad.ops._registry import REGISTRY, composite, reduction
 from claygrad.ops.moments import check_norm, norm_gradient, vector_norm
 
 if TYPE_CHECKING:
@@ -23,14 +24,15 @@ def at_least(norm: Tensor, eps: float) -> Tensor:
                               t.args(t(3, 4, 2), t(3, 1, 2), 2, 1e-3)],
            errors=lambda t: [(t.args(t(2, 3, dtype="int64"), t(2, 3, dtype="int64")), RuntimeError,
                               "expected common dtype to be floating point, yet common dtype is Long"),
-                             (t.args(t(3), t(3)), IndexError, "Dimension out of range")])
+                             (t.args(t(3), t(3)), IndexError, "Dimension out of range"),
+                             (t.args(t(2, 3), t(2, 4)), RuntimeError, "The size of tensor a (3) must match")])
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     "The cosine of the angle between vectors along an axis: x1 · x2 / (|x1| |x2|), each length at least eps."
     kind = result_type(x1, x2)
     if not kind.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {kind.legacy}")
     x1, x2 = x1.to(kind), x2.to(kind)
-    shape = x1.shape if x1.shape == x2.shape else NAMESPACES["torch"]["broadcast_shapes"](x1.shape, x2.shape)
+    shape = broadcast(x1.shape, x2.shape)
     x1, x2 = x1.expand(shape), x2.expand(shape)
     first, second = (at_least(vector_norm(x, 2, dim, True), eps) for x in (x1, x2))
     return ((x1 / first) * (x2 / second)).sum(dim)

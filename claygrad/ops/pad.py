@@ -50,7 +50,7 @@ def check_constant(input: Tensor, pad: ints, value: float) -> None:
 def constant_pad_nd(xp, input: Tensor, pad: ints, value: Number = 0):
     """The input with `value` before and after it along its last axes; negative pads cut elements off."""
     pads = by_axis(pad, input.ndim)
-    out = xp.full(padded_shape(input, pad), value, input.dtype)
+    out = xp.full(padded_shape(input, pad), xp.asarray(value).astype(input.dtype))
     inner = tuple([slice(max(before, 0), n + before + after - max(after, 0))
                    for n, (before, after) in zip(input.shape, pads)])
     out[inner] = input[tuple([slice(max(-before, 0), n - max(-after, 0))
@@ -222,7 +222,7 @@ def pad(input: Tensor, pad: ints, mode: str = "constant", value: float | None = 
         raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got "
                            f"padding length {len(pad)} and input of dimension {input.ndim}")
     if mode == "constant":
-        return constant_pad_nd(input, pad, 0 if value is None else value)
+        return constant_pad_nd(input, pad, 0 if value is None else float(value))
     if value:
         raise RuntimeError(f"Padding mode \"{mode}\" doesn't take in value argument")
     if input.ndim not in SIZES.get(len(pad), ()) or mode not in ("reflect", "replicate", "circular"):

@@ -220,6 +220,8 @@ def _strided(input: Tensor, size: ints, stride: ints, storage_offset: int | None
         raise RuntimeError(f"Storage size calculation overflowed with sizes={text(size)} and strides={text(stride)}")
     have = input.untyped_storage().nbytes()
     need = 0 if 0 in size else (offset + 1 + sum((n - 1) * step for n, step in zip(size, stride))) * input.itemsize
+    if need >= 1 << 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={text(size)} and strides={text(stride)}")
     if need > have:
         raise RuntimeError(f"setStorage: sizes {text(size)}, strides {text(stride)}, storage offset {offset}, and "
                            f"itemsize {input.itemsize} requiring a storage size of {need} are out of bounds for "

@@ -40,6 +40,8 @@ def _finished(name: str, n: int, make: Callable[[], np.ndarray], kind: dtype, ou
     refuse_pinning(name, pin_memory)
     check_layout(name, layout)
     where = chosen_device(name, device) if out is None else out.device
+    if n * kind.itemsize >= 1 << 32 and where.type == "cpu":
+        empty((n,), kind, where)                # refuses what there is no memory for
     return finished(name, wrap(make()) if where.type == "cpu" else empty((n,), kind, where), out, requires_grad)
 
 

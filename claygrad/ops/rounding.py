@@ -216,6 +216,14 @@ fmin.rule(input=lambda g, input, other: g.masked_fill(~((input <= other) | other
 def check_clamp(min, max) -> None:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if min is None or max is None:
+        return
+    tensors = [bound for bound in (min, max) if not is_number(bound)]
+    if len(tensors) == 1 and (tensors[0].ndim or tensors[0].requires_grad):      # others are taken for numbers
+        got = ", ".join(type(bound).__name__ for bound in (min, max))
+        raise TypeError(f"clamp() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                        " * (Tensor input, Tensor min = None, Tensor max = None)\n"
+                        " * (Tensor input, Number min = None, Number max = None)")
 
 
 @pointwise(out=lambda input, min, max: FOUND if all(v is None or is_number(v) for v in (min, max)) else True,
