@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <mutex>
+
 #include "codes.hpp"
 #include "gemm.hpp"
 #include "kernels.hpp"
@@ -20,6 +22,7 @@ enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 void *gemm_of[4], *gemv_of[4];           // s, d, c, z
 bool wide = false;                       // the library's integers are 64 bits
 void (*set_threads)(int) = nullptr;
+int (*get_threads)() = nullptr;
 
 // A real scalar travels by value, a complex one by address.
 template <class T> struct Scalar { using type = T; };
@@ -32,17 +35,39 @@ double number(double v, double*) { return v; }
 const void* number(float v, Complex64* room) { return *room = {v, 0}, room; }
 const void* number(double v, Complex128* room) { return *room = {v, 0}, room; }
 
-// c[m, n] (+)= op(a)[m, k] @ op(b)[k, n]
+// c[m, n] = op(a)[m, k] @ op(b)[k, n] (+ start)
 struct Product {
+    int dtype;
     bool trans_a, trans_b;
     int64_t m, n, k;
-    const void* a;
+    const char* a;
     int64_t lda;
-    const void* b;
+    const char* b;
     int64_t ldb;
-    void* c;
+    char* c;
     int64_t ldc;
-    bool accumulate;
+    const char* start;                   // null, c, or one row that is added to all
+    int64_t start_i;
+
+    int64_t item() const { return dtype == F32 ? 4 : dtype == C128 ? 16 : 8; }
+
+    // Some rows, or some columns, of the result
+    Product rows(int64_t begin, int64_t end) const {
+        Product p = *this;
+        p.m = end - begin;
+        p.a += begin * (trans_a ? 1 : lda) * item();
+        p.c += begin * ldc * item();
+        if (start) p.start += begin * start_i * item();
+        return p;
+    }
+    Product columns(int64_t begin, int64_t end) const {
+        Product p = *this;
+        p.n = end - begin;
+        p.b += begin * (trans_b ? ldb : 1) * item();
+        p.c += begin * item();
+        if (start) p.start += begin * item();
+        return p;
+    }
 };
 
 template <class T, class Int> void call_gemm(void* f, const Product& p) {
@@ -50,7 +75,7 @@ template <class T, class Int> void call_gemm(void* f, const Product& p) {
     using F = void (*)(int, int, int, Int, Int, Int, S, const void*, Int, const void*, Int, S, void*, Int);
     T one, beta;
     ((F)f)(ROW_MAJOR, p.trans_a ? TRANS : NO_TRANS, p.trans_b ? TRANS : NO_TRANS, (Int)p.m, (Int)p.n, (Int)p.k,
-           number(1, &one), p.a, (Int)p.lda, p.b, (Int)p.ldb, number(p.accumulate ? 1 : 0, &beta), p.c, (Int)p.ldc);
+           number(1, &one), p.a, (Int)p.lda, p.b, (Int)p.ldb, number(p.start ? 1 : 0, &beta), p.c, (Int)p.ldc);
 }
 
 // y (+)= op(matrix) x, the matrix stored as rows x columns
@@ -71,20 +96,43 @@ pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 void close_gate() { pthread_rwlock_wrlock(&gate); }
 void open_gate() { pthread_rwlock_unlock(&gate); }
 void fresh_gate() { gate = PTHREAD_RWLOCK_INITIALIZER; }
-struct Passage {
-    Passage() { pthread_rwlock_rdlock(&gate); }
-    ~Passage() { pthread_rwlock_unlock(&gate); }
+
+// The library's own threads go on looking for work long after a product, in the way of ours: it has one thread as long as
+// somebody is in here, and then again as many as before.
+std::mutex count_lock;
+int inside_blas = 0, threads_before = 0;
+struct Session {
+    const bool needed;
+    explicit Session(bool by_blas) : needed(by_blas) {
+        if (!needed) return;
+        pthread_rwlock_rdlock(&gate);
+        std::lock_guard<std::mutex> lock(count_lock);
+        if (inside_blas++ || !set_threads || !get_threads) return;
+        threads_before = get_threads();
+        if (threads_before > 1) set_threads(1);
+    }
+    ~Session() {
+        if (!needed) return;
+        {
+            std::lock_guard<std::mutex> lock(count_lock);
+            if (--inside_blas == 0 && threads_before > 1) set_threads(threads_before);
+        }
+        pthread_rwlock_unlock(&gate);
+    }
+    Session(const Session&) = delete;
 };
 
 template <class T, class Int> void through_blas(int index, const Product& p) {
-    Passage passage;
     void* gemv = gemv_of[index];
+    if (p.start && p.start != p.c)
+        for (int64_t i = 0; i < p.m; i++)
+            memcpy(p.c + i * p.ldc * p.item(), p.start + i * p.start_i * p.item(), (size_t)(p.n * p.item()));
     if (gemv && p.n == 1)
         call_gemv<T, Int>(gemv, p.trans_a, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.a, p.lda, p.b,
-                          p.trans_b ? 1 : p.ldb, p.c, p.ldc, p.accumulate);
+                          p.trans_b ? 1 : p.ldb, p.c, p.ldc, p.start);
     else if (gemv && p.m == 1)
         call_gemv<T, Int>(gemv, !p.trans_b, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.b, p.ldb, p.a,
-                          p.trans_a ? p.lda : 1, p.c, 1, p.accumulate);
+                          p.trans_a ? p.lda : 1, p.c, 1, p.start);
     else
         call_gemm<T, Int>(gemm_of[index], p);
 }
@@ -98,13 +146,13 @@ void add(Complex128& c, const Complex128& a, const Complex128& b) {
 
 template <class T>
 void plain_gemm(int64_t m, int64_t n, int64_t k, const void* a_, int64_t a_i, int64_t a_p, const void* b_, int64_t ldb,
-                bool b_is_nk, void* c_, int64_t ldc, bool accumulate) {
+                bool b_is_nk, void* c_, int64_t ldc, const void* start, int64_t start_i) {
     const T *a = (const T*)a_, *b = (const T*)b_;
     int64_t b_p = b_is_nk ? 1 : ldb, b_j = b_is_nk ? ldb : 1;
     for (int64_t i = 0; i < m; i++) {
         T* c = (T*)c_ + i * ldc;
-        if (!accumulate)
-            for (int64_t j = 0; j < n; j++) c[j] = T{};
+        const T* from = (const T*)start + i * start_i;
+        for (int64_t j = 0; j < n; j++) c[j] = start ? from[j] : T{};
         for (int64_t p = 0; p < k; p++)
             for (int64_t j = 0; j < n; j++) add(c[j], a[i * a_i + p * a_p], b[p * b_p + j * b_j]);
     }
@@ -121,28 +169,83 @@ bool blas_can(const Product& p) {
     return wide || (p.m | p.n | p.k | p.lda | p.ldb | p.ldc) <= INT32_MAX;
 }
 
-template <class T> void product(int index, void* own, bool small, Product& p) {
-    p.lda = at_least(p.lda, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k);
-    p.ldb = at_least(p.ldb, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n);
-    p.ldc = at_least(p.ldc, p.m, p.n);
-    if (small || !gemm_of[index] || !blas_can(p))
+// One product on one thread
+template <class T> void product(int index, void* own, bool by_blas, const Product& p) {
+    if (!by_blas)
         ((gemm_fn)own)(p.m, p.n, p.k, p.a, p.trans_a ? 1 : p.lda, p.trans_a ? p.lda : 1, p.b, p.ldb, p.trans_b, p.c,
-                       p.ldc, p.accumulate);
+                       p.ldc, p.start, p.start_i);
     else if (wide)
         through_blas<T, int64_t>(index, p);
     else
         through_blas<T, int32_t>(index, p);
 }
 
+void product(const Product& p, bool by_blas) {
+    const Kernel* own = current_isa().gemm;
+    switch (p.dtype) {
+    case F32: return product<float>(0, own[0].function, by_blas, p);
+    case F64: return product<double>(1, own[1].function, by_blas, p);
+    case C64: return product<Complex64>(2, (void*)plain_gemm<Complex64>, by_blas, p);
+    case C128: return product<Complex128>(3, (void*)plain_gemm<Complex128>, by_blas, p);
+    }
+}
+
+int index_of(int dtype) { return dtype == F32 ? 0 : dtype == F64 ? 1 : dtype == C64 ? 2 : 3; }
+
+// Whether BLAS is the better one for so many multiplications of this kind.
+bool wants_blas(const Product& p) {
+    if (!gemm_of[index_of(p.dtype)] || !blas_can(p)) return false;
+    // Few rows against a transposed b are better off with BLAS sooner.
+    const int64_t most = p.trans_b && p.m < 16 ? current_isa().gemm_most / 8 : current_isa().gemm_most;
+    return p.m * p.n * p.k > most || p.dtype == C64 || p.dtype == C128;
+}
+
+// Multiply-adds above which a product is shared out, and those of a share that is cut in two once more, so that a thread that
+// is done early can help.
+constexpr int64_t WORTH = 1 << 20, LONG = 1 << 24;
+// Rows and columns of a share come in multiples, so that its vectors are whole.
+constexpr int64_t STEP_ROWS = 8, STEP_COLUMNS = 32;
+
+struct Shares {
+    const Product& p;
+    bool by_blas, of_columns;
+    int64_t parts;
+};
+
+void some_shares(void* data, int64_t begin, int64_t end) {
+    const Shares& s = *(const Shares*)data;
+    const int64_t all = s.of_columns ? s.p.n : s.p.m, step = s.of_columns ? STEP_COLUMNS : STEP_ROWS, steps = (all + step - 1) / step;
+    const int64_t from = steps * begin / s.parts * step, to = end == s.parts ? all : steps * end / s.parts * step;
+    if (from < to) product(s.of_columns ? s.p.columns(from, to) : s.p.rows(from, to), s.by_blas);
+}
+
+void shared_out(const Product& p, bool by_blas) {
+    const int64_t work = p.m * p.n * p.k, threads = max_threads();
+    if (work < WORTH || threads < 2) return product(p, by_blas);
+    // Every share reads the whole other matrix, and may have to turn it about: best if that is the smaller one.
+    const bool of_columns = p.n >= 2 * STEP_COLUMNS && (p.n >= p.m || p.m < 2 * STEP_ROWS);
+    int64_t parts = work / threads > LONG ? 2 * threads : threads;
+    const int64_t most = of_columns ? p.n / STEP_COLUMNS : p.m / STEP_ROWS;
+    if (parts > most) parts = most > 1 ? most : 1;
+    Shares shares{p, by_blas, of_columns, parts};
+    parallel_for(parts, 1, some_shares, &shares);
+}
+
+void settle(Product& p) {
+    p.lda = at_least(p.lda, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k);
+    p.ldb = at_least(p.ldb, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n);
+    p.ldc = at_least(p.ldc, p.m, p.n);
+}
+
 struct Spelling {
-    const char *prefix, *suffix, *threads;
+    const char *prefix, *suffix, *set_threads, *get_threads;
     bool wide;
 };
 const Spelling spellings[] = {
-    {"scipy_cblas_", "64_", "scipy_openblas_set_num_threads64_", true},
-    {"cblas_", "64_", "openblas_set_num_threads64_", true},
-    {"scipy_cblas_", "", "scipy_openblas_set_num_threads", false},
-    {"cblas_", "", "openblas_set_num_threads", false},
+    {"scipy_cblas_", "64_", "scipy_openblas_set_num_threads64_", "scipy_openblas_get_num_threads64_", true},
+    {"cblas_", "64_", "openblas_set_num_threads64_", "openblas_get_num_threads64_", true},
+    {"scipy_cblas_", "", "scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads", false},
+    {"cblas_", "", "openblas_set_num_threads", "openblas_get_num_threads", false},
 };
 
 bool take(void* library, const Spelling& spelling) {
@@ -157,7 +260,8 @@ bool take(void* library, const Spelling& spelling) {
     if (!gemms[0] || !gemms[1]) return false;
     for (int i = 0; i < 4; i++) gemm_of[i] = gemms[i], gemv_of[i] = gemvs[i];
     wide = spelling.wide;
-    set_threads = (void (*)(int))dlsym(library, spelling.threads);
+    set_threads = (void (*)(int))dlsym(library, spelling.set_threads);
+    get_threads = (int (*)())dlsym(library, spelling.get_threads);
     return true;
 }
 
@@ -179,60 +283,66 @@ bool blas_load(const char* library_path) {
 bool blas_ready() { return gemm_of[0] != nullptr; }
 
 void blas_set_threads(int n) {
-    if (set_threads) set_threads(n);
+    if (!set_threads) return;
+    std::lock_guard<std::mutex> lock(count_lock);
+    if (inside_blas && get_threads) threads_before = n;
+    else set_threads(n);
 }
 
 void gemm(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
           const void* b, int64_t ldb, void* c, int64_t ldc, bool accumulate) {
+    gemm_from(dtype, trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, accumulate ? c : nullptr, ldc);
+}
+
+void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
+               const void* b, int64_t ldb, void* c, int64_t ldc, const void* start, int64_t start_i) {
     if (m <= 0 || n <= 0) return;
-    if (k <= 0) {                        // a sum of nothing
-        const size_t item = dtype == F32 ? 4 : dtype == C128 ? 16 : 8;
-        for (int64_t i = 0; i < m && !accumulate; i++) memset((char*)c + (size_t)(i * ldc) * item, 0, (size_t)n * item);
-        return;
+    Product p{dtype, trans_a, trans_b, m, n, k, (const char*)a, lda, (const char*)b, ldb, (char*)c, ldc, (const char*)start, start_i};
+    if (k > 0) {
+        settle(p);
+        const bool by_blas = wants_blas(p);
+        Session session(by_blas);
+        return shared_out(p, by_blas);
     }
-    const Kernel* own = current_isa().gemm;
-    // Few rows against a transposed b are better off with BLAS sooner.
-    const int64_t most = trans_b && m < 16 ? current_isa().gemm_most / 8 : current_isa().gemm_most;
-    const bool small = m * n * k <= most;
-    Product p{trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, accumulate};
-    switch (dtype) {
-    case F32: return product<float>(0, own[0].function, small, p);
-    case F64: return product<double>(1, own[1].function, small, p);
-    case C64: return product<Complex64>(2, (void*)plain_gemm<Complex64>, false, p);
-    case C128: return product<Complex128>(3, (void*)plain_gemm<Complex128>, false, p);
+    const size_t length = (size_t)(n * p.item());             // a sum of nothing
+    for (int64_t i = 0; i < m; i++) {
+        char* row = p.c + i * ldc * p.item();
+        if (!start) memset(row, 0, length);
+        else if (start != c) memcpy(row, p.start + i * start_i * p.item(), length);
     }
 }
 
 namespace {
 
 struct ManyJob {
-    int dtype;
-    bool trans_a, trans_b;
-    int64_t m, n, k;
-    const char* a;
-    int64_t lda, a_step;
-    const char* b;
-    int64_t ldb, b_step;
-    char* c;
-    int64_t item;
+    Product first;
+    int64_t a_step, b_step;
+    bool by_blas;
 };
 
 void many_range(void* data, int64_t begin, int64_t end) {
     const ManyJob& j = *(const ManyJob*)data;
-    for (int64_t i = begin; i < end; i++)
-        gemm(j.dtype, j.trans_a, j.trans_b, j.m, j.n, j.k, j.a + i * j.a_step * j.item, j.lda, j.b + i * j.b_step * j.item, j.ldb,
-             j.c + i * j.m * j.n * j.item, j.n, false);
+    for (int64_t i = begin; i < end; i++) {
+        Product p = j.first;
+        p.a += i * j.a_step * p.item();
+        p.b += i * j.b_step * p.item();
+        p.c += i * p.m * p.n * p.item();
+        shared_out(p, j.by_blas);
+    }
 }
 
 }  // namespace
 
 void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
                int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c) {
-    const int64_t item = dtype == F32 ? 4 : dtype == C128 ? 16 : 8, work = m * n * k;
-    ManyJob job{dtype, trans_a, trans_b, m, n, k, (const char*)a, lda, a_step, (const char*)b, ldb, b_step, (char*)c, item};
-    // Products that go to BLAS use its own threads.
-    if (work > current_isa().gemm_most || (dtype != F32 && dtype != F64)) many_range(&job, 0, count);
-    else parallel_for(count, (1 << 20) / (work + 1) + 1, many_range, &job);
+    Product p{dtype, trans_a, trans_b, m, n, k, (const char*)a, lda, (const char*)b, ldb, (char*)c, n, nullptr, 0};
+    const int64_t work = m * n * k;
+    settle(p);
+    ManyJob job{p, a_step, b_step, wants_blas(p)};
+    Session session(job.by_blas);
+    // Few large products are shared out one by one.
+    if (count < 2 * max_threads() && work > LONG) many_range(&job, 0, count);
+    else parallel_for(count, WORTH / 2 / (work + 1) + 1, many_range, &job);
 }
 
 }  // namespace clay

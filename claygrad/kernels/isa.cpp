@@ -24,7 +24,7 @@ static const Family families[] = {
 extern const IsaSet isa_set;
 const IsaSet isa_set = {CLAY_TEXT(CLAY_ISA), families, sizeof families / sizeof *families, bind_math, gemm_kernels,
 #if defined(__AVX512F__)
-                        1 << 24};
+                        1 << 28};
 #elif defined(__AVX2__)
                         16384};
 #else

@@ -57,7 +57,10 @@ bool blas_load(const char* library_path);
 bool blas_ready();
 void gemm(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
           const void* a, int64_t lda, const void* b, int64_t ldb, void* c, int64_t ldc, bool accumulate);
-// `count` such products of matrices a_step, b_step and m * n elements apart; small ones are shared out over the threads.
+// c = op(a) @ op(b) + start: rows start_i apart, or one row for all (0 apart)
+void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
+               const void* b, int64_t ldb, void* c, int64_t ldc, const void* start, int64_t start_i);
+// `count` products of matrices a_step, b_step and m * n elements apart; shared out over the threads.
 void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
                int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c);
 

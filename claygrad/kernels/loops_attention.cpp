@@ -33,7 +33,7 @@ template <class T> T* at(const Heads& x, int64_t b, int64_t h, int64_t row = 0) 
 template <class T>
 void product(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_i, int64_t a_p, const T* b, int64_t ldb, bool b_is_nk,
              T* c, int64_t ldc, bool add) {
-    ((gemm_fn)gemm_kernels[sizeof(T) == 8].function)(m, n, k, a, a_i, a_p, b, ldb, b_is_nk, c, ldc, add);
+    ((gemm_fn)gemm_kernels[sizeof(T) == 8].function)(m, n, k, a, a_i, a_p, b, ldb, b_is_nk, c, ldc, add ? c : nullptr, ldc);
 }
 
 // out (columns, rows) = x (rows, columns) turned about

@@ -1,54 +1,23 @@
+// Note [Products by panels]
+// A panel is a few vectors of columns of b, DEPTH deep. ROWS rows at a time of a go along it, and their sums stay in registers.
+// A panel of a transposed b is turned about on its way into a block of its own, and one that many rows go along is copied:
+// its rows lie far apart and would push each other out of the cache. So would those of a transposed `a`, which is laid out
+// in groups of ROWS, and those of an `a` that are a power of two apart.
+#include <string.h>
+
 #include "families.hpp"
 #include "gemm.hpp"
 #include "reduce.hpp"
-#include "threads.hpp"
-#include "vec.hpp"
+#include "scratch.hpp"
+#include "turn.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-constexpr int64_t DEPTH = 256;           // of a panel of b: fits the first-level cache
-
-template <class T> struct GemmJob {
-    int64_t m, n, k;
-    const T* a;
-    int64_t a_i, a_p;
-    const T* b;
-    int64_t ldb;
-    bool b_is_nk;
-    T* c;
-    int64_t ldc;
-    bool accumulate;
-};
-
-// R rows by C vectors of c, over `depth` products. PART: the last vector has `last` columns only.
-template <class T, int R, int C, bool PART>
-void block(int64_t depth, int64_t last, const T* a, int64_t a_i, int64_t a_p, const T* b, int64_t ldb, T* c,
-           int64_t ldc, bool accumulate) {
-    using V = vec<T>;
-    constexpr int W = Lanes<V>::width;
-    const V zero = splat<V>(0);
-    V acc[R][C];
-    for (int r = 0; r < R; r++)
-        for (int v = 0; v < C; v++) acc[r][v] = zero;
-    for (int64_t p = 0; p < depth; p++) {
-        V row[C];
-        for (int v = 0; v < C; v++)
-            row[v] = PART && v == C - 1 ? load_part<V>(b + p * ldb + v * W, last, zero) : load<V>(b + p * ldb + v * W);
-        for (int r = 0; r < R; r++) {
-            V scale = splat<V>(a[r * a_i + p * a_p]);
-            for (int v = 0; v < C; v++) acc[r][v] = multiply_add(scale, row[v], acc[r][v]);
-        }
-    }
-    for (int r = 0; r < R; r++)
-        for (int v = 0; v < C; v++) {
-            T* to = c + r * ldc + v * W;
-            const V sum = acc[r][v];
-            if (PART && v == C - 1) store_part<V>(to, accumulate ? load_part<V>(to, last, zero) + sum : sum, last);
-            else store<V>(to, accumulate ? load<V>(to) + sum : sum);
-        }
-}
+constexpr int64_t DEPTH = 512;
+constexpr int64_t TALL = 512;            // rows of a, DEPTH long, that the second-level cache holds beside the panel
+constexpr int64_t MANY = 128;            // rows that are worth a copy of the panel
 
 // Rows at once: as many sums as the registers hold.
 #if defined(__AVX512F__)
@@ -59,84 +28,181 @@ constexpr int ROWS = 6;
 constexpr int ROWS = 4;
 #endif
 
-template <class T, int C, bool PART>
-void strip(const GemmJob<T>& job, int64_t begin, int64_t end, int64_t p, int64_t depth, const T* b, int64_t ldb,
-           int64_t j, int64_t last, bool accumulate) {
-    const T* a = job.a + p * job.a_p;
-    T* c = job.c + j;
-    const int64_t a_i = job.a_i, a_p = job.a_p, ldc = job.ldc;
-    int64_t i = begin;
-    for (; i + ROWS <= end; i += ROWS)
-        block<T, ROWS, C, PART>(depth, last, a + i * a_i, a_i, a_p, b, ldb, c + i * ldc, ldc, accumulate);
-    for (; i + 2 <= end; i += 2)
-        block<T, 2, C, PART>(depth, last, a + i * a_i, a_i, a_p, b, ldb, c + i * ldc, ldc, accumulate);
-    if (i < end) block<T, 1, C, PART>(depth, last, a + i * a_i, a_i, a_p, b, ldb, c + i * ldc, ldc, accumulate);
-}
+template <class T> constexpr int W = Lanes<vec<T>>::width;
+template <class T> constexpr int C = W<T> > 1 ? 2 : 4;       // vectors of a panel
+template <class T> constexpr int WIDE = C<T> * W<T>;
 
-template <class T> void gemm_range(void* data, int64_t begin, int64_t end) {
-    constexpr int W = Lanes<vec<T>>::width, C = W > 1 ? 2 : 4;
-    auto& job = *(GemmJob<T>*)data;
-    T panel[DEPTH * C * W];
-    for (int64_t p = 0; p < job.k; p += DEPTH) {
-        const int64_t depth = job.k - p < DEPTH ? job.k - p : DEPTH;
-        const bool accumulate = job.accumulate || p > 0;
-        for (int64_t j = 0; j < job.n;) {
-            // Whole vectors by twos, one, then what is left.
-            const int64_t left = job.n - j, width = left >= C * W ? C * W : left >= W ? W : left;
-            const T* b = job.b + p * job.ldb + j;
-            int64_t ldb = job.ldb;
-            if (job.b_is_nk) {
-                b = job.b + j * job.ldb + p;
-                for (int64_t v = 0; v < width; v++)
-                    for (int64_t d = 0; d < depth; d++) panel[d * width + v] = b[v * job.ldb + d];
-                b = panel, ldb = width;
-            }
-            if (width == C * W) strip<T, C, false>(job, begin, end, p, depth, b, ldb, j, W, accumulate);
-            else if (width == W) strip<T, 1, false>(job, begin, end, p, depth, b, ldb, j, W, accumulate);
-            else strip<T, 1, true>(job, begin, end, p, depth, b, ldb, j, width, accumulate);
-            j += width;
+template <class T> struct GemmJob {
+    int64_t m, n, k;
+    const T* a;
+    int64_t a_i, a_p;
+    const T* b;
+    int64_t ldb;
+    bool b_is_nk;
+    T* c;
+    int64_t ldc;
+    const T* start;
+    int64_t start_i;
+};
+
+thread_local Room room_of_a;
+
+// R rows by N vectors of c, over `depth` products. PART: the last vector has `last` columns only.
+template <class T, int R, int N, bool PART>
+void block(int64_t depth, int64_t last, const T* a, int64_t a_i, int64_t a_p, const T* b, int64_t ldb, T* c,
+           int64_t ldc, const T* start, int64_t start_i) {
+    using V = vec<T>;
+    const V zero = splat<V>(0);
+    V acc[R][N];
+    for (int r = 0; r < R; r++)
+        for (int v = 0; v < N; v++) acc[r][v] = zero;
+    for (int64_t p = 0; p < depth; p++) {
+        V row[N];
+        for (int v = 0; v < N; v++) {
+            const T* from = b + p * ldb + v * W<T>;
+            row[v] = PART && v == N - 1 ? load_part<V>(from, last, zero) : load<V>(from);
+        }
+        for (int r = 0; r < R; r++) {
+            const V scale = splat<V>(a[r * a_i + p * a_p]);
+            for (int v = 0; v < N; v++) acc[r][v] = multiply_add(scale, row[v], acc[r][v]);
         }
     }
+    if (start)
+        for (int r = 0; r < R; r++)
+            for (int v = 0; v < N; v++) {
+                const T* from = start + r * start_i + v * W<T>;
+                acc[r][v] = acc[r][v] + (PART && v == N - 1 ? load_part<V>(from, last, zero) : load<V>(from));
+            }
+    for (int r = 0; r < R; r++)
+        for (int v = 0; v < N; v++) {
+            T* to = c + r * ldc + v * W<T>;
+            if (PART && v == N - 1) store_part<V>(to, acc[r][v], last);
+            else store<V>(to, acc[r][v]);
+        }
+}
+
+// As block, for the rows that are left over: 0 <= rows <= R
+template <class T, int R, int N, bool PART, class... Rest> void rest(int64_t rows, Rest... arguments) {
+    if constexpr (R > 0) {
+        if (rows == R) block<T, R, N, PART>(arguments...);
+        else rest<T, R - 1, N, PART>(rows, arguments...);
+    }
+}
+
+// Some rows of a as they are read: ROWS of them are `group` apart.
+template <class T> struct Slab {
+    int64_t rows, depth;
+    const T* a;
+    int64_t a_i, a_p, group;
+};
+
+template <class T> Slab<T> slab_of(const GemmJob<T>& job, int64_t i, int64_t p, int64_t depth) {
+    const int64_t rows = job.m - i < TALL ? job.m - i : TALL;
+    const Slab<T> as_it_is{rows, depth, job.a + i * job.a_i + p * job.a_p, job.a_i, job.a_p, ROWS * job.a_i};
+    if (job.n <= 2 * WIDE<T> || rows < ROWS) return as_it_is;
+    const T* a = as_it_is.a;
+    if (job.a_i == 1 && job.a_p > ROWS) {
+        T* to = (T*)room_of_a.get((rows + ROWS) * depth * sizeof(T));
+        if (!to) return as_it_is;
+        constexpr int64_t TOGETHER = 4 * ROWS;                // whole cache lines
+        for (int64_t first = 0; first < rows; first += TOGETHER)
+            for (int64_t d = 0; d < depth; d++)
+                for (int64_t r = first; r < rows && r < first + TOGETHER; r += ROWS)
+                    if (r + ROWS <= rows) memcpy(to + r * depth + d * ROWS, a + r + d * job.a_p, ROWS * sizeof(T));
+                    else memcpy(to + r * depth + d * ROWS, a + r + d * job.a_p, (rows - r) * sizeof(T));
+        return {rows, depth, to, 1, ROWS, ROWS * depth};
+    }
+    if (job.a_p == 1 && job.a_i * (int64_t)sizeof(T) % 2048 == 0 && job.n > 4 * WIDE<T>) {
+        const int64_t step = depth + 16;
+        T* to = (T*)room_of_a.get(rows * step * sizeof(T));
+        if (!to) return as_it_is;
+        for (int64_t r = 0; r < rows; r++) memcpy(to + r * step, a + r * job.a_i, depth * sizeof(T));
+        return {rows, depth, to, step, 1, ROWS * step};
+    }
+    return as_it_is;
+}
+
+// The rows of a slab along one panel, of which the last vector has `last` columns
+template <class T, int N, bool PART>
+void strip(const Slab<T>& slab, int64_t last, const T* b, int64_t ldb, T* c, int64_t ldc, const T* start, int64_t start_i) {
+    const T* a = slab.a;
+    int64_t rows = slab.rows;
+    for (; rows >= ROWS; rows -= ROWS, a += slab.group, c += ROWS * ldc) {
+        block<T, ROWS, N, PART>(slab.depth, last, a, slab.a_i, slab.a_p, b, ldb, c, ldc, start, start_i);
+        if (start) start += ROWS * start_i;
+    }
+    rest<T, ROWS - 1, N, PART>(rows, slab.depth, last, a, slab.a_i, slab.a_p, b, ldb, c, ldc, start, start_i);
+}
+
+template <class T> void by_panels(const GemmJob<T>& job) {
+    alignas(64) T panel[DEPTH * WIDE<T>];
+    const int64_t rounds = (job.k + DEPTH - 1) / DEPTH, share = (job.k + rounds - 1) / rounds;
+    for (int64_t p = 0; p < job.k; p += share)
+        for (int64_t i = 0; i < job.m; i += TALL) {
+            const int64_t depth = job.k - p < share ? job.k - p : share;
+            const Slab<T> slab = slab_of(job, i, p, depth);
+            const T* start = p > 0 ? job.c : job.start;
+            const int64_t start_i = p > 0 ? job.ldc : job.start_i;
+            for (int64_t j = 0; j < job.n;) {
+                const int64_t left = job.n - j;
+                const int64_t width = left >= WIDE<T> ? WIDE<T> : W<T> > 1 ? left : 1;
+                const T* b = job.b_is_nk ? job.b + j * job.ldb + p : job.b + p * job.ldb + j;
+                int64_t ldb = job.ldb;
+                if (job.b_is_nk) {
+                    turn(b, ldb, width, depth, panel, WIDE<T>);
+                    b = panel, ldb = WIDE<T>;
+                } else if (slab.rows >= MANY && width == WIDE<T>) {
+                    for (int64_t d = 0; d < depth; d++) memcpy(panel + d * WIDE<T>, b + d * ldb, WIDE<T> * sizeof(T));
+                    b = panel, ldb = WIDE<T>;
+                }
+                T* c = job.c + i * job.ldc + j;
+                const T* from = start ? start + i * start_i + j : nullptr;
+                if (width == WIDE<T>) strip<T, C<T>, false>(slab, W<T>, b, ldb, c, job.ldc, from, start_i);
+                else if (width > W<T>) strip<T, C<T>, true>(slab, width - W<T>, b, ldb, c, job.ldc, from, start_i);
+                else strip<T, 1, true>(slab, width, b, ldb, c, job.ldc, from, start_i);
+                j += width;
+            }
+        }
+    room_of_a.give_back();
 }
 
 template <class T> T dot(const T* x_k, const T* y_k, int64_t k) {
     using V = vec<T>;
-    constexpr int W = Lanes<V>::width;
+    constexpr int width = W<T>;
     V first = splat<V>(0), second = first;
     int64_t p = 0;
-    for (; p + 2 * W <= k; p += 2 * W) {
+    for (; p + 2 * width <= k; p += 2 * width) {
         first = multiply_add(load<V>(x_k + p), load<V>(y_k + p), first);
-        second = multiply_add(load<V>(x_k + p + W), load<V>(y_k + p + W), second);
+        second = multiply_add(load<V>(x_k + p + width), load<V>(y_k + p + width), second);
     }
-    for (; p + W <= k; p += W) first = multiply_add(load<V>(x_k + p), load<V>(y_k + p), first);
-    if (W > 1 && p < k) {
+    for (; p + width <= k; p += width) first = multiply_add(load<V>(x_k + p), load<V>(y_k + p), first);
+    if (width > 1 && p < k) {
         const V zero = splat<V>(0);
         second = multiply_add(load_part<V>(x_k + p, k - p, zero), load_part<V>(y_k + p, k - p, zero), second);
     }
     return first_lane(folded<SumOf>(first + second));
 }
 
-// out[i] (+)= dot of row i of x and y
+// out[i] = dot of row i of x and y (+ start)
 template <class T>
-void dots(const T* x_ik, int64_t ldx, const T* y_k, T* out, int64_t step, int64_t n, int64_t k, bool accumulate) {
+void dots(const T* x_ik, int64_t ldx, const T* y_k, T* out, int64_t step, const T* start, int64_t start_step, int64_t n, int64_t k) {
     for (int64_t i = 0; i < n; i++) {
-        T sum = dot(x_ik + i * ldx, y_k, k);
-        out[i * step] = accumulate ? out[i * step] + sum : sum;
+        const T sum = dot(x_ik + i * ldx, y_k, k);
+        out[i * step] = start ? start[i * start_step] + sum : sum;
     }
 }
 
 template <class T>
 void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a_p, const void* b, int64_t ldb,
-          bool b_is_nk, void* c, int64_t ldc, bool accumulate) {
+          bool b_is_nk, void* c, int64_t ldc, const void* start, int64_t start_i) {
     if (k == 1 && b_is_nk && ldb == 1) b_is_nk = false, ldb = n;      // one row, either way
-    GemmJob<T> job{m, n, k, (const T*)a, a_i, a_p, (const T*)b, ldb, b_is_nk, (T*)c, ldc, accumulate};
+    GemmJob<T> job{m, n, k, (const T*)a, a_i, a_p, (const T*)b, ldb, b_is_nk, (T*)c, ldc, (const T*)start, start_i};
     const int64_t b_p = b_is_nk ? 1 : ldb;
-    if (n == 1 && a_p == 1 && b_p == 1) return dots(job.a, a_i, job.b, job.c, ldc, m, k, accumulate);
-    if (m == 1 && a_p == 1 && b_is_nk) return dots(job.b, ldb, job.a, job.c, 1, n, k, accumulate);
-    if (n == 1 && a_i == 1 && ldc == 1)          // a column is a row of the transposed product
-        job = {1, m, k, (const T*)b, 1, b_p, (const T*)a, a_p, false, (T*)c, m, accumulate};
-    if (m * n * k < 1 << 22) gemm_range<T>(&job, 0, job.m);
-    else parallel_for(job.m, (1 << 21) / (job.n * k) + ROWS, gemm_range<T>, &job);
+    if (n == 1 && a_p == 1 && b_p == 1) return dots(job.a, a_i, job.b, job.c, ldc, job.start, start_i, m, k);
+    if (m == 1 && a_p == 1 && b_is_nk) return dots(job.b, ldb, job.a, job.c, 1, job.start, 1, n, k);
+    if (n == 1 && a_i == 1 && ldc == 1 && (!start || start_i == 1))   // a column is a row of the transposed product
+        job = {1, m, k, (const T*)b, 1, b_p, (const T*)a, a_p, false, (T*)c, m, (const T*)start, m};
+    by_panels(job);
 }
 
 }  // namespace
