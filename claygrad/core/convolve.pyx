@@ -10,6 +10,7 @@ cdef extern from "conv.hpp" namespace "clay" nogil:
     struct Convolution:
         int64_t n, c, h, w, o, kh, kw, oh, ow
         int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups
+        const void* bias
 
     ctypedef bint (*convolution_fn)(const Convolution* shape, const void* a, const void* b, void* made) noexcept nogil
 
@@ -24,8 +25,9 @@ cdef int _code(object array) noexcept:
     return F64 if (<cnp.ndarray>array).descr.type_num == cnp.NPY_FLOAT64 else -1
 
 
-def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, stride, padding, dilation, int64_t groups):
-    """Fill `made` by a kernel: forward(input, weight), input_grad(gradient, weight) or weight_grad(input, gradient).
+def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, stride, padding, dilation, int64_t groups,
+        bias=None):
+    """Fill `made` by a kernel: forward(input, weight) + bias, input_grad(gradient, weight) or weight_grad(input, gradient).
     False if there is none for such arrays. One spatial axis counts as two, the first of size 1."""
     cdef Convolution s
     cdef int code = _code(a)
@@ -34,6 +36,9 @@ def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, str
     cdef bytes kernel
     if code < 0 or _code(b) != code or _code(made) != code or len(x_shape) not in (3, 4):
         return False
+    if bias is not None and (_code(bias) != code or cnp.PyArray_SIZE(<cnp.ndarray>bias) != w_shape[0]):
+        return False
+    s.bias = NULL if bias is None else cnp.PyArray_DATA(<cnp.ndarray>bias)
     s.n, s.c, s.o, s.groups = x_shape[0], x_shape[1], w_shape[0], groups
     s.h, s.kh, s.oh = (1, 1, 1) if one else (x_shape[2], w_shape[2], out_shape[2])
     s.w, s.kw, s.ow = x_shape[-1], w_shape[-1], out_shape[-1]

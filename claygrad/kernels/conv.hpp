@@ -8,6 +8,7 @@ namespace clay {
 struct Convolution {
     int64_t n, c, h, w, o, kh, kw, oh, ow;
     int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
+    const void* bias;                 // (o), added by forward; or null
 };
 
 // forward: a = input, b = weight, made = output; input_grad: a = gradient, b = weight, made = input's gradient;

@@ -27,7 +27,14 @@ constexpr int TALL = 6, WIDE = 2;
 constexpr int TALL = 4, WIDE = 1;
 #endif
 
+#if defined(__GNUC__)
+#define KEEP(pointer) asm("" : "+r"(pointer))                 // a register of its own, whatever it could be computed from
+#else
+#define KEEP(pointer)
+#endif
+
 constexpr int64_t NEAR = 1 << 18;     // bytes of a copy that is read again and again
+constexpr int64_t LINES = 1 << 14;    // bytes of output that are turned over at once
 constexpr int64_t TASKS = 16;         // as many at least, if there are rows enough
 
 int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
@@ -54,23 +61,37 @@ template <class F> inline __attribute__((always_inline)) void in_tiles(int64_t n
     }
 }
 
-// sum[i][v] += a[i a_i + k a_k] * b[k b_k + v W] over k
+// sum[i][v] += a[i a_i + k a_k] * b[k b_k + v W] over k. Four rows share an address and reach theirs by the step: an address for
+// each, which compilers like to make, would not fit the registers.
 template <class T, int M, int N>
 inline __attribute__((always_inline)) void multiply(vec<T> (&sum)[M][N], int64_t count, const T* a, int64_t a_i,
                                                     int64_t a_k, const T* b, int64_t b_k) {
     using V = vec<T>;
-    constexpr int W = Lanes<V>::width;
-    for (int64_t k = 0; k < count; k++, a += a_k, b += b_k) {
+    constexpr int W = Lanes<V>::width, QUADS = (M + 3) / 4;
+    const T* at[QUADS];
+    for (int j = 0; j < QUADS; j++) at[j] = a + 4 * j * a_i;
+    for (int64_t k = 0; k < count; k++, b += b_k) {
         V row[N];
 #pragma GCC unroll 4
         for (int v = 0; v < N; v++) row[v] = load<V>(b + v * W);
 #pragma GCC unroll 16
         for (int i = 0; i < M; i++) {
-            const V x = splat<V>(a[i * a_i]);
+            const V x = splat<V>(at[i / 4][i % 4 * a_i]);
 #pragma GCC unroll 4
             for (int v = 0; v < N; v++) sum[i][v] = multiply_add(x, row[v], sum[i][v]);
         }
+#pragma GCC unroll 4
+        for (int j = 0; j < QUADS; j++) {
+            at[j] += a_k;
+            KEEP(at[j]);
+        }
     }
+}
+
+template <class V, int M, int N> inline __attribute__((always_inline)) void zero(V (&sum)[M][N]) {
+#pragma GCC unroll 16
+    for (int i = 0; i < M; i++)
+        for (int v = 0; v < N; v++) sum[i][v] = splat<V>(0);
 }
 
 // --- rows begin .. end of x (c, h, w) as (rows, columns, c): padding around them, elements spread by steps ---------------
@@ -101,41 +122,55 @@ template <class T> struct Windows {
     int64_t groups, channels, many;   // channels of a group, and its outputs
     int64_t oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w;
     const T* weight;                  // of each group (panels, kh, kw, channels, WIDE vectors)
+    const T* bias;                    // of each group (outputs)
 
     static constexpr int W = Lanes<vec<T>>::width;
     int64_t outputs() const { return whole(many, W); }
     int64_t wide() const { return groups * channels; }
 
-    // x: the copy, where the window of the first output pixel begins; w: a panel of N vectors
-    template <int M, int N> void tile(const T* x, const T* w, T* out) const {
+    // x: the copy, where the window of the first output pixel begins; w: a panel of N vectors. Long sums are made of sums of
+    // at most STRETCH terms: their error is that of the stretches.
+    template <int M, int N> __attribute__((noinline)) void tile(const T* x, const T* w, const T* more, T* out) const {
         using V = vec<T>;
+        constexpr int64_t STRETCH = 128;
         V sum[M][N];
+        zero(sum);
+        bool begun = false;
+        auto flush = [&]() __attribute__((always_inline)) {
+            const int64_t line = outputs();
 #pragma GCC unroll 16
-        for (int i = 0; i < M; i++)
-            for (int v = 0; v < N; v++) sum[i][v] = splat<V>(0);
+            for (int i = 0; i < M; i++)
+                for (int v = 0; v < N; v++) {
+                    T* to = out + i * line + v * W;
+                    store<V>(to, sum[i][v] + load<V>(begun ? to : more + v * W));
+                }
+        };
         const bool joined = dilation_w == 1 && groups == 1;            // a row of the window lies together
         const int64_t run = joined ? kw * channels : channels, runs = joined ? 1 : kw;
+        int64_t terms = 0;
         for (int64_t y = 0; y < kh; y++)
-            for (int64_t z = 0; z < runs; z++, w += run * N * W)
-                multiply<T, M, N>(sum, run, x + (y * dilation_h * spread.columns + z * dilation_w) * wide(), stride_w * wide(), 1,
-                                  w, N * W);
-        const int64_t line = outputs();
-#pragma GCC unroll 16
-        for (int i = 0; i < M; i++)
-            for (int v = 0; v < N; v++) store<V>(out + i * line + v * W, sum[i][v]);
+            for (int64_t z = 0; z < runs; z++) {
+                const T* from = x + (y * dilation_h * spread.columns + z * dilation_w) * wide();
+                for (int64_t k = 0, n; k < run; k += n, w += n * N * W, terms += n) {
+                    n = least(STRETCH, run - k);
+                    if (terms + n > STRETCH) flush(), zero(sum), begun = true, terms = 0;
+                    multiply<T, M, N>(sum, n, from + k, stride_w * wide(), 1, w, N * W);
+                }
+            }
+        flush();
     }
 
-    template <int N> void panel(const T* x, const T* w, T* out) const {
-        in_tiles(ow, [&](int64_t q, auto m) { tile<m, N>(x + q * stride_w * wide(), w, out + q * outputs()); });
+    template <int N> void panel(const T* x, const T* w, const T* more, T* out) const {
+        in_tiles(ow, [&](int64_t q, auto m) { tile<m, N>(x + q * stride_w * wide(), w, more, out + q * outputs()); });
     }
 
     // One row of the output of a group, (ow, outputs).
     void row(const T* x, int64_t group, T* out) const {
         const int64_t vectors = outputs() / W, depth = kh * kw * channels;
-        const T* w = weight + group * depth * outputs();
+        const T *w = weight + group * depth * outputs(), *more = bias + group * outputs();
         int64_t v = 0;
-        for (; v + WIDE <= vectors; v += WIDE) panel<WIDE>(x, w + v * W * depth, out + v * W);
-        for (; v < vectors; v++) panel<1>(x, w + v * W * depth, out + v * W);
+        for (; v + WIDE <= vectors; v += WIDE) panel<WIDE>(x, w + v * W * depth, more + v * W, out + v * W);
+        for (; v < vectors; v++) panel<1>(x, w + v * W * depth, more + v * W, out + v * W);
     }
 
     // a (n, c, h, w) to out (n, groups * many, oh, ow)
@@ -144,7 +179,8 @@ template <class T> struct Windows {
         const int64_t fitting = most(1, (NEAR / (int64_t)(line * sizeof(T)) - reach) / stride_h);
         const int64_t high = most(1, least(fitting, parts(oh * n, TASKS))), blocks = parts(oh, high);
         const size_t copy = whole(((least(high, oh) - 1) * stride_h + reach) * line * sizeof(T), 64);
-        const size_t size = copy + ow * outputs() * sizeof(T);
+        const int64_t together = most(1, least(high, LINES / (int64_t)(ow * outputs() * sizeof(T))));   // rows turned over at once
+        const size_t size = copy + together * ow * outputs() * sizeof(T);
         volatile bool short_of_memory = false;
         each_task(n * blocks, high * ow * outputs() * groups * kh * kw * channels, [&](int64_t i) {
             char* room = (char*)own.get(size);
@@ -155,10 +191,12 @@ template <class T> struct Windows {
             T *x = (T*)room, *made = (T*)(room + copy);
             const int64_t image = i / blocks, begin = i % blocks * high, end = least(begin + high, oh);
             spread.fill(a + image * wide() * h * w, x, begin * stride_h, (end - 1) * stride_h + reach, wide(), h, w);
-            for (int64_t r = begin; r < end; r++)
+            for (int64_t r = begin; r < end; r += together)
                 for (int64_t g = 0; g < groups; g++) {
-                    row(x + (r - begin) * stride_h * line + g * channels, g, made);
-                    transpose(made, outputs(), out + (((image * groups + g) * many) * oh + r) * ow, oh * ow, ow, many);
+                    const int64_t rows = least(together, end - r);
+                    for (int64_t k = 0; k < rows; k++)
+                        row(x + (r + k - begin) * stride_h * line + g * channels, g, made + k * ow * outputs());
+                    transpose(made, outputs(), out + (((image * groups + g) * many) * oh + r) * ow, oh * ow, rows * ow, many);
                 }
             own.give_back();
         });
@@ -183,22 +221,34 @@ template <class T> void pack(const T* w, T* out, int64_t o, int64_t c, int64_t k
             }
 }
 
-template <class T> const T* packed(const Convolution& s, const T* w, bool turned) {
-    constexpr int W = Lanes<vec<T>>::width;
-    const int64_t c = s.c / s.groups, o = s.o / s.groups, taps = s.kh * s.kw;
-    const int64_t size = taps * (turned ? o * whole(c, W) : c * whole(o, W));
-    T* weight = (T*)shared.get(s.groups * size * sizeof(T));
-    for (int64_t g = 0; weight && g < s.groups; g++) pack(w + g * o * c * taps, weight + g * size, o, c, s.kh, s.kw, turned);
-    return weight;
-}
+// The kernels of all groups, and their biases or zeros; null: no memory
+template <class T> struct Packed {
+    const T *weight = nullptr, *bias = nullptr;
+
+    Packed(const Convolution& s, const T* w, bool turned) {
+        constexpr int W = Lanes<vec<T>>::width;
+        const int64_t c = s.c / s.groups, o = s.o / s.groups, taps = s.kh * s.kw, many = turned ? c : o, outputs = whole(many, W);
+        const int64_t size = taps * (turned ? o : c) * outputs;
+        T* block = (T*)shared.get(s.groups * (size + outputs) * sizeof(T));
+        if (!block) return;
+        T* more = block + s.groups * size;
+        memset(more, 0, s.groups * outputs * sizeof(T));
+        for (int64_t g = 0; g < s.groups; g++) {
+            pack(w + g * o * c * taps, block + g * size, o, c, s.kh, s.kw, turned);
+            if (s.bias && !turned) memcpy(more + g * outputs, (const T*)s.bias + g * o, o * sizeof(T));
+        }
+        weight = block, bias = more;
+    }
+};
 
 // --- forward -------------------------------------------------------------------------------------------------------
 template <class T> bool forward(const Convolution* shape, const void* a, const void* b, void* made) {
     const Convolution& s = *shape;
-    const T* weight = packed(s, (const T*)b, false);
-    if (!weight) return false;
+    const Packed<T> packed(s, (const T*)b, false);
+    if (!packed.weight) return false;
     const Windows<T> windows{{s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.pad_h, s.pad_w, 1, 1}, s.groups, s.c / s.groups,
-                             s.o / s.groups, s.oh, s.ow, s.kh, s.kw, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, weight};
+                             s.o / s.groups, s.oh, s.ow, s.kh, s.kw, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w,
+                             packed.weight, packed.bias};
     const bool filled = windows.run((const T*)a, (T*)made, s.n, s.h, s.w);
     shared.give_back();
     return filled;
@@ -208,11 +258,11 @@ template <class T> bool forward(const Convolution* shape, const void* a, const v
 template <class T> bool input_grad(const Convolution* shape, const void* a, const void* b, void* made) {
     const Convolution& s = *shape;
     const int64_t reach_h = s.dilation_h * (s.kh - 1), reach_w = s.dilation_w * (s.kw - 1);
-    const T* weight = packed(s, (const T*)b, true);
-    if (!weight) return false;
+    const Packed<T> packed(s, (const T*)b, true);
+    if (!packed.weight) return false;
     const Windows<T> windows{{s.h + reach_h, s.w + reach_w, reach_h - s.pad_h, reach_w - s.pad_w, s.stride_h, s.stride_w},
                              s.groups, s.o / s.groups, s.c / s.groups, s.h, s.w, s.kh, s.kw, 1, 1, s.dilation_h, s.dilation_w,
-                             weight};
+                             packed.weight, packed.bias};
     const bool filled = windows.run((const T*)a, (T*)made, s.n, s.oh, s.ow);
     shared.give_back();
     return filled;
@@ -229,18 +279,19 @@ template <class T> struct WeightJob {
     static constexpr int W = Lanes<vec<T>>::width;
 
     // Rows of g, (rows, ow, N vectors), with the input that an element of the kernel sees, into M rows of sums
-    template <int M, int N> void tile(const T* x, const T* g, int64_t rows, T* into) const {
+    template <int M, int N> __attribute__((noinline)) void tile(const T* x, const T* g, int64_t rows, T* into) const {
         using V = vec<T>;
         V sum[M][N];
-#pragma GCC unroll 16
-        for (int i = 0; i < M; i++)
-            for (int v = 0; v < N; v++) sum[i][v] = load<V>(into + (i * N + v) * W);
+        zero(sum);
         for (int64_t r = 0; r < rows; r++)
             multiply<T, M, N>(sum, s.ow, x + r * s.stride_h * spread.columns * s.c, 1, s.stride_w * s.c, g + r * s.ow * N * W,
                               N * W);
 #pragma GCC unroll 16
         for (int i = 0; i < M; i++)
-            for (int v = 0; v < N; v++) store<V>(into + (i * N + v) * W, sum[i][v]);
+            for (int v = 0; v < N; v++) {
+                T* to = into + (i * N + v) * W;
+                store<V>(to, load<V>(to) + sum[i][v]);
+            }
     }
 
     template <int N> void panel(const T* x, const T* g, int64_t rows, T* into) const {

@@ -27,7 +27,8 @@ template <class T> void copy_line(const T* from, T* to, int64_t n) {
 
 // `oh` by `ow` windows of stride `step_h` and `phases` over a padded plane, and the memory for it and for what stands beside.
 template <class T> struct Windows {
-    static constexpr int W = Lanes<vec<T>>::width;
+    using V = vec<T>;
+    static constexpr int W = Lanes<V>::width;
     int64_t oh, ow, kh, kw, step_h, phases, dilation_h, dilation_w;
     int64_t rows, columns, pitch, line;
     T *plane, *weight, *sums;            // sums: a vector for each element of the kernel
@@ -74,8 +75,7 @@ template <class T> struct Windows {
     }
 
     // K: the kernel is K by K, or 0; R rows of windows together
-    template <int K, int R> void correlate_rows(int64_t r, T* out, bool add) const {
-        using V = vec<T>;
+    template <int K, int R> void correlate_rows(int64_t r, T* out, bool add, V more) const {
         const int64_t tall = K ? K : kh, wide = K ? K : kw;
         const T* x = plane + r * step_h * line;
         out += r * ow;
@@ -94,28 +94,27 @@ template <class T> struct Windows {
             const bool whole = ow - q >= W;
             for (int i = 0; i < R; i++) {
                 T* to = out + i * ow + q;
-                if (whole) store<V>(to, add ? load<V>(to) + sum[i] : sum[i]);
-                else store_part<V>(to, add ? load_part<V>(to, ow - q) + sum[i] : sum[i], ow - q);
+                if (whole) store<V>(to, sum[i] + (add ? load<V>(to) : more));
+                else store_part<V>(to, sum[i] + (add ? load_part<V>(to, ow - q) : more), ow - q);
             }
         }
     }
 
-    template <int K> void correlate_all(T* out, bool add) const {
+    template <int K> void correlate_all(T* out, bool add, V more) const {
         int64_t r = 0;
-        for (; r + 4 <= oh; r += 4) correlate_rows<K, 4>(r, out, add);
-        for (; r < oh; r++) correlate_rows<K, 1>(r, out, add);
+        for (; r + 4 <= oh; r += 4) correlate_rows<K, 4>(r, out, add, more);
+        for (; r < oh; r++) correlate_rows<K, 1>(r, out, add, more);
     }
 
-    // out (oh, ow) = the windows times the kernel
-    void correlate(T* out, bool add) const {
-        if (kh == 3 && kw == 3) correlate_all<3>(out, add);
-        else correlate_all<0>(out, add);
+    // out (oh, ow) = the windows times the kernel, plus what is there, or else one number
+    void correlate(T* out, bool add, T number) const {
+        if (kh == 3 && kw == 3) correlate_all<3>(out, add, splat<V>(number));
+        else correlate_all<0>(out, add, splat<V>(number));
     }
 
     // sums += g times what the elements y0 .. y0 + Y by z0 .. z0 + Z of the kernel see. Lanes past the end of a line read as
     // zeros on both sides: what lies there may be infinite.
     template <int Y, int Z> void add_products(const T* g, int64_t y0, int64_t z0) const {
-        using V = vec<T>;
         V total[Y][Z];
         for (int y = 0; y < Y; y++)
             for (int z = 0; z < Z; z++) total[y][z] = splat<V>(0);
@@ -179,8 +178,9 @@ template <class T> bool forward(const Convolution* shape, const void* a, const v
         for (int64_t i = begin; i < end; i++) {
             windows.fill((const T*)a + i * s.h * s.w, s.h, s.w, s.pad_h, s.pad_w, 1, 1);
             for (int64_t k = 0; k < each; k++) {
-                memcpy(windows.weight, (const T*)b + (i % s.c * each + k) * taps, taps * sizeof(T));
-                windows.correlate((T*)made + (i * each + k) * s.oh * s.ow, false);
+                const int64_t o = i % s.c * each + k;
+                memcpy(windows.weight, (const T*)b + o * taps, taps * sizeof(T));
+                windows.correlate((T*)made + (i * each + k) * s.oh * s.ow, false, s.bias ? ((const T*)s.bias)[o] : 0);
             }
         }
         return true;
@@ -200,7 +200,7 @@ template <class T> bool input_grad(const Convolution* shape, const void* a, cons
                 const T* w = (const T*)b + (i % s.c * each + k) * taps;
                 for (int64_t t = 0; t < taps; t++) windows.weight[t] = w[taps - 1 - t];
                 windows.fill((const T*)a + (i * each + k) * s.oh * s.ow, s.oh, s.ow, top, left, s.stride_h, s.stride_w);
-                windows.correlate((T*)made + i * s.h * s.w, k > 0);
+                windows.correlate((T*)made + i * s.h * s.w, k > 0, 0);
             }
         return true;
     });

@@ -1,5 +1,7 @@
 // A block of numbers turned over, in registers.
 #pragma once
+#include <string.h>
+
 #include "vec.hpp"
 
 namespace clay {
@@ -62,6 +64,10 @@ inline __attribute__((always_inline)) void transpose_block(const T* from, int64_
 // to[j to_step + i] = from[i from_step + j] for i < n, j < m
 template <class T> void transpose(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
     constexpr int W = Lanes<vec<T>>::width;
+    if (n == 1 && to_step == 1) {
+        memcpy(to, from, m * sizeof(T));
+        return;
+    }
     if (W == 1 || n == 1 || m == 1) {
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < m; j++) to[j * to_step + i] = from[i * from_step + j];

@@ -93,7 +93,7 @@ def columns(view, cols, low: int, high: int, n: int) -> None:
 
 
 def natively(xp, name: str, a, b, shape: Ints, x_shape: Ints, w_shape: Ints, out_shape: Ints, stride: Ints,
-             padding: Ints, dilation: Ints, groups: int):
+             padding: Ints, dilation: Ints, groups: int, bias=None):
     """The result of a native loop, or None: for other memory, dtypes and axes, and for kernels of a single element,
     which are a matrix product as they stand."""
     if len(x_shape) > 4 or (all(k == 1 for k in w_shape[2:]) and groups == 1 and not any(padding)):
@@ -102,21 +102,28 @@ def natively(xp, name: str, a, b, shape: Ints, x_shape: Ints, w_shape: Ints, out
         return None
     made = xp.empty(shape, a.dtype)
     shapes = tuple(x_shape), tuple(w_shape), tuple(out_shape)
-    return made if convolve.run(name, a, b, made, *shapes, stride, padding, dilation, groups) else None
+    return made if convolve.run(name, a, b, made, *shapes, stride, padding, dilation, groups, bias) else None
 
 
-def conv_forward(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: int):
-    """The convolution (N, O, *out) of an input with a weight."""
+def conv_forward(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: int, bias=None):
+    """The convolution (N, O, *out) of an input with a weight, plus a bias (O)."""
+    shape = (x.shape[0], w.shape[0], *out_sizes(x.shape[2:], w.shape[2:], stride, padding, dilation))
+    if not product(shape) * product(w.shape[1:]):
+        out = xp.zeros(shape, x.dtype)
+    else:
+        out = natively(xp, "forward", x, w, shape, x.shape, w.shape, shape, stride, padding, dilation, groups, bias)
+        if out is not None:
+            return out
+        out = _by_products(xp, x, w, stride, padding, dilation, groups, shape[2:])
+    if bias is not None:
+        out += bias.reshape(-1, *[1] * (x.ndim - 2))
+    return out
+
+
+def _by_products(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: int, size: Ints):
     n, c = x.shape[:2]
     o, kernel = w.shape[0], w.shape[2:]
-    size = out_sizes(x.shape[2:], kernel, stride, padding, dilation)
     length, depth, dims = product(size), product(w.shape[1:]), len(size)
-    if not n * o * length * depth:
-        return xp.zeros((n, o, *size), x.dtype)
-    shape = (n, o, *size)
-    out = natively(xp, "forward", x, w, shape, x.shape, w.shape, shape, stride, padding, dilation, groups)
-    if out is not None:
-        return out
     if c == groups > 1:
         return _by_channel(xp, x, w, stride, padding, dilation, size)
     weight = w.reshape(groups, o // groups, depth)

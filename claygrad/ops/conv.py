@@ -167,10 +167,10 @@ def convolution(xp, input: Tensor, weight: Tensor, bias: Tensor | None, stride: 
         size = _conv.transposed_sizes(input.shape[2:], weight.shape[2:], stride, padding, dilation,
                                       spread_out("", output_padding, dims))
         out = _conv.conv_input_grad(xp, input, weight, size, stride, padding, dilation, groups)
+        if bias is not None:
+            out += bias.reshape(-1, *[1] * dims)
     else:
-        out = _conv.conv_forward(xp, input, weight, stride, padding, dilation, groups)
-    if bias is not None:
-        out += bias.reshape(-1, *[1] * dims)
+        out = _conv.conv_forward(xp, input, weight, stride, padding, dilation, groups, bias)
     return _conv.same_format(xp, out, input, weight)
 
 
@@ -204,7 +204,7 @@ def weight_gradient(g, input, weight_shape, stride, padding, dilation, transpose
 
 
 convolution.rule(input=input_gradient, weight=weight_gradient,
-                 bias=lambda g: g.sum([0, *range(2, g.ndim)]))
+                 bias=lambda g: g.sum(list(range(2, g.ndim))).sum(0))
 
 
 @op(name="_conv_input", node="ConvolutionBackwardBackward0", **hidden,

@@ -84,3 +84,12 @@ def test_depthwise_infinity_is_seen_by_its_own_windows_alone(isa):
     assert numpy.isinf(to_w[0, 0, 1:, 0]).all()
     assert numpy.isfinite(to_w[0, 0, :, 1:]).all()
     assert numpy.isfinite(to_w[1]).all()
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_bias_is_added(isa, groups):
+    rng = numpy.random.default_rng(3)
+    x, w = rng.standard_normal((2, 4, 5, 7)), rng.standard_normal((20, 4 // groups, 3, 3))
+    bias, settings = rng.standard_normal(20), ((1, 1), (1, 1), (1, 1), groups)
+    plain = _conv.conv_forward(numpy, x, w, *settings)
+    numpy.testing.assert_allclose(_conv.conv_forward(numpy, x, w, *settings, bias), plain + bias[:, None, None], rtol=1e-12)
