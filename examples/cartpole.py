@@ -49,7 +49,7 @@ def play(policy: nn.Module) -> tuple[torch.Tensor, torch.Tensor]:
 def learn(told: Namespace) -> tuple[nn.Module, list[float], list[float]]:
     torch.manual_seed(told.seed)
     policy = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 2))
-    optimizer = torch.optim.Adam(policy.parameters(), lr=1e-2)
+    optimizer = torch.optim.Adam(policy.parameters(), lr=3e-3)
     lengths: list[float] = []
 
     def step(_: int) -> torch.Tensor:

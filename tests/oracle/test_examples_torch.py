@@ -41,19 +41,24 @@ def losses(name: str, library: str, steps: int, folder: Path, monkeypatch: pytes
     return found[1 if name == "cartpole" else -1]
 
 
-# In double precision where a rounding grows within the hundred steps: in single precision, torch differs as much from
-# itself if one weight is moved by a rounding. A falling pole doubles every error in a step or two of learning, so there
-# even sixteen digits are used up after some sixty.
-@pytest.mark.parametrize(("name", "dtype", "steps"), [
-    ("forecast", "float32", 100), ("vae", "float32", 100), ("pinn", "float32", 100),
-    pytest.param("char_gpt", "float32", 100, marks=SLOW), pytest.param("digits_cnn", "float64", 100, marks=SLOW),
-    pytest.param("cartpole", "float64", 40, marks=SLOW)])
+# A hundred steps in single precision, as a user runs them, where a rounding stays a rounding. Two of the examples let it
+# grow, in PyTorch as here. The losses of the digits' network differ by an eighth within a hundred steps between PyTorch with
+# oneDNN and without: Adam divides by gradients that are nothing but rounding. And a pole that falls doubles an error again
+# and again, until a push goes the other way. Of these the first steps are compared in single precision, as many as surely
+# hold, and all hundred in double.
+HOLD = {"digits_cnn": 15, "cartpole": 10}
+
+
+@pytest.mark.parametrize(("name", "dtype"), [
+    ("forecast", "float32"), ("vae", "float32"), ("pinn", "float32"), ("digits_cnn", "float32"),
+    pytest.param("cartpole", "float32", marks=SLOW), pytest.param("char_gpt", "float32", marks=SLOW),
+    pytest.param("digits_cnn", "float64", marks=SLOW), pytest.param("cartpole", "float64", marks=SLOW)])
 @pytest.mark.timeout(1200)
-def test_the_losses_are_the_same(name, dtype, steps, tmp_path, monkeypatch):
-    mine = losses(name, "claygrad", steps, tmp_path, monkeypatch, dtype)
-    theirs = losses(name, "torch", steps, tmp_path, monkeypatch, dtype)
-    assert len(mine) == steps
-    assert mine == pytest.approx(theirs, rel=1e-4, abs=1e-7)
+def test_a_hundred_steps_give_the_same_losses(name, dtype, tmp_path, monkeypatch):
+    mine, theirs = (losses(name, library, 100, tmp_path, monkeypatch, dtype) for library in ("claygrad", "torch"))
+    assert len(mine) == 100
+    held = HOLD.get(name, 100) if dtype == "float32" else 100
+    assert mine[:held] == pytest.approx(theirs[:held], rel=1e-4, abs=1e-7)
 
 
 def test_checkpoints_of_one_go_on_in_the_other(tmp_path, monkeypatch):
