@@ -135,15 +135,14 @@ template <class T> struct Windows {
         constexpr int64_t STRETCH = 128;
         V sum[M][N];
         zero(sum);
-        bool begun = false;
+        const int64_t line = outputs();
+        const T* before = more;                                        // what the sums are added to: the bias, then themselves
+        int64_t step = 0;
         auto flush = [&]() __attribute__((always_inline)) {
-            const int64_t line = outputs();
 #pragma GCC unroll 16
             for (int i = 0; i < M; i++)
-                for (int v = 0; v < N; v++) {
-                    T* to = out + i * line + v * W;
-                    store<V>(to, sum[i][v] + load<V>(begun ? to : more + v * W));
-                }
+                for (int v = 0; v < N; v++)
+                    store<V>(out + i * line + v * W, sum[i][v] + load<V>(before + i * step + v * W));
         };
         const bool joined = dilation_w == 1 && groups == 1;            // a row of the window lies together
         const int64_t run = joined ? kw * channels : channels, runs = joined ? 1 : kw;
@@ -153,7 +152,7 @@ template <class T> struct Windows {
                 const T* from = x + (y * dilation_h * spread.columns + z * dilation_w) * wide();
                 for (int64_t k = 0, n; k < run; k += n, w += n * N * W, terms += n) {
                     n = least(STRETCH, run - k);
-                    if (terms + n > STRETCH) flush(), zero(sum), begun = true, terms = 0;
+                    if (terms + n > STRETCH) flush(), zero(sum), before = out, step = line, terms = 0;
                     multiply<T, M, N>(sum, n, from + k, stride_w * wide(), 1, w, N * W);
                 }
             }

@@ -1,9 +1,10 @@
-// Max and average pooling, a row of windows at a time: one pass over the row for every element of the kernel.
+// Max and average pooling, a row of windows at a time: one pass over the row for every element of the kernel. Windows of 2 by 2
+// side by side, the most common ones, stay in registers.
 #include <string.h>
 
 #include "families.hpp"
 #include "scratch.hpp"
-#include "vec.hpp"
+#include "transpose.hpp"
 #include "windows.hpp"
 
 namespace clay {
@@ -60,13 +61,131 @@ int64_t start_of(int64_t q, int64_t stride, int64_t pad, int64_t dilation) {
     return at < 0 ? at + (-at + dilation - 1) / dilation * dilation : at;
 }
 
+// --- maxima of windows of 2 by 2, side by side ---------------------------------------------------------------------------
+#if defined(__AVX2__)
+template <class T> struct Quads {
+    using V = vec<T>;
+    using P = decltype(V{} > V{});                    // places, as wide as numbers
+    using L = decltype(f64v{} > f64v{});              // as wide as they are kept
+    static constexpr int W = Lanes<V>::width, WL = Lanes<f64v>::width;
+
+    static bool take(const Pooling& s) {
+        return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && !s.pad_h && !s.pad_w && s.dilation_h == 1 &&
+               s.dilation_w == 1 && 2 * s.oh <= s.h && 2 * s.ow <= s.w;
+    }
+
+    // The even and odd ones of 2 m <= 2 W numbers
+    static void pairs(const T* x, int64_t m, V& even, V& odd) {
+        const V zero = splat<V>(0);
+        if (m == W) return separate(load<V>(x), load<V>(x + W), even, odd);
+        if (2 * m <= W) return separate(2 * m == W ? load<V>(x) : load_part<V>(x, 2 * m, zero), zero, even, odd);
+        separate(load<V>(x), load_part<V>(x + W, 2 * m - W, zero), even, odd);
+    }
+
+    static void put_places(const P& p, int64_t m, int64_t* out) {
+        int64_t wide[W] __attribute__((aligned(64)));
+        for (int i = 0; i < W; i++) wide[i] = p[i];
+        for (int64_t i = 0; i < m; i += WL) {
+            const f64v part = load<f64v>((const double*)wide + i);
+            if (m - i >= WL) store<f64v>((double*)out + i, part);
+            else store_part<f64v>((double*)out + i, part, m - i);
+        }
+    }
+
+    static void row(const T* x, int64_t w, int64_t ow, int64_t first, T* best, int64_t* places) {
+        P steps;
+        for (int i = 0; i < W; i++) steps[i] = 2 * i;
+        for (int64_t q = 0; q < ow; q += W) {
+            const int64_t m = least(W, ow - q);
+            V value[4];
+            pairs(x + 2 * q, m, value[0], value[1]);
+            pairs(x + w + 2 * q, m, value[2], value[3]);
+            V top = value[0];
+            P place = steps + (int)(first + 2 * q);
+            const P at = place;
+#pragma GCC unroll 3
+            for (int i = 1; i < 4; i++) {
+                const P takes = (value[i] > top) | (value[i] != value[i]);
+                top = takes ? value[i] : top;
+                place = takes ? at + (int)((i / 2) * w + i % 2) : place;
+            }
+            if (m == W) store<V>(best + q, top);
+            else store_part<V>(best + q, top, m);
+            if (places) put_places(place, m, places + q);
+        }
+    }
+
+    // -1 where places[i] == first + 2 i
+    static P matches(const int64_t* places, int64_t m, int64_t first) {
+        L found[W / WL];
+        for (int k = 0; k < W / WL; k++) {
+            L steps;
+            for (int i = 0; i < WL; i++) steps[i] = first + 2 * (k * WL + i);
+            const int64_t left = least(WL, m - k * WL);
+            if (left <= 0) found[k] = L{};
+            else found[k] = (L)(left == WL ? load<f64v>((const double*)places + k * WL)
+                                           : load_part<f64v>((const double*)places + k * WL, left)) == steps;
+        }
+        if constexpr (sizeof(T) == 8) return found[0];
+        else {
+            V even, odd;
+            separate((V)found[0], (V)found[1], even, odd);
+            return (P)even;
+        }
+    }
+
+    static void put_pairs(V even, V odd, int64_t m, T* out) {
+        V low, high;
+        interleave(even, odd, low, high);
+        if (2 * m >= W) store<V>(out, low);
+        else store_part<V>(out, low, 2 * m);
+        if (2 * m <= W) return;
+        if (m == W) store<V>(out + W, high);
+        else store_part<V>(out + W, high, 2 * m - W);
+    }
+
+    // A row of gradients to two rows; false if a place is none of its window's
+    static bool spread(const T* g, const int64_t* places, int64_t w, int64_t ow, int64_t first, T* dx) {
+        for (int64_t q = 0; q < ow; q += W) {
+            const int64_t m = least(W, ow - q);
+            const V of = m == W ? load<V>(g + q) : load_part<V>(g + q, m), zero = splat<V>(0);
+            P found[4], any = {};
+            for (int i = 0; i < 4; i++) {
+                found[i] = matches(places + q, m, first + 2 * q + (i / 2) * w + i % 2);
+                any = any | found[i];
+            }
+            P lanes;
+            for (int i = 0; i < W; i++) lanes[i] = i < m ? -1 : 0;
+            const P lost = lanes & ~any;
+            for (int i = 0; i < W; i++)
+                if (lost[i]) return false;
+            put_pairs(found[0] ? of : zero, found[1] ? of : zero, m, dx + 2 * q);
+            put_pairs(found[2] ? of : zero, found[3] ? of : zero, m, dx + w + 2 * q);
+        }
+        return true;
+    }
+};
+#else
+template <class T> struct Quads {
+    static bool take(const Pooling&) { return false; }
+    static void row(const T*, int64_t, int64_t, int64_t, T*, int64_t*) {}
+    static bool spread(const T*, const int64_t*, int64_t, int64_t, int64_t, T*) { return false; }
+};
+#endif
+
 template <class T> bool max(const Pooling* shape, const void* a, void* made, int64_t* places) {
     using P = typename PlaceOf<T>::type;
     const Pooling& s = *shape;
     if (sizeof(P) == 4 && s.h * s.w > INT32_MAX) return false;
     volatile bool short_of_memory = false;
+    const bool quads = Quads<T>::take(s);
     each_task(s.planes, s.oh * s.ow * s.kh * s.kw * 2, [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.h * s.w;
+        if (quads) {
+            for (int64_t r = 0, to = plane * s.oh * s.ow; r < s.oh; r++, to += s.ow)
+                Quads<T>::row(x + 2 * r * s.w, s.w, s.ow, 2 * r * s.w, (T*)made + to, places ? places + to : nullptr);
+            return;
+        }
         P* found = (P*)rows.get(s.ow * sizeof(P));
         if (!found) {
             short_of_memory = true;
@@ -104,10 +223,15 @@ template <class T> bool max_back(const Pooling* shape, const void* a, void* made
     const Pooling& s = *shape;
     const int64_t inside = s.h * s.w, many = s.oh * s.ow;
     volatile bool astray = false;
+    const bool quads = 2 * s.oh == s.h && 2 * s.ow == s.w;     // maybe: the places tell
     each_task(s.planes, inside + 2 * many, [&](int64_t plane) {
         const T* g = (const T*)a + plane * many;
         const int64_t* place = places + plane * many;
         T* dx = (T*)made + plane * inside;
+        int64_t r = 0;
+        if (quads)
+            while (r < s.oh && Quads<T>::spread(g + r * s.ow, place + r * s.ow, s.w, s.ow, 2 * r * s.w, dx + 2 * r * s.w)) r++;
+        if (quads && r == s.oh) return;
         memset(dx, 0, inside * sizeof(T));
         for (int64_t i = 0; i < many; i++) {
             if ((uint64_t)place[i] >= (uint64_t)inside) astray = true;

@@ -19,6 +19,16 @@ inline void interleave(f64v x, f64v y, f64v& low, f64v& high) {
     low = _mm512_permutex2var_pd(x, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), y);
     high = _mm512_permutex2var_pd(x, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), y);
 }
+// The other way: the even lanes of x and y after each other, and the odd ones
+inline void separate(f32v x, f32v y, f32v& even, f32v& odd) {
+    const __m512i first = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    even = _mm512_permutex2var_ps(x, first, y);
+    odd = _mm512_permutex2var_ps(x, _mm512_add_epi32(first, _mm512_set1_epi32(1)), y);
+}
+inline void separate(f64v x, f64v y, f64v& even, f64v& odd) {
+    even = _mm512_permutex2var_pd(x, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), y);
+    odd = _mm512_permutex2var_pd(x, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), y);
+}
 #elif defined(__AVX2__)
 inline void interleave(f32v x, f32v y, f32v& low, f32v& high) {
     const __m256 even = _mm256_unpacklo_ps(x, y), odd = _mm256_unpackhi_ps(x, y);
@@ -29,6 +39,15 @@ inline void interleave(f64v x, f64v y, f64v& low, f64v& high) {
     const __m256d even = _mm256_unpacklo_pd(x, y), odd = _mm256_unpackhi_pd(x, y);
     low = _mm256_permute2f128_pd(even, odd, 0x20);
     high = _mm256_permute2f128_pd(even, odd, 0x31);
+}
+inline void separate(f32v x, f32v y, f32v& even, f32v& odd) {
+    const __m256d low = _mm256_castps_pd(_mm256_shuffle_ps(x, y, 0x88)), high = _mm256_castps_pd(_mm256_shuffle_ps(x, y, 0xdd));
+    even = _mm256_castpd_ps(_mm256_permute4x64_pd(low, 0xd8));
+    odd = _mm256_castpd_ps(_mm256_permute4x64_pd(high, 0xd8));
+}
+inline void separate(f64v x, f64v y, f64v& even, f64v& odd) {
+    even = _mm256_permute4x64_pd(_mm256_unpacklo_pd(x, y), 0xd8);
+    odd = _mm256_permute4x64_pd(_mm256_unpackhi_pd(x, y), 0xd8);
 }
 #else
 template <class T> void interleave(T, T, T&, T&) {}

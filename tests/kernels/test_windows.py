@@ -57,6 +57,31 @@ def test_maxima(isa, dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=["float32", "float64"])
+def test_maxima_of_four(isa, dtype, monkeypatch):
+    rng = numpy.random.default_rng(2)
+    for height, width in ((2, 2), (4, 6), (5, 15), (6, 16), (7, 17), (4, 30), (2, 32), (4, 34), (2, 66), (3, 71)):
+        x = rng.integers(-2, 3, (2, 3, height, width)).astype(dtype)
+        spoiled = rng.random(x.shape)
+        x[spoiled < 0.1], x[spoiled > 0.8], x[(spoiled > 0.4) & (spoiled < 0.5)] = numpy.nan, -numpy.inf, -0.0
+        case = claygrad.from_numpy(x), (2, 2), (2, 2), (0, 0), (1, 1), False
+        found = largest(*case)
+        for a, b in zip(found, generally(monkeypatch, largest, *case)):
+            numpy.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=f"{height} {width}")
+        there = case[0].flatten(2).gather(2, found[1].flatten(2)).numpy()
+        numpy.testing.assert_array_equal(numpy.signbit(found[0].numpy().reshape(there.shape)), numpy.signbit(there))
+
+
+def test_gradients_go_to_their_places_wherever_they_are(isa):
+    g = claygrad.arange(1, 13, dtype=claygrad.float32).reshape(1, 2, 2, 3)
+    places = claygrad.tensor([[[0, 3, 11], [12, 23, 0]], [[7, 9, 11], [18, 21, 23]]])[None]       # of planes of 4 by 6
+    back = pool_max.maxima_back(g, places, (1, 2, 4, 6), 2).numpy().reshape(2, 24)
+    wanted = numpy.zeros((2, 24), numpy.float32)
+    for plane in range(2):
+        numpy.add.at(wanted[plane], places[0, plane].numpy().ravel(), g[0, plane].numpy().ravel())
+    numpy.testing.assert_array_equal(back, wanted)
+
+
+@pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=["float32", "float64"])
 def test_means(isa, dtype, monkeypatch):
     rng = numpy.random.default_rng(2)
     for trial in range(60):
