@@ -38,5 +38,7 @@ cdef extern from "kernels.hpp" namespace "clay" nogil:
     bint blas_ready() noexcept
     void gemm(int dtype, bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
               const void* b, int64_t ldb, void* c, int64_t ldc, bint accumulate) noexcept
+    void gemm_from(int dtype, bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
+                   const void* b, int64_t ldb, void* c, int64_t ldc, const void* start, int64_t start_i) noexcept
     void gemm_many(int dtype, bint trans_a, bint trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
                    int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c) noexcept

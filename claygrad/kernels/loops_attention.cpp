@@ -12,6 +12,7 @@
 #include "gemm.hpp"
 #include "reduce.hpp"
 #include "scratch.hpp"
+#include "transpose.hpp"
 #include "vmath.hpp"
 
 namespace clay {
@@ -36,59 +37,58 @@ void product(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_i, int64_t a
     ((gemm_fn)gemm_kernels[sizeof(T) == 8].function)(m, n, k, a, a_i, a_p, b, ldb, b_is_nk, c, ldc, add ? c : nullptr, ldc);
 }
 
-// out (columns, rows) = x (rows, columns) turned about
-template <class T> void turn(const T* x, int64_t step, int64_t rows, int64_t columns, T* out, int64_t out_step) {
-    for (int64_t i = 0; i < rows; i += 16)
-        for (int64_t j = 0; j < columns; j++)
-            for (int64_t r = i; r < least(i + 16, rows); r++) out[j * out_step + r] = x[r * step + j];
+// The first n lanes of v, `rest` in the others, whatever n is
+template <class V> V kept(V v, int64_t n, V rest) {
+    constexpr int W = Lanes<V>::width;
+    return n >= W ? v : n <= 0 ? rest : part(v, n, rest);
 }
 
-template <class V> V one_exp(V x) { return first_lane(exp(splat<vec<V>>(x))); }
-
-// Scores of row i and keys k0 .. k0 + width: scaled and masked in place; how many of them it may see.
+// Row i against the keys k0 .. k0 + width: how many of them it may see. The scores are read times `scale` from there on.
 template <class T>
-int64_t finish(const Attention& s, T* row, int64_t b, int64_t h, int64_t i, int64_t k0, int64_t width) {
-    using V = vec<T>;
-    constexpr int W = Lanes<V>::width;
+int64_t seen(const Attention& s, T* row, int64_t b, int64_t h, int64_t i, int64_t k0, int64_t width, T& scale) {
     if (s.causal) width = i < k0 ? 0 : least(width, i - k0 + 1);
-    const V scale = splat<V>(s.scale);
+    scale = s.masked == NO_MASK ? (T)s.scale : 1;
     if (s.masked == ADDED_MASK) {
         const T* mask = at<T>(s.mask, b, h, i) + k0;
-        int64_t j = 0;
-        for (; j + W <= width; j += W) store<V>(row + j, load<V>(row + j) * scale + load<V>(mask + j));
-        for (; j < width; j++) row[j] = row[j] * (T)s.scale + mask[j];
-        return width;
-    }
-    int64_t j = 0;
-    for (; j + W <= width; j += W) store<V>(row + j, load<V>(row + j) * scale);
-    for (; j < width; j++) row[j] *= (T)s.scale;
-    if (s.masked == BOOL_MASK) {
+        for (int64_t j = 0; j < width; j++) row[j] = row[j] * (T)s.scale + mask[j];
+    } else if (s.masked == BOOL_MASK) {
         const uint8_t* mask = at<uint8_t>(s.mask, b, h, i) + k0;
-        for (int64_t j = 0; j < width; j++)
-            if (!mask[j]) row[j] = -__builtin_inf();
+        for (int64_t j = 0; j < width; j++) row[j] = mask[j] ? row[j] * (T)s.scale : (T)-__builtin_inf();
     }
     return width;
 }
 
-// row[j] = exp(row[j] - top) for j < count, zeros up to width; the sum
-template <class T> T exponentials(T* row, int64_t count, int64_t width, T top) {
+// exp, zero where it would be subnormal: those are slow to make, and masked places would all be.
+template <class V> V weight(V x) {
+    const V low = splat<V>(sizeof(typename Lanes<V>::T) == 4 ? -87 : -708);
+    return pick(x < low, splat<V>(0), exp(maximum(x, low)));
+}
+
+template <class V> V one_exp(V x) { return first_lane(weight(splat<vec<V>>(x))); }
+
+// WIDE scores of a row, of which `count` are seen, become exp(score - top), zeros for the others; top and sum go along.
+// What was there before is to be multiplied by the answer.
+template <class T> T soften(T* row, int64_t count, T scale, T& top, T& sum) {
     using V = vec<T>;
-    constexpr int W = Lanes<V>::width;
-    const V tops = splat<V>(top), zero = splat<V>(0);
-    V sum = zero;
-    int64_t j = 0;
-    for (; j + W <= count; j += W) {
-        const V e = exp(load<V>(row + j) - tops);
-        store<V>(row + j, e);
-        sum = sum + e;
+    constexpr int W = Lanes<V>::width, N = WIDE / W;
+    const V by = splat<V>(scale), none = splat<V>(-__builtin_inf());
+    V v[N], high = none;
+    for (int n = 0; n < N; n++) {
+        v[n] = kept(load<V>(row + n * W) * by, count - n * W, none);
+        high = maximum(high, v[n]);
     }
-    if (W > 1 && j < count) {
-        const V e = part(exp(load_part<V>(row + j, count - j, tops) - tops), count - j, zero);
-        store_part<V>(row + j, e, count - j);
-        sum = sum + e;
+    const T now = maximum(top, first_lane(folded<MaxOf>(high))), base = now == -__builtin_inf() ? 0 : now;
+    const V bases = splat<V>(base);
+    V total = splat<V>(0);
+    for (int n = 0; n < N; n++) {
+        const V e = weight(v[n] - bases);
+        store<V>(row + n * W, e);
+        total = total + e;
     }
-    memset(row + count, 0, (width - count) * sizeof(T));
-    return first_lane(folded<SumOf>(sum));
+    const T shrink = now == top ? 1 : top == -__builtin_inf() ? 0 : one_exp<T>(top - base);
+    sum = sum * shrink + first_lane(folded<SumOf>(total));
+    top = now;
+    return shrink;
 }
 
 template <class T> void scaled(T* row, int64_t n, T by) {
@@ -98,8 +98,7 @@ template <class T> void scaled(T* row, int64_t n, T by) {
 // One tile of queries against all keys; `turned` the keys as (size, keys), or null.
 template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, int64_t q0, const T* turned, T* room) {
     const int64_t rows = least(TALL, s.queries - q0), size = s.size;
-    T *scores = room, *mixed = scores + TALL * WIDE, *top = mixed + TALL * size, *sum = top + TALL;
-    memset(mixed, 0, rows * size * sizeof(T));
+    T *scores = room, *mixed = scores + TALL * WIDE, *top = mixed + TALL * size, *sum = top + TALL, scale;
     for (int64_t i = 0; i < rows; i++) top[i] = -__builtin_inf(), sum[i] = 0;
     const int64_t end = s.causal ? least(s.keys, q0 + rows) : s.keys;
     const T* query = at<T>(s.query, b, h, q0);
@@ -109,15 +108,11 @@ template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, i
         else product(rows, width, size, query, s.query.row, 1, at<T>(s.key, b, h, k0), s.key.row, true, scores, WIDE, false);
         for (int64_t i = 0; i < rows; i++) {
             T* row = scores + i * WIDE;
-            const int64_t count = finish(s, row, b, h, q0 + i, k0, width);
-            T high = top[i];
-            if (count) high = maximum(high, reduce_row<MaxOf, T>(row, count));
-            const T base = high == -__builtin_inf() ? 0 : high, shrink = one_exp<T>(top[i] - base);
-            sum[i] = sum[i] * shrink + exponentials(row, count, width, base);
-            if (shrink != 1) scaled(mixed + i * size, size, shrink);
-            top[i] = high;
+            const int64_t count = seen(s, row, b, h, q0 + i, k0, width, scale);
+            const T shrink = soften(row, count, scale, top[i], sum[i]);
+            if (k0 > 0 && shrink != 1) scaled(mixed + i * size, size, shrink);
         }
-        product(rows, size, width, scores, WIDE, 1, at<T>(s.value, b, h, k0), s.value.row, false, mixed, size, true);
+        product(rows, size, width, scores, WIDE, 1, at<T>(s.value, b, h, k0), s.value.row, false, mixed, size, k0 > 0);
     }
     for (int64_t i = 0; i < rows; i++) {
         T* out = at<T>(s.out, b, h, q0 + i);
@@ -127,115 +122,128 @@ template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, i
     }
 }
 
+// Few heads are split into shares of their tiles. Results do not depend on it.
+constexpr int64_t MANY = 16;
+int64_t shares_of(int64_t heads, int64_t tiles) { return heads >= MANY ? 1 : least(tiles, (MANY + heads - 1) / heads); }
+
 template <class T> bool forward(const Attention* job) {
     const Attention& s = *job;
-    const int64_t heads = s.batch * s.heads, high = tiles(s.queries, TALL);
-    T* turned = nullptr;
-    if (s.queries >= FEW) {
-        turned = (T*)shared.get(heads * s.size * s.keys * sizeof(T));
-        if (!turned) return false;
-        each_task(heads, s.size * s.keys, [&](int64_t i) {
-            turn(at<T>(s.key, i / s.heads, i % s.heads), s.key.row, s.keys, s.size, turned + i * s.size * s.keys, s.keys);
-        });
-    }
+    const int64_t heads = s.batch * s.heads, high = tiles(s.queries, TALL), shares = shares_of(heads, high);
+    const int64_t turned_size = s.queries >= FEW ? s.size * s.keys : 0;
     volatile bool short_of_memory = false;
-    each_task(heads * high, least(TALL, s.queries) * s.keys * s.size, [&](int64_t i) {
-        const int64_t head = i / high;
-        T* room = (T*)own.get((TALL * WIDE + TALL * s.size + 2 * TALL) * sizeof(T));
-        if (!room) short_of_memory = true;
-        else forward_tile<T>(s, head / s.heads, head % s.heads, i % high * TALL,
-                             turned ? turned + head * s.size * s.keys : nullptr, room);
+    each_task(heads * shares, s.queries * s.keys * s.size * 2 / shares, [&](int64_t i) {
+        const int64_t head = i / shares, share = i % shares, b = head / s.heads, h = head % s.heads;
+        T* room = (T*)own.get((turned_size + TALL * WIDE + TALL * s.size + 2 * TALL) * sizeof(T));
+        if (!room) {
+            short_of_memory = true;
+            return;
+        }
+        T* turned = turned_size ? room + TALL * WIDE + TALL * s.size + 2 * TALL : nullptr;
+        if (turned) transpose(at<T>(s.key, b, h), s.key.row, turned, s.keys, s.keys, s.size);
+        for (int64_t t = share * high / shares; t < (share + 1) * high / shares; t++)
+            forward_tile<T>(s, b, h, t * TALL, turned, room);
+        own.give_back();
     });
-    shared.give_back();
     return !short_of_memory;
 }
 
 // --- backward --------------------------------------------------------------------------------------------------------
 template <class T> struct Tile {
-    T *weights, *grads, *turned_key, *turned_value, *to_key, *to_value;
-    static int64_t numbers(int64_t size) { return 2 * TALL * WIDE + 4 * WIDE * size; }
+    T *weights, *grads, *turned_key, *turned_value;
+    static int64_t numbers(int64_t size) { return 2 * TALL * WIDE + 2 * WIDE * size; }
     Tile(T* room, int64_t size) {
         weights = room, grads = weights + TALL * WIDE;
         turned_key = grads + TALL * WIDE, turned_value = turned_key + WIDE * size;
-        to_key = turned_value + WIDE * size, to_value = to_key + WIDE * size;
     }
 };
 
 // Weights and the gradient of the scores, of one row: grads holds that of the weights before.
 template <class T>
-void row_backward(const Attention& s, T* weights, T* grads, int64_t count, int64_t width, T log_sum, T dot) {
+void row_backward(T* weights, T* grads, int64_t count, T scale, T by, T log_sum, T dot) {
     using V = vec<T>;
-    constexpr int W = Lanes<V>::width;
-    exponentials(weights, count, width, log_sum == -__builtin_inf() ? 0 : log_sum);
-    const V dots = splat<V>(dot), scale = splat<V>(s.scale);
-    int64_t j = 0;
-    for (; j + W <= count; j += W) store<V>(grads + j, load<V>(weights + j) * (load<V>(grads + j) - dots) * scale);
-    for (; j < count; j++) grads[j] = weights[j] * (grads[j] - dot) * (T)s.scale;
-    memset(grads + count, 0, (width - count) * sizeof(T));
+    constexpr int W = Lanes<V>::width, N = WIDE / W;
+    const V scales = splat<V>(scale), none = splat<V>(-__builtin_inf()), zero = splat<V>(0);
+    const V base = splat<V>(log_sum == -__builtin_inf() ? 0 : log_sum), dots = splat<V>(dot), bys = splat<V>(by);
+    for (int n = 0; n < N; n++) {
+        const V e = weight(kept(load<V>(weights + n * W) * scales, count - n * W, none) - base);
+        store<V>(weights + n * W, e);
+        store<V>(grads + n * W, kept(e * (load<V>(grads + n * W) - dots) * bys, count - n * W, zero));
+    }
 }
 
-// Keys k0 and following against all queries; the gradient of the queries is added to.
+template <class T> void clear(const Heads& x, int64_t b, int64_t h, int64_t begin, int64_t end, int64_t size) {
+    for (int64_t r = begin; r < end; r++) memset(at<T>(x, b, h, r), 0, size * sizeof(T));
+}
+
+// Keys k0 and following against all queries; the gradient of the queries is added to unless this is the first.
 template <class T>
-void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T* dots, T* to_query, int64_t step,
+void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T* dots, T* to_query, int64_t step, bool first,
                    const Tile<T>& room) {
     const int64_t width = least(WIDE, s.keys - k0), size = s.size;
     const T *key = at<T>(s.key, b, h, k0), *log_sum = (const T*)s.log_sum + (b * s.heads + h) * s.queries;
-    turn(key, s.key.row, width, size, room.turned_key, WIDE);
-    turn(at<T>(s.value, b, h, k0), s.value.row, width, size, room.turned_value, WIDE);
-    memset(room.to_key, 0, width * size * sizeof(T));
-    memset(room.to_value, 0, width * size * sizeof(T));
-    for (int64_t q0 = s.causal ? k0 / TALL * TALL : 0; q0 < s.queries; q0 += TALL) {
+    T *to_key = at<T>(s.key_grad, b, h, k0), *to_value = at<T>(s.value_grad, b, h, k0), scale;
+    transpose(key, s.key.row, room.turned_key, WIDE, width, size);
+    transpose(at<T>(s.value, b, h, k0), s.value.row, room.turned_value, WIDE, width, size);
+    const int64_t begin = s.causal ? k0 / TALL * TALL : 0;
+    if (begin >= s.queries) {            // nobody looks at them
+        clear<T>(s.key_grad, b, h, k0, k0 + width, size);
+        clear<T>(s.value_grad, b, h, k0, k0 + width, size);
+    }
+    for (int64_t q0 = begin; q0 < s.queries; q0 += TALL) {
         const int64_t rows = least(TALL, s.queries - q0);
         const T *query = at<T>(s.query, b, h, q0), *grad = at<T>(s.grad, b, h, q0);
         product(rows, width, size, query, s.query.row, 1, room.turned_key, WIDE, false, room.weights, WIDE, false);
         product(rows, width, size, grad, s.grad.row, 1, room.turned_value, WIDE, false, room.grads, WIDE, false);
         for (int64_t i = 0; i < rows; i++) {
             T* row = room.weights + i * WIDE;
-            const int64_t count = finish(s, row, b, h, q0 + i, k0, width);
-            row_backward(s, row, room.grads + i * WIDE, count, width, log_sum[q0 + i], dots[q0 + i]);
+            const int64_t count = seen(s, row, b, h, q0 + i, k0, width, scale);
+            row_backward(row, room.grads + i * WIDE, count, scale, (T)s.scale, log_sum[q0 + i], dots[q0 + i]);
         }
-        product(width, size, rows, room.weights, 1, WIDE, grad, s.grad.row, false, room.to_value, size, true);
-        product(width, size, rows, room.grads, 1, WIDE, query, s.query.row, false, room.to_key, size, true);
-        product(rows, size, width, room.grads, WIDE, 1, key, s.key.row, false, to_query + q0 * step, step, true);
-    }
-    for (int64_t i = 0; i < width; i++) {
-        memcpy(at<T>(s.key_grad, b, h, k0 + i), room.to_key + i * size, size * sizeof(T));
-        memcpy(at<T>(s.value_grad, b, h, k0 + i), room.to_value + i * size, size * sizeof(T));
+        product(width, size, rows, room.weights, 1, WIDE, grad, s.grad.row, false, to_value, s.value_grad.row, q0 > begin);
+        product(width, size, rows, room.grads, 1, WIDE, query, s.query.row, false, to_key, s.key_grad.row, q0 > begin);
+        product(rows, size, width, room.grads, WIDE, 1, key, s.key.row, false, to_query + q0 * step, step, !first);
     }
 }
 
-// Few heads are split into shares of their keys, each with a gradient of the queries of its own. Their number depends on
-// the shape alone, so that results do not depend on the threads.
+template <class T> T dot(const T* x, const T* y, int64_t n) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    V sum = splat<V>(0);
+    int64_t j = 0;
+    for (; j + W <= n; j += W) sum = multiply_add(load<V>(x + j), load<V>(y + j), sum);
+    T total = first_lane(folded<SumOf>(sum));
+    for (; j < n; j++) total += x[j] * y[j];
+    return total;
+}
+
+// The shares of a head have a gradient of the queries each. Their number depends on the shape alone, so that results do not
+// depend on the threads.
 template <class T> bool backward(const Attention* job) {
     const Attention& s = *job;
-    constexpr int64_t MANY = 8;
     const int64_t heads = s.batch * s.heads, many = tiles(s.keys, WIDE), matrix = s.queries * s.size;
-    const int64_t shares = heads >= MANY ? 1 : least(many, tiles(MANY, heads));
-    T* sums = (T*)shared.get((heads * (s.queries + (shares > 1 ? shares * matrix : 0)) + 1) * sizeof(T));
+    const int64_t shares = shares_of(heads, many);
+    T* sums = (T*)shared.get((shares > 1 ? heads * shares * matrix : 0) * sizeof(T) + 64);
     if (!sums) return false;
-    T* dots = sums + (shares > 1 ? heads * shares * matrix : 0);
-    each_task(heads, matrix, [&](int64_t i) {
-        for (int64_t r = 0; r < s.queries; r++) {
-            const T *g = at<T>(s.grad, i / s.heads, i % s.heads, r), *out = at<T>(s.out, i / s.heads, i % s.heads, r);
-            product<T>(1, 1, s.size, g, s.size, 1, out, s.size, true, dots + i * s.queries + r, 1, false);
-        }
-    });
     volatile bool short_of_memory = false;
     each_task(heads * shares, matrix * s.keys * 5 / shares, [&](int64_t i) {
         const int64_t head = i / shares, share = i % shares, b = head / s.heads, h = head % s.heads;
         T* to_query = shares > 1 ? sums + i * matrix : at<T>(s.query_grad, b, h);
-        const int64_t step = shares > 1 ? s.size : s.query_grad.row;
-        T* room = (T*)own.get(Tile<T>::numbers(s.size) * sizeof(T));
+        const int64_t step = shares > 1 ? s.size : s.query_grad.row, from = share * many / shares;
+        T* room = (T*)own.get((Tile<T>::numbers(s.size) + s.queries) * sizeof(T));
         if (!room) {
             short_of_memory = true;
             return;
         }
-        for (int64_t r = 0; r < s.queries; r++) memset(to_query + r * step, 0, s.size * sizeof(T));
-        for (int64_t k = share * many / shares; k < (share + 1) * many / shares; k++)
-            backward_tile<T>(s, b, h, k * WIDE, dots + head * s.queries, to_query, step, Tile<T>(room, s.size));
+        T* dots = room + Tile<T>::numbers(s.size);
+        for (int64_t r = 0; r < s.queries; r++) dots[r] = dot(at<T>(s.grad, b, h, r), at<T>(s.out, b, h, r), s.size);
+        const bool all = from == 0 || !s.causal;                // the first tile reaches every query
+        if (!all)
+            for (int64_t r = 0; r < s.queries; r++) memset(to_query + r * step, 0, s.size * sizeof(T));
+        for (int64_t k = from; k < (share + 1) * many / shares; k++)
+            backward_tile<T>(s, b, h, k * WIDE, dots, to_query, step, all && k == from, Tile<T>(room, s.size));
     });
     if (shares > 1)
-        for (int64_t head = 0; head < heads; head++)
+        each_task(heads, shares * matrix, [&](int64_t head) {
             for (int64_t r = 0; r < s.queries; r++) {
                 T* to = at<T>(s.query_grad, head / s.heads, head % s.heads, r);
                 const T* from = sums + head * shares * matrix + r * s.size;
@@ -245,6 +253,7 @@ template <class T> bool backward(const Attention* job) {
                     to[j] = total;
                 }
             }
+        });
     shared.give_back();
     return !short_of_memory;
 }

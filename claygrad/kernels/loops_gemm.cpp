@@ -9,7 +9,7 @@
 #include "gemm.hpp"
 #include "reduce.hpp"
 #include "scratch.hpp"
-#include "turn.hpp"
+#include "transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -149,7 +149,7 @@ template <class T> void by_panels(const GemmJob<T>& job) {
                 const T* b = job.b_is_nk ? job.b + j * job.ldb + p : job.b + p * job.ldb + j;
                 int64_t ldb = job.ldb;
                 if (job.b_is_nk) {
-                    turn(b, ldb, width, depth, panel, WIDE<T>);
+                    transpose(b, ldb, panel, WIDE<T>, width, depth);
                     b = panel, ldb = WIDE<T>;
                 } else if (slab.rows >= MANY && width == WIDE<T>) {
                     for (int64_t d = 0; d < depth; d++) memcpy(panel + d * WIDE<T>, b + d * ldb, WIDE<T> * sizeof(T));
