@@ -2,6 +2,7 @@
 import numpy
 
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport (P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOAT_OPT, P_INT, P_INT_OPT, P_INTS, P_INTS_OPT, P_NUMBER,
                                      P_STR, P_STR_OPT, P_TENSOR_NUM, P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, Op)
@@ -126,7 +127,7 @@ cdef bint quick(int kind, object value) noexcept:
 cdef object axes(Op op, object dim, int ndim):
     """Reduction dims as a tuple of axes from 0 on; None for all of them."""
     cdef int n = ndim if ndim else 1
-    cdef int d
+    cdef int64_t d
     if dim is None:
         return None
     given = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -184,7 +185,10 @@ cdef object collect(Op op, PyObject** args, Py_ssize_t n):
     if n == op.varargs + 1 and not _is_int(<object>args[op.varargs]):
         return None
     value = tuple([<object>args[i] for i in range(op.varargs, n)])
-    for x in value:
+    for i, x in enumerate(value):
         if not _is_int(x):
             return None
+        if x > 0x7fffffffffffffff:
+            raise TypeError(f"{op.name}(): argument '{op.params[op.varargs]}' failed to unpack the object at pos {i + 1} with error "
+                            "\"Overflow when unpacking long long")
     return value

@@ -12,6 +12,10 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor
 
 
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
+
+
 # Bytes above which copies are worth a look at threads.
 cdef enum:
     RELEASE = 262144
@@ -43,10 +47,14 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
     cdef float f
     cdef double d
     cdef int64_t n
+    cdef int overflow = 0
     if target is None or (type(value) is not float and type(value) is not int):
         return None
     if target.dtype.code == F32:
-        f = <float><double>value
+        d = value
+        f = <float>d
+        if f - f != 0 and d - d == 0:              # too large for it: refused by the declaration
+            return None
         for i in range(target.numel):
             (<float*>target.data())[i] = f
     elif target.dtype.code == F64:
@@ -54,7 +62,9 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
         for i in range(target.numel):
             (<double*>target.data())[i] = d
     elif target.dtype.code == I64 and type(value) is int:
-        n = value
+        n = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow:
+            return None
         for i in range(target.numel):
             (<int64_t*>target.data())[i] = n
     else:

@@ -80,13 +80,14 @@ cdef int _dims(shape, int64_t* out, int64_t* numel) except -1:
             raise RuntimeError(f"Trying to create tensor with negative dimension {x}: [{', '.join(map(str, shape))}]")
         if i == 64:
             raise RuntimeError("tensors of more than 64 dimensions are not supported")
-        out[i] = x
         n = n * x
         i += 1
     if n >= 1 << 59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{', '.join(map(str, shape))}]")
+    for i, x in enumerate(shape):
+        out[i] = x
     numel[0] = n
-    return i
+    return len(shape)
 
 
 def empty(shape, d=None, where=None):
@@ -103,15 +104,19 @@ def empty_strided(shape, strides, d=None, where=None):
     """An uninitialised tensor with these strides."""
     cdef int64_t dims[64]
     cdef int64_t steps[64]
-    cdef int64_t numel = 0, span = 1
+    cdef int64_t numel = 0
+    cdef object span = 1                       # unbounded: strides may be as large as they like
     cdef dtype kind = default_float() if d is None else parse_dtype_c(d)
     cdef device place = parse_device_c(where)
     cdef int i, n = _dims(shape, dims, &numel)
     for i in range(n):
         steps[i] = strides[i]
-        span += (dims[i] - 1) * steps[i]
+        span += (shape[i] - 1) * strides[i]
     if numel == 0:
         span = 0
+    if span >= 1 << 59:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[{', '.join(map(str, shape))}] and "
+                           f"strides=[{', '.join(map(str, strides))}]")
     return mark_made(new_tensor(new_layout(storage_on(place, span * kind.itemsize), kind, n, dims, steps, 0)))
 
 

@@ -190,6 +190,10 @@ cdef object _general(Op op, PyObject** slots):
             result = numpy.asarray(result)
         made = layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)
         return _in_iterated_order(op, slots, made) if op.kind == POINTWISE else made
+    except ValueError as error:
+        if str(error).startswith(("array is too big", "Maximum allowed dimension")):     # NumPy's words for it
+            raise RuntimeError("Storage size calculation overflowed" + _sizes_of_result(op, slots)) from None
+        raise
     except MemoryError as error:
         raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: Error code 12 "
                            f"(Cannot allocate memory)\n  {op.name}: {error}") from None
@@ -266,6 +270,23 @@ cdef int _cast_code(Op op, PyObject** slots, int code, Layout v):
 
 cdef object _list_item(object x, int code, bint half_raw):
     return None if x is None else _array((<Tensor?>x).layout, code, half_raw)
+
+
+cdef str _sizes_of_result(Op op, PyObject** slots):
+    """The sizes of the result for a message, where the declaration tells them."""
+    cdef int64_t sizes[64]
+    cdef int i, ndim = 0
+    if op.kind == POINTWISE:
+        for i in range(op.n_tensors):
+            if isinstance(<object>slots[op.tensors[i]], Tensor):
+                ndim = broadcast((<Tensor><object>slots[op.tensors[i]]).layout, sizes, ndim)
+        return f" with sizes={[sizes[64 - ndim + i] for i in range(ndim)]}"
+    if op.meta is None or op.meta == "data":
+        return ""
+    given = {op.params[i]: <object>slots[i] for i in range(op.n_params)}
+    made = op.meta(*[given[name] for name in op.meta.__code__.co_varnames[:op.meta.__code__.co_argcount]])
+    shape = made[0] if made and isinstance(made[0], tuple) else made
+    return f" with sizes={list(shape)}" if all([isinstance(n, int) for n in shape]) else ""
 
 
 # --- meta: shapes and dtypes only ------------------------------------------------------------------------------

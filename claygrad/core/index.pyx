@@ -181,6 +181,8 @@ cdef tuple _apply(Tensor t, tuple key):
                 item = _as_index(item)
             elif hasattr(item, "__index__"):
                 item = item.__index__()
+            elif isinstance(item, str):
+                raise TypeError("new(): invalid data type 'str'")
             else:
                 raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
                                  f"(got {type(item).__name__})")
@@ -308,12 +310,17 @@ cdef object _value_for(Tensor t, object value):
 cdef Tensor _scalar(object value, Tensor t):
     """A number in the dtype of the tensor it is assigned to."""
     cdef Layout made = fresh(t.layout.dtype, 0, NULL)
-    if t.layout.dtype.category < CAT_FLOAT and not isinstance(value, complex):
-        value = bool(value) if t.layout.dtype.code == BOOL else int(value)
+    cdef double d
+    cdef float f
     if t.layout.dtype.code == F32 and type(value) is float:
-        (<float*>made.data())[0] = <float><double>value
-    else:
-        made.array()[...] = value
+        d = value
+        f = <float>d
+        if f - f == 0 or d - d != 0:               # what is finite stays finite
+            (<float*>made.data())[0] = f
+            return new_tensor(made)
+    if isinstance(value, int) and not -0x8000000000000000 <= value <= 0x7fffffffffffffff:
+        raise ValueError("Overflow when unpacking long long")
+    made.array()[...] = LATE["element"](value, t.layout.dtype)
     return new_tensor(made)
 
 

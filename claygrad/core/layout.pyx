@@ -91,7 +91,7 @@ cdef inline Layout _bare(Storage storage, dtype dt, int ndim, const int64_t* sha
         huge = huge or (n != 0 and shape[i] > 0x7fffffffffffffff // n)
         n = n * shape[i] if not huge else 0
     if huge and not _has_zero(shape, ndim):
-        raise RuntimeError(f"numel: integer multiplication overflow: sizes {list(_tuple(shape, ndim))}")
+        raise RuntimeError(f"numel: integer multiplication overflow\n  sizes {list(_tuple(shape, ndim))}")
     v.numel = n
     return v
 
@@ -132,11 +132,19 @@ cdef Layout new_contiguous(Storage storage, dtype dt, int ndim, const int64_t* s
     return v
 
 
+cdef int _too_large(int ndim, const int64_t* shape) except -1:
+    raise RuntimeError(f"Storage size calculation overflowed with sizes={list(_tuple(shape, ndim))}")
+
+
 cdef Layout fresh(dtype dt, int ndim, const int64_t* shape):
     cdef int64_t n = dt.itemsize
+    cdef double about = n                       # what n would be if it could not wrap around
     cdef int i
     for i in range(ndim):
         n *= shape[i]
+        about *= shape[i]
+    if about >= 4611686018427387904.0:
+        _too_large(ndim, shape)
     return new_contiguous(new_storage(n), dt, ndim, shape)
 
 
@@ -146,6 +154,8 @@ cdef Layout fresh_like(Layout other):
     cdef int64_t step = 1
     if other.ndim > INLINE_DIMS:
         return fresh(other.dtype, other.ndim, other.shape)
+    if other.numel >= 1 << 58:
+        _too_large(other.ndim, other.shape)
     v.storage = new_storage(other.numel * other.dtype.itemsize)
     v.dtype = other.dtype
     v.ndim = other.ndim

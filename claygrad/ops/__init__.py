@@ -96,11 +96,11 @@ from claygrad.ops import (
     view,
     windows,
 )
-from claygrad.ops._numbers import element
+from claygrad.ops._numbers import assigned
 from claygrad.ops._registry import METHODS
 
 install_verbs()
-LATE["element"] = element                                # a number that is assigned to an element
+LATE["element"] = assigned                               # what x[0] = number writes
 LATE["is_contiguous"] = METHODS.pop("is_contiguous")     # the compiled method asks it about memory formats only
 attach(METHODS)
 LATE.update(tensor=creation.tensor, as_tensor=creation.as_tensor, legacy_tensor=creation.legacy_tensor)

@@ -47,6 +47,12 @@ def element(value: Number, dtype: dtype) -> object:
     return _converted(value, dtype)
 
 
+def assigned(value: Number, dtype: dtype) -> object:
+    """What an element becomes to which a number is assigned; halves overflow to infinity."""
+    half = dtype.is_floating_point and dtype.itemsize == 2
+    return _converted(value, dtype) if half and not isinstance(value, complex) else element(value, dtype)
+
+
 def _converted(value: Number, dtype: dtype) -> object:
     if isinstance(value, complex) and not dtype.is_complex and dtype.name != "bool":
         value = value.real

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import DTYPES
+from claygrad.core import DTYPES, prefix
 from claygrad.ops._numbers import C_NAMES, fits
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def same_dtype(expected: Tensor, **others: object) -> None:
 def tensor_type(dtype) -> str:
     """What PyTorch's refusals call a tensor of this dtype: those that came later have no class of their own there."""
     late = dtype.name == "bfloat16" or dtype.name == "bool" or dtype.is_complex
-    return f"CPU{dtype.legacy}Type" if late else f"torch.{dtype.legacy}Tensor"
+    return f"CPU{dtype.legacy}Type" if late else f"{prefix()}.{dtype.legacy}Tensor"
 
 
 def refuse_overflow(value: complex, dtype) -> None:

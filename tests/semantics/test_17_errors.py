@@ -167,3 +167,101 @@ def test_mse_loss_of_differing_shapes_warns(lib):
     )
     with warns(lib, text):
         lib.nn.functional.mse_loss(lib.ones(2, 1), lib.ones(2))
+
+
+# --- numbers and sizes that are too large -----------------------------------------------------------------------------
+
+HUGE = 2**62
+BYTE = "value cannot be converted to type uint8_t without overflow"
+LARGE = f"Storage size calculation overflowed with sizes=[{HUGE}]"
+
+
+def _bytes(lib):
+    return lib.zeros(2, dtype=lib.uint8)
+
+
+def _half(lib):
+    return lib.tensor([True, False])
+
+
+TOO_LARGE = {
+    "zeros": (lambda lib: lib.zeros(HUGE), R, LARGE),
+    "arange": (lambda lib: lib.arange(HUGE), R, LARGE),
+    "linspace": (lambda lib: lib.linspace(0, 1, HUGE), R, LARGE),
+    "window": (lambda lib: lib.hann_window(HUGE), R, LARGE),
+    "resize": (lambda lib: lib.zeros(2).resize_(HUGE), R, LARGE),
+    "fft": (lambda lib: lib.fft.fft(lib.zeros(2), n=HUGE), R, LARGE),
+    "contiguous": (lambda lib: lib.zeros(1).expand(HUGE).contiguous(), R, LARGE),
+    "clone": (lambda lib: lib.zeros(1).expand(HUGE).clone(memory_format=lib.contiguous_format), R, LARGE),
+    "abs": (lambda lib: lib.zeros(1).expand(HUGE).abs(), R, LARGE),
+    "add": (lambda lib: lib.zeros(1).expand(HUGE) + 1, R, LARGE),
+    "one_hot": (
+        lambda lib: lib.nn.functional.one_hot(lib.tensor([0]), HUGE),
+        R,
+        f"Storage size calculation overflowed with sizes=[1, {HUGE}]",
+    ),
+    "as_strided": (
+        lambda lib: lib.zeros(2).as_strided((2,), (HUGE,)),
+        R,
+        f"Storage size calculation overflowed with sizes=[2] and strides=[{HUGE}]",
+    ),
+    "empty_strided": (
+        lambda lib: lib.empty_strided((2,), (HUGE,)),
+        R,
+        f"Storage size calculation overflowed with sizes=[2] and strides=[{HUGE}]",
+    ),
+    "expand": (lambda lib: lib.zeros(1).expand(HUGE, HUGE), R, "numel: integer multiplication overflow"),
+    "sum": (
+        lambda lib: lib.zeros(2).sum(HUGE),
+        I,
+        f"Dimension out of range (expected to be in range of [-1, 0], but got {HUGE})",
+    ),
+    "fill_": (lambda lib: _bytes(lib).fill_(300), R, BYTE),
+    "fill_ of a negative fraction": (lambda lib: _bytes(lib).fill_(-0.5), R, BYTE),
+    "fill_ of floats": (
+        lambda lib: lib.zeros(2).fill_(1e300),
+        R,
+        "value cannot be converted to type float without overflow",
+    ),
+    "item": (lambda lib: _bytes(lib).__setitem__(0, 300), R, BYTE),
+    "item of ints": (lambda lib: _bytes(lib).__setitem__(0, HUGE * 2), V, "Overflow when unpacking long long"),
+    "where": (lambda lib: lib.where(_half(lib), _bytes(lib), 300), R, BYTE),
+    "masked_fill": (lambda lib: _bytes(lib).masked_fill(_half(lib), 300), R, BYTE),
+    "pad": (lambda lib: lib.nn.functional.pad(_bytes(lib), (1, 1), value=-1), R, BYTE),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_what_is_too_large_is_refused(lib, name):
+    call, kind, text = TOO_LARGE[name]
+    with raises(lib, kind, text):
+        call(lib)
+
+
+@pytest.mark.parametrize("name", ["repeat", "tile", "pad"])
+def test_sizes_that_wrap_around_are_refused_without_a_word_in_common(lib, name):
+    calls = {
+        "repeat": lambda: lib.zeros(2).repeat(HUGE),
+        "tile": lambda: lib.zeros(2).tile(HUGE),
+        "pad": lambda: lib.nn.functional.pad(lib.zeros(2), (HUGE, HUGE)),
+    }
+    with pytest.raises(RuntimeError):
+        calls[name]()
+
+
+def test_a_negative_integer_wraps_around_in_a_byte(lib):
+    t = _bytes(lib)
+    t[0] = -1
+    assert t.tolist() == [255, 0]
+    assert lib.constant_pad_nd(t, [1, 0], -2).tolist() == [254, 255, 0]
+
+
+def test_a_half_that_is_assigned_too_much_is_infinite(lib):
+    t = lib.zeros(1, dtype=lib.float16)
+    t[0] = 70000
+    assert t.item() == math.inf
+
+
+def test_text_is_no_index(lib):
+    with raises(lib, TypeError, "new(): invalid data type 'str'"):
+        lib.zeros(2)["a"]
