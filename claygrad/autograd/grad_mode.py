@@ -11,7 +11,14 @@ from functools import wraps
 from typing import TYPE_CHECKING, cast
 
 from claygrad.core import prefix
-from claygrad.core.modes import get_grad_enabled, get_inference, set_grad_enabled_flag, set_inference_flag
+from claygrad.core.modes import (
+    SwitchOff,
+    SwitchOn,
+    get_grad_enabled,
+    get_inference,
+    set_grad_enabled_flag,
+    set_inference_flag,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -42,6 +49,11 @@ def is_inference_mode_enabled() -> bool:
 class _Mode:
     """A context manager that decorates functions too."""
 
+    if TYPE_CHECKING:
+
+        def __enter__(self) -> None: ...
+        def __exit__(self, *error: object) -> None: ...
+
     def __call__(self, orig_func: F) -> F:
         from inspect import isclass, isgeneratorfunction
 
@@ -64,12 +76,6 @@ class _Mode:
                 return function(*args, **kwargs)
 
         return cast("F", decorated)
-
-    def __enter__(self) -> None:
-        raise NotImplementedError
-
-    def __exit__(self, *error: object) -> None:
-        raise NotImplementedError
 
     def clone(self) -> Self:
         """A mode like this one, not entered."""
@@ -109,11 +115,8 @@ class _BareMode(_Mode):
     def __new__(cls, orig_func: Any = None) -> Any:
         return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
-    def __init__(self) -> None:
-        self.prev = True
 
-
-class no_grad(_BareMode):
+class no_grad(_BareMode, SwitchOff):
     """Nothing is recorded inside: results do not require grad, whatever their inputs do.
 
     >>> x = claygrad.ones(2, requires_grad=True)
@@ -123,23 +126,9 @@ class no_grad(_BareMode):
     False
     """
 
-    def __enter__(self) -> None:
-        self.prev = get_grad_enabled()
-        set_grad_enabled_flag(False)
 
-    def __exit__(self, *error: object) -> None:
-        set_grad_enabled_flag(self.prev)
-
-
-class enable_grad(_BareMode):
+class enable_grad(_BareMode, SwitchOn):
     """Recording is on inside, also within `no_grad` (but not within `inference_mode`)."""
-
-    def __enter__(self) -> None:
-        self.prev = get_grad_enabled()
-        set_grad_enabled_flag(True)
-
-    def __exit__(self, *error: object) -> None:
-        set_grad_enabled_flag(self.prev)
 
 
 class set_grad_enabled(_Mode):

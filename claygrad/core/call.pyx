@@ -124,6 +124,10 @@ cdef object run(Op op, PyObject** slots):
     cdef int i
     if op.kind >= VIEW:
         if op.kind == COMPOSITE:
+            if op.short != NULL and not modes().autocast:
+                result = op.short(op, slots)
+                if result is not None:
+                    return result
             result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
             return op.returns(result) if op.returns is not None and type(result) is tuple else result
         return views.call_view(op, slots)
@@ -283,14 +287,50 @@ def into(str name, target, result):
     return target
 
 
+# --- composites in their common case, without a Python frame -----------------------------------------------------
+cdef object _matmul(Op op, PyObject** slots):
+    if (<Tensor>slots[0]).layout.ndim != 2 or (<Tensor>slots[1]).layout.ndim != 2:
+        return None
+    return run(find_op("mm"), slots)
+
+
+cdef object _linear(Op op, PyObject** slots):
+    cdef PyObject* parts[5]
+    cdef object turned, one = 1
+    if (<Tensor>slots[0]).layout.ndim != 2 or <object>slots[2] is None or (<Tensor>slots[1]).layout.ndim != 2:
+        return None
+    turned = views.call_view(find_op("t"), slots + 1)
+    parts[0], parts[1], parts[2] = slots[2], slots[0], <PyObject*>turned
+    parts[3] = parts[4] = <PyObject*>one
+    return run(find_op("addmm"), parts)
+
+
+cdef object _softmax(Op op, PyObject** slots):
+    return run(find_op("_softmax"), slots) if <object>slots[2] is None else None
+
+
+cdef object _log_softmax(Op op, PyObject** slots):
+    return run(find_op("_log_softmax"), slots) if <object>slots[2] is None else None
+
+
 # --- registration and Python's operators ---------------------------------------------------------------------
 def install(Op op):
     """Make a declared operation callable."""
     op.vectorcall = _call
     if op.kind == COMPOSITE:
+        short = op.info.get("short")
+        if short == "matmul":
+            op.short = _matmul
+        elif short == "linear":
+            op.short = _linear
+        elif short == "softmax":
+            op.short = _softmax
+        elif short == "log_softmax":
+            op.short = _log_softmax
         return op
     if op.kind >= VIEW:
         views.prepare(op)
+        matmul.prepare(op)
     elif op.family:
         pointwise.prepare(op)
     else:

@@ -78,10 +78,16 @@ cdef enum:
 ctypedef object (*vectorcall_t)(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
 # Computes a result natively into `target` (None: into new memory); None when it does not apply.
 ctypedef Layout (*fast_t)(Op op, PyObject** slots, Layout target)
+# What a composite comes to in its common case; None when it does not apply.
+ctypedef object (*short_t)(Op op, PyObject** slots)
+# A rule for a run that records nothing, with the arguments of the declared one; None when it does not apply.
+ctypedef Layout (*fast_rule_t)(PyObject** args)
 
 cdef class Op:
     cdef vectorcall_t vectorcall
     cdef fast_t fast
+    cdef short_t short
+    cdef fast_rule_t fast_rules[4]  # by tensor parameter
     cdef void* kernels[12]        # by dtype code
     cdef void* number_kernels[12]  # the same with a Python number as second operand
     cdef int family

@@ -156,7 +156,8 @@ cdef class Op:
         cdef Op twin = Op.__new__(Op)
         cdef int i
         twin.name = self.name
-        twin.fast = self.fast
+        twin.fast, twin.short = self.fast, self.short
+        twin.fast_rules = self.fast_rules
         twin.family = self.family
         for i in range(N_DTYPES):
             twin.kernels[i] = self.kernels[i]

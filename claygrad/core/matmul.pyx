@@ -3,14 +3,14 @@ import numpy
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport C64, C128, F32, F64
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport blas_load, gemm, gemm_many
-from claygrad.core.layout cimport Layout, fresh, fresh_like
+from claygrad.core.kernels cimport blas_load, gemm, gemm_from, gemm_many
+from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout
 from claygrad.core.tensor cimport Tensor
 
 blas_load(numpy._core._multiarray_umath.__file__.encode())
@@ -48,6 +48,15 @@ cdef void _gemm(int code, bint ta, bint tb, int64_t m, int64_t n, int64_t k, cha
         gemm(code, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, add)
 
 
+cdef void _gemm_from(int code, bint ta, bint tb, int64_t m, int64_t n, int64_t k, char* a, int64_t lda, char* b, int64_t ldb, char* c,
+                     int64_t ldc, char* start, int64_t step):
+    if m * n * k > RELEASE:
+        with nogil:
+            gemm_from(code, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, start, step)
+    else:
+        gemm_from(code, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, start, step)
+
+
 cdef Layout _in_rows(Layout v):
     """A copy that BLAS can read, such as of the gradient of a sum: one element everywhere."""
     cdef Layout out = fresh_like(v)
@@ -58,7 +67,7 @@ cdef Layout _in_rows(Layout v):
 cdef Layout _product(Layout a, Layout b, int64_t* shape, Layout start):
     """a @ b (+ start, broadcast) for two matrices."""
     cdef bint ta, tb
-    cdef int64_t lda, ldb, m = a.shape[0], k = a.shape[1], n = b.shape[1], i, item = a.dtype.itemsize
+    cdef int64_t lda, ldb, m = a.shape[0], k = a.shape[1], n = b.shape[1], step
     cdef Layout out
     if not _matrix(a, 0, &ta, &lda):
         a = _in_rows(a)
@@ -69,14 +78,11 @@ cdef Layout _product(Layout a, Layout b, int64_t* shape, Layout start):
     out = fresh(a.dtype, 2, shape)
     if m == 0 or n == 0:
         return out
-    if start is not None:
-        for i in range(m):
-            memcpy(out.data() + i * n * item, start.data() + (0 if start.ndim == 1 or start.shape[0] == 1 else i * n * item), n * item)
-    elif k == 0:
-        memset(out.data(), 0, m * n * item)
+    if start is None:
+        _gemm(a.dtype.code, ta, tb, m, n, k, a.data(), lda, b.data(), ldb, out.data(), n, False)
         return out
-    if k:
-        _gemm(a.dtype.code, ta, tb, m, n, k, a.data(), lda, b.data(), ldb, out.data(), n, start is not None)
+    step = 0 if start.ndim == 1 or start.shape[0] == 1 else n
+    _gemm_from(a.dtype.code, ta, tb, m, n, k, a.data(), lda, b.data(), ldb, out.data(), n, start.data(), step)
     return out
 
 
@@ -163,12 +169,77 @@ cdef Layout _dot(Op op, PyObject** slots, Layout target):
     return out
 
 
+# --- the rules of mm, addmm and t, for a run that records nothing ---------------------------------------------------
+cdef Layout _turned_back(PyObject** args):
+    """The gradient of t(): g.t()"""
+    cdef Layout g = (<Tensor>args[0]).layout
+    cdef int64_t shape[2]
+    cdef int64_t strides[2]
+    if g.ndim != 2:
+        return None
+    shape[0], shape[1], strides[0], strides[1] = g.shape[1], g.shape[0], g.strides[1], g.strides[0]
+    return new_layout(g.storage, g.dtype, 2, shape, strides, g.offset)
+
+
+cdef Layout _turned(Layout a, bint turn_a, Layout b, bint turn_b):
+    """The product of two real matrices, read transposed where `turn` says so; None where the general way is needed."""
+    cdef bint ta, tb
+    cdef int64_t lda, ldb, k, shape[2]
+    cdef Layout out
+    if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or (a.dtype.code != F32 and a.dtype.code != F64):
+        return None
+    if a.storage.where.kind != CPU or b.storage.where.kind != CPU:
+        return None
+    shape[0], k, shape[1] = a.shape[1 if turn_a else 0], a.shape[0 if turn_a else 1], b.shape[0 if turn_b else 1]
+    if k == 0 or shape[0] == 0 or shape[1] == 0 or not _matrix(a, 0, &ta, &lda) or not _matrix(b, 0, &tb, &ldb):
+        return None
+    out = fresh(a.dtype, 2, shape)
+    _gemm(a.dtype.code, ta != turn_a, tb != turn_b, shape[0], shape[1], k, a.data(), lda, b.data(), ldb, out.data(), shape[1], False)
+    return out
+
+
+cdef Layout _left(PyObject** args):
+    """The gradient of the left factor: g @ right.T"""
+    return _turned((<Tensor>args[0]).layout, False, (<Tensor>args[1]).layout, True)
+
+
+cdef Layout _right(PyObject** args):
+    """The gradient of the right factor: left.T @ g, in the order of memory that the factor has."""
+    cdef Layout g = (<Tensor>args[0]).layout, left = (<Tensor>args[1]).layout, made
+    cdef tuple steps = <tuple>args[2]
+    cdef int64_t shape[2]
+    cdef int64_t strides[2]
+    if left.ndim != 2 or steps[0] != 1 or steps[1] != left.shape[1]:
+        return _turned(left, True, g, False)
+    made = _turned(g, True, left, False)
+    if made is None:
+        return None
+    shape[0], shape[1], strides[0], strides[1] = made.shape[1], made.shape[0], 1, made.strides[0]
+    return new_layout(made.storage, made.dtype, 2, shape, strides, 0)
+
+
+cdef Layout _added_left(PyObject** args):
+    return _left(args) if <object>args[2] == 1 else None
+
+
+cdef Layout _added_right(PyObject** args):
+    return _right(args) if <object>args[3] == 1 else None
+
+
+cdef Layout _added(PyObject** args):
+    return (<Tensor>args[0]).layout if <object>args[1] == 1 else None
+
+
 cdef int prepare(Op op) except -1:
     kernel = op.info.get("kernel")
-    if kernel == "mm":
+    if op.info.get("geometry") == "t":
+        op.fast_rules[0] = _turned_back
+    elif kernel == "mm":
         op.fast = _mm
+        op.fast_rules[0], op.fast_rules[1] = _left, _right
     elif kernel == "addmm":
         op.fast = _addmm
+        op.fast_rules[0], op.fast_rules[1], op.fast_rules[2] = _added, _added_left, _added_right
     elif kernel == "bmm":
         op.fast = _bmm
     elif kernel == "mv":

@@ -44,6 +44,31 @@ def get_autocast_flag():
 def set_autocast_flag(bint on):
     clay_modes.autocast = on
 
+cdef class Switch:
+    """The context that turns recording on or off; `on` is told by the kind below."""
+    cdef public bint prev
+    cdef bint on
+
+    def __enter__(self):
+        self.prev = not clay_modes.no_grad
+        clay_modes.no_grad = not self.on
+
+    def __exit__(self, *error):
+        clay_modes.no_grad = not self.prev
+
+
+cdef class SwitchOff(Switch):
+    def __cinit__(self, *args):
+        self.prev = True
+        self.on = False
+
+
+cdef class SwitchOn(Switch):
+    def __cinit__(self, *args):
+        self.prev = True
+        self.on = True
+
+
 def get_anomaly():
     return _anomaly, _anomaly_nan
 

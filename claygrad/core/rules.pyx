@@ -10,7 +10,7 @@ from claygrad.core.node cimport Node
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, unpack_slot
 from claygrad.core.storage cimport storage_on
-from claygrad.core.tensor cimport Tensor, shape_text
+from claygrad.core.tensor cimport Tensor, new_tensor, shape_text
 from libc.string cimport memset
 
 cdef extern from "Python.h":
@@ -43,6 +43,7 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
     cdef PyObject* values[24]
     cdef unsigned int known = 0
     cdef object result, gs = None, needs = None
+    cdef Layout made
     if node.freed and node.holds:
         raise freed_error(node)
     for i in range(n):
@@ -72,7 +73,13 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
                         needs = tuple([node.edge(k) is not None for k in range(n)])
                         args[at] = <PyObject*>needs
                     at += 1
-                result = PyObject_Vectorcall(<object>(<tuple>op.rule_fns)[i], args, at, NULL)
+                result = None
+                if i < 4 and op.fast_rules[i] != NULL and not create_graph:
+                    made = op.fast_rules[i](args)
+                    if made is not None:
+                        result = new_tensor(made)
+                if result is None:
+                    result = PyObject_Vectorcall(<object>(<tuple>op.rule_fns)[i], args, at, NULL)
                 if result is None:
                     result = zeros_for(node.edge(i), node.edge_nr(i))
                 Py_INCREF(result)
@@ -218,5 +225,7 @@ cdef Tensor _sum_to(Tensor grad, tuple shape, Node source, int index):
                            f"{shape_text(grad.layout)} but expected shape compatible with [{', '.join(map(str, shape))}]"
                            + where_text(f"{source.name()} was recorded", source.code, source.lasti))
     axes = [i for i in range(len(have)) if i < lead or (shape[i - lead] == 1 and have[i] != 1)]
+    if len(axes) == lead:
+        return find_op("sum")(grad, tuple(axes))
     out = find_op("sum")(grad, tuple(axes), True)
     return out.view(shape) if lead else out

@@ -95,7 +95,7 @@ def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dic
 
 
 _TO_INFO = ("kernel", "geometry", "no_dims", "wide", "overlap", "alias", "contiguous", "out", "check_out",
-            "overloads", "out_alias", "across")
+            "overloads", "out_alias", "across", "short")
 _TO_CORE = ("kernel", "kernel_if", "varargs", "half", "meta", "differentiable", "keep", "check", "number_edge")
 
 

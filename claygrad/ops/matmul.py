@@ -71,7 +71,7 @@ def batched(input: Tensor, other: Tensor) -> Tensor:
     return reshaped(a.bmm(b), (*batch, *left[-2:-1][:input.ndim - 1], right[-1]))
 
 
-@composite(out=EXACT, namespace=("torch", "linalg"),
+@composite(short="matmul", out=EXACT, namespace=("torch", "linalg"),
            samples=lambda t: [t.args(t(4), t(4)), t.args(t(3, 4), t(4)), t.args(t(4), t(4, 3)),
                               t.args(t(3, 4), t(4, 2)),
                               t.args(t(2, 3, 4), t(4, 2)), t.args(t(3, 4), t(2, 4, 2)), t.args(t(2, 3, 4), t(4)),
@@ -102,7 +102,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return folded(input, other) if folds(input, other) else batched(input, other)
 
 
-@composite(namespace="nn.functional", method=False,
+@composite(short="linear", namespace="nn.functional", method=False,
            samples=lambda t: [t.args(t(3, 4), t(2, 4), t(2)), t.args(t(3, 4), t(2, 4)), t.args(t(4), t(2, 4), t(2)),
                               t.args(t(2, 3, 4), t(2, 4), t(2)), t.args(t(2, 3, 4), t(2, 4)), t.args(t(3, 4), t(4))],
            errors=lambda t: [(t.args(t(1, 2), t(3, 4), t(3)), RuntimeError,

@@ -172,6 +172,13 @@ def adjoint(t: Tensor) -> Tensor:
     return conj(t.transpose(-2, -1))
 
 
+def of_right(g: Tensor, left: Tensor, stride: tuple[int, ...]) -> Tensor:
+    """The gradient of the right factor of left @ right; in columns if that is, as the weight of a linear layer."""
+    if stride == (1, left.shape[1]):
+        return g.t().mm(conj(left)).t()
+    return adjoint(left).mm(g)
+
+
 @op(out=EXACT, kernel="mm", check=check_mm, meta=lambda input, mat2: (input.shape[0], mat2.shape[1]),
     samples=lambda t: [t.args(t(3, 4), t(4, 2)), t.args(t(4, 3).t(), t(2, 4).t()), t.args(t(2, 0), t(0, 3)),
                        t.args(t(0, 2), t(2, 3))],
@@ -183,7 +190,7 @@ def adjoint(t: Tensor) -> Tensor:
 def mm(xp, input: Tensor, mat2: Tensor):
     """The product of two matrices: out[i, j] = sum(input[i, k] * mat2[k, j])."""
     return xp.matmul(input, mat2)
-mm.rule(input=lambda g, mat2: g.mm(adjoint(mat2)), mat2=lambda g, input: adjoint(input).mm(g))
+mm.rule(input=lambda g, mat2: g.mm(adjoint(mat2)), mat2=lambda g, input, mat2_stride: of_right(g, input, mat2_stride))
 
 
 @op(out=EXACT, kernel="bmm", check=check_bmm, meta=lambda input, mat2: (*input.shape[:2], mat2.shape[2]),
@@ -258,7 +265,7 @@ def addmm(xp, input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, al
     """A matrix product and a sum: out = beta * input + alpha * (mat1 @ mat2)."""
     return combine(xp, input, xp.matmul(mat1, mat2), beta, alpha)
 addmm.rule(input=lambda g, beta: scaled(g, beta), mat1=lambda g, mat2, alpha: scaled(g.mm(adjoint(mat2)), alpha),
-           mat2=lambda g, mat1, alpha: scaled(adjoint(mat1).mm(g), alpha))
+           mat2=lambda g, mat1, mat2_stride, alpha: scaled(of_right(g, mat1, mat2_stride), alpha))
 
 
 @op(out=EXACT, inplace=True, check=check_addmv, meta=lambda mat: mat.shape[:1],

@@ -1,0 +1,66 @@
+"""Shapes."""
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_SIZE
+
+from claygrad.core.dtypes import prefix
+
+cdef extern from *:
+    """
+    typedef PyObject* (*clay_subscript)(PyObject*, PyObject*);
+    static void clay_set_subscript(PyObject* type, clay_subscript f) { ((PyTypeObject*)type)->tp_as_mapping->mp_subscript = f; }
+    #define clay_item_at(t, i) PyTuple_GET_ITEM(t, i)
+    """
+    ctypedef object (*clay_subscript)(object, object)
+    void clay_set_subscript(object type, clay_subscript f)
+    PyObject* clay_item_at(object t, Py_ssize_t i)
+    Py_ssize_t PyNumber_AsSsize_t(object x, PyObject* kind)
+
+
+class Size(tuple):
+    """A shape: a tuple of ints that prints as torch's does."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        out = 1
+        for n in self:
+            out *= n
+        return out
+
+    def __repr__(self) -> str:
+        return f"{prefix()}.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, key):
+        return _part(self, key)
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other):
+        return Size(tuple.__add__(tuple(other), self))
+
+    def __mul__(self, n):
+        return Size(tuple.__mul__(self, n))
+
+    def __rmul__(self, n):
+        return Size(tuple.__mul__(self, n))
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+
+cdef object _part(object self, object key):
+    cdef Py_ssize_t i, n = PyTuple_GET_SIZE(self)
+    if type(key) is int:
+        i = PyNumber_AsSsize_t(key, NULL)          # what is too large becomes the largest
+        if i < 0:
+            i += n
+        if 0 <= i < n:
+            return <object>clay_item_at(self, i)
+    out = tuple.__getitem__(self, key)
+    return Size(out) if isinstance(key, slice) else out
+
+
+# Rules and forwards ask for `shape[i]` all the time: straight to the function, past the lookup of its name.
+clay_set_subscript(Size, _part)
