@@ -375,7 +375,12 @@ def hypot(xp, input: Tensor, other: Tensor):
 hypot.rule(input=lambda g, input, out: g * (input / out), other=lambda g, other, out: g * (other / out))
 
 
-@pointwise(promote="float", alias="ok",
+def check_ldexp(input, other, inplace) -> None:
+    if inplace and not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise RuntimeError(f"ldexp can't be cast to the desired output type {input.dtype.legacy}")
+
+
+@pointwise(promote="float", alias="ok", check=check_ldexp,
            samples=lambda t: [t.args(t(3, 4), t(4, dtype="int64", low=0, high=4)), t.args(t(3), t(3))])
 def ldexp(xp, input: Tensor, other: Tensor):
     """Scaling by a power of two: out = input * 2 ** other.

@@ -213,7 +213,9 @@ choose.rule(condition=constant, input=lambda g, condition: g.masked_fill(~condit
                               t.args(t(3, dtype="bool"), 1.0, t()),
                               t.args(t(3, dtype="bool"), 1, 2), t.args(t(3, 4, dtype="bool"))],
            errors=lambda t: [(t.args(t(2, dtype="int64"), t(2), t(2)), RuntimeError,
-                              "where expected condition to be a boolean tensor, but got a tensor with dtype Long")])
+                              "where expected condition to be a boolean tensor, but got a tensor with dtype Long"),
+                             (t.args(t(2, dtype="bool"), t(2, dtype="uint8"), 300), RuntimeError,
+                              "value cannot be converted to type uint8_t without overflow")])
 def where(condition: Tensor, input: Tensor | Number | None = None,
           other: Tensor | Number | None = None) -> Tensor | tuple[Tensor, ...]:
     "input where the condition holds, other elsewhere; alone, the indices where it holds, one tensor per axis."

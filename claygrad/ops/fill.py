@@ -171,7 +171,8 @@ def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtyp
 @composite(method=False, samples=lambda t: [t.args((0, 3), (1, 2))],
            errors=lambda t: [(t.args((2, 3), (1,)), RuntimeError,
                               "dimensionality of sizes (2) must match dimensionality"),
-                             (t.args((2,), (-1,)), RuntimeError, "Storage size calculation overflowed with sizes=[2]")])
+                             (t.args((2,), (-1,)), RuntimeError, "Storage size calculation overflowed with sizes=[2]"),
+                             (t.args((2,), (2**62,)), RuntimeError, "Storage size calculation overflowed with sizes")])
 def empty_strided(size: ints, stride: ints, *, dtype: dtype | None = None, layout: layout | None = strided,
                   device: Device = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     "A tensor with a shape and strides whose elements are whatever the memory held."

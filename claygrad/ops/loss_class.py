@@ -142,7 +142,8 @@ def mistakes(t) -> list:
              "expected target dtype to be Long or Byte, but got Float")]
 
 
-@composite(**functional, samples=examples, errors=mistakes)
+@composite(**functional, samples=examples, errors=lambda t: [
+    *mistakes(t), (t.args(t(2), t.index((2,), 2)), ValueError, "For 1D input, 1D target must have size 1, but got")])
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
              ignore_index: int = -100,
              reduce: bool | None = None, reduction: str = "mean") -> Tensor:

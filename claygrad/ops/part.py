@@ -234,7 +234,8 @@ def _strided(input: Tensor, size: ints, stride: ints, storage_offset: int | None
          errors=lambda t: [(t.args(t(4), (2,), (1, 2)), RuntimeError, "mismatch in length of strides and shape"),
                            (t.args(t(4), (2,), (-1,)), RuntimeError, "as_strided: Negative strides are not supported"),
                            (t.args(t(4), (5,), (1,)), RuntimeError,
-                            "setStorage: sizes [5], strides [1], storage offset 0")])
+                            "setStorage: sizes [5], strides [1], storage offset 0"),
+                           (t.args(t(4), (2,), (2**62,)), RuntimeError, "Storage size calculation overflowed with")])
 def as_strided(input: Tensor, size: ints, stride: ints, storage_offset: int | None = None):
     "Any geometry over the tensor's whole memory; elements may overlap."
     return _strided(input, size, stride, storage_offset)

@@ -113,7 +113,8 @@ def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
 
 @composite(method=False, raw=True, samples=lambda t: [t.args(5), t.args(1, 2.5, 0.1), t.args(5, 0, -2)],
            errors=lambda t: [(t.args(5, 1), RuntimeError, "upper bound and lower bound inconsistent with step sign"),
-                             (t.args(0, 1, 0), RuntimeError, "step must be nonzero")])
+                             (t.args(0, 1, 0), RuntimeError, "step must be nonzero"),
+                             (t.args(2**62), RuntimeError, "Storage size calculation overflowed with sizes=[46116860")])
 def arange(*args: Number, start: Number = 0, end: Number | None = None, step: Number = 1, out: Tensor | None = None,
            dtype: dtype | None = None, layout: layout | None = None, device: Device = None, pin_memory: bool = False,
            requires_grad: bool = False) -> Tensor:

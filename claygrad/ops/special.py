@@ -4,6 +4,7 @@ from __future__ import annotations
 from math import log, pi, sqrt
 from typing import TYPE_CHECKING
 
+from claygrad.core import default_dtype
 from claygrad.ops import _special
 from claygrad.ops._registry import composite, pointwise
 from claygrad.ops._words import FLOATS, is_number, need, no_derivative
@@ -163,11 +164,14 @@ def polygamma_(input: Tensor, n: int) -> Tensor:
     return input.copy_(made)
 
 
-def check_mvlgamma(input, p) -> None:
+def check_mvlgamma(input, p, inplace) -> None:
     if input.dtype.name == "bool":
         raise RuntimeError("The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if inplace and not input.dtype.is_floating_point:
+        raise RuntimeError(f"mvlgamma: result type {input.dtype.legacy} can't be cast to the desired output type "
+                           f"{default_dtype().legacy}")
 
 
 @pointwise(promote="float", names=("special.multigammaln",), check=check_mvlgamma,

@@ -33,11 +33,6 @@ GAPS: dict[tuple[str, ...], str] = {
     ("special.bessel_y1", "layouts", "float64"): "torch has only 5 digits just above 5; SciPy has 16",
     ("special.modified_bessel_k1", "special", "float32"): "half of the smallest number is 0 in torch, and then NaN",
     ("special.scaled_modified_bessel_k1", "special", "float32"): "half of the smallest number is 0 in torch, and then NaN",
-    ("ldexp", "variants", "int64"): "in place on integers: the same refusal in other words",
-    ("ldexp", "variants", "bool"): "in place on integers: the same refusal in other words",
-    ("mvlgamma.mvlgamma_p_1", "variants", "int64"): "in place on integers: the same refusal in other words",
-    ("mvlgamma.mvlgamma_p_3", "variants", "int64"): "in place on integers: the same refusal in other words",
-    ("mvlgamma.mvlgamma_p_5", "variants", "int64"): "in place on integers: the same refusal in other words",
     ("as_strided_scatter", "gradients"): "torch's gradient of input is 1 where src was put and 0 elsewhere; it is the reverse",
     **{("cov", check, dtype): "sums of float32 weights differ by one rounding, which a difference of near equals enlarges"
        for check in ("forward", "gradients", "variants", "layouts") for dtype in ("float64", "complex128")},
