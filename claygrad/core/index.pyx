@@ -193,9 +193,9 @@ cdef tuple _apply(Tensor t, tuple key):
             raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
                              "0-dim tensor to a number")
         raise IndexError(f"too many indices for tensor of dimension {t.layout.ndim}")
-    for item in items:
+    for place, item in enumerate(items):          # an error names the place in the key, as torch's
         if type(item) is int:
-            out = _select(out, dim, item, dim if len(items) > 1 else 0)
+            out = _select(out, dim, item, place)
         elif type(item) is slice:
             out = _slice(out, dim, item, False)
             dim += 1
@@ -212,7 +212,7 @@ cdef tuple _apply(Tensor t, tuple key):
         else:
             code = (<Tensor>item).layout.dtype.code
             if (<Tensor>item).layout.ndim == 0 and code != BOOL and code != U8 and (<Tensor>item).layout.dtype.category < CAT_FLOAT:
-                out = _select(out, dim, item.item(), dim)
+                out = _select(out, dim, item.item(), place)
                 continue
             if (<Tensor>item).layout.ndim == 0:
                 out = _unsqueeze(out, dim)

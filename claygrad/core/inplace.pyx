@@ -7,7 +7,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op
+from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_FLOAT, category_of, of_code
 from claygrad.core.general cimport general
@@ -20,7 +20,7 @@ from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, record_inputs, record_output, should_record
 from claygrad.core.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
-from claygrad.core.views cimport refusal
+from claygrad.core.views cimport refusal, strided
 
 # Bytes above which a copy runs without the interpreter lock.
 cdef enum:
@@ -171,6 +171,7 @@ cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
         return 0
     code = result_code(op, slots)
     if category_of(code) > target.dtype.category:
+        run_check(op, slots)                          # a reason of its own comes first
         raise RuntimeError(f"result type {of_code(code).legacy} can't be cast to the desired output type {target.dtype.legacy}")
     return 0
 
@@ -185,9 +186,6 @@ cdef object call_inplace(Op op, PyObject** slots):
         _check_overlap(op, t, slots)
     _check_result(op, slots, target)
     if record:
-        if t.base is not None and t.node is not None and target.storage is not t.base.layout.storage:
-            t.view_version = -1                       # `t.data = ...` moved it: its geometry, not its origin, is what counts
-            verbs().refresh(t)
         node = record_inputs(op, slots)
     if op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU:
         target.storage.before_write()
@@ -256,7 +254,7 @@ cdef int rebase(Tensor t, Node node) except -1:
     cdef Tensor base = t.base
     cdef CopySlices slices
     cdef int i, nr = 0
-    cdef Node old
+    cdef Node old, moved
     cdef Hooks hooks
     retained = None
     if t.node is not None and t.node.hooks is not None and t.node.hooks.retain is not None:
@@ -276,6 +274,11 @@ cdef int rebase(Tensor t, Node node) except -1:
         if not base.layout.contiguous:
             slices.base_shape, slices.base_strides = base.layout.shape_tuple(), base.layout.stride_tuple()
         slices.add_edge(old, nr)
+        if t.node is not None and t.layout.storage is not base.layout.storage:
+            moved = strided(t)                       # by `t.data = ...`: its geometry, not its origin, is what counts
+            moved.describe_output(t.layout)
+            moved.seq, node.seq = node.seq, moved.seq        # what an edge leads to is the older node
+            node.edge0, node.nr0 = moved, 0
         for i in range(1, node.n_edges):
             slices.add_edge(node.edge(i), node.edge_nr(i))
         t.node = None

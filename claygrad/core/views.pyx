@@ -124,24 +124,26 @@ cdef object refusal(Tensor view, bint indirect):
 cdef int _refresh(Tensor view) except -1:
     """Give a view whose base was written since its node was made a node on the base's new history."""
     cdef Tensor base = view.base
-    cdef Op op
-    cdef Node node
-    cdef PyObject* slots[4]
     if view.view_version == view.version() or view.inference or (view.node is None and not requires(base)):
         return 0
     error = refusal(view, True)
     if error is not None:
         raise error
-    op = find_op("as_strided")
+    record_output(strided(view), view)
+    view.view_version = view.version()
+    return 0
+
+
+cdef Node strided(Tensor view):
+    """A node for the geometry of a view in its base."""
+    cdef Tensor base = view.base
+    cdef PyObject* slots[4]
     cdef object shape = view.layout.shape_tuple(), strides = view.layout.stride_tuple(), offset = view.layout.offset
     slots[0] = <PyObject*>base
     slots[1] = <PyObject*>shape
     slots[2] = <PyObject*>strides
     slots[3] = <PyObject*>offset
-    node = record_inputs(op, slots)
-    record_output(node, view)
-    view.view_version = view.version()
-    return 0
+    return record_inputs(find_op("as_strided"), slots)
 
 
 verbs().refresh = _refresh

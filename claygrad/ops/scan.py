@@ -88,7 +88,7 @@ def cumprod(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
 
 
 def cumprod_gradient(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Tensor:
-    if not g.ndim or input.shape[dim] == 1:          # the input itself
+    if input.numel() <= 1 or input.shape[dim] == 1:          # the input itself
         return g
     if input.device.type != "meta" and bool((input.detach() != 0).all()):
         return cumsum_from_end(g * conj(out), dim) / conj(input)

@@ -283,3 +283,13 @@ def test_a_derivative_that_does_not_exist_is_refused_at_backward(lib, name, call
     assert y.requires_grad
     with raises(lib, RuntimeError, f"derivative for aten::{name} is not implemented"):
         y.backward()
+
+
+@pytest.mark.parametrize(
+    ("key", "place", "size"),
+    [((..., 5), 1, 4), ((0, ..., 7), 2, 4), ((None, 0, 3), 2, 3), ((slice(None), None, 9), 2, 3), ((9,), 0, 2)],
+)
+def test_an_index_out_of_bounds_is_named_by_its_place(lib, key, place, size):
+    index = next(n for n in reversed(key) if isinstance(n, int))
+    with raises(lib, IndexError, f"index {index} is out of bounds for dimension {place} with size {size}"):
+        lib.zeros(2, 3, 4)[key]

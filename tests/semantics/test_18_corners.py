@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tests.support import close, leaf, raises
+from tests.support import backward_name, close, leaf, raises
 
 PARTLY = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
@@ -262,3 +262,23 @@ def test_repeat_interleave_by_tensor_saves_its_positions(lib):
     y.sum().backward()
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
         y.sum().backward()
+
+
+def test_a_refused_write_into_a_view_whose_base_was_given_other_memory(lib):
+    """It leaves the history of the view as it was."""
+    y = leaf(lib, [1.0, 2.0, 3.0, 4.0]) * 1
+    view = y[::2]
+    y.data = lib.zeros(4)
+    with pytest.raises(RuntimeError):
+        view.copy_(lib.ones(3))
+    assert backward_name(view) == "SliceBackward0"
+    view.copy_(lib.tensor([5.0, 6.0]))
+    assert y.tolist() == [0.0, 0.0, 0.0, 0.0]
+    assert view.tolist() == [5.0, 6.0]
+
+
+def test_the_running_product_of_nothing(lib):
+    x = leaf(lib, [[1.0, 2.0, 3.0]])
+    (first,) = lib.autograd.grad((x / 2)[1:].cumprod(0).sum(), x, create_graph=True)
+    assert first.tolist() == [[0.0, 0.0, 0.0]]
+    assert not first.requires_grad

@@ -30,6 +30,7 @@ class Verdict:
     context_raised: bool = False
     context_crashed: bool = False
     rounding: bool = False  # a difference in single precision that is gone in double
+    asserted: bool = False  # torch failed an assertion of its own: from there on nothing is compared
 
 
 ORACLES = ("mutation", "copies")
@@ -58,6 +59,9 @@ def judge(
     elif standard is None:
         verdict.context, verdict.context_crashed, standard = "torch's context crashed", True, copied
     for number, (own, expected, copy) in enumerate(zip(mine, standard, copied, strict=True)):
+        if "INTERNAL ASSERT FAILED" in (copy.error or ""):
+            verdict.asserted = True
+            break
         if verdict.context is None and standard is not copied:
             # Under a dispatch mode torch's reshape records its view as another node.
             verdict.context = _parted(expected, copy, "torch's context", "torch with copies", nodes=False)
@@ -151,6 +155,7 @@ def main(arguments: list[str] | None = None) -> int:
         counts["torch's context wrong"] += verdict.context is not None
         counts["(raised of its own)"] += verdict.context_raised
         counts["(crashed)"] += verdict.context_crashed
+        counts["(asserted)"] += verdict.asserted
         counts["single precision alone"] += verdict.rounding
         counts["claygrad differs"] += verdict.difference is not None
         if verdict.difference and len(failures) < options.stop:

@@ -78,6 +78,19 @@ def test_a_context_that_ends_the_process_is_told():
     assert verdict.difference is None
 
 
+def test_what_follows_a_failed_assertion_of_torch_is_not_compared():
+    lines = [
+        "x, y = torch.tensor(2.0, requires_grad=True), torch.ones(2)",
+        "y[0] *= x",
+        "y.retain_grad()",
+        "y.unsqueeze_(0)",
+        "y[0, 0] = 0.5",
+    ]
+    verdict = compare(lines, claygrad, torch)
+    assert verdict.asserted
+    assert verdict.difference is None
+
+
 def test_a_difference_is_shrunk_to_the_statements_that_matter(monkeypatch):
     lines = ["a = torch.tensor([1., 2.])", "b = torch.tensor([3.])", "c = a * 2", "d = torch.marked(c)", "e = a + b"]
     ours, theirs = _Marked(torch, 1), _Marked(torch, 2)
