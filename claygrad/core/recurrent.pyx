@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 cimport numpy as cnp
 
 from claygrad.core.dtypes cimport F32, F64
-from claygrad.core.kernels cimport find
+from claygrad.core.kernels cimport find, gemm
 
 cdef extern from "recurrent.hpp" namespace "clay" nogil:
     struct Sequence:
@@ -29,6 +29,9 @@ cdef extern from "recurrent.hpp" namespace "clay" nogil:
         int relu
 
     ctypedef void (*sequence_fn)(const Sequence*) noexcept nogil
+
+cdef extern from "kernels.hpp" namespace "clay" nogil:
+    ctypedef void (*reduce_fn)(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) noexcept nogil
 
 cnp.import_array()
 
@@ -102,3 +105,44 @@ def run(str name, list steps, int64_t gates_count, h, weight, *, gates=None, out
     with nogil:
         f(&s)
     PyMem_Free(places)
+
+
+cdef bint _rows_or_columns(cnp.ndarray x, bint* turned) noexcept:
+    """Whether a matrix is a block, row by row or column by column."""
+    turned[0] = not cnp.PyArray_IS_C_CONTIGUOUS(x)
+    return not turned[0] or cnp.PyArray_IS_F_CONTIGUOUS(x)
+
+
+def product(a, b):
+    """a @ b of two matrices, either of them transposed or not: on the threads that the loops run on."""
+    cdef int code = _code(a)
+    cdef bint ta, tb
+    if code < 0 or _code(b) != code or a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or a.size == 0 or b.size == 0:
+        return a @ b
+    if not _rows_or_columns(a, &ta) or not _rows_or_columns(b, &tb):
+        return a @ b
+    cdef int64_t m = a.shape[0], k = a.shape[1], n = b.shape[1]
+    cdef cnp.npy_intp[2] shape = [m, n]
+    cdef cnp.ndarray out = cnp.PyArray_EMPTY(2, shape, cnp.NPY_FLOAT32 if code == F32 else cnp.NPY_FLOAT64, 0)
+    cdef void* x = cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef void* y = cnp.PyArray_DATA(<cnp.ndarray>b)
+    cdef void* made = cnp.PyArray_DATA(out)
+    with nogil:
+        gemm(code, ta, tb, m, n, k, x, m if ta else k, y, k if tb else n, made, n, False)
+    return out
+
+
+def column_sums(a):
+    """The sum of the rows of a matrix."""
+    cdef int code = _code(a)
+    if code < 0 or a.ndim != 2 or a.size == 0 or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>a):
+        return a.sum(axis=0)
+    cdef int64_t rows = a.shape[0], n = a.shape[1]
+    cdef cnp.npy_intp[1] shape = [n]
+    cdef cnp.ndarray out = cnp.PyArray_EMPTY(1, shape, cnp.NPY_FLOAT32 if code == F32 else cnp.NPY_FLOAT64, 0)
+    cdef reduce_fn f = <reduce_fn>find("reduce", b"sum", code)
+    cdef void* x = cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef void* made = cnp.PyArray_DATA(out)
+    with nogil:
+        f(x, made, 1, rows, n)
+    return out

@@ -211,7 +211,9 @@ constexpr int64_t LEAST_ROWS = 4, WORTH = 1 << 20, LARGE = 1 << 22;
 template <template <class> class Cell, class T> void run(range_body body, const Sequence* s) {
     const int64_t step = s->batch * s->width * s->width * Cell<T>::gates;
     const bool share = step <= LARGE && step * s->steps >= WORTH;
-    parallel_for(s->batch, share ? LEAST_ROWS : s->batch, body, (void*)s);
+    int64_t rows = (s->batch + max_threads() - 1) / max_threads();       // a share each: products of many rows are the best
+    if (rows < LEAST_ROWS) rows = LEAST_ROWS;
+    parallel_for(s->batch, share ? rows : s->batch, body, (void*)s);
 }
 template <template <class> class Cell, class T> void forward(const Sequence* s) { run<Cell, T>(forward_range<Cell, T>, s); }
 template <template <class> class Cell, class T> void backward(const Sequence* s) {

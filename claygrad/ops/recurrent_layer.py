@@ -25,15 +25,17 @@ from claygrad.ops._registry import constant, op
 if TYPE_CHECKING:
     from claygrad.core import Tensor
 
+product, column_sums = native.product, native.column_sums       # a @ b and a.sum(axis=0)
 inner = {"function": False, "method": False, "out": False}
 
 
 def weight_grads(xp, g_ih, g_hh, input, previous, needs: tuple[bool, ...]):
     """Gradients of the two weights and the two biases from those of the gates, over all steps at once."""
     nothing = input[:0, :0]
-    of_ih = g_ih.sum(axis=0) if needs[2] else nothing
-    of_hh = nothing if not needs[3] else of_ih.copy() if g_hh is g_ih and needs[2] else g_hh.sum(axis=0)
-    return (g_ih.T @ input if needs[0] else nothing, g_hh.T @ previous if needs[1] else nothing, of_ih, of_hh)
+    of_ih = column_sums(g_ih) if needs[2] else nothing
+    of_hh = nothing if not needs[3] else of_ih.copy() if g_hh is g_ih and needs[2] else column_sums(g_hh)
+    return (product(g_ih.T, input) if needs[0] else nothing, product(g_hh.T, previous) if needs[1] else nothing,
+            of_ih, of_hh)
 
 
 def begun(xp, state, g):
@@ -66,7 +68,7 @@ def rnn_samples(t):
     meta=lambda input, hx: [((input.shape[0], hx.shape[1]), input.dtype), (hx.shape, hx.dtype)])
 def rnn_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None,
               sizes: tuple, reverse: bool, relu: bool):
-    out, bias = input @ w_ih.T, both(b_ih, b_hh)
+    out, bias = product(input, w_ih.T), both(b_ih, b_hh)
     h, turned, steps = hx.copy(), block(xp, w_hh.T), steps_of(sizes, reverse)
     if native.takes(out, h, turned, bias):
         native.run("rnn", steps, 1, h, turned, out=out, bias=block(xp, bias), relu=relu)
@@ -109,7 +111,7 @@ def rnn_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor
                    relu=relu)
     else:
         gates = rnn_loop_back(xp, g_out, h, out, w_hh, steps, relu)
-    return (gates @ w_ih if needs[0] else input[:0], h,
+    return (product(gates, w_ih) if needs[0] else input[:0], h,
             *weight_grads(xp, gates, gates, input, before(xp, out, hx, steps) if needs[3] else None, needs[2:]))
 
 
@@ -151,7 +153,7 @@ def gru_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
               sizes: tuple, reverse: bool):
     width = hx.shape[1]
     kept = xp.empty((input.shape[0], 4 * width), dtype=input.dtype)         # r, z, n, and the h part of n
-    kept[:, :3 * width] = input @ w_ih.T if b_ih is None else input @ w_ih.T + b_ih
+    kept[:, :3 * width] = product(input, w_ih.T) if b_ih is None else product(input, w_ih.T) + b_ih
     out = xp.empty((input.shape[0], width), dtype=input.dtype)
     h, turned, steps = hx.copy(), block(xp, w_hh.T), steps_of(sizes, reverse)
     if native.takes(kept, h, turned, b_hh):
@@ -208,7 +210,7 @@ def gru_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor
         gates, to_n = gru_loop_back(xp, g_out, h, kept, before(xp, out, hx, steps), w_hh, steps)
     of_input = gates.copy()
     of_input[:, 2 * width:] = to_n
-    return (of_input @ w_ih if needs[0] else input[:0], h,
+    return (product(of_input, w_ih) if needs[0] else input[:0], h,
             *weight_grads(xp, of_input, gates, input, previous, needs[2:]))
 
 
@@ -259,7 +261,7 @@ def lstm_results(input, hx, cx) -> list:
 def lstm_layer(xp, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
                b_hh: Tensor | None, w_hr: Tensor | None, sizes: tuple, reverse: bool):
     width = cx.shape[1]
-    gates, bias = input @ w_ih.T, both(b_ih, b_hh)
+    gates, bias = product(input, w_ih.T), both(b_ih, b_hh)
     out = xp.empty((input.shape[0], hx.shape[1]), dtype=input.dtype)
     cells = xp.empty((input.shape[0], width), dtype=input.dtype)
     h, c, turned, steps = hx.copy(), cx.copy(), block(xp, w_hh.T), steps_of(sizes, reverse)
@@ -317,7 +319,7 @@ def lstm_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, g_c: Tenso
     else:
         made = lstm_loop_back(xp, g_out, h, c, gates, cells, before(xp, cells, cx, steps), w_hh, w_hr, of_out, steps)
     previous = before(xp, out, hx, steps) if needs[4] else None
-    return (made @ w_ih if needs[0] else input[:0], h, c,
+    return (product(made, w_ih) if needs[0] else input[:0], h, c,
             *weight_grads(xp, made, made, input, previous, needs[3:7]),
             of_out.T @ (gates[:, 3 * cx.shape[1]:] * xp.tanh(cells)) if needs[7] else input[:0])
 

@@ -88,3 +88,18 @@ def test_blocks_that_do_not_fit_are_refused(wrong: dict[str, Any]):
 
 def test_the_layers_use_the_native_loops():
     assert recurrent_layer.native is native
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("a_turned", [False, True])
+@pytest.mark.parametrize("b_turned", [False, True])
+def test_products_and_sums_of_columns(dtype, a_turned, b_turned):
+    rng = np.random.default_rng(1)
+    for m, k, n in ((1, 1, 1), (3, 5, 2), (17, 33, 40), (0, 3, 2), (2, 0, 3)):
+        a, b = (rng.integers(-9, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))      # exact in every order
+        a, b = np.asfortranarray(a) if a_turned else a, np.asfortranarray(b) if b_turned else b
+        np.testing.assert_array_equal(native.product(a, b), a @ b)
+        np.testing.assert_array_equal(native.product(a[:, ::-1], b[::-1]), a @ b)
+        np.testing.assert_array_equal(native.column_sums(a), a.sum(axis=0))
+    with pytest.raises(ValueError, match="mismatch"):
+        native.product(np.ones((2, 3), dtype), np.ones((2, 3), dtype))
