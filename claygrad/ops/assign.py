@@ -83,6 +83,8 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
         raise RuntimeError("cannot resize variables that require grad")
     if shape == self.shape:
         return self                          # whatever its strides
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"numel: integer multiplication overflow\n  resize_ got {text(shape)}")
     strides = contiguous_strides(shape)
     numel = strides[0] * max(shape[0], 1) if shape else 1
     storage, needed = self.untyped_storage(), (numel + self.storage_offset()) * self.element_size()
@@ -115,13 +117,17 @@ def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: i
     stride = contiguous_strides(size) if stride is None else tuple(stride)
     if storage_offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
-    span = 0 if 0 in size else 1 + storage_offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if len(size) != len(stride):
+        raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"numel: integer multiplication overflow\n  set_ got {text(size)}")
+    span = 0 if 0 in size else 1 + storage_offset + sum((n - 1) * step for n, step in zip(size, stride))
+    if any(step < 0 for step in stride) or span * self.element_size() >= 1 << 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={text(size)} and strides={text(stride)}")
     if span * self.element_size() > source.nbytes():
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, "
-                           f"and itemsize "
-                           f"{self.element_size()} requiring a storage size of {span * self.element_size()} are out "
-                           f"of bounds for "
-                           f"storage of size {source.nbytes()}")
+                           f"and itemsize {self.element_size()} requiring a storage size of "
+                           f"{span * self.element_size()} are out of bounds for storage of size {source.nbytes()}")
     return adopt(self, on_storage(source, self.dtype, size, stride, storage_offset))
 
 

@@ -184,8 +184,6 @@ def check_classes(input: Tensor, num_classes: int) -> None:
         return
     if int(input.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
-    if num_classes == 0 or num_classes < -1:
-        raise RuntimeError("num_classes should be positive")
     if num_classes != -1 and int(input.max()) >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
 

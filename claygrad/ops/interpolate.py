@@ -37,8 +37,8 @@ def check_upsample(input: Tensor, size: ints, mode: str, antialias: bool) -> Non
     dims, shape, have = len(size), list(input.shape), input.dtype
     if min(*shape[2:], *size) <= 0:
         texts = [", ".join([f"{w}: {n}" for w, n in zip(LETTERS[dims], values)]) for values in (shape[2:], size)]
-        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({texts[0]}) output "
-                           f"({texts[1]})")
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({texts[0]}) "
+                           f"{'and ' if dims == 1 else ''}output ({texts[1]})")
     if 0 in shape[1:]:
         raise RuntimeError(f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {shape}")
     bytes_too = have.name == "uint8" and (dims == 2 or mode.startswith("nearest"))

@@ -210,6 +210,16 @@ TOO_LARGE = {
         R,
         f"Storage size calculation overflowed with sizes=[2] and strides=[{HUGE}]",
     ),
+    "set_": (
+        lambda lib: lib.zeros(6).set_(lib.zeros(6).untyped_storage(), 0, (2,), (-1,)),
+        R,
+        "Storage size calculation overflowed with sizes=[2] and strides=[-1]",
+    ),
+    "set_ of two lengths": (
+        lambda lib: lib.zeros(6).set_(lib.zeros(6).untyped_storage(), 0, (2, 3), (1,)),
+        R,
+        "unequal size length (2) and stride length (1)",
+    ),
     "expand": (lambda lib: lib.zeros(1).expand(HUGE, HUGE), R, "numel: integer multiplication overflow"),
     "sum": (
         lambda lib: lib.zeros(2).sum(HUGE),
@@ -260,6 +270,15 @@ def test_a_half_that_is_assigned_too_much_is_infinite(lib):
     t = lib.zeros(1, dtype=lib.float16)
     t[0] = 70000
     assert t.item() == math.inf
+
+
+def test_a_tensor_that_refuses_another_shape_keeps_its_own():
+    import claygrad  # PyTorch's has the negative size already when it refuses
+
+    t = claygrad.arange(6.0)
+    with pytest.raises(RuntimeError, match="numel: integer multiplication overflow"):
+        t.resize_(-1)
+    assert (t.shape, t._version, t.tolist()) == ((6,), 0, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
 
 
 def test_text_is_no_index(lib):
