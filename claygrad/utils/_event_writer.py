@@ -5,17 +5,33 @@ TensorBoard shows besides has its writers in tensorboardX.
 """
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import time
 from typing import Any
 
 import numpy as np
-from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
-from tensorboard.compat.proto.tensor_pb2 import TensorProto
-from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+
+class _Names:
+    """The messages that event files are made of, and what writes them. The library is loaded with the first."""
+
+    _MODULES = ("compat.proto.summary_pb2", "compat.proto.event_pb2", "compat.proto.tensor_pb2",
+                "compat.proto.tensor_shape_pb2", "summary.writer.event_file_writer")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):                        # questions of Python's own, which load nothing
+            raise AttributeError(name)
+        for module in self._MODULES:
+            found = getattr(importlib.import_module(f"tensorboard.{module}"), name, None)
+            if found is not None:
+                setattr(self, name, found)
+                return found
+        raise AttributeError(name)
+
+
+tb = _Names()
 
 
 class SummaryWriter:
@@ -27,20 +43,20 @@ class SummaryWriter:
             logdir = os.path.join("runs", time.strftime("%b%d_%H-%M-%S") + "_" + socket.gethostname() + comment)
         self.logdir = os.fspath(logdir)
         self._options = max_queue, flush_secs, filename_suffix
-        self._files: dict[str, EventFileWriter] = {}
+        self._files: dict[str, Any] = {}
         main = self._file(self.logdir)
         if purge_step is not None:
-            now = time.time()
-            main.add_event(Event(step=purge_step, wall_time=now, file_version="brain.Event:2"))
-            main.add_event(Event(step=purge_step, wall_time=now, session_log=SessionLog(status=SessionLog.START)))
+            now, start = time.time(), tb.SessionLog(status=tb.SessionLog.START)
+            main.add_event(tb.Event(step=purge_step, wall_time=now, file_version="brain.Event:2"))
+            main.add_event(tb.Event(step=purge_step, wall_time=now, session_log=start))
 
-    def _file(self, folder: str) -> EventFileWriter:
+    def _file(self, folder: str) -> Any:
         if folder not in self._files:
-            self._files[folder] = EventFileWriter(folder, *self._options)
+            self._files[folder] = tb.EventFileWriter(folder, *self._options)
         return self._files[folder]
 
-    def _add(self, value: Summary.Value, step: Any, walltime: float | None, folder: str | None = None) -> None:
-        event = Event(wall_time=time.time() if walltime is None else walltime, summary=Summary(value=[value]))
+    def _add(self, value: Any, step: Any, walltime: float | None, folder: str | None = None) -> None:
+        event = tb.Event(wall_time=time.time() if walltime is None else walltime, summary=tb.Summary(value=[value]))
         if step is not None:
             event.step = int(step)
         self._file(folder or self.logdir).add_event(event)
@@ -58,20 +74,20 @@ class SummaryWriter:
     def add_histogram(self, tag: str, values: Any, global_step: int | None = None, bins: Any = "tensorflow",
                       walltime: float | None = None, max_bins: int | None = None) -> None:
         edges = _default_edges() if isinstance(bins, str) and bins == "tensorflow" else bins
-        self._add(Summary.Value(tag=tag, histo=_histogram(_array(values), edges, max_bins)), global_step, walltime)
+        self._add(tb.Summary.Value(tag=tag, histo=_histogram(_array(values), edges, max_bins)), global_step, walltime)
 
     def add_histogram_raw(self, tag: str, min: float, max: float, num: int, sum: float, sum_squares: float,
                           bucket_limits: Any, bucket_counts: Any, global_step: int | None = None,
                           walltime: float | None = None) -> None:
         if len(bucket_limits) != len(bucket_counts):
             raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
-        made = HistogramProto(min=min, max=max, num=num, sum=sum, sum_squares=sum_squares,
+        made = tb.HistogramProto(min=min, max=max, num=num, sum=sum, sum_squares=sum_squares,
                               bucket_limit=list(bucket_limits), bucket=list(bucket_counts))
-        self._add(Summary.Value(tag=tag, histo=made), global_step, walltime)
+        self._add(tb.Summary.Value(tag=tag, histo=made), global_step, walltime)
 
     def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
                   dataformats: str = "CHW") -> None:
-        self._add(Summary.Value(tag=tag, image=_picture(_array(img_tensor), dataformats)), global_step, walltime)
+        self._add(tb.Summary.Value(tag=tag, image=_picture(_array(img_tensor), dataformats)), global_step, walltime)
 
     def add_images(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
                    dataformats: str = "NCHW") -> None:
@@ -99,8 +115,8 @@ class SummaryWriter:
                  walltime: float | None = None) -> None:
         from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
 
-        tensor = TensorProto(dtype="DT_STRING", string_val=[text_string.encode()], tensor_shape=_shape(1))
-        made = Summary.Value(tag=f"{tag}/text_summary", metadata=_metadata("text", TextPluginData(version=0)),
+        tensor = tb.TensorProto(dtype="DT_STRING", string_val=[text_string.encode()], tensor_shape=_shape(1))
+        made = tb.Summary.Value(tag=f"{tag}/text_summary", metadata=_metadata("text", TextPluginData(version=0)),
                              tensor=tensor)
         self._add(made, global_step, walltime)
 
@@ -110,9 +126,10 @@ class SummaryWriter:
 
         count = min(num_thresholds, 127)                # TensorBoard shows no more
         table = _precision_curve(_array(labels), _array(predictions), count, weights)
-        tensor = TensorProto(dtype="DT_FLOAT", float_val=table.reshape(-1).tolist(), tensor_shape=_shape(*table.shape))
+        numbers = table.reshape(-1).tolist()
+        tensor = tb.TensorProto(dtype="DT_FLOAT", float_val=numbers, tensor_shape=_shape(*table.shape))
         about = _metadata("pr_curves", PrCurvePluginData(version=0, num_thresholds=count))
-        self._add(Summary.Value(tag=tag, metadata=about, tensor=tensor), global_step, walltime)
+        self._add(tb.Summary.Value(tag=tag, metadata=about, tensor=tensor), global_step, walltime)
 
     def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
                     hparam_domain_discrete: dict[str, list[Any]] | None = None, run_name: str | None = None,
@@ -145,26 +162,26 @@ def _array(value: Any) -> np.ndarray:
     raise NotImplementedError(f"Got {type(value)}, but numpy array or torch tensor are expected.")
 
 
-def _shape(*sizes: int) -> TensorShapeProto:
-    return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in sizes])
+def _shape(*sizes: int) -> Any:
+    return tb.TensorShapeProto(dim=[tb.TensorShapeProto.Dim(size=size) for size in sizes])
 
 
-def _metadata(plugin: str, content: Any = None) -> SummaryMetadata:
+def _metadata(plugin: str, content: Any = None) -> Any:
     data = b"" if content is None else content.SerializeToString()
-    return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=plugin, content=data))
+    return tb.SummaryMetadata(plugin_data=tb.SummaryMetadata.PluginData(plugin_name=plugin, content=data))
 
 
-def _number(tag: str, value: Any, new_style: bool = False, double: bool = False) -> Summary.Value:
+def _number(tag: str, value: Any, new_style: bool = False, double: bool = False) -> Any:
     array = _array(value)
     if array.size != 1:
         raise AssertionError(f"Tensor should contain one element (0 dimensions). Was given size: {array.size} and "
                              f"{array.ndim} dimensions.")
     number = float(array.reshape(-1)[0])
     if not new_style:
-        return Summary.Value(tag=tag, simple_value=number)
-    tensor = TensorProto(double_val=[number], dtype="DT_DOUBLE") if double else \
-        TensorProto(float_val=[number], dtype="DT_FLOAT")
-    return Summary.Value(tag=tag, tensor=tensor, metadata=_metadata("scalars"))
+        return tb.Summary.Value(tag=tag, simple_value=number)
+    tensor = tb.TensorProto(double_val=[number], dtype="DT_DOUBLE") if double else \
+        tb.TensorProto(float_val=[number], dtype="DT_FLOAT")
+    return tb.Summary.Value(tag=tag, tensor=tensor, metadata=_metadata("scalars"))
 
 
 def _default_edges() -> list[float]:
@@ -176,7 +193,7 @@ def _default_edges() -> list[float]:
     return [-one for one in reversed(edges)] + [0.0] + edges
 
 
-def _histogram(values: np.ndarray, edges: Any, most: int | None) -> HistogramProto:
+def _histogram(values: np.ndarray, edges: Any, most: int | None) -> Any:
     if values.size == 0:
         raise ValueError("The input has no element.")
     values = values.reshape(-1).astype(np.float64)
@@ -190,12 +207,12 @@ def _histogram(values: np.ndarray, edges: Any, most: int | None) -> HistogramPro
         raise ValueError("The histogram is empty, please file a bug report.")
     first, last = int(used[0]), int(used[-1])
     # A bucket has its right edge alone: an empty one before the first says where that begins.
-    return HistogramProto(min=values.min(), max=values.max(), num=len(values), sum=values.sum(),
+    return tb.HistogramProto(min=values.min(), max=values.max(), num=len(values), sum=values.sum(),
                           sum_squares=values.dot(values), bucket_limit=limits[first:last + 2].tolist(),
                           bucket=[0, *counts[first:last + 1].tolist()])
 
 
-def _picture(image: np.ndarray, layout: str) -> Summary.Image:
+def _picture(image: np.ndarray, layout: str) -> Any:
     """Any of HW, CHW, HWC, NCHW ...; many are laid out in rows of eight. Floats are from 0 to 1."""
     from PIL import Image
 
@@ -219,7 +236,7 @@ def _picture(image: np.ndarray, layout: str) -> Summary.Image:
     pixels = (sheet.astype(np.float32) * scale).clip(0, 255).astype(np.uint8)
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, format="PNG")
-    return Summary.Image(height=pixels.shape[0], width=pixels.shape[1], colorspace=colours,
+    return tb.Summary.Image(height=pixels.shape[0], width=pixels.shape[1], colorspace=colours,
                          encoded_image_string=file.getvalue())
 
 
@@ -235,7 +252,7 @@ def _precision_curve(labels: np.ndarray, predictions: np.ndarray, count: int, we
 
 
 def _hyperparameters(given: dict[str, Any], metrics: dict[str, Any],
-                     choices: dict[str, list[Any]]) -> list[Summary.Value]:
+                     choices: dict[str, list[Any]]) -> list[Any]:
     from google.protobuf import struct_pb2
     from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 
@@ -263,5 +280,5 @@ def _hyperparameters(given: dict[str, Any], metrics: dict[str, Any],
              (metadata.SESSION_START_INFO_TAG, {"session_start_info": start}),
              (metadata.SESSION_END_INFO_TAG, {"session_end_info": plugin_data_pb2.SessionEndInfo(
                  status=api_pb2.Status.Value("STATUS_SUCCESS"))})]
-    return [Summary.Value(tag=tag, metadata=_metadata(metadata.PLUGIN_NAME, plugin_data_pb2.HParamsPluginData(
+    return [tb.Summary.Value(tag=tag, metadata=_metadata(metadata.PLUGIN_NAME, plugin_data_pb2.HParamsPluginData(
         version=metadata.PLUGIN_DATA_VERSION, **part))) for tag, part in parts]

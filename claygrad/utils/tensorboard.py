@@ -31,12 +31,12 @@ def _library() -> Any:
     """tensorboardX, which writes all that TensorBoard shows; without it, what `tensorboard` itself can."""
     import importlib
 
-    for name in ("tensorboardX", "claygrad.utils._event_writer"):
+    for needed, writer in (("tensorboardX",) * 2, ("tensorboard.compat.proto", "claygrad.utils._event_writer")):
         try:
-            return importlib.import_module(name)
-        except ImportError as error:
-            if error.name is None or error.name.partition(".")[0] not in ("tensorboardX", "tensorboard"):
-                raise
+            importlib.import_module(needed)
+        except ImportError:
+            continue
+        return importlib.import_module(writer)
     raise ModuleNotFoundError("No module named 'tensorboard'\n  SummaryWriter writes through tensorboardX or "
                               "tensorboard: pip install claygrad[tensorboard]", name="tensorboard")
 
