@@ -102,15 +102,17 @@ template <class T> Slab<T> slab_of(const GemmJob<T>& job, int64_t i, int64_t p, 
     if (job.n <= 2 * WIDE<T> || rows < ROWS) return as_it_is;
     const T* a = as_it_is.a;
     if (job.a_i == 1 && job.a_p > ROWS) {
-        T* to = (T*)room_of_a.get((rows + ROWS) * depth * sizeof(T));
+        // Its rows are read from end to end; the groups that they go to begin in different places of the cache.
+        const int64_t group = ROWS * depth + 64 / (int64_t)sizeof(T);
+        T* to = (T*)room_of_a.get((rows / ROWS + 1) * group * sizeof(T));
         if (!to) return as_it_is;
-        constexpr int64_t TOGETHER = 4 * ROWS;                // whole cache lines
-        for (int64_t first = 0; first < rows; first += TOGETHER)
-            for (int64_t d = 0; d < depth; d++)
-                for (int64_t r = first; r < rows && r < first + TOGETHER; r += ROWS)
-                    if (r + ROWS <= rows) memcpy(to + r * depth + d * ROWS, a + r + d * job.a_p, ROWS * sizeof(T));
-                    else memcpy(to + r * depth + d * ROWS, a + r + d * job.a_p, (rows - r) * sizeof(T));
-        return {rows, depth, to, 1, ROWS, ROWS * depth};
+        for (int64_t d = 0; d < depth; d++) {
+            const T* from = a + d * job.a_p;
+            int64_t r = 0;
+            for (; r + ROWS <= rows; r += ROWS) memcpy(to + r / ROWS * group + d * ROWS, from + r, ROWS * sizeof(T));
+            if (r < rows) memcpy(to + r / ROWS * group + d * ROWS, from + r, (rows - r) * sizeof(T));
+        }
+        return {rows, depth, to, 1, ROWS, group};
     }
     if (job.a_p == 1 && job.a_i * (int64_t)sizeof(T) % 2048 == 0 && job.n > 4 * WIDE<T>) {
         const int64_t step = depth + 16;
