@@ -11,6 +11,8 @@ from claygrad.ops._registry import composite, conj, constant, op, pointwise, zer
 from claygrad.ops._words import FLOATS, INTS, need, refuse_complex
 
 if TYPE_CHECKING:
+    from numbers import Number
+
     from claygrad.core import Tensor
 
 functional = {"namespace": "nn.functional", "method": False}
@@ -49,9 +51,8 @@ def renamed_in_place(name: str):
 
 
 @pointwise(kernel="leaky_relu_plain", kernel_if={"negative_slope": 0.01}, **functional,
-           node=renamed_in_place("LeakyRelu"),
-           samples=lambda t: [*line(t), t.args(t(4), 0.3), t.args(t(4), -0.5)])
-def leaky_relu(xp, input: Tensor, negative_slope: float = 0.01, inplace: bool = False):
+           node=renamed_in_place("LeakyRelu"), samples=lambda t: [*line(t), t.args(t(4), 0.3), t.args(t(4), -0.5)])
+def leaky_relu(xp, input: Tensor, negative_slope: Number = 0.01, inplace: bool = False):
     "out = input above 0, negative_slope * input below."
     need(input, FLOATS, "leaky_relu_cpu")
     return xp.where(input > 0, input, input * input.dtype.type(negative_slope))
@@ -455,7 +456,7 @@ softshrink.rule(input=lambda g, input, lambd: g.masked_fill(~((input < -lambd) |
 
 @pointwise(namespace=("torch", "nn.functional"), method=False,
            samples=lambda t: [t.args(t(3, 4), 0.5, 7.0), t.args(t(), 0.0, 0.0), t.args(t(4, dtype="int64"), 0, 5)])
-def threshold(xp, input: Tensor, threshold: float, value: float, inplace: bool = False):
+def threshold(xp, input: Tensor, threshold: Number, value: Number, inplace: bool = False):
     "out = input above threshold, value elsewhere."
     need(input, FLOATS + INTS, "threshold_cpu")
     number = input.dtype.type

@@ -236,5 +236,5 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if query.dtype.name in HALVES:                      # the sums are kept wide until the end
         query, key, value = query.to(float32), key.to(float32), value.to(float32)
     weights = attended(query, key, attn_mask, is_causal, scale)
-    out = (dropout_if(weights, dropout_p, True) if dropout_p else weights).matmul(value)
+    out = (dropout_if(weights, dropout_p, True) if dropout_p > 0 else weights).matmul(value)
     return out.to(kind)

@@ -128,7 +128,7 @@ put.rule(input=lambda g, index, accumulate: g if accumulate else g.put(index, g.
          source=lambda g, index, source_shape: g.take(index).reshape(source_shape))
 
 
-@op(method=False, function=False, meta="data", samples=lambda t: [t.args(t(3, 4, dtype="bool"))])
+@op(name="nonzero", method=False, function=False, meta="data", samples=lambda t: [t.args(t(3, 4, dtype="bool"))])
 def nonzero_positions(xp, input: Tensor):
     "Positions of the elements that are not zero, one per row."
     found = xp.nonzero(input) if input.ndim else ()

@@ -103,6 +103,10 @@ def check_sizes(inputs: list[list[str]], operands: list[Tensor]) -> None:
     for i, (labels, operand) in enumerate(zip(inputs, operands)):
         for label, size in zip(labels, operand.shape):
             seen = sizes.get(label, 1)
+            if size != 1 and seen != 1 and size != seen and label[0] == ".":
+                raise RuntimeError(f"einsum(): dimension {labels.index(label)} covered by ellipsis in operand {i}has "
+                                   f"size {size} which does not broadcast with previously seen ellipsis with size "
+                                   f"{seen} for the respective dimension")
             if size != 1 and seen != 1 and size != seen:
                 raise RuntimeError(f"einsum(): subscript {label} has size {size} for operand {i} which does not "
                                    f"broadcast with previously seen size {seen}")
@@ -241,7 +245,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | tuple | Tensor = 2) -> Tensor:
     if a.dtype != b.dtype:
         raise RuntimeError("both inputs should have same dtype")
     for i, j in zip(of_a, of_b):
-        n, m = a.shape[i], b.shape[j]
+        n, m = a.shape[axis_of(i, a.ndim)], b.shape[axis_of(j, b.ndim)]
         if n != m and n != 1 and m != 1:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second "
                                f"has size {m} in dim {j}")

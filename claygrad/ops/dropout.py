@@ -20,7 +20,7 @@ _ALPHA = 1.7580993408473766             # selu's value far below zero, its scale
 
 def _checked(p: float, error: type[Exception] = RuntimeError) -> float:
     if not 0 <= p <= 1:
-        raise error(_RANGE.format(p))
+        raise error(_RANGE.format(p)) if error is ValueError and p == p else RuntimeError(_RANGE.format(f"{p:g}"))
     return p
 
 

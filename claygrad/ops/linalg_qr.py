@@ -215,11 +215,9 @@ def check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
     for word, x in (("input", input), ("other", other)):
         if x.ndim < 2:
             raise RuntimeError(f"{name}: {word} must have at least 2 dimensions.")
-    if other.shape[at] < tau.shape[-1]:
-        raise RuntimeError(f"{name}: other.shape[{at}] must be greater than or equal to tau.shape[-1]")
     if other.shape[at] != input.shape[-2]:
         raise RuntimeError(f"{name}: other.shape[{at}] must be equal to input.shape[-2]")
-    if tau.shape[-1] > input.shape[-1]:
+    if tau.shape[-1] != min(other.shape[at], input.shape[-1]):
         raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{at}], input.shape[-1])")
     check_reflections(name, input, tau)
     if other.ndim != input.ndim:

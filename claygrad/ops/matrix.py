@@ -97,9 +97,8 @@ def has_axis(x: Tensor, axis: int) -> None:
 
 
 def check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, inplace: bool) -> None:
-    has_axis(batch1, 0)
+    check_stays(input, (batch1.size(0), batch1.size(1), batch2.size(2)), inplace)
     check_3d(batch1, batch2)
-    check_stays(input, (*batch1.shape[:2], batch2.shape[2]), inplace)
     check_batches(batch1, batch2)
     if not input.dtype == batch1.dtype == batch2.dtype:
         raise RuntimeError(f"Input dtypes must be the same, got: input {input.dtype.c_name}, batch1: "
@@ -109,6 +108,8 @@ def check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, inplace: bool) 
 
 def check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number) -> None:
     has_axis(batch1, 1)
+    if batch1.ndim != 3 or batch2.ndim != 3:               # torch asks for sizes before it looks how many there are
+        check_stretch(input, (batch1.size(1), batch2.size(2)))
     check_3d(batch1, batch2)
     if batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and "
