@@ -34,6 +34,9 @@ def train(name: str, model: torch.nn.Module, optimizer: torch.optim.Optimizer, s
     path, losses = told.out / f"{name}.pt", []
     if path.exists() and not told.fresh:
         saved = torch.load(path)
+        if schedule is not None and saved["steps"] != told.steps:
+            raise SystemExit(f"{path} is of a run of {saved['steps']} steps, for which its rate was planned: "
+                             f"--steps {saved['steps']} goes on with it, or --fresh begins anew")
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
         if schedule is not None:
@@ -57,7 +60,7 @@ def train(name: str, model: torch.nn.Module, optimizer: torch.optim.Optimizer, s
                 bar.set_postfix(loss=f"{np.mean(losses[-50:]):.4f}", refresh=False)
             if len(losses) % EVERY == 0 or len(losses) == told.steps:
                 torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "losses": losses,
-                            "schedule": schedule and schedule.state_dict(), "notes": notes,
+                            "schedule": schedule and schedule.state_dict(), "steps": told.steps, "notes": notes,
                             "rng": torch.get_rng_state()}, path)
     return losses
 

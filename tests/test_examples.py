@@ -84,6 +84,20 @@ def test_interrupted_and_gone_on_is_the_same_as_going_through(name, tmp_path, ex
         assert claygrad.equal(mine, theirs)
 
 
+def test_a_finished_run_can_be_made_longer(tmp_path, example):
+    module = example("vae")
+    module.learn(told(tmp_path, 3))
+    assert len(module.learn(told(tmp_path, 5))[-1]) == 5
+
+
+@pytest.mark.parametrize("name", ["digits_cnn", "pinn"])
+def test_a_rate_planned_for_so_many_steps_is_not_stretched(name, tmp_path, example):
+    module = example(name)
+    module.learn(told(tmp_path, 3))
+    with pytest.raises(SystemExit, match=r"is of a run of 3 steps, .* --steps 3 .* or --fresh"):
+        module.learn(told(tmp_path, 5))
+
+
 @pytest.mark.parametrize("name", ["digits_cnn", "vae", "forecast", "pinn"])
 def test_losses_fall(name, tmp_path, example):
     losses = example(name).learn(told(tmp_path, 3 * STEPS[name]))[-1]
