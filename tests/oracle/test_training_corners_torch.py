@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 import torch.nn.utils.prune
+import torch.utils.dlpack
 
 import claygrad
 from tests.oracle.test_training_parts_torch import agree
@@ -167,3 +168,11 @@ def test_parameters_without_a_shape_are_refused(name: str):
     for lib in (torch, claygrad):
         with pytest.raises(ValueError, match=r"^Attempted to use an uninitialized parameter in <"):
             LAZY[name](lib, lib.nn.LazyLinear(3).weight)
+
+
+def test_tensors_pass_from_one_library_to_the_other():
+    mine = claygrad.arange(3.0)
+    theirs = torch.utils.dlpack.from_dlpack(claygrad.utils.dlpack.to_dlpack(mine))
+    back = claygrad.utils.dlpack.from_dlpack(theirs)
+    theirs[1] = 7
+    assert mine.tolist() == back.tolist() == [0.0, 7.0, 2.0]
