@@ -25,6 +25,7 @@ def turns(name: str) -> object:
     return pytest.param(name, marks=() if mine else pytest.mark.slow)
 
 
+@pytest.mark.timeout(1200)      # some samples have millions of elements, and there are hundreds of forms
 @pytest.mark.parametrize("name", map(turns, NAMES))
 def test_as_torch(name):
     found = [f"{check} {dtype}: {text}" for check, dtype, texts in problems(name) for text in texts]
@@ -44,6 +45,7 @@ def test_gaps_name_what_is_there():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("gap", GAPS, ids=" ".join)
 def test_a_gap_is_one_still(gap):
     name, check, *dtypes = gap

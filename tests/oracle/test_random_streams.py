@@ -155,6 +155,7 @@ def test_permutations(dtype):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)      # torch alone may take two minutes
 def test_a_permutation_too_long_for_32_bit_draws():
     same_state = []
     for lib in (torch, claygrad):
