@@ -1,6 +1,7 @@
 """What backward does besides calling rules: where it starts, hooks, the search for NaN, and adding gradients to leaves."""
 import warnings
 
+cimport numpy as cnp
 from cpython.object cimport PyObject
 
 from claygrad.core.declared cimport find_op
@@ -16,11 +17,18 @@ from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, shape_text, verbs
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
 
+cnp.import_array()
+
 
 cdef bint private(Tensor t) noexcept:
-    """Whether nobody but one holder of this tensor can see its memory."""
-    return (Py_REFCNT(<PyObject*>t.layout) == 1 and Py_REFCNT(<PyObject*>t.layout.storage) == 1 and t.base is None
-            and t.node is None and not t.leaf_grad and t.layout.storage.owner is None)
+    """Whether nobody but one holder of this tensor can see its memory: from the pool, or an array that a forward made."""
+    if (Py_REFCNT(<PyObject*>t.layout) != 1 or Py_REFCNT(<PyObject*>t.layout.storage) != 1 or t.base is not None
+            or t.node is not None or t.leaf_grad or t.layout.storage.exports):
+        return False
+    if t.layout.storage.owner is None:
+        return True
+    return (Py_REFCNT(<PyObject*>t.layout.storage.owner) == 1 and cnp.PyArray_CheckExact(t.layout.storage.owner)
+            and cnp.PyArray_CHKFLAGS(<cnp.ndarray>t.layout.storage.owner, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE))
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ cdef extern from "rows.hpp" namespace "clay" nogil:
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
     ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
     ctypedef void (*clamp_fn)(const void*, void*, int64_t, double, double) noexcept nogil
-    ctypedef void (*add_rows_fn)(const void*, const int64_t*, void*, int64_t, int64_t, int64_t) noexcept nogil
+    ctypedef bint (*add_rows_fn)(const void*, const int64_t*, void*, int64_t, int64_t, int64_t) noexcept nogil
     ctypedef bint (*order_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil
     order_fn find_order(int dtype) noexcept
 
@@ -363,6 +363,7 @@ def add_rows(values, numbers, int64_t count):
     """For each of `count` rows the sum of the rows of `values` whose number it is; or None."""
     cdef int code = _code(values)
     cdef add_rows_fn f
+    cdef bint done
     cdef int64_t n, width, k
     if (code != F32 and code != F64) or _code(numbers) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>values) != 2:
         return None
@@ -378,8 +379,8 @@ def add_rows(values, numbers, int64_t count):
     cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
     cdef void* from_ = cnp.PyArray_DATA(<cnp.ndarray>values)
     with nogil:
-        f(from_, at, into, n, count, width)
-    return out
+        done = f(from_, at, into, n, count, width)
+    return out if done else None
 
 
 def order(x, int64_t k, bint descending):

@@ -17,6 +17,8 @@ template <class V> void put(typename Lanes<V>::T* p, V v, int64_t n) {
 
 // Fetch what the next line will read first, while this one is computed. Past the end of an array it does nothing.
 inline void ahead(const void* p) { __builtin_prefetch(p, 0, 2); }
+// The same for what will be written.
+inline void ahead_to_write(void* p) { __builtin_prefetch(p, 1, 3); }
 
 // f(i, m) at 0, W, 2 W ...; the last time for m < W elements.
 template <class T, class F> inline __attribute__((always_inline)) void along(int64_t n, F f) {

@@ -1,15 +1,15 @@
 // Normalisation by moments, forward and backward. With unit = (x - mean) * rstd and h = g * weight, the gradient of x is
 // rstd * (h - unit * mean(h * unit) - mean(h)).
-#include <stdlib.h>
-
 #include "families.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
-#include "threads.hpp"
+#include "scratch.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
+
+thread_local Room room;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 int64_t grain_of(int64_t line) { return COSTLY / 2 / (line + 1) + 1; }
@@ -70,6 +70,7 @@ template <int R, class T> void layer_backward_rows(const Norm& s, int64_t first,
             const T *from = x + r * n, *grad = g + r * n;
             const V mean = middle[r];
             sums<2, T>(0, n, means, [=](int64_t i, int64_t m, V* term) {
+                ahead(grad + R * n + i), ahead(from + R * n + i), ahead_to_write(dx + r * n + i);
                 V h = get<V>(grad + i, m);
                 if (weight) h = h * get<V>(weight + i, m);
                 term[0] = h * (get<V>(from + i, m) - mean);
@@ -119,16 +120,16 @@ template <class T> bool layer_backward(const Norm* s) {
     const int64_t n = s->channels, blocks = (s->examples + LEAF_ROWS - 1) / LEAF_ROWS;
     T *to_weight = (T*)s->to_weight, *to_bias = (T*)s->to_bias;
     LayerBack<T> job{*s, to_weight, to_bias, (n + 15) / 16 * 16};
-    void* room = nullptr;
+    T* sums = nullptr;
     if (blocks > 1 && (to_weight || to_bias)) {
-        if (posix_memalign(&room, 64, (size_t)(2 * blocks * job.stride) * sizeof(T))) return false;
-        if (to_weight) job.to_weight = (T*)room;
-        if (to_bias) job.to_bias = (T*)room + blocks * job.stride;
+        if (!(sums = (T*)room.get((size_t)(2 * blocks * job.stride) * sizeof(T)))) return false;
+        if (to_weight) job.to_weight = sums;
+        if (to_bias) job.to_bias = sums + blocks * job.stride;
     }
     parallel_for(blocks, grain_of(n * LEAF_ROWS), layer_backward_range<T>, &job);
-    if (room && to_weight) add_up(job.to_weight, blocks, job.stride, n, to_weight);
-    if (room && to_bias) add_up(job.to_bias, blocks, job.stride, n, to_bias);
-    free(room);
+    if (sums && to_weight) add_up(job.to_weight, blocks, job.stride, n, to_weight);
+    if (sums && to_bias) add_up(job.to_bias, blocks, job.stride, n, to_bias);
+    room.give_back();
     return true;
 }
 
@@ -200,13 +201,13 @@ template <class T> void group_backward_range(void* data, int64_t begin, int64_t 
 
 template <class T> bool group_backward(const Norm* s) {
     const int64_t count = s->examples * s->channels;
-    T* room = (T*)malloc((size_t)(2 * count + 1) * sizeof(T));
-    if (!room) return false;
-    GroupBack<T> job{*s, room, room + count};
+    T* sums = (T*)room.get((size_t)(2 * count + 1) * sizeof(T));
+    if (!sums) return false;
+    GroupBack<T> job{*s, sums, sums + count};
     parallel_for(s->examples * s->groups, grain_of(s->channels / s->groups * s->places), group_backward_range<T>, &job);
     if (s->to_weight) add_up(job.along_unit, s->examples, s->channels, s->channels, (T*)s->to_weight);
     if (s->to_bias) add_up(job.along_one, s->examples, s->channels, s->channels, (T*)s->to_bias);
-    free(room);
+    room.give_back();
     return true;
 }
 

@@ -38,7 +38,7 @@ template <class T> void log_softmax_row(const T* x, T* out, int64_t n) {
     const V top = splat<V>(reduce_row<MaxOf, T>(x, n));
     T sum;
     sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
-        ahead(x + n + i);
+        ahead(x + n + i), ahead_to_write(out + i);
         term[0] = exp(get<V>(x + i, m) - top);
     });
     const V log_sum = splat<V>(log(sum));

@@ -4,7 +4,7 @@
 #include "families.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
-#include "threads.hpp"
+#include "scratch.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -66,33 +66,55 @@ template <class T> void clamp(const void* x, void* out, int64_t n, double low, d
     parallel_for(n, CHEAP, clamp_range<T>, &job);
 }
 
-// Each thread adds what belongs to its rows, in the order in which it comes.
+// What belongs to a row is chained, in the order in which it comes; then every row is written once, whatever it gets.
 template <class T> struct AddRowsJob {
     const T* values;
-    const int64_t* numbers;
     T* out;
-    int64_t n, width;
+    const int32_t *first, *next;         // of each row; of each value
+    int64_t count, width;
 };
 
 template <class T> void add_rows_range(void* data, int64_t begin, int64_t end) {
     using V = vec<T>;
     auto& job = *(AddRowsJob<T>*)data;
+    constexpr int64_t AHEAD = 8;
     const int64_t width = job.width;
-    memset(job.out + begin * width, 0, (size_t)((end - begin) * width) * sizeof(T));
-    for (int64_t k = 0; k < job.n; k++) {
-        if (job.numbers[k] < begin || job.numbers[k] >= end) continue;
+    for (int64_t row = begin; row < end; row++) {
+        T* into = job.out + row * width;
+        int32_t k = job.first[row];
+        if (row + AHEAD < job.count && job.first[row + AHEAD] >= 0)
+            for (int64_t i = 0; i < width * (int64_t)sizeof(T); i += 64)
+                ahead((const char*)(job.values + job.first[row + AHEAD] * width) + i);
+        if (k < 0) {
+            along<T>(width, [=](int64_t i, int64_t m) { put<V>(into + i, splat<V>(0), m); });
+            continue;
+        }
         const T* from = job.values + k * width;
-        T* into = job.out + job.numbers[k] * width;
-        along<T>(width, [=](int64_t i, int64_t m) { put<V>(into + i, get<V>(into + i, m) + get<V>(from + i, m), m); });
+        along<T>(width, [=](int64_t i, int64_t m) { put<V>(into + i, splat<V>(0) + get<V>(from + i, m), m); });
+        while ((k = job.next[k]) >= 0) {
+            from = job.values + k * width;
+            along<T>(width, [=](int64_t i, int64_t m) { put<V>(into + i, get<V>(into + i, m) + get<V>(from + i, m), m); });
+        }
     }
 }
 
+thread_local Room chains;
+
 template <class T>
-void add_rows(const void* values, const int64_t* numbers, void* out, int64_t n, int64_t count, int64_t width) {
-    AddRowsJob<T> job{(const T*)values, numbers, (T*)out, n, width};
-    // Every share reads all the numbers: few shares, and none for small work.
-    if (n * width < 2 * CHEAP) return add_rows_range<T>(&job, 0, count);
-    parallel_for(count, count / 4 + 1, add_rows_range<T>, &job);
+bool add_rows(const void* values, const int64_t* numbers, void* out, int64_t n, int64_t count, int64_t width) {
+    if (n > INT32_MAX || count > INT32_MAX) return false;
+    int32_t* first = (int32_t*)chains.get((size_t)(count + n) * sizeof(int32_t));
+    if (!first) return false;
+    int32_t* next = first + count;
+    memset(first, -1, (size_t)count * sizeof(int32_t));
+    for (int64_t k = n - 1; k >= 0; k--) {
+        next[k] = first[numbers[k]];
+        first[numbers[k]] = (int32_t)k;
+    }
+    AddRowsJob<T> job{(const T*)values, (T*)out, first, next, count, width};
+    parallel_for(count, CHEAP / 2 / (width + 1) + 1, add_rows_range<T>, &job);
+    chains.give_back();
+    return true;
 }
 
 }  // namespace

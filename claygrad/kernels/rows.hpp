@@ -44,8 +44,8 @@ using where_fn = void (*)(const uint8_t* mask, const void* x, const void* y, voi
                           int64_t y_step);
 // out = min(max(x, low), high), NaN where x is.
 using clamp_fn = void (*)(const void* x, void* out, int64_t n, double low, double high);
-// out[numbers[i], :] += values[i, :]; out (count, width) is zeroed first.
-using add_rows_fn = void (*)(const void* values, const int64_t* numbers, void* out, int64_t n, int64_t count, int64_t width);
+// out[j, :] = the sum of values[i, :] where numbers[i] == j, out (count, width); false: no memory, or too many rows.
+using add_rows_fn = bool (*)(const void* values, const int64_t* numbers, void* out, int64_t n, int64_t count, int64_t width);
 
 // The first k of each row in order, with their places; equal elements keep theirs, NaN is the largest.
 using order_fn = bool (*)(const void* x_rn, void* values_rk, int64_t* indices_rk, int64_t rows, int64_t n, int64_t k,

@@ -243,3 +243,21 @@ def test_zeros_cannot_be_made_for_an_edge(lib):
     edge = lib.autograd.graph.get_gradient_edge(leaf(lib, [1.0]))
     with raises(lib, RuntimeError, "materialize_grads cannot be used when the given input is a GradientEdge"):
         lib.autograd.grad(leaf(lib, [1.0]).sum(), edge, materialize_grads=True)
+
+
+def test_a_gradient_that_somebody_holds_is_not_handed_to_the_leaf(lib):
+    weight, index = lib.ones(4, 3, requires_grad=True), lib.tensor([0, 2, 2])
+    held = []
+    weight.register_hook(held.append)
+    lib.nn.functional.embedding(index, weight).sum().backward()
+    weight.grad.add_(1)
+    assert held[0].tolist() == [[1.0] * 3, [0.0] * 3, [2.0] * 3, [0.0] * 3]
+    assert weight.grad.tolist() == [[2.0] * 3, [1.0] * 3, [3.0] * 3, [1.0] * 3]
+
+
+def test_leaves_of_one_gradient_have_memory_of_their_own(lib):
+    a, b = (lib.ones(2, 3, 4, 4, requires_grad=True) for _ in range(2))
+    lib.nn.functional.max_pool2d(a + b, 2).sum().backward()
+    a.grad.add_(1)
+    assert (b.grad <= 1).all()
+    assert (a.grad == b.grad + 1).all()
