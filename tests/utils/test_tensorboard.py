@@ -12,7 +12,6 @@ import claygrad as torch
 from claygrad.utils.tensorboard import SummaryWriter
 from tests.support.library import fresh
 
-
 INSTALLED = [name for name in ("tensorboardX", "tensorboard") if importlib.util.find_spec(name) is not None]
 
 
