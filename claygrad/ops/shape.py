@@ -195,7 +195,7 @@ def interleaved(xp, repeats: Tensor, output_size: int | None):
     if repeats.size and repeats.min() < 0:
         raise RuntimeError("repeats can not be negative")
     out = xp.repeat(xp.arange(len(repeats), dtype=repeats.dtype), repeats)
-    if output_size is not None and output_size != len(out):
+    if output_size is not None and output_size != len(out) and repeats.size:
         raise RuntimeError("allocated size does not match required size")
     return out
 interleaved.rule(repeats=constant)
