@@ -27,8 +27,12 @@ cdef bint private(Tensor t) noexcept:
         return False
     if t.layout.storage.owner is None:
         return True
-    return (Py_REFCNT(<PyObject*>t.layout.storage.owner) == 1 and cnp.PyArray_CheckExact(t.layout.storage.owner)
-            and cnp.PyArray_CHKFLAGS(<cnp.ndarray>t.layout.storage.owner, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE))
+    cdef PyObject* array = <PyObject*>t.layout.storage.owner          # borrowed: references are counted
+    while array != NULL and Py_REFCNT(array) == 1 and cnp.PyArray_CheckExact(<object>array):
+        if cnp.PyArray_CHKFLAGS(<cnp.ndarray>array, cnp.NPY_ARRAY_OWNDATA):
+            return cnp.PyArray_ISWRITEABLE(<cnp.ndarray>array)
+        array = <PyObject*>cnp.PyArray_BASE(<cnp.ndarray>array)       # what it is a view of, such as before reshape
+    return False
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------
