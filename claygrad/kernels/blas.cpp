@@ -192,17 +192,20 @@ void product(const Product& p, bool by_blas) {
 
 int index_of(int dtype) { return dtype == F32 ? 0 : dtype == F64 ? 1 : dtype == C64 ? 2 : 3; }
 
+constexpr int64_t FEW_ROWS = 1 << 21;
+
 // Whether BLAS is the better one for so many multiplications of this kind.
 bool wants_blas(const Product& p) {
     if (!gemm_of[index_of(p.dtype)] || !blas_can(p)) return false;
-    // Few rows against a transposed b are better off with BLAS sooner.
-    const int64_t most = p.trans_b && p.m < 16 ? current_isa().gemm_most / 8 : current_isa().gemm_most;
+    // Few rows against a transposed b, which is turned about for them, are better off with BLAS sooner.
+    int64_t most = current_isa().gemm_most;
+    if (p.trans_b && p.m > 1 && p.m < 16 && most > FEW_ROWS) most = FEW_ROWS;
     return p.m * p.n * p.k > most || p.dtype == C64 || p.dtype == C128;
 }
 
 // Multiply-adds above which a product is shared out, and those of a share that is cut in two once more, so that a thread that
 // is done early can help.
-constexpr int64_t WORTH = 1 << 20, LONG = 1 << 24;
+constexpr int64_t WORTH = 1 << 20, LONG = 1 << 22;
 // Rows and columns of a share come in multiples, so that its vectors are whole.
 constexpr int64_t STEP_ROWS = 8, STEP_COLUMNS = 32;
 
@@ -224,7 +227,8 @@ void shared_out(const Product& p, bool by_blas) {
     if (work < WORTH || threads < 2) return product(p, by_blas);
     // Every share reads the whole other matrix, and may have to turn it about: best if that is the smaller one.
     const bool of_columns = p.n >= 2 * STEP_COLUMNS && (p.n >= p.m || p.m < 2 * STEP_ROWS);
-    int64_t parts = work / threads > LONG ? 2 * threads : threads;
+    // BLAS lays out all of the other matrix for every share.
+    int64_t parts = work / threads > LONG && !by_blas ? 2 * threads : threads;
     const int64_t most = of_columns ? p.n / STEP_COLUMNS : p.m / STEP_ROWS;
     if (parts > most) parts = most > 1 ? most : 1;
     Shares shares{p, by_blas, of_columns, parts};
@@ -341,7 +345,7 @@ void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, 
     ManyJob job{p, a_step, b_step, wants_blas(p)};
     Session session(job.by_blas);
     // Few large products are shared out one by one.
-    if (count < 2 * max_threads() && work > LONG) many_range(&job, 0, count);
+    if (count < 2 * max_threads() && work > 2 * WORTH) many_range(&job, 0, count);
     else parallel_for(count, WORTH / 2 / (work + 1) + 1, many_range, &job);
 }
 
