@@ -26,7 +26,7 @@ const IsaSet isa_set = {CLAY_TEXT(CLAY_ISA), families, sizeof families / sizeof 
 #if defined(__AVX512F__)
                         1 << 28};
 #elif defined(__AVX2__)
-                        16384};
+                        1 << 24};
 #else
                         1024};
 #endif
