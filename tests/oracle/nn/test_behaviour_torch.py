@@ -18,6 +18,7 @@ importlib.import_module("torch.nn.utils.prune")     # torch does not load it by 
 @pytest.fixture
 def lib() -> Iterator[ModuleType]:
     yield from lend(torch)
+    torch.distributions.Distribution.set_default_validate_args(True)        # torch.compile turns it off
 
 
 def _adopt(folder: Path) -> None:
