@@ -2,7 +2,7 @@
 import numpy
 
 from cpython.object cimport PyObject
-from claygrad.core cimport matmul, pointwise, reduce, assign, views
+from claygrad.core cimport assign, matmul, pointwise, reduce, shaped, views
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import op_named
@@ -340,6 +340,8 @@ def install(Op op):
             matmul.prepare(op)
         if op.fast == NULL:
             assign.prepare(op)
+        if op.fast == NULL:
+            shaped.prepare(op)
     return op
 
 

@@ -3,34 +3,52 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, Op
+from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, Op, run_check
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.kernels cimport binary_by_column, binary_by_row, binary_fn, unary_fn
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor
 
+cdef extern from "shaped.hpp" namespace "clay" nogil:
+    void binary_by_lines(binary_fn f, const void* x, const int64_t* x_strides, const void* y, const int64_t* y_strides,
+                         void* out, const int64_t* shape, int ndim, int64_t in_size, int64_t out_size) noexcept
+
 # Elements above which a kernel runs without the interpreter lock.
 cdef enum:
     RELEASE = 32768
+    SHORT = 16                          # elements of a line that is worth a call
 
 
-cdef inline bint _plain_attributes(Op op, PyObject** slots):
-    """Whether the attributes are those that the kernel computes."""
-    cdef int i
+cdef bint numbers_of(Op op, PyObject** slots, double* out) except -1:
+    """Whether the attributes are those that the kernel computes; where it takes any number (declared as ...), that number."""
+    cdef int i, n = 0
+    out[0] = out[1] = 0
     for i in range(op.n_kernel_if):
         value = <object>slots[op.kernel_if_at[i]]
         want = <object>(<tuple>op.kernel_if)[i]
-        if value is not want and (value != want or isinstance(value, bool)):       # True is no number 1 here
+        if want is ...:
+            if type(value) is not float and type(value) is not int:
+                return False
+            out[n] = value
+            n += 1
+        elif value is not want and (value != want or isinstance(value, bool)):     # True is no number 1 here
             return False
+    if n:
+        run_check(op, slots)                         # there may be numbers that it refuses
     return True
+
+
+cdef inline bint _plain_attributes(Op op, PyObject** slots) except -1:
+    cdef double numbers[2]
+    return numbers_of(op, slots, numbers)
 
 
 cdef inline bint _native(Layout v) noexcept:
     return v.contiguous and v.storage.where.kind == CPU
 
 
-cdef bint _uniform(Layout v) noexcept:
+cdef bint uniform(Layout v) noexcept:
     """One element stretched over the whole shape: the gradient of a sum."""
     cdef int i
     if v.storage.where.kind != CPU or v.numel == 0:
@@ -47,25 +65,26 @@ cdef Layout _unary(Op op, PyObject** slots, Layout target):
         return None
     cdef Layout x = (<Tensor>a).layout, out
     cdef unary_fn f = <unary_fn>op.kernels[x.dtype.code]
-    if f == NULL or not _plain_attributes(op, slots):
+    cdef double numbers[2]
+    if f == NULL or not numbers_of(op, slots, numbers):
         return None
     if not _native(x):
-        return _unary_of_one(f, x) if target is None and _uniform(x) else None
+        return _unary_of_one(f, x, numbers) if target is None and uniform(x) else None
     out = fresh_like(x) if target is None else target
     if x.numel > RELEASE:
         with nogil:
-            f(x.data(), out.data(), x.numel, 0.0, 0.0)
+            f(x.data(), out.data(), x.numel, numbers[0], numbers[1])
     else:
-        f(x.data(), out.data(), x.numel, 0.0, 0.0)
+        f(x.data(), out.data(), x.numel, numbers[0], numbers[1])
     return out
 
 
-cdef Layout _unary_of_one(unary_fn f, Layout x):
+cdef Layout _unary_of_one(unary_fn f, Layout x, double* numbers):
     """One element stretched over the shape: computed once, then written everywhere."""
     cdef Layout out = fresh_like(x)
     cdef char* data = out.data()
     cdef int64_t done = 1, step, n = x.numel, item = x.dtype.itemsize
-    f(x.data(), data, 1, 0.0, 0.0)
+    f(x.data(), data, 1, numbers[0], numbers[1])
     while done < n:
         step = done if done <= n - done else n - done
         memcpy(data + done * item, data, step * item)
@@ -124,7 +143,8 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         if f == NULL or (op.n_kernel_if and not _plain_attributes(op, slots)):
             return None
         if not _native(x) or not _native(y):
-            return _stretched(op, f, x, y, target)
+            out = _stretched(op, f, x, y, target)
+            return _by_lines(op, f, x, y) if out is None and target is None else out
         if same_shape(x, y):
             if target is None:
                 out = _out_for(op, x)
@@ -134,7 +154,8 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
                 out = target
             _run(f, x.data(), y.data(), out.data(), x.numel, 0)
             return out
-        return _broadcast(op, f, x, y, target)
+        out = _broadcast(op, f, x, y, target)
+        return _by_lines(op, f, x, y) if out is None and target is None else out
     x = (<Tensor>(a if a_is else b)).layout
     f = <binary_fn>op.kernels[x.dtype.code]
     if f == NULL or not _native(x) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
@@ -158,11 +179,11 @@ cdef Layout _stretched(Op op, binary_fn f, Layout x, Layout y, Layout target):
     cdef Layout out
     if not same_shape(x, y) or target is not None and y.storage is target.storage:
         return None
-    if _native(x) and _uniform(y):
+    if _native(x) and uniform(y):
         out = _out_for(op, x) if target is None else target
         _run(f, x.data(), y.data(), out.data(), x.numel, 1)
         return out
-    if _native(y) and _uniform(x) and target is None:
+    if _native(y) and uniform(x) and target is None:
         out = _out_for(op, y)
         _run(f, x.data(), y.data(), out.data(), y.numel, 2)
         return out
@@ -212,6 +233,60 @@ cdef Layout _broadcast(Op op, binary_fn f, Layout x, Layout y, Layout target):
         i -= 1
     out = _out_for(op, big) if target is None else target
     binary_by_column(f, big.data(), small.data(), out.data(), rows, n, item, out.dtype.itemsize, swapped)
+    return out
+
+
+cdef bint _row_major(Layout v) noexcept:
+    """Axes from the farthest to the nearest, the last of neighbours or of one element: read by lines it is read in order."""
+    cdef int i
+    cdef int64_t near = 0
+    if v.storage.where.kind != CPU:
+        return False
+    for i in range(v.ndim - 1, -1, -1):
+        if v.shape[i] == 1:
+            continue
+        if v.strides[i] < 1 or v.strides[i] < near or (i == v.ndim - 1 and v.strides[i] != 1):
+            return False
+        near = v.strides[i]
+    return True
+
+
+cdef Layout _by_lines(Op op, binary_fn f, Layout x, Layout y):
+    """Operands that are stretched along several axes, or have gaps between their lines."""
+    cdef int64_t shape[64]
+    cdef int64_t steps_x[64]
+    cdef int64_t steps_y[64]
+    cdef int64_t a, b
+    cdef int i, k, ndim = x.ndim if x.ndim > y.ndim else y.ndim, at = 0
+    cdef Layout out
+    if ndim == 0 or not _row_major(x) or not _row_major(y):
+        return None
+    for i in range(ndim):
+        k = i - (ndim - x.ndim)
+        a = x.shape[k] if k >= 0 else 1
+        steps_x[i] = x.strides[k] if k >= 0 and a != 1 else 0
+        k = i - (ndim - y.ndim)
+        b = y.shape[k] if k >= 0 else 1
+        steps_y[i] = y.strides[k] if k >= 0 and b != 1 else 0
+        shape[i] = a if b == 1 else b
+        if a != b and a != 1 and b != 1 or shape[i] == 0:
+            return None
+    if op.family == FAMILY_COMPARE:
+        out = fresh(of_code(BOOL), ndim, shape)
+    else:
+        out = fresh(x.dtype, ndim, shape)
+    for i in range(1, ndim):                         # neighbouring axes that form one run for both
+        if steps_x[at] == steps_x[i] * shape[i] and steps_y[at] == steps_y[i] * shape[i]:
+            shape[at] *= shape[i]
+        else:
+            at += 1
+            shape[at] = shape[i]
+        steps_x[at], steps_y[at] = steps_x[i], steps_y[i]
+    if shape[at] < SHORT or (steps_x[at] == 0 and steps_y[at] == 0):
+        return None
+    with nogil:
+        binary_by_lines(f, x.data(), steps_x, y.data(), steps_y, out.data(), shape, at + 1, x.dtype.itemsize,
+                        out.dtype.itemsize)
     return out
 
 

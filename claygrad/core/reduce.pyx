@@ -8,6 +8,7 @@ from claygrad.core.dtypes cimport BOOL, I64, N_DTYPES, of_code
 from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
 from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.modes cimport modes
+from claygrad.core.pointwise cimport numbers_of
 from claygrad.core.tensor cimport Tensor, requires
 
 cdef enum:
@@ -19,10 +20,13 @@ cdef Layout _reduce(Op op, PyObject** slots, Layout target):
     cdef reduce_fn f = <reduce_fn>op.kernels[x.dtype.code]
     cdef int64_t shape[64]
     cdef int64_t outer = 1, n = 1, inner = 1
+    cdef double numbers[2]
     cdef int i, k = 0, first, last
     if f == NULL or not x.contiguous or x.storage.where.kind != CPU or x.numel == 0:
         return None
     if op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
+        return None
+    if op.n_kernel_if and not numbers_of(op, slots, numbers):
         return None
     cdef bint keep = op.keepdim_at >= 0 and <object>slots[op.keepdim_at]
     dim = None if op.dim_at < 0 else <object>slots[op.dim_at]

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels.hpp"
+#include "shaped.hpp"
 #include "threads.hpp"
 
 namespace clay {
@@ -80,7 +80,43 @@ void run(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int
     else parallel_for(rows, CHEAP / n + 1, body, &job);
 }
 
+struct LinesJob {
+    binary_fn f;
+    const char *x, *y;
+    char* out;
+    int64_t shape[64], x_steps[64], y_steps[64];         // steps in bytes
+    int ndim, mode;
+    int64_t n, out_line;
+};
+
+void by_lines(void* data, int64_t begin, int64_t end) {
+    const LinesJob& job = *(const LinesJob*)data;
+    for (int64_t line = begin; line < end; line++) {
+        const char *x = job.x, *y = job.y;
+        for (int64_t d = job.ndim - 1, at = line; d >= 0; at /= job.shape[d--]) {
+            x += at % job.shape[d] * job.x_steps[d];
+            y += at % job.shape[d] * job.y_steps[d];
+        }
+        job.f(x, y, job.out + line * job.out_line, job.n, job.mode);
+    }
+}
+
 }  // namespace
+
+void binary_by_lines(binary_fn f, const void* x, const int64_t* x_strides, const void* y, const int64_t* y_strides, void* out,
+                     const int64_t* shape, int ndim, int64_t in_size, int64_t out_size) {
+    LinesJob job{f, (const char*)x, (const char*)y, (char*)out, {}, {}, {}, ndim - 1, 0, shape[ndim - 1], 0};
+    job.mode = x_strides[ndim - 1] == 0 ? 2 : y_strides[ndim - 1] == 0 ? 1 : 0;
+    job.out_line = job.n * out_size;
+    int64_t lines = 1;
+    for (int d = 0; d < job.ndim; d++) {
+        job.shape[d] = shape[d], lines *= shape[d];
+        job.x_steps[d] = x_strides[d] * in_size, job.y_steps[d] = y_strides[d] * in_size;
+    }
+    if (lines <= 0 || job.n <= 0) return;
+    if (lines < 4) by_lines(&job, 0, lines);
+    else parallel_for(lines, CHEAP / job.n + 1, by_lines, &job);
+}
 
 void binary_by_row(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int64_t n, int64_t in_size,
                    int64_t out_size, bool x_is_small) {

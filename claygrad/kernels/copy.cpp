@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels.hpp"
+#include "shaped.hpp"
 #include "threads.hpp"
 
 namespace clay {
@@ -67,6 +67,16 @@ template <class T> void line(const char* src, int64_t from, char* dst, int64_t t
     }
 }
 
+// A line read from its end
+template <class T> void line_back(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t) {
+    constexpr int64_t SIZE = sizeof(T);
+    for (int64_t i = 0; i < n; i++) {
+        T value;
+        memcpy(&value, src - i * SIZE, sizeof value);
+        memcpy(dst + i * SIZE, &value, sizeof value);
+    }
+}
+
 void line_any(const char* src, int64_t from, char* dst, int64_t to, int64_t n, int64_t item) {
     for (int64_t i = 0; i < n; i++) memcpy(dst + i * to, src + i * from, (size_t)item);
 }
@@ -79,6 +89,8 @@ using line_fn = void (*)(const char*, int64_t, char*, int64_t, int64_t, int64_t)
 
 line_fn line_for(const Walk& w, int axis) {
     if (w.from[axis] == w.item && w.to[axis] == w.item) return line_whole;
+    if (w.from[axis] == -w.item && w.to[axis] == w.item && (w.item == 4 || w.item == 8))
+        return w.item == 4 ? line_back<uint32_t> : line_back<uint64_t>;
     switch (w.item) {
     case 1: return line<uint8_t>;
     case 2: return line<uint16_t>;
@@ -245,6 +257,36 @@ void copy_strided(const char* src, const int64_t* src_strides, char* dst, const 
     Job job{&w, w.ndim - 1, line_for(w, last)};
     int64_t lines = total / item_size / w.shape[last];
     parallel_for(lines, PIECE / (w.shape[last] * item_size) + 1, copy_lines, &job);
+}
+
+namespace {
+
+struct TriangleJob {
+    const char* x;
+    char* out;
+    int64_t rows, columns, diagonal, item;
+    bool upper;
+};
+
+void triangle_range(void* data, int64_t begin, int64_t end) {
+    const TriangleJob& job = *(const TriangleJob*)data;
+    for (int64_t r = begin; r < end; r++) {
+        const int64_t edge = r % job.rows + job.diagonal + (job.upper ? 0 : 1);          // columns left of the cut
+        const int64_t left = edge < 0 ? 0 : edge > job.columns ? job.columns : edge, first = r * job.columns;
+        const int64_t cut = (first + left) * job.item, start = first * job.item, stop = (first + job.columns) * job.item;
+        const int64_t kept = job.upper ? cut : start, zeros = job.upper ? start : cut;
+        memcpy(job.out + kept, job.x + kept, (size_t)(job.upper ? stop - cut : cut - start));
+        memset(job.out + zeros, 0, (size_t)(job.upper ? cut - start : stop - cut));
+    }
+}
+
+}  // namespace
+
+void triangle(const void* x, void* out, int64_t count, int64_t rows, int64_t columns, int64_t diagonal, bool upper,
+              int64_t item_size) {
+    if (count * rows * columns <= 0) return;
+    TriangleJob job{(const char*)x, (char*)out, rows, columns, diagonal, item_size, upper};
+    parallel_for(count * rows, (1 << 18) / (columns * item_size) + 1, triangle_range, &job);
 }
 
 namespace {

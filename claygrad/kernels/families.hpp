@@ -27,6 +27,11 @@ CLAY_FAMILY(scan)
 CLAY_FAMILY(select)
 CLAY_FAMILY(attention)
 CLAY_FAMILY(windows)
+CLAY_FAMILY(shaped)
+CLAY_FAMILY(total)
+CLAY_FAMILY(gate)
+CLAY_FAMILY(cast)
+CLAY_FAMILY(distance)
 #undef CLAY_FAMILY
 
 }  // namespace CLAY_ISA

@@ -16,7 +16,9 @@ static const Family families[] = {
     {"optim", optim_kernels, optim_count},     {"recurrent", recurrent_kernels, recurrent_count},
     {"norm", norm_kernels, norm_count},        {"variance", variance_kernels, variance_count},
     {"loss", loss_kernels, loss_count},        {"scan", scan_kernels, scan_count},
-    {"select", select_kernels, select_count},
+    {"shaped", shaped_kernels, shaped_count},  {"total", total_kernels, total_count},
+    {"gate", gate_kernels, gate_count},        {"cast", cast_kernels, cast_count},
+    {"select", select_kernels, select_count},   {"distance", distance_kernels, distance_count},
 };
 
 #define CLAY_TEXT_(x) #x

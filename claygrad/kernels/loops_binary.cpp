@@ -54,16 +54,30 @@ struct SiluBackward : Costly {
     }
 };
 
-// For the numbers that are the default: slope 0.01, alpha 1, beta 1 and threshold 20
-CLAY_BACKWARD(LeakyReluBackward, Cheap, x, pick(x > CLAY_NUMBER(0), g, g * CLAY_NUMBER(0.01)))
-CLAY_BACKWARD(EluBackward, Costly, x, pick(x > CLAY_NUMBER(0), g, g * exp(x)))
+CLAY_BACKWARD(AbsBackward, Cheap, x, (g * Sign{}(x)))
+CLAY_BACKWARD(ErfBackward, Costly, x, g * exp(-x * x) * CLAY_NUMBER(2 * SQRT_HALF * SQRT_2_OVER_PI))
+CLAY_BACKWARD(LogSigmoidBackward, Costly, x, g / (CLAY_NUMBER(1) + exp(x)))
+CLAY_BACKWARD(SeluBackward, Costly, x, pick(x > CLAY_NUMBER(0), g * CLAY_NUMBER(SELU_SCALE),
+                                            g * (exp(x) * CLAY_NUMBER(SELU_ALPHA * SELU_SCALE))))
+CLAY_BACKWARD(HardSigmoidBackward, Cheap, x, pick((x > CLAY_NUMBER(-3)) & (x < CLAY_NUMBER(3)), g / CLAY_NUMBER(6),
+                                                  CLAY_NUMBER(0)))
+CLAY_BACKWARD(HardSwishBackward, Cheap, x, pick(x <= CLAY_NUMBER(-3), CLAY_NUMBER(0),
+                                                pick(x >= CLAY_NUMBER(3), g,
+                                                     g * (x / CLAY_NUMBER(3) + CLAY_NUMBER(0.5)))))
 
-struct SoftplusBackward : Costly {
+// tanh(log(1 + e)) + x * e / (1 + e) * (1 - its square), see Mish; x * 0 keeps what is not a number
+struct MishBackward : Costly {
     template <class V> V operator()(V g, V x) const {
-        V one = splat<V>(1);
-        return pick(x > splat<V>(20), g, g / (one + exp(-x)));
+        V one = splat<V>(1), low = pick(x > splat<V>(40), splat<V>(40), x), e = exp(low), n = e * (e + splat<V>(2));
+        V d = one / (n + splat<V>(2));
+        return g * (n * d + splat<V>(4) * low * (e * d) * ((one + e) * d) + x * splat<V>(0));
     }
 };
+
+// The learnt slope of prelu, and what it gets
+CLAY_BINARY(Prelu, Cheap, pick(x > CLAY_NUMBER(0), x, y * x))
+CLAY_BACKWARD(PreluToWeight, Cheap, x, pick(x > CLAY_NUMBER(0), CLAY_NUMBER(0), g * x))
+CLAY_BINARY(Glu, Costly, x / (CLAY_NUMBER(1) + exp(-y)))
 
 template <class T> struct BinaryJob {
     const T* x;
@@ -138,8 +152,11 @@ const Kernel binary_kernels[] = {
     FLOATS("tanh_backward", TanhBackward), FLOATS("sigmoid_backward", SigmoidBackward),
     FLOATS("relu_backward", ReluBackward), FLOATS("exp_backward", Mul), FLOATS("sqrt_backward", SqrtBackward),
     FLOATS("gelu_backward", GeluBackward), FLOATS("gelu_tanh_backward", GeluTanhBackward),
-    FLOATS("silu_backward", SiluBackward), FLOATS("softplus_backward", SoftplusBackward),
-    FLOATS("leaky_relu_backward", LeakyReluBackward), FLOATS("elu_backward", EluBackward),
+    FLOATS("silu_backward", SiluBackward), FLOATS("abs_backward", AbsBackward), FLOATS("erf_backward", ErfBackward),
+    FLOATS("log_sigmoid_backward", LogSigmoidBackward), FLOATS("selu_backward", SeluBackward),
+    FLOATS("hard_sigmoid_backward", HardSigmoidBackward), FLOATS("hard_swish_backward", HardSwishBackward),
+    FLOATS("mish_backward", MishBackward), FLOATS("prelu", Prelu), FLOATS("prelu_to_weight", PreluToWeight),
+    FLOATS("glu", Glu),
     {"add", I64, (void*)plain<AddInt, uint64_t>}, {"sub", I64, (void*)plain<SubInt, uint64_t>},
     {"mul", I64, (void*)plain<MulInt, uint64_t>}, {"maximum", I64, (void*)plain<MaximumInt, int64_t>},
     {"minimum", I64, (void*)plain<MinimumInt, int64_t>},

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "families.hpp"
-#include "reduce.hpp"
+#include "lines.hpp"
 #include "threads.hpp"
 
 namespace clay {
@@ -115,6 +115,35 @@ template <class T> void mean(const void* x_oni, void* out_oi, int64_t outer, int
     for (int64_t i = 0; i < outer * inner; i++) out[i] /= (T)n;
 }
 
+// sqrt(sum of squares)
+template <class T> struct Squares {
+    using In = T;
+    using Out = T;
+    using Merge = Floats<SumOf, T>;
+    static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
+        using V = vec<T>;
+        if (stride == 1) {
+            sums<1, T>(0, n, out_i, [=](int64_t i, int64_t m, V* term) {
+                const V x = get<V>(x_ni + i, m);
+                term[0] = x * x;
+            });
+            return;
+        }
+        T sum_i[1][TILE];
+        sums_of_columns<1, T>(0, n, width, sum_i, [=](int64_t row, int64_t i, int64_t m, V* term) {
+            const V x = get<V>(x_ni + row * stride + i, m);
+            term[0] = x * x;
+        });
+        for (int64_t i = 0; i < width; i++) out_i[i] = sum_i[0][i];
+    }
+};
+
+template <class T> void norm(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
+    reduce<Squares<T>>(x_oni, out_oi, outer, n, inner);
+    T* out = (T*)out_oi;
+    for (int64_t i = 0; i < outer * inner; i++) out[i] = sqrt(out[i]);
+}
+
 #define FLOATS(name, Op) {name, F32, (void*)reduce<Floats<Op, float>>}, {name, F64, (void*)reduce<Floats<Op, double>>}
 
 }  // namespace
@@ -122,6 +151,7 @@ template <class T> void mean(const void* x_oni, void* out_oi, int64_t outer, int
 const Kernel reduce_kernels[] = {
     FLOATS("sum", SumOf), FLOATS("prod", ProdOf), FLOATS("amax", MaxOf), FLOATS("amin", MinOf),
     {"mean", F32, (void*)mean<float>}, {"mean", F64, (void*)mean<double>},
+    {"norm", F32, (void*)norm<float>}, {"norm", F64, (void*)norm<double>},
     {"sum", I64, (void*)reduce<Exact<SumInt, uint64_t, uint64_t>>},
     {"prod", I64, (void*)reduce<Exact<ProdInt, uint64_t, uint64_t>>},
     {"amax", I64, (void*)reduce<Exact<MaxInt, int64_t, int64_t>>},

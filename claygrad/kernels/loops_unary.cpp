@@ -31,10 +31,13 @@ template <class F, class T> void unary(const void* x_n, void* out_n, int64_t n, 
     else parallel_for(n, F::grain, unary_range<F, T>, &job);
 }
 
+CLAY_UNARY(Same, Cheap, x)
+
 // The exponents that torch computes without pow, with the values that this gives: sqrt(-inf) is NaN, pow(-inf, 0.5) inf.
 template <class T> void unary_pow(const void* x_n, void* out_n, int64_t n, double p, double q) {
     if (p == 2) unary<Square, T>(x_n, out_n, n, p, q);
     else if (p == 3) unary<Cube, T>(x_n, out_n, n, p, q);
+    else if (p == 1) unary<Same, T>(x_n, out_n, n, p, q);
     else if (p == 0.5) unary<Sqrt, T>(x_n, out_n, n, p, q);
     else if (p == -1) unary<Reciprocal, T>(x_n, out_n, n, p, q);
     else if (p == -0.5) unary<Rsqrt, T>(x_n, out_n, n, p, q);
@@ -78,8 +81,9 @@ const Kernel unary_kernels[] = {
     FLOATS("asin", Asin), FLOATS("acos", Acos), FLOATS("atan", Atan), FLOATS("sinh", Sinh), FLOATS("cosh", Cosh),
     FLOATS("tanh", Tanh), FLOATS("asinh", Asinh), FLOATS("acosh", Acosh), FLOATS("atanh", Atanh), FLOATS("erf", Erf),
     FLOATS("erfc", Erfc), FLOATS("sigmoid", Sigmoid), FLOATS("silu", Silu), FLOATS("elu", Elu), FLOATS("gelu", Gelu),
-    FLOATS("gelu_tanh", GeluTanh), FLOATS("softplus", Softplus),
-    FLOATS("leaky_relu_plain", LeakyReluPlain), FLOATS("elu_plain", EluPlain), FLOATS("softplus_plain", SoftplusPlain),
+    FLOATS("gelu_tanh", GeluTanh), FLOATS("softplus", Softplus), FLOATS("log_sigmoid", LogSigmoid), FLOATS("selu", Selu),
+    FLOATS("celu", Celu), FLOATS("mish", Mish), FLOATS("hard_sigmoid", HardSigmoid), FLOATS("hard_swish", HardSwish),
+    FLOATS("hard_shrink", HardShrink), FLOATS("soft_shrink", SoftShrink), FLOATS("threshold", Threshold),
     {"pow", F32, (void*)unary_pow<float>}, {"pow", F64, (void*)unary_pow<double>},
     {"neg", I64, (void*)plain<NegInt, uint64_t>}, {"abs", I64, (void*)plain<AbsInt, uint64_t>},
     {"sign", I64, (void*)plain<SignInt, uint64_t>}, {"square", I64, (void*)plain<SquareInt, uint64_t>},

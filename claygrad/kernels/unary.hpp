@@ -61,6 +61,32 @@ CLAY_UNARY(Sigmoid, Costly, CLAY_NUMBER(1) / (CLAY_NUMBER(1) + exp(-x)))
 CLAY_UNARY(Silu, Costly, x / (CLAY_NUMBER(1) + exp(-x)))
 CLAY_UNARY(Elu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(p), x))
 
+// log(1 + e**x), by way of a logarithm of at most 2
+template <class V> V log_of_exp_and_1(V x) {
+    return maximum(x, splat<V>(0)) + log1p_of_part(exp(-abs(x)));
+}
+CLAY_UNARY(LogSigmoid, Costly, -log_of_exp_and_1(-x))
+
+constexpr double SELU_ALPHA = 1.6732632423543772848170429916717, SELU_SCALE = 1.0507009873554804934193349852946;
+CLAY_UNARY(Selu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(SELU_ALPHA * SELU_SCALE),
+                              x * CLAY_NUMBER(SELU_SCALE)))
+CLAY_UNARY(Celu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x * CLAY_NUMBER(1 / p)) * CLAY_NUMBER(p), x))
+
+// tanh(log(1 + e)) is n / (n + 2) with n = e * (e + 2). From 40 on it is 1, and n still a number.
+struct Mish : Costly {
+    template <class V> V operator()(V x) const {
+        V e = exp(pick(x > splat<V>(40), splat<V>(40), x)), n = e * (e + splat<V>(2));
+        return x * (n / (n + splat<V>(2)));
+    }
+};
+
+CLAY_UNARY(HardSigmoid, Cheap, minimum(maximum(x + CLAY_NUMBER(3), CLAY_NUMBER(0)), CLAY_NUMBER(6)) / CLAY_NUMBER(6))
+CLAY_UNARY(HardSwish, Cheap, x * minimum(maximum(x + CLAY_NUMBER(3), CLAY_NUMBER(0)), CLAY_NUMBER(6)) / CLAY_NUMBER(6))
+CLAY_UNARY(HardShrink, Cheap, pick((x >= CLAY_NUMBER(-p)) & (x <= CLAY_NUMBER(p)), CLAY_NUMBER(0), x))
+CLAY_UNARY(SoftShrink, Cheap, pick(x > CLAY_NUMBER(p), x - CLAY_NUMBER(p),
+                                   pick(x < CLAY_NUMBER(-p), x + CLAY_NUMBER(p), x * CLAY_NUMBER(0))))
+CLAY_UNARY(Threshold, Cheap, pick(x <= CLAY_NUMBER(p), CLAY_NUMBER(q), x))
+
 constexpr double SQRT_HALF = 0.70710678118654752440;      // 1/sqrt(2)
 constexpr double SQRT_2_OVER_PI = 0.79788456080286535588;
 constexpr double GELU_CUBIC = 0.044715;
@@ -78,14 +104,9 @@ struct GeluTanh : Costly {
 struct Softplus : Costly {
     template <class V> V operator()(V x) const {
         V z = x * splat<V>(p);
-        return pick(z > splat<V>(q), x, log1p(exp(z)) / splat<V>(p));
+        return pick(z > splat<V>(q), x, log_of_exp_and_1(z) / splat<V>(p));
     }
 };
-
-// With the numbers that are the default
-CLAY_UNARY(LeakyReluPlain, Cheap, pick(x > CLAY_NUMBER(0), x, x * CLAY_NUMBER(0.01)))
-CLAY_UNARY(EluPlain, Costly, pick(x <= CLAY_NUMBER(0), expm1(x), x))
-CLAY_UNARY(SoftplusPlain, Costly, pick(x > CLAY_NUMBER(20), x, log1p(exp(x))))
 
 // NaN passes; a NaN bound makes everything NaN
 struct Clamp : Cheap {

@@ -4,8 +4,8 @@
 #include "vec.hpp"
 #include "vmath_f32.hpp"
 
-#define CLAY_MATH_INLINE(F) F(exp) F(tanh) F(erf)
-#define CLAY_MATH_CALLED(F) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) \
+#define CLAY_MATH_INLINE(F) F(exp) F(expm1) F(tanh) F(erf)
+#define CLAY_MATH_CALLED(F) F(exp2) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) \
     F(asin) F(acos) F(atan) F(sinh) F(cosh) F(asinh) F(acosh) F(atanh) F(erfc)
 #define CLAY_MATH_1(F) CLAY_MATH_INLINE(F) CLAY_MATH_CALLED(F)
 #define CLAY_MATH_2(F) F(pow) F(atan2)
@@ -49,6 +49,9 @@ CLAY_MATH_2(CLAY_VECTOR_2)
 #undef CLAY_VECTOR_F64
 #undef CLAY_VECTOR_2
 #endif
+
+// log(1 + x) for 0 <= x <= 1
+template <class V> V log1p_of_part(V x) { return log1p(x); }
 
 }  // namespace CLAY_ISA
 }  // namespace clay

@@ -1,4 +1,4 @@
-// exp, tanh and erf of single-precision vectors, inlined into their loops: a call per vector costs more than the function.
+// exp, expm1, tanh and erf of single-precision vectors, inlined into their loops: a call per vector costs more than the function.
 // Coefficients are minimax fits of this project's own; every function stays below 2 ulp (tests/kernels/test_unary.py).
 #pragma once
 #include "vec.hpp"
@@ -44,6 +44,37 @@ inline f32v exp(f32v x) {
     p = multiply_add(p, r, splat<V>(0.49999993448491575));
     p = multiply_add(p, r * r, r) + splat<V>(1);
     return times_power_of_two(p, n);
+}
+
+inline f32v expm1(f32v x) {
+    using V = f32v;
+    const V given = x;
+    x = larger(splat<V>(-104), smaller(splat<V>(89), x));
+    const V n = rint(x * splat<V>(1.44269504088896341));
+    V r = multiply_add(n, splat<V>(-0.693145751953125), x);
+    r = multiply_add(n, splat<V>(-1.42860682030941723e-6), r);
+    V p = splat<V>(0.0013814599861502698);
+    p = multiply_add(p, r, splat<V>(0.008368715411742372));
+    p = multiply_add(p, r, splat<V>(0.04166838792986327));
+    p = multiply_add(p, r, splat<V>(0.16666520643272886));
+    p = multiply_add(p, r, splat<V>(0.49999993448491575));
+    p = multiply_add(p, r * r, r);
+    const V half = times_power_of_two(splat<V>(0.5), n);               // half of the power: the whole may be too large
+    const V sum = multiply_add(half, p, half - splat<V>(0.5));
+    return pick(abs(given) < splat<V>(1e-8), given, sum + sum);
+}
+
+// log(1 + x) for 0 <= x <= 1: twice the area tangent of x / (x + 2)
+inline f32v log1p_of_part(f32v x) {
+    using V = f32v;
+    const V s = x / (x + splat<V>(2)), u = s * s;
+    V p = splat<V>(0.11619525796845176);
+    p = multiply_add(p, u, splat<V>(0.10851657374397357));
+    p = multiply_add(p, u, splat<V>(0.14296291717709386));
+    p = multiply_add(p, u, splat<V>(0.199998506778422));
+    p = multiply_add(p, u, splat<V>(0.33333333668808984));
+    const V half = multiply_add(p * u, s, s);
+    return half + half;
 }
 
 #if defined(__AVX512F__)

@@ -2,6 +2,7 @@
 from claygrad.core import LATE, attach, install_verbs
 from claygrad.ops import (
     activation,
+    activation_hard,
     arithmetic,
     assign,
     aten,
@@ -86,6 +87,7 @@ from claygrad.ops import (
     scatter,
     scatters,
     shape,
+    slopes,
     softmax,
     sort,
     special,

@@ -1,4 +1,4 @@
-"""Activation functions: the rectifiers and their smooth relatives, thresholds and gates."""
+"""Activation functions: the rectifiers and their smooth relatives, and gates."""
 from __future__ import annotations
 
 from math import pi, sqrt
@@ -8,7 +8,7 @@ from claygrad.core import float64
 from claygrad.ops import _special
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, conj, constant, op, pointwise, zero
-from claygrad.ops._words import FLOATS, INTS, need, refuse_complex
+from claygrad.ops._words import FLOATS, need, refuse_complex
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -50,7 +50,7 @@ def renamed_in_place(name: str):
     return lambda inplace: f"{name}Backward{1 if inplace else 0}"
 
 
-@pointwise(kernel="leaky_relu_plain", kernel_if={"negative_slope": 0.01}, **functional,
+@pointwise(kernel="leaky_relu", kernel_if={"negative_slope": ...}, **functional,
            node=renamed_in_place("LeakyRelu"), samples=lambda t: [*line(t), t.args(t(4), 0.3), t.args(t(4), -0.5)])
 def leaky_relu(xp, input: Tensor, negative_slope: Number = 0.01, inplace: bool = False):
     "out = input above 0, negative_slope * input below."
@@ -59,7 +59,7 @@ def leaky_relu(xp, input: Tensor, negative_slope: Number = 0.01, inplace: bool =
 leaky_relu.rule(input=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope))
 
 
-@pointwise(kernel="leaky_relu_backward", kernel_if={"negative_slope": 0.01}, **private,
+@pointwise(kernel="leaky_relu_backward", kernel_if={"negative_slope": ...}, **private,
            samples=lambda t: [t.args(t(4), t(4), 0.01), t.args(t(4), t(4), 0.3)])
 def leaky_relu_backward(xp, grad_output: Tensor, input: Tensor, negative_slope: float):
     "The gradient of leaky_relu: grad_output where input is above 0, negative_slope * grad_output elsewhere."
@@ -68,23 +68,17 @@ leaky_relu_backward.rule(grad_output=lambda g, input, negative_slope: leaky_relu
                          input=zero)
 
 
-@composite(**functional, samples=lambda t: [*line(t), t.args(t(5, low=4, high=8))])
-def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    "out = min(max(input, 0), 6)."
-    return hardtanh(input, 0.0, 6.0, inplace)
-
-
 def bent(xp, input, alpha: float, scale: float, rate: float):
     "scale * input above 0, scale * alpha * (e ** (rate * input) - 1) below."
     return xp.where(input <= 0, xp.expm1(input * rate) * (alpha * scale), input * scale).astype(input.dtype)
 
 
-def bent_slope(input: Tensor, alpha: float, scale: float, rate: float) -> Tensor:
-    below = (input * rate).clamp(max=0).exp() * (alpha * scale * rate)      # clamped: no inf * 0 in second derivatives
-    return below.where(~(input > 0), scale)
+def bent_second(g, grad_output, input, alpha: float, scale: float, rate: float):
+    below = (input * rate).clamp(max=0).exp() * (alpha * scale * rate * rate)       # clamped: no inf * 0
+    return g * grad_output * below.where(~(input > 0), 0)
 
 
-@pointwise(kernel="elu_plain", kernel_if={"alpha": 1.0}, **functional, node=renamed_in_place("Elu"),
+@pointwise(kernel="elu", kernel_if={"alpha": ...}, **functional, node=renamed_in_place("Elu"),
            samples=lambda t: [*line(t), t.args(t(4), 0.7)])
 def elu(xp, input: Tensor, alpha: float = 1.0, inplace: bool = False):
     "out = input above 0, alpha * (e ** input - 1) below."
@@ -93,28 +87,35 @@ def elu(xp, input: Tensor, alpha: float = 1.0, inplace: bool = False):
 elu.rule(input=lambda g, input, alpha: elu_backward(g, input, alpha))
 
 
-@pointwise(kernel="elu_backward", kernel_if={"alpha": 1.0}, **private,
+@pointwise(kernel="elu_backward", kernel_if={"alpha": ...}, **private,
            samples=lambda t: [t.args(t(4), t(4), 1.0), t.args(t(4), t(4), 0.7)])
 def elu_backward(xp, grad_output: Tensor, input: Tensor, alpha: float):
     "The gradient of elu: grad_output above 0, grad_output * alpha * e ** input elsewhere."
     return xp.where(input > 0, grad_output, grad_output * (input.dtype.type(alpha) * xp.exp(input)))
 
 
-def elu_second(g, grad_output, input, alpha):
-    return g * grad_output * (input.clamp(max=0).exp() * alpha).where(~(input > 0), 0)
-
-
-elu_backward.rule(grad_output=lambda g, input, alpha: elu_backward(g, input, alpha), input=elu_second)
+elu_backward.rule(grad_output=lambda g, input, alpha: elu_backward(g, input, alpha),
+                  input=lambda g, grad_output, input, alpha: bent_second(g, grad_output, input, alpha, 1.0, 1.0))
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@pointwise(namespace=("torch", "nn.functional"), method=False, node=renamed_in_place("Elu"), samples=line)
+@pointwise(kernel="selu", namespace=("torch", "nn.functional"), method=False, node=renamed_in_place("Elu"),
+           samples=line)
 def selu(xp, input: Tensor, inplace: bool = False):
     "The elu that keeps mean 0 and variance 1: out = 1.0507 * elu(input, 1.6733)."
     need(input, FLOATS, "elu_cpu")
     return bent(xp, input, SELU_ALPHA, SELU_SCALE, 1.0)
-selu.rule(input=lambda g, input: g * bent_slope(input, SELU_ALPHA, SELU_SCALE, 1.0))
+selu.rule(input=lambda g, input: selu_backward(g, input))
+
+
+@pointwise(kernel="selu_backward", node="EluBackwardBackward0", **private, samples=lambda t: [t.args(t(4), t(4))])
+def selu_backward(xp, grad_output: Tensor, input: Tensor):
+    "The gradient of selu: grad_output * 1.0507 above 0, times 1.6733 * e ** input elsewhere."
+    number = input.dtype.type
+    return grad_output * xp.where(input > 0, number(SELU_SCALE), xp.exp(input) * number(SELU_ALPHA * SELU_SCALE))
+selu_backward.rule(grad_output=lambda g, input: selu_backward(g, input),
+                   input=lambda g, grad_output, input: bent_second(g, grad_output, input, SELU_ALPHA, SELU_SCALE, 1.0))
 
 
 def check_celu(alpha) -> None:
@@ -122,14 +123,25 @@ def check_celu(alpha) -> None:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
-@pointwise(namespace=("torch", "nn.functional"), method=False, check=check_celu, node=renamed_in_place("Celu"),
+@pointwise(kernel="celu", kernel_if={"alpha": ...}, namespace=("torch", "nn.functional"), method=False,
+           check=check_celu, node=renamed_in_place("Celu"),
            samples=lambda t: [*line(t), t.args(t(4), 2.0)],
            errors=lambda t: [(t.args(t(2), 0.0), RuntimeError, "ZeroDivisionError: alpha cannot be 0 for CELU")])
 def celu(xp, input: Tensor, alpha: float = 1.0, inplace: bool = False):
     "The smooth elu: out = input above 0, alpha * (e ** (input / alpha) - 1) below."
     need(input, FLOATS, "elu_cpu")
     return bent(xp, input, alpha, 1.0, 1.0 / alpha)
-celu.rule(input=lambda g, input, alpha: g * bent_slope(input, alpha, 1.0, 1.0 / alpha))
+celu.rule(input=lambda g, input, alpha: celu_backward(g, input, alpha))
+
+
+@pointwise(kernel="celu_backward", kernel_if={"alpha": ...}, node="EluBackwardBackward0", **private,
+           samples=lambda t: [t.args(t(4), t(4), 1.0), t.args(t(4), t(4), 2.0)])
+def celu_backward(xp, grad_output: Tensor, input: Tensor, alpha: float):
+    "The gradient of celu: grad_output above 0, grad_output * e ** (input / alpha) elsewhere."
+    return xp.where(input > 0, grad_output, grad_output * xp.exp(input * input.dtype.type(1.0 / alpha)))
+celu_backward.rule(grad_output=lambda g, input, alpha: celu_backward(g, input, alpha),
+                   input=lambda g, grad_output, input, alpha: bent_second(g, grad_output, input, alpha, 1.0,
+                                                                          1.0 / alpha))
 
 
 def check_prelu(input: Tensor, weight: Tensor) -> None:
@@ -160,13 +172,31 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_kernel(input, weight)
 
 
-@pointwise(**private, node="PreluKernelBackward0", samples=lambda t: [t.args(t(2, 3), t(1, 3))])
+@pointwise(kernel="prelu", **private, node="PreluKernelBackward0", samples=lambda t: [t.args(t(2, 3), t(1, 3))])
 def prelu_kernel(xp, input: Tensor, weight: Tensor):
     "out = input above 0, weight * input below."
     need(input, FLOATS, "prelu_cpu")
     return xp.where(input > 0, input, weight * input)
-prelu_kernel.rule(input=lambda g, input, weight: g.where(input > 0, g * weight),
-                  weight=lambda g, input: (g * input).masked_fill(input > 0, 0))
+prelu_kernel.rule(input=lambda g, input, weight: prelu_to_input(g, input, weight),
+                  weight=lambda g, input: prelu_to_weight(g, input))
+
+
+@pointwise(kernel="prelu_to_input", node="PreluKernelBackwardBackward0", **private,
+           samples=lambda t: [t.args(t(2, 3), t(2, 3), t(1, 3)), t.args(t(2, 3), t(2, 3), t(1, 1))])
+def prelu_to_input(xp, grad_output: Tensor, input: Tensor, weight: Tensor):
+    "The gradient of prelu in its input: grad_output above 0, weight * grad_output elsewhere."
+    return xp.where(input > 0, grad_output, grad_output * weight)
+prelu_to_input.rule(grad_output=lambda g, input, weight: prelu_to_input(g, input, weight), input=zero,
+                    weight=lambda g, grad_output, input: (g * grad_output).masked_fill(input > 0, 0))
+
+
+@pointwise(kernel="prelu_to_weight", node="PreluKernelBackwardBackward0", **private,
+           samples=lambda t: [t.args(t(2, 3), t(2, 3))])
+def prelu_to_weight(xp, grad_output: Tensor, input: Tensor):
+    "The gradient of prelu in its weight, before it is summed: grad_output * input where input is not above 0."
+    return xp.where(input > 0, input.dtype.type(0), grad_output * input)
+prelu_to_weight.rule(grad_output=lambda g, input: prelu_to_weight(g, input),
+                     input=lambda g, grad_output, input: (g * grad_output).masked_fill(input > 0, 0))
 
 
 def rrelu_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
@@ -311,22 +341,32 @@ def log1pexp(xp, x):
     return xp.logaddexp(x, x.dtype.type(0))
 
 
-@pointwise(**functional, samples=line)
+@pointwise(kernel="mish", **functional, samples=line)
 def mish(xp, input: Tensor, inplace: bool = False):
     "out = input * tanh(softplus(input))."
     need(input, FLOATS, "mish_cpu")
     return input * xp.tanh(log1pexp(xp, input))
 
 
-def mish_grad(g, input):
-    bent = softplus(input).tanh()
-    return g * (bent + input * input.sigmoid() * (1 - bent * bent))
+mish.rule(input=lambda g, input: mish_backward(g, input))
 
 
-mish.rule(input=mish_grad)
+@pointwise(kernel="mish_backward", **private, samples=lambda t: [t.args(t(4), t(4))])
+def mish_backward(xp, grad_output: Tensor, input: Tensor):
+    "The gradient of mish: grad_output * (t + input * sigmoid(input) * (1 - t ** 2)), t = tanh(softplus(input))."
+    bent = xp.tanh(log1pexp(xp, input))
+    return grad_output * (bent + input / (1 + xp.exp(-input)) * (1 - bent * bent))
 
 
-@pointwise(kernel="softplus_plain", kernel_if={"beta": 1, "threshold": 20}, out=FOUND, **functional, inplace=False,
+def mish_second(g, grad_output, input):
+    bent, s = softplus(input).tanh(), input.sigmoid()
+    return g * grad_output * (1 - bent * bent) * s * (2 + input * (1 - s - 2 * bent * s))
+
+
+mish_backward.rule(grad_output=lambda g, input: mish_backward(g, input), input=mish_second)
+
+
+@pointwise(kernel="softplus", kernel_if={"beta": ..., "threshold": ...}, out=FOUND, **functional, inplace=False,
            samples=lambda t: [*line(t), t.args(t(4), 2.0, 1.0), t.args(t(4), beta=0.5)])
 def softplus(xp, input: Tensor, beta: float = 1, threshold: float = 20):
     "The smooth relu: out = log(1 + e ** (beta * input)) / beta, and input itself where beta * input > threshold."
@@ -336,7 +376,7 @@ def softplus(xp, input: Tensor, beta: float = 1, threshold: float = 20):
 softplus.rule(input=lambda g, input, beta, threshold: softplus_backward(g, input, beta, threshold))
 
 
-@pointwise(kernel="softplus_backward", kernel_if={"beta": 1, "threshold": 20}, **private,
+@pointwise(kernel="softplus_backward", kernel_if={"beta": ..., "threshold": ...}, **private,
            samples=lambda t: [t.args(t(4), t(4), 1, 20), t.args(t(4), t(4), 2.0, 1.0)])
 def softplus_backward(xp, grad_output: Tensor, input: Tensor, beta: float, threshold: float):
     "The gradient of softplus: grad_output * sigmoid(beta * input), grad_output itself above the threshold."
@@ -354,13 +394,27 @@ softplus_backward.rule(grad_output=lambda g, input, beta, threshold: softplus_ba
                        input=softplus_second)
 
 
-@pointwise(out="expected scalar type {0.legacy} but found {1.legacy}", **functional,
+@pointwise(kernel="log_sigmoid", out="expected scalar type {0.legacy} but found {1.legacy}", **functional,
            node="LogSigmoidBackward0", inplace=False, samples=line)
 def logsigmoid(xp, input: Tensor):
     "The logarithm of sigmoid: out = -log(1 + e ** -input)."
     need(input, FLOATS, "log_sigmoid_cpu")
     return xp.minimum(input, input.dtype.type(0)) - xp.log1p(xp.exp(-xp.absolute(input)))
-logsigmoid.rule(input=lambda g, input: g * (-input).sigmoid())
+logsigmoid.rule(input=lambda g, input: log_sigmoid_backward(g, input))
+
+
+@pointwise(kernel="log_sigmoid_backward", **private, samples=lambda t: [t.args(t(4), t(4))])
+def log_sigmoid_backward(xp, grad_output: Tensor, input: Tensor):
+    "The gradient of logsigmoid: grad_output * sigmoid(-input)."
+    return grad_output / (1 + xp.exp(input))
+
+
+def log_sigmoid_second(g, grad_output, input):
+    s = input.sigmoid()
+    return g * grad_output * (s * (s - 1))
+
+
+log_sigmoid_backward.rule(grad_output=lambda g, input: log_sigmoid_backward(g, input), input=log_sigmoid_second)
 
 
 @composite(**functional, samples=line)
@@ -373,95 +427,6 @@ def softsign(input: Tensor) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     "out = input - tanh(input)."
     return input - input.tanh()
-
-
-# Thresholds. The gradient is 0 at the edges themselves, unlike clamp's.
-
-def check_hardtanh(input, min_val, max_val) -> None:
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
-    if input.dtype.name == "bool":
-        raise RuntimeError("Bool inputs not supported for hardtanh")
-    if input.dtype.name == "uint8" and (int(min_val) < 0 or int(max_val) < 0):
-        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-
-
-@pointwise(**functional, check=check_hardtanh,
-           samples=lambda t: [*line(t), t.args(t(4), -0.5, 0.7),
-                              t.args(t(4, low=-5, high=5, dtype="int64"), -1.5, 2.5)],
-           errors=lambda t: [(t.args(t(2), 2.0, 1.0), ValueError, "min_val cannot be greater than max_val"),
-                             (t.args(t(2, dtype="uint8")), RuntimeError,
-                              "cannot do hardtanh on an unsigned type with negative limits")])
-def hardtanh(xp, input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False):
-    "out = min(max(input, min_val), max_val)."
-    refuse_complex(input, "clamp is not supported for complex types")
-    number = input.dtype.type
-    return xp.minimum(number(max_val), xp.maximum(number(min_val), input))
-hardtanh.rule(input=lambda g, input, min_val, max_val: g.masked_fill(~((input > min_val) & (input < max_val)), 0))
-
-
-@pointwise(**functional, samples=line)
-def hardsigmoid(xp, input: Tensor, inplace: bool = False):
-    "The sigmoid in straight lines: out = min(max(input + 3, 0), 6) / 6."
-    need(input, FLOATS, "hardsigmoid_cpu")
-    number = input.dtype.type
-    return xp.minimum(xp.maximum(input + number(3), number(0)), number(6)) / number(6)
-hardsigmoid.rule(input=lambda g, input: (g / 6).masked_fill(~((input > -3) & (input < 3)), 0))
-
-
-@pointwise(**functional, samples=line)
-def hardswish(xp, input: Tensor, inplace: bool = False):
-    "The silu in straight lines: out = input * min(max(input + 3, 0), 6) / 6."
-    need(input, FLOATS, "hardswish_cpu")
-    number = input.dtype.type
-    return input * xp.minimum(xp.maximum(input + number(3), number(0)), number(6)) / number(6)
-
-
-def hardswish_grad(g, input):
-    return (g * (input / 3 + 0.5)).where(~(input.abs() >= 3), g.masked_fill(input < 0, 0))
-
-
-hardswish.rule(input=hardswish_grad)
-
-
-@pointwise(out=FOUND, namespace=("torch", "nn.functional"), inplace=False,
-           samples=lambda t: [*line(t), t.args(t(4), 1.0)])
-def hardshrink(xp, input: Tensor, lambd: float = 0.5):
-    "out = 0 between -lambd and lambd, input elsewhere."
-    need(input, FLOATS, "hardshrink_cpu")
-    return xp.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
-hardshrink.rule(input=lambda g, input, lambd: g.masked_fill(~((input < -lambd) | (input > lambd)), 0))
-
-LARGEST = {"float16": 65504, "bfloat16": 3.38953e38, "float32": 3.40282e38, "float64": 1.79769e308}
-
-
-def check_softshrink(input, lambd) -> None:
-    if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"\"softshrink_check\" not implemented for '{input.dtype.legacy}'")
-    if not 0 <= lambd <= LARGEST[input.dtype.name]:
-        raise RuntimeError(f"lambda must be in range [0, {LARGEST[input.dtype.name]:g}] for input dtype "
-                           f"{input.dtype.legacy}, but found {lambd:g}")
-
-
-@pointwise(out=FOUND, **functional, inplace=False, check=check_softshrink,
-           samples=lambda t: [*line(t), t.args(t(4), 1.0)],
-           errors=lambda t: [(t.args(t(2, dtype="float32"), -1.0), RuntimeError,
-                              "lambda must be in range [0, 3.40282e+38] for input dtype Float")])
-def softshrink(xp, input: Tensor, lambd: float = 0.5):
-    "The element moved towards 0 by lambd, and 0 if it is nearer than that."
-    number = input.dtype.type(lambd)
-    return xp.where(input > number, input - number, xp.where(input < -number, input + number, input * 0))
-softshrink.rule(input=lambda g, input, lambd: g.masked_fill(~((input < -lambd) | (input > lambd)), 0))
-
-
-@pointwise(namespace=("torch", "nn.functional"), method=False,
-           samples=lambda t: [t.args(t(3, 4), 0.5, 7.0), t.args(t(), 0.0, 0.0), t.args(t(4, dtype="int64"), 0, 5)])
-def threshold(xp, input: Tensor, threshold: Number, value: Number, inplace: bool = False):
-    "out = input above threshold, value elsewhere."
-    need(input, FLOATS + INTS, "threshold_cpu")
-    number = input.dtype.type
-    return xp.where(input <= number(threshold), number(value), input)
-threshold.rule(input=lambda g, input, threshold: g.masked_fill(input <= threshold, 0))
 
 
 # Gates
@@ -480,7 +445,7 @@ def halved(input: Tensor, dim: int) -> list[int]:
     return [n // 2 if d == dim % input.dim() else n for d, n in enumerate(input.shape)]
 
 
-@op(**functional, check=check_glu, meta=halved,
+@op(kernel="glu_halves", **functional, check=check_glu, meta=halved,
     samples=lambda t: [t.args(t(4)), t.args(t(3, 4)), t.args(t(4, 3), 0)],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "Halving dimension must be even, but dimension 0 is size 3"),
                       (t.args(t()), RuntimeError, "glu does not support scalars because halving size must be even")])
@@ -490,11 +455,24 @@ def glu(xp, input: Tensor, dim: int = -1):
     return a / (1 + xp.exp(-b))
 
 
-def glu_grad(g, input, dim):
+glu.rule(input=lambda g, input, dim: glu_backward(g, input, dim))
+
+
+@op(kernel="glu_backward", **private, meta=lambda input: input.shape,
+    samples=lambda t: [t.args(t(3, 2), t(3, 4), -1), t.args(t(2, 3), t(4, 3), 0)])
+def glu_backward(xp, grad_output: Tensor, input: Tensor, dim: int):
+    "The gradient of glu: grad_output * s for the half a, grad_output * a * s * (1 - s) for b, s being sigmoid(b)."
+    a, b = xp.split(input, 2, axis=dim)
+    gate = 1 / (1 + xp.exp(-b))
+    return xp.concatenate([grad_output * gate, grad_output * gate * a * (1 - gate)], dim)
+
+
+@glu_backward.rules
+def glu_second(g, grad_output, input, dim, needs):
     from claygrad.ops.join import cat
-    a, b = input.chunk(2, dim)
+    (first, second), (a, b) = g.chunk(2, dim), input.chunk(2, dim)
     gate = b.sigmoid()
-    return cat([g * gate, g * a * gate * (1 - gate)], dim)
-
-
-glu.rule(input=glu_grad)
+    slope = gate * (1 - gate)
+    return (first * gate + second * a * slope if needs[0] else None,
+            cat([second * grad_output * slope, grad_output * slope * (first + second * a * (1 - 2 * gate))], dim)
+            if needs[1] else None)

@@ -8,6 +8,7 @@ from claygrad.core import complex128, float64
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, conj, missing, pointwise, zero
 from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, same_dtype, zeros
+from claygrad.ops.slopes import abs_backward, pow_backward
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -238,7 +239,7 @@ def abs(xp, input: Tensor):
     "The absolute value: out = |input|; of complex numbers, the real modulus."
     need(input, FLOATS + INTS + COMPLEX, "abs_cpu")
     return xp.absolute(input)
-abs.rule(input=lambda g, input: g * input.sgn())
+abs.rule(input=lambda g, input: g * input.sgn() if input.dtype.is_complex else abs_backward(g, input))
 
 
 # Powers and roots
@@ -273,7 +274,11 @@ def pow(xp, input: Tensor | Number, exponent: Tensor | Number):
 
 def pow_input_grad(g, input, exponent):
     if is_number(exponent):
-        return zeros(g) if exponent == 0 else g * conj(exponent * input ** (exponent - 1))
+        if exponent == 0 or exponent == 1:
+            return g if exponent else zeros(g)
+        if not (isinstance(exponent, complex) or input.dtype.is_complex):
+            return pow_backward(g, input, exponent)
+        return g * conj(exponent * input ** (exponent - 1))
     return (g * conj(exponent * input ** (exponent - 1))).masked_fill(exponent == 0, 0)
 
 
@@ -332,7 +337,7 @@ def float_power_(input: Tensor, exponent: Tensor | Number) -> Tensor:
 def square(xp, input: Tensor):
     "The square: out = input ** 2; of booleans, as integers."
     return xp.square(input)
-square.rule(input=lambda g, input: g * conj(2 * input))
+square.rule(input=lambda g, input: pow_input_grad(g, input, 2))
 
 
 @pointwise(kernel="sqrt", promote="float",

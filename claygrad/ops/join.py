@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
+from claygrad.core import moving
 from claygrad.ops._formats import contiguous_format, element_strides, empty_array, strides_for, suggested_format
 from claygrad.ops._geometry import axis, text
 from claygrad.ops._registry import composite, op
@@ -48,10 +49,35 @@ def _check_out(out: Tensor, result: Tensor) -> None:
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.dtype.legacy}")
 
 
+LARGE = 1 << 18                  # bytes: from there on joining pays for threads
+
+
+def _joined_natively(xp, arrays: list, dim: int):
+    """Arrays of one shape but for an axis joined part by part; None if they are small or differ in more."""
+    first = arrays[0]
+    if not -first.ndim <= dim < first.ndim or sum(array.nbytes for array in arrays) < LARGE:
+        return None
+    dim %= first.ndim
+    before, after = first.shape[:dim], first.shape[dim + 1:]
+    if any(a.ndim != first.ndim or a.dtype != first.dtype or a.shape[:dim] != before or a.shape[dim + 1:] != after
+           for a in arrays):
+        return None
+    out, start = xp.empty((*before, sum(array.shape[dim] for array in arrays), *after), first.dtype), 0
+    for array in arrays:
+        part = out[(slice(None),) * dim + (slice(start, start + array.shape[dim]),)]
+        if not moving.copy(part, array):
+            part[...] = array
+        start += array.shape[dim]
+    return out
+
+
 def _joined_plainly(xp, arrays: list, dim: int):
     """The arrays joined where there is nothing to say about empty ones, memory formats or errors; else None."""
     if not arrays or not all(array is not None and array.size for array in arrays) or arrays[0].ndim in (0, 4, 5):
         return None
+    out = _joined_natively(xp, arrays, dim)
+    if out is not None:
+        return out
     try:
         out = xp.concatenate(arrays, dim)
     except ValueError:
@@ -125,7 +151,9 @@ def stack(xp, tensors: list[Tensor], dim: int = 0):
     shape = _stacked_shape(tensors, dim)
     dim = axis(dim, len(shape))
     wide = (slice(None),) * dim + (None,)
-    return xp.concatenate([array[wide] for array in tensors], dim, out=xp.empty(shape, tensors[0].dtype))
+    parts = [array[wide] for array in tensors]
+    out = _joined_natively(xp, parts, dim)
+    return xp.concatenate(parts, dim, out=xp.empty(shape, tensors[0].dtype)) if out is None else out
 stack.rule(tensors=lambda g, dim: list(g.unbind(dim)))
 
 

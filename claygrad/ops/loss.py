@@ -16,7 +16,7 @@ from claygrad.ops._losses import (
     shared,
     weighted,
 )
-from claygrad.ops._registry import composite, op
+from claygrad.ops._registry import composite, op, pointwise
 from claygrad.ops._words import FLOATS, need
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def three(t, **options) -> list:
 
 # Distances
 
-@op(name="_mse_loss", node="MseLossBackward0", promote="common", meta=reduced_shape, **private,
+@op(name="_mse_loss", kernel="squared", node="MseLossBackward0", promote="common", meta=reduced_shape, **private,
     samples=lambda t: [t.args(*pair(t), r) for r in ("mean", "sum", "none")])
 def squared_error(xp, input: Tensor, target: Tensor, reduction: str):
     "The square of the difference, reduced."
@@ -45,8 +45,22 @@ def squared_error(xp, input: Tensor, target: Tensor, reduction: str):
 
 @squared_error.rules
 def squared_error_grads(g, input, target, reduction, needs):
-    grad = (input - target) * (shared(g, reduction, input.numel()) * 2)
+    grad = mse_loss_backward(shared(g, reduction, input.numel()), input, target)
     return grad if needs[0] else None, -grad if needs[1] else None
+
+
+# Gradients of single losses in the input. That in the target is its opposite, to every order.
+
+slope = {**private, "inplace": False, "samples": lambda t: [t.args(t(3, 4), *pair(t)), t.args(t(), *pair(t))]}
+
+
+@pointwise(kernel="squared_backward", **slope)
+def mse_loss_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor):
+    "The slope of the squared error: 2 * (input - target), times grad_output."
+    return (input - target) * (grad_output * 2)
+mse_loss_backward.rule(grad_output=lambda g, input, target: mse_loss_backward(g, input, target),
+                       input=lambda g, grad_output: g * (grad_output * 2),
+                       target=lambda g, grad_output: g * (grad_output * -2))
 
 
 @composite(**functional, samples=lambda t: [*three(t), t.args(*pair(t), weight=t(3, 4, low=0.1))],
@@ -78,7 +92,8 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
 reduce_loss = reduce         # the losses have a parameter named `reduce`
 
 
-@op(name="_smooth_l1_loss", node="SmoothL1LossBackward0", promote="common", meta=reduced_shape, **private,
+@op(name="_smooth_l1_loss", kernel="smooth", kernel_if={"beta": ...}, node="SmoothL1LossBackward0", promote="common",
+    meta=reduced_shape, **private,
     samples=lambda t: [t.args(*pair(t), "mean", 0.7)])
 def smooth_error(xp, input: Tensor, target: Tensor, reduction: str, beta: float):
     "A parabola up to beta, a line beyond."
@@ -90,8 +105,26 @@ def smooth_error(xp, input: Tensor, target: Tensor, reduction: str, beta: float)
 
 @smooth_error.rules
 def smooth_error_grads(g, input, target, reduction, beta, needs):
-    grad = ((input - target) / beta).clamp(-1, 1) * shared(g, reduction, input.numel())
+    grad = smooth_l1_loss_backward(shared(g, reduction, input.numel()), input, target, beta)
     return grad if needs[0] else None, -grad if needs[1] else None
+
+
+sloped = {**slope, "samples": lambda t: [t.args(t(3, 4), *pair(t), 0.7), t.args(t(), *pair(t), 1.0)]}
+
+
+@pointwise(kernel="smooth_backward", kernel_if={"beta": ...}, **sloped)
+def smooth_l1_loss_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, beta: float):
+    "The slope of the smooth error: (input - target) / beta, from -1 to 1, times grad_output."
+    return xp.clip((input - target) / beta, -1, 1) * grad_output
+
+
+def smooth_second(g, grad_output, input, target, beta):
+    return (g * grad_output / beta).masked_fill((input - target).abs() > beta, 0)
+
+
+smooth_l1_loss_backward.rule(
+    grad_output=lambda g, input, target, beta: smooth_l1_loss_backward(g, input, target, beta), input=smooth_second,
+    target=lambda g, grad_output, input, target, beta: -smooth_second(g, grad_output, input, target, beta))
 
 
 @composite(**functional, samples=lambda t: [*three(t), t.args(*pair(t), beta=0.3), t.args(*pair(t), beta=0.0)],
@@ -114,8 +147,8 @@ def check_result(written: Tensor, other: Tensor) -> None:
                            f"{written.dtype.legacy}")
 
 
-@op(name="_huber_loss", node="HuberLossBackward0", check=lambda input, target: check_result(input, target),
-    meta=reduced_shape, **private,
+@op(name="_huber_loss", kernel="huber", kernel_if={"delta": ...}, node="HuberLossBackward0",
+    check=lambda input, target: check_result(input, target), meta=reduced_shape, **private,
     samples=lambda t: [t.args(*pair(t), "mean", 0.7)])
 def huber_error(xp, input: Tensor, target: Tensor, reduction: str, delta: float):
     "A parabola up to delta, a line beyond, with slope delta."
@@ -127,8 +160,23 @@ def huber_error(xp, input: Tensor, target: Tensor, reduction: str, delta: float)
 
 @huber_error.rules
 def huber_error_grads(g, input, target, reduction, delta, needs):
-    grad = (input - target).clamp(-delta, delta) * shared(g, reduction, input.numel())
+    grad = huber_loss_backward(shared(g, reduction, input.numel()), input, target, delta)
     return grad if needs[0] else None, -grad if needs[1] else None
+
+
+@pointwise(kernel="huber_backward", kernel_if={"delta": ...}, **sloped)
+def huber_loss_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, delta: float):
+    "The slope of the Huber error: input - target, from -delta to delta, times grad_output."
+    return xp.clip(input - target, -delta, delta) * grad_output
+
+
+def huber_second(g, grad_output, input, target, delta):
+    return (g * grad_output).masked_fill((input - target).abs() > delta, 0)
+
+
+huber_loss_backward.rule(
+    grad_output=lambda g, input, target, delta: huber_loss_backward(g, input, target, delta), input=huber_second,
+    target=lambda g, grad_output, input, target, delta: -huber_second(g, grad_output, input, target, delta))
 
 
 @composite(**functional,
@@ -204,10 +252,9 @@ def check_bce_logits(input, target) -> None:
     check_result(target, input)
 
 
-@op(name="_binary_cross_entropy_with_logits", node="BinaryCrossEntropyWithLogitsBackward0", check=check_bce_logits,
-    promote="common",
-    meta=reduced_shape, **private,
-    samples=lambda t: [t.args(t(3), t(3, low=0.1, high=0.9), None, None, "mean")])
+@op(name="_binary_cross_entropy_with_logits", kernel="logits", kernel_if={"weight": None, "pos_weight": None},
+    node="BinaryCrossEntropyWithLogitsBackward0", check=check_bce_logits, promote="common", meta=reduced_shape,
+    **private, samples=lambda t: [t.args(t(3), t(3, low=0.1, high=0.9), None, None, "mean")])
 def bce_logits(xp, input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str):
     "The cross entropy of sigmoid(input), computed without ever forming it."
     minus_log = xp.log1p(xp.exp(-xp.absolute(input))) - xp.minimum(input, 0)          # -log(sigmoid(input))
@@ -222,10 +269,26 @@ def bce_logits_grads(g, input, target, weight, pos_weight, reduction, needs):
     each = shared(g, reduction, count)
     each = each if weight is None else each * weight
     if pos_weight is None:
-        return each * (input.sigmoid() - target) if needs[0] else None, each * -input if needs[1] else None, None, None
+        return (bce_logits_backward(each, input, target) if needs[0] else None, each * -input if needs[1] else None,
+                None, None)
     positive = pos_weight * target
     return (each * ((positive + 1 - target) * input.sigmoid() - positive) if needs[0] else None,
             each * (-input - (pos_weight - 1) * logsigmoid(input)) if needs[1] else None, None, None)
+
+
+@pointwise(kernel="logits_backward", **slope)
+def bce_logits_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor):
+    "The slope of the cross entropy of sigmoid(input): sigmoid(input) - target, times grad_output."
+    return grad_output * (1 / (1 + xp.exp(-input)) - target)
+
+
+def bce_logits_second(g, grad_output, input):
+    s = input.sigmoid()
+    return g * grad_output * (s * (1 - s))
+
+
+bce_logits_backward.rule(grad_output=lambda g, input, target: bce_logits_backward(g, input, target),
+                         input=bce_logits_second, target=lambda g, grad_output: g * -grad_output)
 
 
 @composite(**functional, samples=lambda t: [*three(t), t.args(*pair(t), weight=t(4, low=0.1, requires_grad=False)),

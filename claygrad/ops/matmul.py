@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import int64
+from claygrad.core import int64, moving
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, TENSORDOT
 from claygrad.ops._registry import composite, op
@@ -161,7 +161,8 @@ def check_triangle(name: str, input: Tensor) -> None:
     errors=lambda t: [(t.args(t(3)), RuntimeError, "tril: input tensor must have at least 2 dimensions")])
 def tril(xp, input: Tensor, diagonal: int = 0):
     """The lower triangle of each matrix, zeros above: up to the `diagonal`-th diagonal above the main one."""
-    return xp.tril(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal)
+    out = moving.triangle(input, diagonal, False)
+    return xp.tril(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal) if out is None else out
 tril.rule(input=lambda g, diagonal: g.tril(diagonal))
 
 
@@ -171,7 +172,8 @@ tril.rule(input=lambda g, diagonal: g.tril(diagonal))
     errors=lambda t: [(t.args(t(3)), RuntimeError, "triu: input tensor must have at least 2 dimensions")])
 def triu(xp, input: Tensor, diagonal: int = 0):
     """The upper triangle of each matrix, zeros below: from the `diagonal`-th diagonal above the main one on."""
-    return xp.triu(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal)
+    out = moving.triangle(input, diagonal, True)
+    return xp.triu(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal) if out is None else out
 triu.rule(input=lambda g, diagonal: g.triu(diagonal))
 
 

@@ -209,7 +209,8 @@ def check_norm(input: Tensor, ord: Number, dim: Axes) -> None:
                                "have an identity")
 
 
-@reduction(out=EXACT, namespace="linalg", method=False, node="LinalgVectorNormBackward0", check=check_norm,
+@reduction(kernel="norm", kernel_if={"ord": 2}, out=EXACT, namespace="linalg", method=False,
+           node="LinalgVectorNormBackward0", check=check_norm,
            meta=lambda input, dim, keepdim, dtype: (reduced(input.shape, dim, keepdim),
                                                     (dtype or input.dtype).to_real()),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1, 0), t.args(t(3, 4), 3, (0, 1), True),
@@ -242,7 +243,7 @@ def norm_gradient(g: Tensor, input: Tensor, ord: float, out: Tensor, dim: Axes, 
     if ord == 1:
         return input.sgn() * g
     if ord == 2:
-        return g * (input / out).masked_fill(out == 0, 0)
+        return input * (g / out).masked_fill(out == 0, 0)
     size = input.abs()
     if ord in (inf, -inf):
         axes = dim if dim is not None else tuple(range(input.ndim))

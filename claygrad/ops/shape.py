@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
+from claygrad.core import moving
 from claygrad.ops._formats import check_format, contiguous_format, empty_array_like, is_contiguous_in, preserve_format
 from claygrad.ops._geometry import axes, axis, sizes, text
 from claygrad.ops._registry import composite, constant, op
@@ -63,7 +64,9 @@ def flip(xp, input: Tensor, dims: ints):
     "The elements in reverse order along each of `dims`, as a copy."
     chosen = axes(dims, input.ndim)
     out = empty_array_like(xp, input)
-    out[...] = xp.flip(input, chosen) if input.ndim else input
+    flipped = xp.flip(input, chosen) if input.ndim else input
+    if not moving.copy(out, flipped):
+        out[...] = flipped
     return out
 flip.rule(input=lambda g, dims: g.flip(dims))
 
@@ -86,6 +89,18 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, (0,))
 
 
+def _rolled(xp, input, shift: int, dim: int):
+    """Rolled along one axis: two parts change places."""
+    out = xp.empty(input.shape, input.dtype)
+    shift %= input.shape[dim]
+    before = (slice(None),) * dim
+    for to, of in ((slice(shift, None), slice(None, input.shape[dim] - shift)),
+                   (slice(None, shift), slice(input.shape[dim] - shift, None))):
+        if not moving.copy(out[*before, to], input[*before, of]):
+            out[*before, to] = input[*before, of]
+    return out
+
+
 @op(half="raw", out=False, meta=lambda input, shifts, dims: input.shape,
     samples=lambda t: [t.args(t(3, 4), 1), t.args(t(3, 4), -2, 1), t.args(t(3, 4), (1, 2), (0, 1)), t.args(t(), 1),
                        t.args(t(0, 3), 1, 0)],
@@ -103,8 +118,12 @@ def roll(xp, input: Tensor, shifts: ints, dims: ints = ()):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if input.size == 0:
         return xp.empty(input.shape, input.dtype)
+    if not dims and input.flags.c_contiguous:
+        return _rolled(xp, input.reshape(-1), shifts[0], 0).reshape(input.shape)
     if not dims:
         return xp.roll(input, shifts[0]).reshape(input.shape)
+    if len(dims) == 1:
+        return _rolled(xp, input, shifts[0], axis(dims[0], input.ndim, scalar=False))
     return xp.ascontiguousarray(xp.roll(input, shifts, tuple(axis(dim, input.ndim, scalar=False) for dim in dims)))
 
 

@@ -26,7 +26,15 @@ def erf(xp, input: Tensor):
     "The error function: out = 2 / sqrt(pi) * integral of e ** -t ** 2 from 0 to input."
     need(input, FLOATS, "erf_vml_cpu")
     return _special.erf(xp, input)
-erf.rule(input=lambda g, input: g * (-input * input).exp() * (2 / sqrt(pi)))
+erf.rule(input=lambda g, input: erf_backward(g, input))
+
+
+@pointwise(kernel="erf_backward", function=False, method=False, inplace=False, samples=lambda t: [t.args(t(4), t(4))])
+def erf_backward(xp, grad_output: Tensor, input: Tensor):
+    "The gradient of erf: grad_output * 2 / sqrt(pi) * e ** -input ** 2."
+    return grad_output * xp.exp(-input * input) * input.dtype.type(2 / sqrt(pi))
+erf_backward.rule(grad_output=lambda g, input: erf_backward(g, input),
+                  input=lambda g, grad_output, input: erf_backward(g * grad_output, input) * (input * -2))
 
 
 @pointwise(promote="float", namespace=("torch", "special"),

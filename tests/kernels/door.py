@@ -42,6 +42,10 @@ SIGNATURES = {
     "binary": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int),
     "compare": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int),
     "reduce": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64, c_int64),
+    "shaped": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_int, c_double, c_double),
+    "total": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_double, c_double, c_double),
+    "gate": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int64),
+    "cast": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64),
     "rows": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64),
     "rows2": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int64),
 }
@@ -74,6 +78,12 @@ class Kernels:
         address = self.find(family.encode(), name.encode(), CODES[np.dtype(dtype).name])
         assert address, f"no kernel {family} {name} for {dtype}"
         return SIGNATURES[family](address)
+
+    def get_cast(self, name: str, code: int) -> Callable:
+        """The cast to a dtype from the one of this code: NumPy has no name for all of them."""
+        address = self.find(b"cast", name.encode(), code)
+        assert address, f"no cast of {code} to {name}"
+        return SIGNATURES["cast"](address)
 
     def address(self, family: str, name: str, dtype: np.dtype) -> int:
         return self.find(family.encode(), name.encode(), CODES[np.dtype(dtype).name])

@@ -42,13 +42,23 @@ def silu_slope(x):
     return s * (1 + x * (1 - s))
 
 
+def mish_slope(x):
+    t = np.tanh(np.log1p(np.exp(x)))
+    return t + x / (1 + np.exp(-x)) * (1 - t * t)
+
+
 SLOPES = {
     "gelu_backward": gelu_slope,
     "gelu_tanh_backward": gelu_tanh_slope,
     "silu_backward": silu_slope,
-    "softplus_backward": lambda x: 1 / (1 + np.exp(-x)),
-    "leaky_relu_backward": lambda x: np.where(x > 0, 1, 0.01),
-    "elu_backward": lambda x: np.where(x > 0, 1, np.exp(np.minimum(x, 0))),
+    "mish_backward": mish_slope,
+    "selu_backward": lambda x: 1.0507009873554804934 * np.where(x > 0, 1, 1.6732632423543772848 * np.exp(np.minimum(x, 0))),
+    "log_sigmoid_backward": lambda x: 1 / (1 + np.exp(x)),
+    "erf_backward": lambda x: np.exp(-x * x) * 2 / np.sqrt(np.longdouble(np.pi)),
+    "hard_swish_backward": lambda x: np.where(x <= -3, 0, np.where(x >= 3, 1, x / 3 + 0.5)),
+    "hard_sigmoid_backward": lambda x: np.where((x > -3) & (x < 3), np.longdouble(1) / 6, 0),
+    "abs_backward": np.sign,
+    "prelu_to_weight": lambda x: np.where(x > 0, 0, x),
 }
 
 

@@ -1,0 +1,200 @@
+"""Fast paths of elementwise operations with numbers beside their operands, of losses, gates and casts."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport POINTWISE, Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport N_DTYPES, dtype
+from claygrad.core.kernels cimport binary_fn, find
+from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.pointwise cimport numbers_of, uniform
+from claygrad.core.tensor cimport Tensor
+
+cdef extern from "shaped.hpp" namespace "clay" nogil:
+    ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
+    ctypedef void (*total_fn)(const void*, const void*, void*, int64_t, double, double, double) noexcept nogil
+    ctypedef void (*gate_fn)(const void*, const void*, void*, int64_t, int64_t) noexcept nogil
+    ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
+    void binary_by_lines(binary_fn f, const void* x, const int64_t* x_strides, const void* y, const int64_t* y_strides,
+                         void* out, const int64_t* shape, int ndim, int64_t in_size, int64_t out_size) noexcept
+
+
+cdef inline bint _native(Layout v) noexcept:
+    return v.contiguous and v.storage.where.kind == CPU
+
+
+cdef inline Layout _of(PyObject* slot):
+    return (<Tensor><object>slot).layout if isinstance(<object>slot, Tensor) else None
+
+
+cdef bint _one(Layout v, Layout like) noexcept:
+    """A single element for the whole shape of another tensor, be it stretched over it already."""
+    return v.storage.where.kind == CPU and (v.numel == 1 and v.ndim <= like.ndim or same_shape(v, like) and uniform(v))
+
+
+cdef Layout _shaped(Op op, PyObject** slots, Layout target):
+    """Gradient, saved tensor and perhaps a third: all of one shape, the first and the last also a single element."""
+    cdef Layout a = _of(slots[0]), b = _of(slots[1]), c = None, out
+    cdef double numbers[2]
+    cdef int ones = 0
+    if target is not None or a is None or b is None or a.dtype is not b.dtype:
+        return None
+    cdef shaped_fn f = <shaped_fn>op.kernels[b.dtype.code]
+    if f == NULL or not _native(b) or b.numel == 0:
+        return None
+    if op.n_tensors == 3:
+        c = _of(slots[2])
+        if c is None or c.dtype is not b.dtype:
+            return None
+        if not (_native(c) and same_shape(c, b)):
+            if not _one(c, b):
+                return None
+            ones = 4
+    if not (_native(a) and same_shape(a, b)):
+        if not _one(a, b):
+            return None
+        ones |= 1
+    if not numbers_of(op, slots, numbers):
+        return None
+    out = fresh_like(b)
+    cdef const void* third = NULL if c is None else c.data()
+    with nogil:
+        f(a.data(), b.data(), third, out.data(), b.numel, ones, numbers[0], numbers[1])
+    return out
+
+
+cdef Layout _loss(Op op, PyObject** slots, Layout target):
+    """A loss of input against target, each by itself or reduced as it is computed."""
+    cdef Layout x = _of(slots[0]), y = _of(slots[1]), out
+    cdef double numbers[2]
+    cdef int i
+    if target is not None or x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y) or x.numel == 0:
+        return None
+    if op.kernels[x.dtype.code] == NULL or not _native(x) or not _native(y) or not numbers_of(op, slots, numbers):
+        return None
+    reduction = "none"
+    for i in range(2, op.n_params):
+        if type(<object>slots[i]) is str:
+            reduction = <object>slots[i]
+    cdef double factor = 1.0 / x.numel if reduction == "mean" else 1.0
+    if reduction == "none":
+        out = fresh_like(x)
+        with nogil:
+            (<shaped_fn>op.kernels[x.dtype.code])(x.data(), y.data(), NULL, out.data(), x.numel, 0, numbers[0], numbers[1])
+        return out
+    out = fresh(x.dtype, 0, NULL)
+    with nogil:
+        (<total_fn>op.number_kernels[x.dtype.code])(x.data(), y.data(), out.data(), x.numel, factor, numbers[0], numbers[1])
+    return out
+
+
+cdef bint _halves(Layout x, object dim, int64_t* outer, int64_t* n) except -1:
+    """The sizes of a contiguous tensor around an axis that is cut in two."""
+    cdef int i, d
+    if type(dim) is not int or not _native(x) or x.numel == 0:
+        return False
+    d = dim + x.ndim if dim < 0 else dim
+    if d < 0 or d >= x.ndim or x.shape[d] % 2:
+        return False
+    outer[0] = 1
+    for i in range(d):
+        outer[0] *= x.shape[i]
+    n[0] = x.numel // outer[0] // 2
+    return True
+
+
+cdef Layout _glu(Op op, PyObject** slots, Layout target):
+    """glu(input, dim)"""
+    cdef Layout x = _of(slots[0]), out
+    cdef int64_t sizes[2]
+    cdef int64_t steps[2]
+    cdef int64_t shape[64]
+    cdef int i, d
+    if target is not None or x is None or op.kernels[x.dtype.code] == NULL:
+        return None
+    if not _halves(x, <object>slots[1], &sizes[0], &sizes[1]):
+        return None
+    d = <object>slots[1]
+    d = d + x.ndim if d < 0 else d
+    for i in range(x.ndim):
+        shape[i] = x.shape[i] // 2 if i == d else x.shape[i]
+    out = fresh(x.dtype, x.ndim, shape)
+    steps[0], steps[1] = 2 * sizes[1], 1
+    cdef char* second = x.data() + sizes[1] * x.dtype.itemsize
+    with nogil:
+        binary_by_lines(<binary_fn>op.kernels[x.dtype.code], x.data(), steps, second, steps, out.data(), sizes, 2,
+                        x.dtype.itemsize, x.dtype.itemsize)
+    return out
+
+
+cdef Layout _glu_backward(Op op, PyObject** slots, Layout target):
+    """glu_backward(grad_output, input, dim)"""
+    cdef Layout g = _of(slots[0]), x = _of(slots[1]), out
+    cdef int64_t outer, n
+    if target is not None or g is None or x is None or g.dtype is not x.dtype or op.kernels[x.dtype.code] == NULL:
+        return None
+    if not _native(g) or not _halves(x, <object>slots[2], &outer, &n) or g.numel != outer * n or g.ndim != x.ndim:
+        return None
+    out = fresh_like(x)
+    with nogil:
+        (<gate_fn>op.kernels[x.dtype.code])(g.data(), x.data(), out.data(), outer, n)
+    return out
+
+
+cdef Layout _cast(Op op, PyObject** slots, Layout target):
+    """to_copy(input, dtype, memory_format) of row-major memory in its own order."""
+    cdef Layout x = _of(slots[0]), out
+    cdef int64_t step = 1
+    cdef int i
+    cdef object form = <object>slots[2]
+    cdef dtype wanted
+    if target is not None or x is None or not _native(x) or x.numel == 0 or not isinstance(<object>slots[1], dtype):
+        return None
+    if form is not None and getattr(form, "name", None) not in ("preserve_format", "contiguous_format"):
+        return None
+    for i in range(x.ndim - 1, -1, -1):              # axes of one element keep strides of their own
+        if x.strides[i] != step:
+            return None
+        step *= x.shape[i]
+    wanted = <dtype>(<object>slots[1])
+    cdef bytes name = wanted.name.encode()
+    cdef cast_fn f = <cast_fn>find(b"cast", name, x.dtype.code)
+    if f == NULL:
+        return None
+    out = fresh(wanted, x.ndim, x.shape)
+    with nogil:
+        f(x.data(), out.data(), x.numel)
+    return out
+
+
+cdef bint _take(Op op, bytes family, bytes name):
+    cdef int code
+    cdef bint any_ = False
+    for code in range(N_DTYPES):
+        op.kernels[code] = find(family, name, code)
+        any_ = any_ or op.kernels[code] != NULL
+    return any_
+
+
+cdef int prepare(Op op) except -1:
+    cdef int code
+    kernel = op.info.get("kernel")
+    if kernel is None:
+        return 0
+    name = kernel.encode()
+    if kernel == "cast":
+        op.fast = _cast
+    elif kernel == "glu_halves":
+        if _take(op, b"binary", b"glu"):
+            op.fast = _glu
+    elif kernel == "glu_backward":
+        if _take(op, b"gate", b"glu"):
+            op.fast = _glu_backward
+    elif _take(op, b"shaped", name):
+        if op.kind == POINTWISE:
+            op.fast = _shaped
+            return 0
+        for code in range(N_DTYPES):
+            op.number_kernels[code] = find(b"total", name, code)
+        op.fast = _loss
+    return 0

@@ -1,0 +1,117 @@
+// Numbers of one type in another. Floats become integers by cutting the fraction; half types round to even, by way of float.
+#include <string.h>
+
+#include "families.hpp"
+#include "shaped.hpp"
+#include "threads.hpp"
+#include "vec.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+struct Bool { uint8_t bits; };
+struct Half { uint16_t bits; };
+struct Brain { uint16_t bits; };
+
+inline uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+inline float float_of(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+template <class To> struct Into {
+    template <class From> static To make(From x) { return (To)x; }
+    static To make(Bool x) { return (To)(x.bits != 0); }
+    static To make(Brain x) { return (To)float_of((uint32_t)x.bits << 16); }
+    static To make(Half x) {
+        // The exponent moved to its place; what was subnormal is made normal by the subtraction.
+        const uint32_t sign = (uint32_t)(x.bits & 0x8000) << 16, size = (uint32_t)(x.bits & 0x7fff) << 13;
+        const float normal = float_of(size + ((127 - 15) << 23)), small = float_of(size + (113 << 23)) - float_of(113 << 23);
+        const float large = float_of(size | 0x7f800000);
+        const float found = size >= 0x0f800000 ? large : size < 0x00800000 ? small : normal;
+        return (To)float_of(bits_of(found) | sign);
+    }
+};
+
+template <> struct Into<Bool> {
+    template <class From> static Bool make(From x) { return {(uint8_t)(x != 0)}; }
+};
+
+template <> struct Into<Brain> {
+    template <class From> static Brain make(From x) { return make((float)x); }
+    static Brain make(float x) {
+        const uint32_t bits = bits_of(x), even = bits + 0x7fff + (bits >> 16 & 1);
+        return {(uint16_t)((x != x ? (bits | 0x7fffffff) & 0xffc00000 : even) >> 16)};
+    }
+};
+
+template <> struct Into<Half> {
+    template <class From> static Half make(From x) { return make((float)x); }
+    static Half make(float x) {
+        const uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+        if (size > 0x7f800000) return {(uint16_t)(sign | 0x7e00)};
+        if (size >= 0x477ff000) return {(uint16_t)(sign | 0x7c00)};
+        // Below the least normal number the adder rounds: its last place is then that of the result.
+        if (size < 0x38800000) return {(uint16_t)(sign | (bits_of(float_of(size) + 0.5f) - 0x3f000000))};
+        return {(uint16_t)(sign | ((size - ((127 - 15) << 23) + 0xfff + (size >> 13 & 1)) >> 13))};
+    }
+};
+
+template <class From, class To> struct CastJob {
+    const From* x;
+    To* out;
+};
+
+template <class From, class To> void cast_line(const From* x, To* out, int64_t n) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = Into<To>::make(x[i]);
+}
+
+#if defined(__AVX2__)
+template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i*)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
+    for (; i < n; i++) out[i] = Into<Half>::make(x[i]);
+}
+template <> void cast_line<Half, float>(const Half* x, float* out, int64_t n) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
+    for (; i < n; i++) out[i] = Into<float>::make(x[i]);
+}
+#endif
+
+template <class From, class To> void cast_range(void* data, int64_t begin, int64_t end) {
+    const auto& job = *(const CastJob<From, To>*)data;
+    cast_line<From, To>(job.x + begin, job.out + begin, end - begin);
+}
+
+template <class From, class To> void cast(const void* x, void* out, int64_t n) {
+    CastJob<From, To> job{(const From*)x, (To*)out};
+    if (n < 2 * CHEAP) cast_range<From, To>(&job, 0, n);
+    else parallel_for(n, CHEAP, cast_range<From, To>, &job);
+}
+
+#define TO(name, To, code, From) {name, code, (void*)cast<From, To>}
+#define TO_FLOAT(code, From) TO("float32", float, code, From), TO("float64", double, code, From)
+#define FROM_FLOAT(code, From)                                                                              \
+    TO("float16", Half, code, From), TO("bfloat16", Brain, code, From), TO("bool", Bool, code, From),         \
+    TO("int64", int64_t, code, From), TO("int32", int32_t, code, From)
+
+}  // namespace
+
+const Kernel cast_kernels[] = {
+    TO("float64", double, F32, float), TO("float32", float, F64, double), FROM_FLOAT(F32, float), FROM_FLOAT(F64, double),
+    TO_FLOAT(F16, Half), TO_FLOAT(BF16, Brain), TO_FLOAT(BOOL, Bool), TO_FLOAT(U8, uint8_t), TO_FLOAT(I32, int32_t),
+    TO_FLOAT(I64, int64_t), TO("int64", int64_t, BOOL, Bool), TO("int64", int64_t, I32, int32_t),
+    TO("int64", int64_t, U8, uint8_t), TO("int32", int32_t, I64, int64_t), TO("bool", Bool, I64, int64_t),
+};
+CLAY_COUNT(cast)
+
+}  // namespace CLAY_ISA
+}  // namespace clay
