@@ -136,6 +136,10 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
         return None
     if not same_shape(src, index) or src.storage.where.kind != CPU:
         return None
+    if not index.contiguous and index.storage.where.kind == CPU:
+        out = fresh_like(index)                    # such as a vector of places stretched over columns
+        write_layout(out, index)
+        index = out
     if not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
         return None
     if not src.contiguous:                         # such as the gradient of a sum: one element everywhere

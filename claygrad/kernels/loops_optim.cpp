@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "families.hpp"
+#include "lines.hpp"
 #include "optim.hpp"
 #include "threads.hpp"
-#include "vec.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -195,13 +195,92 @@ void step(const StepTensor* tensors, int64_t count, const StepOptions* options) 
     else run<F, T, most>(tensors, count, options);
 }
 
+// --- gradients kept within bounds ---------------------------------------------------------------------------------------
+
+// Pieces of tensors, in an order that depends on their sizes alone
+constexpr int64_t PIECE = 8192;
+
+template <class F> void each_piece(const Gradient* grads, int64_t count, F f) {
+    struct Job { const Gradient* grads; int64_t count; F* f; } job{grads, count, &f};
+    int64_t pieces = 0;
+    for (int64_t k = 0; k < count; k++) pieces += (grads[k].n + PIECE - 1) / PIECE;
+    parallel_for(pieces, 2 * SHARE / PIECE, [](void* data, int64_t begin, int64_t end) {
+        auto& job = *(Job*)data;
+        int64_t at = 0;
+        for (int64_t k = 0; k < job.count && at < end; k++) {
+            const int64_t here = (job.grads[k].n + PIECE - 1) / PIECE;
+            for (int64_t i = begin > at ? begin - at : 0; i < here && at + i < end; i++)
+                (*job.f)(job.grads[k], at + i, i * PIECE, job.grads[k].n - i * PIECE < PIECE ? job.grads[k].n - i * PIECE : PIECE);
+            at += here;
+        }
+    }, &job);
+}
+
+// The norm of each tensor, of order 1, 2 or infinity
+template <class T> bool norms(const Gradient* grads, int64_t count, double order, double* out) {
+    using V = vec<T>;
+    int64_t pieces = 0;
+    for (int64_t k = 0; k < count; k++) pieces += (grads[k].n + PIECE - 1) / PIECE;
+    double* parts = (double*)malloc((size_t)(pieces + 1) * sizeof(double));
+    if (!parts) return false;
+    each_piece(grads, count, [=](const Gradient& grad, int64_t piece, int64_t begin, int64_t n) {
+        const T* x = (const T*)grad.values + begin;
+        if (order > 2) {
+            constexpr int W = Lanes<V>::width;
+            V best = splat<V>(0);
+            int64_t i = 0;
+            for (; i + W <= n; i += W) best = maximum(best, abs(load<V>(x + i)));
+            if (W > 1 && i < n) best = maximum(best, part(abs(load_part<V>(x + i, n - i)), n - i, splat<V>(0)));
+            parts[piece] = first_lane(folded<MaxOf>(best));
+            return;
+        }
+        T sum;
+        if (order == 2) sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
+            const V v = get<V>(x + i, m);
+            term[0] = v * v;
+        });
+        else sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) { term[0] = abs(get<V>(x + i, m)); });
+        parts[piece] = sum;
+    });
+    int64_t at = 0;
+    for (int64_t k = 0; k < count; k++) {
+        double all = 0;
+        for (const int64_t end = at + (grads[k].n + PIECE - 1) / PIECE; at < end; at++)
+            all = order > 2 ? (parts[at] > all || parts[at] != parts[at] ? parts[at] : all) : all + parts[at];
+        out[k] = order == 2 ? (double)(T)__builtin_sqrt(all) : (double)(T)all;
+    }
+    free(parts);
+    return true;
+}
+
+template <class T> void scale(const Gradient* grads, int64_t count, double factor) {
+    using V = vec<T>;
+    const V by = splat<V>(factor);
+    each_piece(grads, count, [=](const Gradient& grad, int64_t, int64_t begin, int64_t n) {
+        T* x = (T*)grad.values + begin;
+        along<T>(n, [=](int64_t i, int64_t m) { put<V>(x + i, get<V>(x + i, m) * by, m); });
+    });
+}
+
+// Between -bound and bound; NaN stays.
+template <class T> void limit(const Gradient* grads, int64_t count, double bound) {
+    using V = vec<T>;
+    const V low = splat<V>(-bound), high = splat<V>(bound);
+    each_piece(grads, count, [=](const Gradient& grad, int64_t, int64_t begin, int64_t n) {
+        T* x = (T*)grad.values + begin;
+        along<T>(n, [=](int64_t i, int64_t m) { put<V>(x + i, minimum(maximum(get<V>(x + i, m), low), high), m); });
+    });
+}
+
+#define BOTH(name, type, f) {name, F32, (void*)(type)f<float>}, {name, F64, (void*)(type)f<double>}
 #define STEP(name, F, least, most) \
     {name, F32, (void*)step<F, float, least, most>}, {name, F64, (void*)step<F, double, least, most>}
 
 }  // namespace
 
 const Kernel optim_kernels[] = {STEP("sgd", Sgd, 0, 1), STEP("adam", Adam, 2, 3), STEP("rmsprop", RmsProp, 1, 3),
-                                STEP("adagrad", Adagrad, 1, 1)};
+                                STEP("adagrad", Adagrad, 1, 1),
+                                BOTH("norms", norms_fn, norms), BOTH("scale", bound_fn, scale), BOTH("limit", bound_fn, limit)};
 CLAY_COUNT(optim)
 
 }  // namespace CLAY_ISA

@@ -1,8 +1,10 @@
-// Running sums, of floats in double precision.
+// Running sums, products and extremes, and sums of exponentials; floats are added and multiplied in double precision.
 #include "families.hpp"
-#include "reduce.hpp"
+#include "lines.hpp"
 #include "rows.hpp"
-#include "threads.hpp"
+#include "scan.hpp"
+#include "scratch.hpp"
+#include "vmath.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -105,10 +107,148 @@ template <class T> void scan(const void* x_oni, void* out_oni, int64_t outer, in
     parallel_for(outer, COSTLY / (n + 1) + 1, reverse ? rows_range<T, -1> : rows_range<T, 1>, &job);
 }
 
+// Products: several rows at a time, for each multiplication waits for the one before.
+template <class T> void products(const void* x_oni, void* out_oni, int64_t outer, int64_t n, int64_t inner, bool) {
+    using A = typename Wide<T>::type;
+    constexpr int TOGETHER = 4;
+    const T* from = (const T*)x_oni;
+    T* into = (T*)out_oni;
+    if (inner == 1) {
+        each_task((outer + TOGETHER - 1) / TOGETHER, 4 * TOGETHER * n, [=](int64_t task) {
+            const int64_t r = task * TOGETHER, count = outer - r < TOGETHER ? outer - r : TOGETHER;
+            const T* x = from + r * n;
+            T* out = into + r * n;
+            if (count == TOGETHER) {
+                A a = 1, b = 1, c = 1, d = 1;
+                for (int64_t i = 0; i < n; i++) {
+                    out[i] = (T)(a *= (A)x[i]), out[n + i] = (T)(b *= (A)x[n + i]);
+                    out[2 * n + i] = (T)(c *= (A)x[2 * n + i]), out[3 * n + i] = (T)(d *= (A)x[3 * n + i]);
+                }
+                return;
+            }
+            for (int64_t k = 0; k < count; k++) {
+                A a = 1;
+                for (int64_t i = 0; i < n; i++) out[k * n + i] = (T)(a *= (A)x[k * n + i]);
+            }
+        });
+        return;
+    }
+    const int64_t tiles = (inner + TILE - 1) / TILE;
+    each_task(outer * tiles, 2 * n * (inner < TILE ? inner : TILE), [=](int64_t task) {
+        const int64_t i0 = task % tiles * TILE, width = inner - i0 < TILE ? inner - i0 : TILE;
+        A acc[TILE];
+        for (int64_t i = 0; i < width; i++) acc[i] = 1;
+        for (int64_t r = 0; r < n; r++) {
+            const int64_t at = (task / tiles * n + r) * inner + i0;
+#pragma GCC ivdep
+            for (int64_t i = 0; i < width; i++) acc[i] *= (A)from[at + i], into[at + i] = (T)acc[i];
+        }
+    });
+}
+
+// Extremes and the last place that attained them; NaN wins, and every later NaN anew.
+template <class T, bool largest> inline bool replaces(T x, T best) {
+    if (largest ? x < best : x > best) return false;
+    return x != x || best == best;
+}
+
+template <class T, bool largest>
+void extremes(const void* x_oni, void* out_oni, int64_t* places_oni, int64_t outer, int64_t n, int64_t inner) {
+    const T* from = (const T*)x_oni;
+    T* into = (T*)out_oni;
+    if (inner == 1) {
+        each_task(outer, 4 * n, [=](int64_t r) {
+            const T* x = from + r * n;
+            T *out = into + r * n, best = x[0];
+            int64_t *places = places_oni + r * n, place = 0;
+            for (int64_t i = 0; i < n; i++) {
+                if (replaces<T, largest>(x[i], best)) best = x[i], place = i;
+                out[i] = best, places[i] = place;
+            }
+        });
+        return;
+    }
+    constexpr int64_t FEW = 64;
+    const int64_t tiles = (inner + FEW - 1) / FEW;
+    each_task(outer * tiles, 4 * n * (inner < FEW ? inner : FEW), [=](int64_t task) {
+        const int64_t i0 = task % tiles * FEW, width = inner - i0 < FEW ? inner - i0 : FEW;
+        const int64_t start = task / tiles * n * inner + i0;
+        T best[FEW];
+        int64_t place[FEW] = {0};
+        for (int64_t i = 0; i < width; i++) best[i] = from[start + i];
+        for (int64_t r = 0; r < n; r++) {
+            const int64_t at = start + r * inner;
+            for (int64_t i = 0; i < width; i++) {
+                const bool better = replaces<T, largest>(from[at + i], best[i]);
+                best[i] = better ? from[at + i] : best[i], place[i] = better ? r : place[i];
+                into[at + i] = best[i], places_oni[at + i] = place[i];
+            }
+        }
+    });
+}
+
+// log(sum(exp(x))) of each row
+template <class T> void log_sums(const void* x_rn, void* out_r, int64_t rows, int64_t n) {
+    using V = vec<T>;
+    each_task(rows, 4 * n, [=](int64_t r) {
+        const T* x = (const T*)x_rn + r * n;
+        T top = reduce_row<MaxOf, T>(x, n), sum;
+        if (top - top != 0) top = 0;                     // infinities speak for themselves
+        const V highest = splat<V>(top);
+        sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) { term[0] = exp(get<V>(x + i, m) - highest); });
+        ((T*)out_r)[r] = log(sum) + top;
+    });
+}
+
+// g * exp(x - out) of each row
+template <class T> void log_sums_slope(const void* g_r, const void* x_rn, const void* out_r, void* to_x_rn, int64_t rows, int64_t n) {
+    using V = vec<T>;
+    each_task(rows, 4 * n, [=](int64_t r) {
+        const T* x = (const T*)x_rn + r * n;
+        T* dx = (T*)to_x_rn + r * n;
+        const V g = splat<V>(((const T*)g_r)[r]), all = splat<V>(((const T*)out_r)[r]);
+        along<T>(n, [=](int64_t i, int64_t m) { put<V>(dx + i, exp(get<V>(x + i, m) - all) * g, m); });
+    });
+}
+
+// Running log(sum(exp(x))) of rows of floats: sums of exponentials below that of the largest, as doubles. False where they
+// lie too far apart for that, or are not finite.
+bool running_logs(const void* x_rn, void* out_rn, int64_t rows, int64_t n) {
+    using V = vec<double>;
+    constexpr int64_t BLOCK = 256;
+    bool fits = true, *good = &fits;
+    each_task(rows, 16 * n, [=](int64_t r) {
+        const float* x = (const float*)x_rn + r * n;
+        float* out = (float*)out_rn + r * n;
+        const double top = reduce_row<MaxOf, float>(x, n), low = reduce_row<MinOf, float>(x, n);
+        if (!(top - low < 600)) {
+            __atomic_store_n(good, false, __ATOMIC_RELAXED);
+            return;
+        }
+        double sum = 0, line[BLOCK];
+        for (int64_t begin = 0; begin < n; begin += BLOCK) {
+            const int64_t count = n - begin < BLOCK ? n - begin : BLOCK;
+            for (int64_t i = 0; i < count; i++) line[i] = x[begin + i] - top;
+            along<double>(count, [&](int64_t i, int64_t m) { put<V>(line + i, exp(get<V>(line + i, m)), m); });
+            for (int64_t i = 0; i < count; i++) line[i] = sum += line[i];
+            along<double>(count, [&](int64_t i, int64_t m) { put<V>(line + i, log(get<V>(line + i, m)), m); });
+            for (int64_t i = 0; i < count; i++) out[begin + i] = (float)(line[i] + top);
+        }
+    });
+    return fits;
+}
+
+#define EACH(name, f) {name, F32, (void*)f<float>}, {name, F64, (void*)f<double>}
+#define EXTREMES(T, code) {"max", code, (void*)(extremes_fn)extremes<T, true>}, {"min", code, (void*)(extremes_fn)extremes<T, false>}
+
 }  // namespace
 
 const Kernel scan_kernels[] = {{"sum", F32, (void*)(scan_fn)scan<float>}, {"sum", F64, (void*)(scan_fn)scan<double>},
-                               {"sum", I64, (void*)(scan_fn)scan<int64_t>}};
+                               {"sum", I64, (void*)(scan_fn)scan<int64_t>},
+                               EACH("prod", (scan_fn)products), {"prod", I64, (void*)(scan_fn)products<int64_t>},
+                               EXTREMES(float, F32), EXTREMES(double, F64), EXTREMES(int32_t, I32), EXTREMES(int64_t, I64),
+                               EACH("logsumexp", (log_sums_fn)log_sums), EACH("logsumexp_slope", (log_slope_fn)log_sums_slope),
+                               {"logcumsumexp", F32, (void*)(running_logs_fn)running_logs}};
 CLAY_COUNT(scan)
 
 }  // namespace CLAY_ISA

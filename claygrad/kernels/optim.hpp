@@ -29,4 +29,12 @@ struct StepOptions {
 
 using step_fn = void (*)(const StepTensor* tensors, int64_t count, const StepOptions* options);
 
+// Gradients kept within bounds.
+struct Gradient {
+    void* values;
+    int64_t n;
+};
+using norms_fn = bool (*)(const Gradient* grads, int64_t count, double order, double* out);       // false: no memory
+using bound_fn = void (*)(const Gradient* grads, int64_t count, double number);
+
 }  // namespace clay

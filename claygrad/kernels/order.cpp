@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "codes.hpp"
+#include "pick.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
 
@@ -162,7 +163,98 @@ bool order(const void* x_rn, void* values_rk, int64_t* indices_rk, int64_t rows,
     return !job.failed;
 }
 
+// By rank: keys alone find the element, and how many are below it tells which of its equals is meant.
+template <class T> struct RankJob {
+    const T* x_rn;
+    T* values_r;
+    int64_t* indices_r;
+    int64_t n, k;
+    bool failed;
+};
+
+template <class T> void rank_range(void* data, int64_t begin, int64_t end) {
+    using K = decltype(key_of(T()));
+    auto& job = *(RankJob<T>*)data;
+    const int64_t n = job.n;
+    auto keys = (K*)room_for(n * (int64_t)sizeof(K));
+    if (!keys) {
+        __atomic_store_n(&job.failed, true, __ATOMIC_RELAXED);
+        return;
+    }
+    for (int64_t r = begin; r < end; r++) {
+        const T* x = job.x_rn + r * n;
+        for (int64_t i = 0; i < n; i++) keys[i] = key_of(x[i]);
+        std::nth_element(keys, keys + job.k, keys + n);
+        const K key = keys[job.k];
+        int64_t equals = 0, i = 0;                       // of those before it in order: all that are not below
+        for (int64_t j = 0; j < job.k; j++) equals += keys[j] == key;
+        for (;; i++)
+            if (key_of(x[i]) == key && equals-- == 0) break;
+        job.values_r[r] = x[i], job.indices_r[r] = i;
+    }
+    free(keys);
+}
+
+template <class T> bool rank(const void* x_rn, void* values_r, int64_t* indices_r, int64_t rows, int64_t n, int64_t k) {
+    RankJob<T> job{(const T*)x_rn, (T*)values_r, indices_r, n, k, false};
+    parallel_for(rows, COSTLY / 8 / n + 1, rank_range<T>, &job);
+    return !job.failed;
+}
+
+// Binary search without branches: the half that is kept is chosen by a conditional move.
+template <class T> struct SearchJob {
+    const T *sorted_rn, *values_m;
+    int64_t* out_m;
+    int64_t n, each;
+    bool right;
+};
+
+template <class T, bool right> int64_t sought(const T* sorted, int64_t n, T value) {
+    const T* from = sorted;
+    while (n > 1) {
+        const int64_t half = n / 2;
+        from += (right ? !(from[half - 1] > value) : !(from[half - 1] >= value)) ? half : 0;
+        n -= half;
+    }
+    return from - sorted + (n == 1 && (right ? !(*from > value) : !(*from >= value)));
+}
+
+template <class T> void search_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(SearchJob<T>*)data;
+    for (int64_t i = begin; i < end; i++) {
+        const T* sorted = job.sorted_rn + i / job.each * job.n;
+        job.out_m[i] = job.right ? sought<T, true>(sorted, job.n, job.values_m[i])
+                                 : sought<T, false>(sorted, job.n, job.values_m[i]);
+    }
+}
+
+template <class T>
+void search(const void* sorted_rn, const void* values_m, int64_t* out_m, int64_t rows, int64_t n, int64_t m, bool right) {
+    SearchJob<T> job{(const T*)sorted_rn, (const T*)values_m, out_m, n, m / rows, right};
+    parallel_for(m, COSTLY / 32, search_range<T>, &job);
+}
+
 }  // namespace
+
+rank_fn find_rank(int dtype) {
+    switch (dtype) {
+    case F32: return rank<float>;
+    case F64: return rank<double>;
+    case I32: return rank<int32_t>;
+    case I64: return rank<int64_t>;
+    }
+    return nullptr;
+}
+
+search_fn find_search(int dtype) {
+    switch (dtype) {
+    case F32: return search<float>;
+    case F64: return search<double>;
+    case I32: return search<int32_t>;
+    case I64: return search<int64_t>;
+    }
+    return nullptr;
+}
 
 order_fn find_order(int dtype) {
     switch (dtype) {

@@ -1,51 +1,224 @@
-// Elements picked and placed along an axis by an index of the same shape: gather, and its gradient.
+// Elements picked and placed: along an axis by numbers, and by masks.
+#include "pick.hpp"
+
+#include <string.h>
+
 #include "codes.hpp"
 #include "kernels.hpp"
+#include "threads.hpp"
 
 namespace clay {
 namespace {
 
-template <class T>
-int64_t gather(const T* x_oni, const int64_t* index_omi, T* out_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
-    for (int64_t o = 0, at = 0; o < outer; o++)
-        for (int64_t j = 0; j < m; j++)
-            for (int64_t i = 0; i < inner; i++, at++) {
-                const int64_t k = index_omi[at];
-                if (k < 0 || k >= n) return at;
-                out_omi[at] = x_oni[(o * n + k) * inner + i];
-            }
+template <class F> void each_range(int64_t n, int64_t grain, F f) {
+    parallel_for(n, grain, [](void* job, int64_t begin, int64_t end) { (*(F*)job)(begin, end); }, &f);
+}
+
+struct Wide { int64_t parts[2]; };       // 16 bytes
+
+template <class F> void by_size(int64_t item_size, F f) {
+    switch (item_size) {
+    case 1: return f(int8_t());
+    case 2: return f(int16_t());
+    case 4: return f(int32_t());
+    case 8: return f(int64_t());
+    case 16: return f(Wide());
+    }
+}
+
+// --- along an axis ----------------------------------------------------------------------------------------------------
+
+int64_t first_outside(const int64_t* index, int64_t count, int64_t n) {
+    uint64_t most = 0;
+    for (int64_t i = 0; i < count; i++) most = (uint64_t)index[i] > most ? (uint64_t)index[i] : most;
+    if (most < (uint64_t)n || count == 0) return -1;
+    for (int64_t i = 0; i < count; i++)
+        if ((uint64_t)index[i] >= (uint64_t)n) return i;
     return -1;
 }
 
 template <class T>
-int64_t scatter_add(T* out_oni, const int64_t* index_omi, const T* src_omi, int64_t outer, int64_t n, int64_t m,
-                    int64_t inner) {
-    for (int64_t at = 0; at < outer * m * inner; at++)
-        if (index_omi[at] < 0 || index_omi[at] >= n) return at;
-    for (int64_t o = 0, at = 0; o < outer; o++)
-        for (int64_t j = 0; j < m; j++)
-            for (int64_t i = 0; i < inner; i++, at++) out_oni[(o * n + index_omi[at]) * inner + i] += src_omi[at];
-    return -1;
+void gather(const T* x_oni, const int64_t* index_omi, T* out_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
+    each_range(outer * m, COSTLY / 2 / inner + 1, [=](int64_t begin, int64_t end) {
+        int64_t o = begin / m, j = begin % m, at = begin * inner;
+        for (int64_t k = begin; k < end; k++) {
+            const T* x = x_oni + o * n * inner;
+            for (int64_t i = 0; i < inner; i++, at++) out_omi[at] = x[index_omi[at] * inner + i];
+            if (++j == m) j = 0, o++;
+        }
+    });
+}
+
+// A thread has some columns of all the rows that go one after the other, so that what is added comes in its order.
+template <class T>
+void scatter_add(T* out_oni, const int64_t* index_omi, const T* src_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
+    const int64_t width = inner < 64 ? inner : 64, tiles = (inner + width - 1) / width;
+    each_range(outer * tiles, COSTLY / 2 / (m * width + 1) + 1, [=](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; task++) {
+            const int64_t o = task / tiles, from = task % tiles * width, to = from + width < inner ? from + width : inner;
+            T* out = out_oni + o * n * inner;
+            for (int64_t j = 0; j < m; j++) {
+                const int64_t at = (o * m + j) * inner;
+                for (int64_t i = from; i < to; i++) out[index_omi[at + i] * inner + i] += src_omi[at + i];
+            }
+        }
+    });
+}
+
+template <class T>
+void add_entries(T* out_oni, const int64_t* index_m, const T* source_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
+    const int64_t width = inner < 256 ? inner : 256, tiles = (inner + width - 1) / width;
+    each_range(outer * tiles, CHEAP / 2 / (m * width + 1) + 1, [=](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; task++) {
+            const int64_t o = task / tiles, from = task % tiles * width, count = inner - from < width ? inner - from : width;
+            for (int64_t j = 0; j < m; j++) {
+                const T* source = source_omi + (o * m + j) * inner + from;
+                T* out = out_oni + (o * n + index_m[j]) * inner + from;
+#pragma GCC ivdep
+                for (int64_t i = 0; i < count; i++) out[i] += source[i];
+            }
+        }
+    });
 }
 
 }  // namespace
 
 int64_t gather_along(const void* x, const int64_t* index, void* out, int64_t outer, int64_t n, int64_t m, int64_t inner,
                      int64_t item_size) {
-    switch (item_size) {
-    case 1: return gather((const int8_t*)x, index, (int8_t*)out, outer, n, m, inner);
-    case 2: return gather((const int16_t*)x, index, (int16_t*)out, outer, n, m, inner);
-    case 4: return gather((const int32_t*)x, index, (int32_t*)out, outer, n, m, inner);
-    case 8: return gather((const int64_t*)x, index, (int64_t*)out, outer, n, m, inner);
-    }
-    return 0;
+    const int64_t wrong = first_outside(index, outer * m * inner, n);
+    if (wrong >= 0) return wrong;
+    if (outer * m * inner > 0) by_size(item_size, [=](auto item) {
+        using T = decltype(item);
+        gather((const T*)x, index, (T*)out, outer, n, m, inner);
+    });
+    return -1;
 }
 
 int64_t scatter_add_along(int dtype, void* out, const int64_t* index, const void* src, int64_t outer, int64_t n, int64_t m,
                           int64_t inner) {
-    if (dtype == F32) return scatter_add((float*)out, index, (const float*)src, outer, n, m, inner);
-    if (dtype == F64) return scatter_add((double*)out, index, (const double*)src, outer, n, m, inner);
-    return 0;
+    const int64_t wrong = first_outside(index, outer * m * inner, n);
+    if (wrong >= 0) return wrong;
+    if (outer * m * inner == 0) return -1;
+    if (dtype == F32) scatter_add((float*)out, index, (const float*)src, outer, n, m, inner);
+    else if (dtype == F64) scatter_add((double*)out, index, (const double*)src, outer, n, m, inner);
+    else return 0;
+    return -1;
+}
+
+void select_along(const void* x_on, const int64_t* index_m, void* out_om, int64_t outer, int64_t n, int64_t m, int64_t bytes) {
+    const char* x = (const char*)x_on;
+    char* out = (char*)out_om;
+    each_range(outer * m, CHEAP * 2 / bytes + 1, [=](int64_t begin, int64_t end) {
+        if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
+            return by_size(bytes, [=](auto item) {
+                using T = decltype(item);
+                int64_t j = begin % m;
+                const T* from = (const T*)x + begin / m * n;
+                for (int64_t k = begin; k < end; k++) {
+                    ((T*)out)[k] = from[index_m[j]];
+                    if (++j == m) j = 0, from += n;
+                }
+            });
+        for (int64_t k = begin; k < end; k++)
+            memcpy(out + k * bytes, x + (k / m * n + index_m[k % m]) * bytes, (size_t)bytes);
+    });
+}
+
+void add_along(int dtype, void* out_oni, const int64_t* index_m, const void* source_omi, int64_t outer, int64_t n, int64_t m,
+               int64_t inner) {
+    if (dtype == F32) add_entries((float*)out_oni, index_m, (const float*)source_omi, outer, n, m, inner);
+    else if (dtype == F64) add_entries((double*)out_oni, index_m, (const double*)source_omi, outer, n, m, inner);
+}
+
+// --- by masks: in stretches, of which each knows where its elements begin ----------------------------------------------
+
+int64_t count_mask(const uint8_t* mask_n, int64_t n, int64_t* counts) {
+    each_range(stretches(n), 4 * CHEAP / STRETCH, [=](int64_t begin, int64_t end) {
+        for (int64_t s = begin; s < end; s++) {
+            const int64_t to = (s + 1) * STRETCH < n ? (s + 1) * STRETCH : n;
+            int64_t count = 0, i = s * STRETCH;
+            while (i < to) {                             // bytes are added as bytes for as long as they hold the sum
+                const int64_t stop = i + 255 * 8 < to ? i + 255 * 8 : to;
+                uint8_t sums[8] = {0};
+                for (; i + 8 <= stop; i += 8)
+                    for (int k = 0; k < 8; k++) sums[k] = (uint8_t)(sums[k] + mask_n[i + k]);
+                for (; i < stop; i++) count += mask_n[i];
+                for (int k = 0; k < 8; k++) count += sums[k];
+            }
+            counts[s] = count;
+        }
+    });
+    int64_t total = 0;
+    for (int64_t s = 0; s < stretches(n); s++) {
+        const int64_t count = counts[s];
+        counts[s] = total;
+        total += count;
+    }
+    counts[stretches(n)] = total;
+    return total;
+}
+
+void pick_by_mask(const void* x_n, const uint8_t* mask_n, void* out, int64_t n, const int64_t* counts, int64_t item_size) {
+    by_size(item_size, [=](auto item) {
+        using T = decltype(item);
+        each_range(stretches(n), COSTLY / STRETCH, [=](int64_t begin, int64_t end) {
+            for (int64_t s = begin; s < end; s++) {      // no branch: a mask may be a coin toss
+                const T* x = (const T*)x_n;
+                T *to = (T*)out + counts[s], *stop = (T*)out + counts[s + 1];
+                for (int64_t i = s * STRETCH; to < stop; i++) {
+                    *to = x[i];
+                    to += mask_n[i];
+                }
+            }
+        });
+    });
+}
+
+void place_by_mask(const void* x_n, const uint8_t* mask_n, const void* source, void* out_n, int64_t n, const int64_t* counts,
+                   int64_t item_size) {
+    by_size(item_size, [=](auto item) {
+        using T = decltype(item);
+        each_range(stretches(n), COSTLY / STRETCH, [=](int64_t begin, int64_t end) {
+            for (int64_t s = begin; s < end; s++) {
+                const T *x = (const T*)x_n, *from = (const T*)source + counts[s], *stop = (const T*)source + counts[s + 1];
+                T* out = (T*)out_n;
+                const int64_t last = (s + 1) * STRETCH < n ? (s + 1) * STRETCH : n;
+                int64_t i = s * STRETCH;
+                for (; from < stop; i++) {
+                    const T both[2] = {x[i], *from};
+                    out[i] = both[mask_n[i]];
+                    from += mask_n[i];
+                }
+                if (i < last) memcpy((void*)(out + i), (const void*)(x + i), (size_t)(last - i) * sizeof(T));
+            }
+        });
+    });
+}
+
+void places_of_mask(const uint8_t* mask, const int64_t* shape, int ndim, int64_t* out, int64_t n, int64_t total,
+                    const int64_t* counts) {
+    const int64_t width = shape[ndim - 1];
+    each_range(stretches(n), COSTLY / STRETCH, [=](int64_t begin, int64_t end) {
+        for (int64_t s = begin; s < end; s++) {
+            const int64_t stop = counts[s + 1];
+            int64_t at[64], k = counts[s], i = s * STRETCH;
+            if (k == stop) continue;
+            for (int64_t d = ndim - 1, rest = i; d >= 0; d--) at[d] = rest % shape[d], rest /= shape[d];
+            while (k < stop) {                           // along the last axis, where the other places stay
+                const int64_t first = k, row = width - at[ndim - 1];
+                int64_t* last = out + (ndim - 1) * total;
+                for (int64_t j = 0; j < row && k < stop; j++) {
+                    last[k] = at[ndim - 1] + j;
+                    k += mask[i + j];
+                }
+                i += row;
+                for (int d = 0; d < ndim - 1; d++)
+                    for (int64_t p = first; p < k; p++) out[d * total + p] = at[d];
+                at[ndim - 1] = 0;
+                for (int d = ndim - 2; d >= 0 && ++at[d] == shape[d]; d--) at[d] = 0;
+            }
+        }
+    });
 }
 
 }  // namespace clay

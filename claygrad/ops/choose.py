@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import into
+from claygrad.core import pick as native
 from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
 from claygrad.ops._places import add_at, legacy, out_of_bounds, widened
@@ -28,7 +29,9 @@ def masked_select(xp, input: Tensor, mask: Tensor):
     if mask.dtype.name != "bool":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast(mask.shape, input.shape)
-    return xp.broadcast_to(input, shape)[xp.broadcast_to(mask, shape)]
+    input, mask = xp.broadcast_to(input, shape), xp.broadcast_to(mask, shape)
+    made = native.by_mask(xp.ascontiguousarray(input), xp.ascontiguousarray(mask)) if shape else None
+    return input[mask] if made is None else made
 masked_select.rule(input=lambda g, input_shape, mask:
                    g.new_zeros(broadcast(input_shape, mask.shape)).masked_scatter(mask, g), mask=constant)
 
@@ -51,7 +54,12 @@ def masked_scatter(xp, input: Tensor, mask: Tensor, source: Tensor):
     n = int(xp.count_nonzero(mask))
     if n > source.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    out = xp.array(xp.broadcast_to(input, shape), order="C")
+    wide = xp.broadcast_to(input, shape)
+    if shape and source.flags.c_contiguous:
+        made = native.into_mask(xp.ascontiguousarray(wide), xp.ascontiguousarray(mask), source)
+        if made is not None:
+            return made
+    out = xp.array(wide, order="C")
     out[mask] = source.reshape(-1)[:n]
     return out
 
@@ -131,6 +139,10 @@ put.rule(input=lambda g, index, accumulate: g if accumulate else g.put(index, g.
 @op(name="nonzero", method=False, function=False, meta="data", samples=lambda t: [t.args(t(3, 4, dtype="bool"))])
 def nonzero_positions(xp, input: Tensor):
     "Positions of the elements that are not zero, one per row."
+    if input.ndim:
+        made = native.places(xp.ascontiguousarray(input if input.dtype == bool else input != 0))
+        if made is not None:
+            return made.T
     found = xp.nonzero(input) if input.ndim else ()
     n = len(found[0]) if found else int(input != 0)
     out = empty_array(xp, (n, input.ndim), (1, n), xp.int64)         # one axis after the other in memory

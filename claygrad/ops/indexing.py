@@ -5,6 +5,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy
+from claygrad.core import pick as native
+from claygrad.core.rows import where as chosen
 from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
 from claygrad.ops._geometry import axis, broadcast, text, view_strides
 from claygrad.ops._numbers import element
@@ -63,6 +65,27 @@ def _as_positions(xp, shape: tuple[int, ...], indices: list) -> list:
     return out
 
 
+def _whole_mask(input, indices: list) -> bool:
+    """Whether the one index is a mask over all axes."""
+    return len(indices) == 1 and input.ndim > 0 and indices[0] is not None and indices[0].dtype == bool \
+        and indices[0].shape == input.shape
+
+
+def _put_by_mask(xp, input, mask, values, accumulate: bool):
+    """index_put under a mask over all axes, by native loops; or None."""
+    mask = xp.ascontiguousarray(mask)
+    if values.size == 1 and not accumulate:
+        return chosen(mask, values.reshape(()), input)
+    if values.shape != (int(xp.count_nonzero(mask)),):
+        return None
+    if accumulate:
+        there = native.by_mask(input, mask) if input.dtype.kind in "fciu" and input.dtype.name != "float16" else None
+        if there is None:
+            return None
+        values = there + values
+    return native.into_mask(input, mask, xp.ascontiguousarray(values))
+
+
 def _key(positions: list) -> tuple:
     return tuple(slice(None) if index is None else index for index in positions)
 
@@ -108,6 +131,10 @@ def _meta_shape(input: Tensor, indices: list) -> tuple[int, ...]:
                        t.args(t(4, 3), [t(4, 3, dtype="bool")])])
 def index(xp, input: Tensor, indices: list[Tensor | None]):
     "Elements at the positions that index tensors (integers or masks) name together; axes with None are taken whole."
+    if _whole_mask(input, indices):
+        made = native.by_mask(xp.ascontiguousarray(input), xp.ascontiguousarray(indices[0]))
+        if made is not None:
+            return made
     positions = _as_positions(xp, input.shape, indices)
     if all(p is None for p in positions):
         return xp.array(input)
@@ -145,6 +172,10 @@ def index_put(xp, input: Tensor, indices: list[Tensor | None], values: Tensor, a
     if values.dtype != input.dtype:
         raise RuntimeError(f"Index put requires the source and destination dtypes match, got {legacy(input)} for the "
                            f"destination and {legacy(values)} for the source.")
+    if input.flags.c_contiguous and _whole_mask(input, indices):
+        made = _put_by_mask(xp, input, indices[0], values, accumulate)
+        if made is not None:
+            return made
     positions = _as_positions(xp, input.shape, indices)
     key = _key(positions)
     wide = accumulate and input.dtype.name in ("float16", "bfloat16")
@@ -204,7 +235,9 @@ def index_select(xp, input: Tensor, dim: int, index: Tensor):
         raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={input.shape[dim]}")
     if wrong is not None:
         raise IndexError("index out of range in self")
-    out = xp.take(input, index, dim)
+    out = native.entries(xp.ascontiguousarray(input), xp.ascontiguousarray(index, dtype="int64"), dim)
+    if out is None:
+        out = xp.take(input, index, dim)
     return out if shape else out.reshape(())
 index_select.rule(input=lambda g, input_shape, dim, index:
                   g.new_zeros(input_shape).index_add(dim, index, g), index=constant)
@@ -254,7 +287,9 @@ def index_add(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alp
     out = widened(xp, input)
     if alpha != 1:
         source = source.astype(out.dtype) * xp.asarray(alpha).astype(out.dtype)
-    add_at(xp, out, rows(xp, wide.shape, dim, index), source)
+    if not native.add_entries(out.reshape(wide.shape), xp.ascontiguousarray(index, dtype="int64"),
+                              xp.ascontiguousarray(source), dim):
+        add_at(xp, out, rows(xp, wide.shape, dim, index), source)
     return out.astype(input.dtype, copy=False)
 index_add.rule(input=lambda g: g, index=constant,
                source=lambda g, dim, index, source_shape, alpha:

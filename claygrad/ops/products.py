@@ -4,11 +4,12 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core import pick as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, MULTI_DOT
 from claygrad.ops._reducing import no_complex_gradient
-from claygrad.ops._registry import composite, conj, op
+from claygrad.ops._registry import NAMESPACES, composite, conj, op
 from claygrad.ops._words import need
 from claygrad.ops.moments import norm_gradient
 
@@ -167,7 +168,7 @@ def check_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str) -> None:
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.legacy}")
-        if x.dtype.itemsize == 2:
+        if x.dtype.itemsize == 2 and not (min(x1.ndim, x2.ndim) > 1 and by_product(x1, x2, p, compute_mode)):
             raise NotImplementedError(f"\"cdist\" not implemented for '{x.dtype.legacy}'")
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
@@ -180,18 +181,63 @@ def check_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str) -> None:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
 
 
-@op(method=False, out=False, check=check_cdist, promote="common",
-    meta=lambda x1, x2: (*broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]),
-    samples=lambda t: [t.args(t(3, 4), t(2, 4)), t.args(t(2, 3, 4), t(2, 2, 4), 1.0),
-                       t.args(t(3, 4), t(2, 4), float("inf"))],
-    errors=lambda t: [(t.args(t(2, 3), t(4, 2)), RuntimeError,
-                       "X1 and X2 must have the same number of columns. X1: 3 X2: 2")])
-def cdist(xp, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"):
-    """The distance between all rows of x1 and x2: out[..., i, j] = norm(x1[..., i, :] - x2[..., j, :], p).
+def by_product(x1, x2, p: float, compute_mode: str) -> bool:
+    """Whether squares of distances come from one product of matrices: |a - b|^2 = |a|^2 - 2 a b + |b|^2."""
+    if p != 2 or compute_mode == "donot_use_mm_for_euclid_dist" or not x1.shape[-1]:
+        return False
+    return compute_mode == "use_mm_for_euclid_dist" or max(x1.shape[-2], x2.shape[-2]) > 25
 
-    Always from the differences themselves: exact for rows that lie close together, whatever `compute_mode` allows.
-    """
-    shape = (*broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2])
+
+CLOSE = 2.0 ** -10          # squares below this share of |a|^2 + |b|^2 have lost too many digits
+PAIRS = 1 << 20             # elements of differences that are held at a time
+
+
+def pairs_of_rows(x1: Tensor, x2: Tensor) -> tuple[int, ...]:
+    return *broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]
+
+
+hidden = {"function": False, "method": False, "out": False, "promote": "common", "meta": pairs_of_rows}
+
+
+@op(name="_euclidean_dist", node="EuclideanDistBackward0", **hidden, samples=lambda t: [t.args(t(3, 4), t(2, 4))])
+def euclidean(xp, x1: Tensor, x2: Tensor):
+    """Distances by a product; those of rows that lie close together from their differences."""
+    batch = broadcast(x1.shape[:-2], x2.shape[:-2])
+    first, second = xp.einsum("...i,...i->...", x1, x1), xp.einsum("...i,...i->...", x2, x2)
+    out = xp.matmul(x1, x2.swapaxes(-2, -1))
+    out *= -2
+    both = first[..., :, None] + second[..., None, :]
+    out += both
+    both *= CLOSE
+    close = out < both
+    if close.any():
+        flat = xp.nonzero(close)
+        wide1, wide2 = (xp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+        step = PAIRS // x1.shape[-1] + 1
+        for k in range(0, len(flat[0]), step):
+            at = tuple(i[k:k + step] for i in flat)
+            gap = wide1[at[:-1]] - wide2[(*at[:-2], at[-1])]
+            out[at] = xp.einsum("ij,ij->i", gap, gap)
+    return xp.sqrt(xp.maximum(out, 0, out=out), out=out)
+
+
+@euclidean.rules
+def euclidean_gradient(g: Tensor, x1: Tensor, x2: Tensor, out: Tensor, needs: tuple[bool, bool]) -> tuple:
+    ratio = (g / out).masked_fill(out == 0, 0)
+    return (x1 * ratio.sum(-1, True) - ratio @ x2 if needs[0] else None,
+            x2 * ratio.sum(-2).unsqueeze(-1) - ratio.mT @ x1 if needs[1] else None)
+
+
+@op(name="_cdist_forward", node="CdistBackward0", **hidden,
+    samples=lambda t: [t.args(t(3, 4), t(2, 4), 2.0), t.args(t(3, 4), t(2, 4), 1.0)])
+def direct(xp, x1: Tensor, x2: Tensor, p: float):
+    """Distances from the differences themselves."""
+    shape = pairs_of_rows(x1, x2)
+    if x1.size and x2.size:
+        wide = (xp.broadcast_to(x, (*shape[:-2], *x.shape[-2:])) for x in (x1, x2))
+        made = native.distances(*map(xp.ascontiguousarray, wide), p)
+        if made is not None:
+            return made
     out = xp.zeros(shape, x1.dtype)
     for k in range(x1.shape[-1]):               # one column at a time: no array larger than the result
         gap = xp.abs(x1[..., :, None, k] - x2[..., None, :, k])
@@ -204,10 +250,43 @@ def cdist(xp, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_m
     return xp.sqrt(out) if p == 2 else out ** (1 / p)
 
 
-@cdist.rules
-def cdist_gradient(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tuple[bool, bool]):
+@direct.rules
+def direct_gradient(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tuple[bool, bool]) -> tuple:
+    rows = x1.shape[-2]
+    step = max(PAIRS // max(product(out.shape) // max(rows, 1) * x1.shape[-1], 1), 1)
+    if step >= rows:
+        return slopes(g, x1, x2, p, out, needs)
+    to_x1, to_x2 = [], None
+    for k in range(0, rows, step):              # some rows at a time: no array much larger than PAIRS
+        some_g, some_x1, some_out = (t.narrow(-2, k, min(step, rows - k)) for t in (g, x1, out))
+        first, second = slopes(some_g, some_x1, x2, p, some_out, needs)
+        to_x1.append(first)
+        to_x2 = second if to_x2 is None or second is None else to_x2 + second
+    return NAMESPACES["torch"]["cat"](to_x1, -2) if to_x1[0] is not None else None, to_x2
+
+
+def slopes(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tuple[bool, bool]) -> tuple:
     gap = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     slope = norm_gradient(g, gap, p, out, (gap.ndim - 1,), False)
     if slope is None:
         return None, None
     return slope.sum(-2) if needs[0] else None, -slope.sum(-3) if needs[1] else None
+
+
+@composite(method=False, samples=lambda t: [t.args(t(3, 4), t(2, 4)), t.args(t(2, 3, 4), t(2, 2, 4), 1.0),
+                       t.args(t(3, 4), t(2, 4), float("inf")), t.args(t(3, 4), t(2, 4), 3.0), t.args(t(28, 2), t(2, 2)),
+                       t.args(t(2, 3, 4), t(2, 4), 2.0, "use_mm_for_euclid_dist"),
+                       t.args(t(3, 4), t(2, 4), 2.0, "donot_use_mm_for_euclid_dist")],
+    errors=lambda t: [(t.args(t(2, 3), t(4, 2)), RuntimeError,
+                       "X1 and X2 must have the same number of columns. X1: 3 X2: 2")])
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """The distance between all rows of x1 and x2: out[..., i, j] = norm(x1[..., i, :] - x2[..., j, :], p).
+
+    Euclidean distances of more than 25 rows come from a product of matrices, unless `compute_mode` is
+    "donot_use_mm_for_euclid_dist"; those of rows that lie close together come from their differences all the same.
+    """
+    check_cdist(x1, x2, p, compute_mode)
+    if by_product(x1, x2, p, compute_mode):
+        out = euclidean(x1, x2)
+        return out.view(out.shape)
+    return direct(x1, x2, p)

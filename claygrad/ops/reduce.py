@@ -4,10 +4,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import bool as boolean
+from claygrad.core import pick as native
 from claygrad.core import uint8
+from claygrad.ops._geometry import product
 from claygrad.ops._out import ALL, ANY, EXACT, MATCHING
 from claygrad.ops._reducing import count, need_elements, reduced, restored, shared, shift, spread, total
-from claygrad.ops._registry import composite, conj, reduction
+from claygrad.ops._registry import composite, conj, op, reduction
 from claygrad.ops._words import need
 
 if TYPE_CHECKING:
@@ -208,9 +210,46 @@ def logsumexp(xp, input: Tensor, dim: ints, keepdim: bool = False):
     """The logarithm of a sum of exponentials, without overflow: out = log(sum(exp(input)))."""
     if 0 in input.shape:
         return xp.log(total(xp, xp.exp(input), dim, keepdim))
+    axes = dim if dim is not None else tuple(range(input.ndim))
+    rest = [i for i in range(input.ndim) if i not in axes]
+    if input.dtype.kind == "f" and axes:
+        made = native.log_sums(xp.ascontiguousarray(xp.transpose(input, (*rest, *axes))),
+                               product(input.shape[i] for i in rest))
+        if made is not None:
+            return made.reshape([1 if i in axes else n for i, n in enumerate(input.shape) if keepdim or i not in axes])
     top = xp.amax(input.real, axis=dim, keepdims=True)
     top = xp.where(xp.isfinite(top), top, xp.zeros((), top.dtype))
     out = xp.log(total(xp, xp.exp(input - top), dim, True)) + top
     return out if keepdim else xp.squeeze(out, axis=dim)
-logsumexp.rule(input=lambda g, input, out, dim, keepdim: spread(g, input.shape, dim, keepdim)
-               * conj((input - restored(out, input.shape, dim, keepdim)).exp()))
+
+
+@op(function=False, method=False, out=False, node="LogsumexpBackward0", meta=lambda input: input.shape,
+    samples=lambda t: [t.args(t(3), t(3, 4), t(3))])
+def logsumexp_slope(xp, grad: Tensor, input: Tensor, total: Tensor):
+    """grad * exp(input - total), with an element of grad and total for each row along the last axes of the input."""
+    made = native.log_sums_slope(xp.ascontiguousarray(grad), xp.ascontiguousarray(input), xp.ascontiguousarray(total))
+    if made is not None:
+        return made
+    shape = (*total.shape, *(1,) * (input.ndim - total.ndim))
+    return grad.reshape(shape) * xp.exp(input - total.reshape(shape))
+
+
+@logsumexp_slope.rules
+def logsumexp_second(g: Tensor, grad: Tensor, input: Tensor, total: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    shape = (*total.shape, *(1,) * (input.ndim - total.ndim))
+    axes = tuple(range(total.ndim, input.ndim))
+    share = g * (input - total.reshape(shape)).exp()
+    slope = share * grad.reshape(shape)
+    return share.sum(axes), slope, -slope.sum(axes)
+
+
+def logsumexp_gradient(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
+    axes = dim if dim is not None else tuple(range(input.ndim))
+    kept = input.ndim - len(axes)
+    if input.is_floating_point() and axes and sorted(axes)[0] == kept:
+        shape = input.shape[:kept]
+        return logsumexp_slope(g.reshape(shape), input, out.reshape(shape))
+    return spread(g, input.shape, dim, keepdim) * conj((input - restored(out, input.shape, dim, keepdim)).exp())
+
+
+logsumexp.rule(input=logsumexp_gradient)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import bool as boolean
 from claygrad.core import int64
+from claygrad.core import pick as picking
 from claygrad.core import rows as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._out import SCALAR
@@ -26,8 +27,9 @@ def running(xp, accumulate, input, dim: int, dtype: dtype | None):
     """`accumulate` along an axis, in double precision, rounded once at the end."""
     axis = axis_of(dim, input.ndim)
     wanted = dtype.numpy if dtype is not None else xp.dtype("int64") if input.dtype.kind in "iub" else input.dtype
-    if accumulate is xp.cumsum and input.ndim:
-        made = native.running_sum(xp.ascontiguousarray(input, dtype=wanted), axis)
+    loop = {"cumsum": native.running_sum, "cumprod": picking.running_product}.get(accumulate.__name__)
+    if loop is not None and input.ndim:
+        made = loop(xp.ascontiguousarray(input, dtype=wanted), axis)
         if made is not None:
             return made
     input = input.astype(wanted, order="C")
@@ -146,6 +148,9 @@ def logcumsumexp(xp, input: Tensor, dim: int):
     if not input.ndim:
         return input.copy()
     if input.dtype.kind == "f":
+        made = picking.running_logs(xp.ascontiguousarray(xp.moveaxis(input, axis, -1)))
+        if made is not None:
+            return made if axis == input.ndim - 1 else xp.ascontiguousarray(xp.moveaxis(made, -1, axis))
         return xp.logaddexp.accumulate(input, axis=axis, dtype="float64").astype(input.dtype, order="C")
     rows = xp.moveaxis(input, axis, 0).astype("complex128")
     for i in range(1, len(rows)):
@@ -179,6 +184,9 @@ def record(xp, name: str, accumulate, input, dim: int):
         return input.copy(), xp.zeros(input.shape, "int64")
     need(input, ORDERED, f"{name}_cpu")
     input = xp.ascontiguousarray(input)
+    made = picking.running_extreme(input, axis, name == "cummax")
+    if made is not None:
+        return made
     values = accumulate(input, axis=axis)
     hit = input == values
     if input.dtype.kind == "f":

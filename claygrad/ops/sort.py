@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int32, int64
+from claygrad.core import pick as picking
 from claygrad.core import rows as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
@@ -143,9 +144,24 @@ topk.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_sha
 distinct = {"function": False, "method": False, "differentiable": (0,), "meta": "data"}
 
 
+def few_distinct(xp, input, return_inverse: bool):
+    """The distinct values of integers that lie close together, by counting; or None."""
+    low, high = int(input.min()), int(input.max())
+    if high - low > 4 * input.size:
+        return None
+    steps = input.reshape(-1).astype("int64") - low if low else input.reshape(-1)
+    counts = xp.bincount(steps, minlength=high - low + 1)
+    there = xp.flatnonzero(counts)
+    inverse = (xp.cumsum(counts > 0) - 1)[steps] if return_inverse else xp.empty(0, "int64")
+    return (there + low).astype(input.dtype), inverse.reshape(input.shape if return_inverse else (0,)), counts[there]
+
+
 @op(name="_unique2", **distinct)
 def unique2(xp, input: Tensor, sorted: bool, return_inverse: bool, return_counts: bool):
     need(input, ORDERED, "unique")
+    made = few_distinct(xp, input, return_inverse) if input.dtype.kind == "i" and input.size else None
+    if made is not None:
+        return made
     values, inverse, counts = xp.unique(input.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
     return values, inverse.reshape(input.shape), counts
 unique2.rule(input=no_derivative("_unique2"))
@@ -216,7 +232,12 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 def search(xp, rows, values, right: bool):
     """For each value the first place whose element is not below it (right: above it), in the row it belongs to."""
-    if rows.ndim == 1 and rows.dtype == values.dtype and rows.size and rows[-1] == rows[-1]:
+    tidy = rows.dtype == values.dtype and rows.size and (rows[..., -1] == rows[..., -1]).all()
+    if tidy:
+        made = picking.search(xp.ascontiguousarray(rows), xp.ascontiguousarray(values), right)
+        if made is not None:
+            return made
+    if rows.ndim == 1 and tidy:
         return xp.searchsorted(rows, values, "right" if right else "left")       # NaN among the rows is found otherwise
     low, high = xp.zeros(values.shape, "int64"), xp.full(values.shape, rows.shape[-1], "int64")
     while (low < high).any():
@@ -341,7 +362,10 @@ def histc(xp, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if not low < high:
         raise RuntimeError("torch.histc: max must be larger than min")
-    line = input[(input >= low) & (input <= high)]
-    place = xp.minimum(((line - low) * bins / (high - low)).astype("int64"), bins - 1)
+    line = input.reshape(-1) if min == max else input[(input >= low) & (input <= high)]      # or all are between
+    place = line - low
+    place *= bins
+    place /= high - low
+    place = xp.minimum(place.astype("int64"), bins - 1)
     return xp.bincount(place, minlength=bins).astype(input.dtype)
 histc.rule(input=constant)

@@ -8,6 +8,7 @@ from typing import Any
 
 from claygrad.autograd import no_grad
 from claygrad.core import Tensor
+from claygrad.core import optimize as native
 from claygrad.ops._registry import NAMESPACES
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
@@ -40,14 +41,21 @@ def _get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, 
     if not tensors:
         return _ops["tensor"](0.0)
     _check_foreach(tensors, foreach)
-    with no_grad():
-        where = tensors[0].device
-        norms = [_norm(tensor, norm_type).to(where) for tensor in tensors]
-        total = norms[0] if len(norms) == 1 else _norm(_ops["stack"](norms), norm_type)
+    total = native.total_norm(tensors, norm_type)
+    if total is None:
+        total = _norm_of_norms(tensors, norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
                            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
                            "anyway, set `error_if_nonfinite=False`")
+    return total
+
+
+def _norm_of_norms(tensors: list[Tensor], norm_type: float) -> Tensor:
+    with no_grad():
+        where = tensors[0].device
+        norms = [_norm(tensor, norm_type).to(where) for tensor in tensors]
+        total: Tensor = norms[0] if len(norms) == 1 else _norm(_ops["stack"](norms), norm_type)
     return total
 
 
@@ -59,6 +67,8 @@ def _clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: floa
     if not grads:
         return
     _check_foreach(grads, foreach)
+    if native.scale_to_norm(grads, total_norm, max_norm):
+        return
     with no_grad():
         # Without asking whether it is needed: multiplying by 1 is cheaper than waiting for the norm.
         factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
@@ -96,6 +106,8 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     clip_value = float(clip_value)
     grads = [p.grad for p in _listed(parameters) if p.grad is not None]
     _check_foreach(grads, foreach)
+    if native.limit(grads, clip_value):
+        return
     with no_grad():
         for grad in grads:
             grad.clamp_(min=-clip_value, max=clip_value)

@@ -1,0 +1,134 @@
+"""Native loops over masks, ranks and running results give what NumPy gives, whatever the layout and the length."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import claygrad
+from claygrad.core import pick
+
+SHAPES = [(5,), (3, 4), (2, 3, 5), (70000,), (130, 257), (16384 * 2 + 1,)]
+
+
+def numbers(shape, dtype="float32", seed=0):
+    x = np.random.default_rng(seed).standard_normal(shape) * 3
+    return np.round(x).astype(dtype)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
+def test_masks(shape, share, dtype):
+    x = numbers(shape, dtype)
+    mask = np.random.default_rng(1).random(shape) < share
+    picked = pick.by_mask(x, mask)
+    np.testing.assert_array_equal(picked, x[mask])
+    want = x.copy()
+    want[mask] = picked[::-1]
+    np.testing.assert_array_equal(pick.into_mask(x, mask, np.ascontiguousarray(picked[::-1])), want)
+    np.testing.assert_array_equal(pick.places(mask), np.array(np.nonzero(mask)))
+
+
+def test_masks_are_refused_where_they_do_not_fit():
+    x, mask = numbers((3, 4)), np.ones((3, 4), bool)
+    assert pick.by_mask(x, mask[:2]) is None
+    assert pick.by_mask(x.T, mask.T) is None
+    assert pick.into_mask(x, mask, numbers(11)) is None
+    assert pick.into_mask(x, mask, numbers(12, "float64")) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(3, 7, 5), (2, 300, 70), (129, 3, 1)])
+def test_running_extremes(dtype, axis, shape):
+    x = numbers(shape, dtype)
+    if dtype.startswith("f"):
+        x[1, 2], x[0, 1] = np.nan, -np.inf
+    for largest, accumulate in ((True, np.maximum.accumulate), (False, np.minimum.accumulate)):
+        values, places = pick.running_extreme(x, axis, largest)
+        np.testing.assert_array_equal(values, accumulate(x, axis))
+        np.testing.assert_array_equal(np.take_along_axis(x, places, axis), values)
+        later = np.where((x == values) | (x != x), np.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(3)]),
+                         0)
+        np.testing.assert_array_equal(places, np.maximum.accumulate(later, axis))
+
+
+@pytest.mark.parametrize("shape", [(5, 9), (6, 1000), (1, 3), (7, 0)])
+def test_running_products(shape):
+    x = np.random.default_rng(0).uniform(0.5, 1.5, shape).astype("float32")
+    for axis in (0, 1):
+        np.testing.assert_allclose(pick.running_product(x, axis), np.cumprod(x, axis, dtype="float64"), rtol=1e-6)
+    whole = numbers(shape, "int64")
+    np.testing.assert_array_equal(pick.running_product(whole, 1), np.cumprod(whole, 1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_ranks_count_equals_in_order(dtype):
+    x = numbers((20, 33), dtype)
+    if dtype.startswith("f"):
+        x[3, 4:9] = np.nan
+    order = np.argsort(x, axis=-1, kind="stable")
+    for k in (0, 1, 16, 32):
+        values, places = pick.rank(x, k)
+        np.testing.assert_array_equal(places, order[:, k:k + 1])
+        np.testing.assert_array_equal(values, np.take_along_axis(x, order[:, k:k + 1], 1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 16, 1000])
+def test_searches(n):
+    rows, values = np.sort(numbers(n)), np.concatenate([numbers(5000, seed=2), [np.nan, np.inf, -np.inf]]).astype("float32")
+    for right, side in ((False, "left"), (True, "right")):
+        np.testing.assert_array_equal(pick.search(rows, values, right), np.searchsorted(rows, values, side))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_entries(axis):
+    x = numbers((4, 30, 70), "float64")
+    index = np.random.default_rng(0).integers(0, x.shape[axis], 50)
+    np.testing.assert_array_equal(pick.entries(x, index, axis), np.take(x, index, axis))
+    source, out, want = np.take(x, index, axis), x.copy(), x.copy()
+    np.add.at(want, (slice(None),) * axis + (index,), source)
+    assert pick.add_entries(out, index, source, axis)
+    np.testing.assert_array_equal(out, want)
+    assert pick.entries(x, index - 1, axis) is None or index.min() > 0
+
+
+def test_logs_of_sums():
+    x = numbers((40, 333)) * 20
+    want = np.logaddexp.accumulate(x, axis=1, dtype="float64")
+    np.testing.assert_allclose(pick.running_logs(x), want, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(pick.log_sums(x, 40), want[:, -1], rtol=1e-6)
+    assert pick.running_logs(np.array([[0, -1000]], "float32")) is None
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0, 2.0, 3.0, float("inf")])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_distances(p, dtype):
+    x, y = numbers((2, 5, 19), dtype), numbers((2, 7, 19), dtype, seed=1)
+    want = np.linalg.norm((x[:, :, None] - y[:, None]).astype("float64"), p, axis=-1)
+    np.testing.assert_allclose(pick.distances(x, y, p), want, rtol=1e-5)
+
+
+def test_distances_of_close_rows_are_exact():
+    x = claygrad.randn(40, 8) + 1000
+    out = claygrad.cdist(x, x)
+    assert bool((out.diagonal() == 0).all())
+    np.testing.assert_allclose(out.numpy(), claygrad.cdist(x, x, compute_mode="donot_use_mm_for_euclid_dist").numpy(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, float("inf"), 3.0])
+@pytest.mark.parametrize("dtype", [claygrad.float32, claygrad.float64])
+def test_clipping(order, dtype):
+    weights = [claygrad.zeros(*shape, dtype=dtype, requires_grad=True) for shape in ((3, 4), (100, 301), (1,), (20000,))]
+    for w in weights:
+        w.grad = claygrad.randn(*w.shape, dtype=dtype)
+    weights[1].grad = weights[1].grad.t().contiguous().t()
+    flat = np.concatenate([w.grad.numpy().reshape(-1) for w in weights]).astype("float64")
+    before = [w.grad._version for w in weights]
+    total = claygrad.nn.utils.clip_grad_norm_(weights, 0.5, order)
+    np.testing.assert_allclose(float(total), np.linalg.norm(flat, order), rtol=1e-5)
+    clipped = np.concatenate([w.grad.numpy().reshape(-1) for w in weights])
+    np.testing.assert_allclose(clipped, flat * 0.5 / (float(total) + 1e-6), rtol=1e-5)
+    assert all(w.grad._version > old for w, old in zip(weights, before))
+    claygrad.nn.utils.clip_grad_value_(weights, 1e-4)
+    np.testing.assert_allclose(np.concatenate([w.grad.numpy().reshape(-1) for w in weights]), clipped.clip(-1e-4, 1e-4))
