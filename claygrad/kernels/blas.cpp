@@ -102,10 +102,11 @@ void fresh_gate() { gate = PTHREAD_RWLOCK_INITIALIZER; }
 std::mutex count_lock;
 int inside_blas = 0, threads_before = 0;
 struct Session {
-    const bool needed;
-    explicit Session(bool by_blas) : needed(by_blas) {
+    const bool needed, alone;
+    explicit Session(bool by_blas, bool one_thread = true) : needed(by_blas), alone(one_thread) {
         if (!needed) return;
         pthread_rwlock_rdlock(&gate);
+        if (!alone) return;
         std::lock_guard<std::mutex> lock(count_lock);
         if (inside_blas++ || !set_threads || !get_threads) return;
         threads_before = get_threads();
@@ -113,7 +114,7 @@ struct Session {
     }
     ~Session() {
         if (!needed) return;
-        {
+        if (alone) {
             std::lock_guard<std::mutex> lock(count_lock);
             if (--inside_blas == 0 && threads_before > 1) set_threads(threads_before);
         }
@@ -205,7 +206,7 @@ bool wants_blas(const Product& p) {
 
 // Multiply-adds above which a product is shared out, and those of a share that is cut in two once more, so that a thread that
 // is done early can help.
-constexpr int64_t WORTH = 1 << 20, LONG = 1 << 22;
+constexpr int64_t WORTH = 1 << 20, LONG = 1 << 22, VAST = 1 << 28;
 // Rows and columns of a share come in multiples, so that its vectors are whole.
 constexpr int64_t STEP_ROWS = 8, STEP_COLUMNS = 32;
 
@@ -305,8 +306,10 @@ void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int6
     if (k > 0) {
         settle(p);
         const bool by_blas = wants_blas(p);
-        Session session(by_blas);
-        return shared_out(p, by_blas);
+        // The largest are worth its own threads, which lay out every matrix once for all of them.
+        const bool whole = by_blas && m * n * k > VAST;
+        Session session(by_blas, !whole);
+        return whole ? product(p, true) : shared_out(p, by_blas);
     }
     const size_t length = (size_t)(n * p.item());             // a sum of nothing
     for (int64_t i = 0; i < m; i++) {
