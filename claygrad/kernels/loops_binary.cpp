@@ -55,6 +55,7 @@ struct SiluBackward : Costly {
 };
 
 CLAY_BACKWARD(AbsBackward, Cheap, x, (g * Sign{}(x)))
+CLAY_BACKWARD(AtanBackward, Cheap, x, g / (x * x + CLAY_NUMBER(1)))
 CLAY_BACKWARD(ErfBackward, Costly, x, g * exp(-x * x) * CLAY_NUMBER(2 * SQRT_HALF * SQRT_2_OVER_PI))
 CLAY_BACKWARD(LogSigmoidBackward, Costly, x, g / (CLAY_NUMBER(1) + exp(x)))
 CLAY_BACKWARD(SeluBackward, Costly, x, pick(x > CLAY_NUMBER(0), g * CLAY_NUMBER(SELU_SCALE),
@@ -153,6 +154,7 @@ const Kernel binary_kernels[] = {
     FLOATS("relu_backward", ReluBackward), FLOATS("exp_backward", Mul), FLOATS("sqrt_backward", SqrtBackward),
     FLOATS("gelu_backward", GeluBackward), FLOATS("gelu_tanh_backward", GeluTanhBackward),
     FLOATS("silu_backward", SiluBackward), FLOATS("abs_backward", AbsBackward), FLOATS("erf_backward", ErfBackward),
+    FLOATS("atan_backward", AtanBackward),
     FLOATS("log_sigmoid_backward", LogSigmoidBackward), FLOATS("selu_backward", SeluBackward),
     FLOATS("hard_sigmoid_backward", HardSigmoidBackward), FLOATS("hard_swish_backward", HardSwishBackward),
     FLOATS("mish_backward", MishBackward), FLOATS("prelu", Prelu), FLOATS("prelu_to_weight", PreluToWeight),

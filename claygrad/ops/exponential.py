@@ -164,11 +164,24 @@ def acos(xp, input: Tensor):
 acos.rule(input=lambda g, input: g * -conj((1 - input * input).rsqrt()))
 
 
-@pointwise(promote="float", names=("arctan",), samples=line)
+@pointwise(kernel="atan", promote="float", names=("arctan",), samples=line)
 def atan(xp, input: Tensor):
     "The angle between -pi/2 and pi/2 whose tangent is the element."
     return xp.arctan(input)
-atan.rule(input=lambda g, input: g / conj(input * input + 1))
+atan.rule(input=lambda g, input: g / conj(input * input + 1) if input.dtype.is_complex else atan_backward(g, input))
+
+
+@pointwise(kernel="atan_backward", function=False, method=False, inplace=False, samples=lambda t: [t.args(t(4), t(4))])
+def atan_backward(xp, grad_output: Tensor, input: Tensor):
+    "The gradient of atan: grad_output / (input ** 2 + 1)."
+    return grad_output / (input * input + 1)
+
+
+def atan_second(g, grad_output, input):
+    return atan_backward(g, input) * atan_backward(grad_output, input) * (input * -2)
+
+
+atan_backward.rule(grad_output=lambda g, input: atan_backward(g, input), input=atan_second)
 
 
 @pointwise(kernel="atan2", promote="float", names=("arctan2",),

@@ -243,7 +243,7 @@ def norm_gradient(g: Tensor, input: Tensor, ord: float, out: Tensor, dim: Axes, 
     if ord == 1:
         return input.sgn() * g
     if ord == 2:
-        return input * (g / out).masked_fill(out == 0, 0)
+        return input * (g * out.reciprocal().masked_fill(out == 0, 0))
     size = input.abs()
     if ord in (inf, -inf):
         axes = dim if dim is not None else tuple(range(input.ndim))

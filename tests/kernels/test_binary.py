@@ -58,6 +58,7 @@ SLOPES = {
     "hard_swish_backward": lambda x: np.where(x <= -3, 0, np.where(x >= 3, 1, x / 3 + 0.5)),
     "hard_sigmoid_backward": lambda x: np.where((x > -3) & (x < 3), np.longdouble(1) / 6, 0),
     "abs_backward": np.sign,
+    "atan_backward": lambda x: 1 / (1 + x * x),
     "prelu_to_weight": lambda x: np.where(x > 0, 0, x),
 }
 
