@@ -132,7 +132,9 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[2]).layout
     cdef Layout src = (<Tensor><object>slots[3]).layout, out
     cdef int64_t outer, n, m, inner
-    if target is not None or (x.dtype.code != F32 and x.dtype.code != F64) or src.dtype is not x.dtype:
+    if (x.dtype.code != F32 and x.dtype.code != F64) or src.dtype is not x.dtype:
+        return None
+    if target is not None and (src.storage is x.storage or index.storage is x.storage):
         return None
     if not same_shape(src, index) or src.storage.where.kind != CPU:
         return None
@@ -146,8 +148,10 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
         out = fresh_like(src)
         write_layout(out, src)
         src = out
-    out = fresh_like(x)
-    memcpy(out.data(), x.data(), x.numel * x.dtype.itemsize)
+    out = target
+    if target is None:
+        out = fresh_like(x)
+        write_layout(out, x)
     if scatter_add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner) >= 0:
         return None
     return out

@@ -8,7 +8,7 @@ import numpy
 cimport numpy as cnp
 
 from claygrad.core.dtypes cimport F32, F64, I32, I64
-from claygrad.core.kernels cimport find
+from claygrad.core.kernels cimport find, gemm, gemm_many
 
 cdef extern from "pick.hpp" namespace "clay" nogil:
     int64_t stretches(int64_t n) noexcept
@@ -380,4 +380,29 @@ def distances(x, y, double p):
     cdef void* into = _data(out)
     with nogil:
         f(a, b, into, batch, m, n, k, p)
+    return out
+
+
+def products(x, y):
+    """x @ y^T for x (..., m, k) and y (..., n, k); or None."""
+    cdef int code = _code(x), last
+    cdef int64_t batch, m, n, k
+    if (code != F32 and code != F64) or _code(y) != code:
+        return None
+    last = cnp.PyArray_NDIM(<cnp.ndarray>x) - 1
+    if last < 1 or cnp.PyArray_NDIM(<cnp.ndarray>y) - 1 != last or x.shape[:last - 1] != y.shape[:last - 1]:
+        return None
+    m, n, k = cnp.PyArray_DIM(<cnp.ndarray>x, last - 1), cnp.PyArray_DIM(<cnp.ndarray>y, last - 1), cnp.PyArray_DIM(<cnp.ndarray>x, last)
+    if m * n * k == 0 or cnp.PyArray_DIM(<cnp.ndarray>y, last) != k:
+        return None
+    batch = cnp.PyArray_SIZE(<cnp.ndarray>x) // (m * k)
+    out = numpy.empty((*x.shape[:last - 1], m, n), x.dtype)
+    cdef void* a = _data(x)
+    cdef void* b = _data(y)
+    cdef void* into = _data(out)
+    with nogil:
+        if batch == 1:
+            gemm(code, False, True, m, n, k, a, k, b, k, into, n, False)
+        else:
+            gemm_many(code, False, True, batch, m, n, k, a, k, m * k, b, k, n * k, into)
     return out

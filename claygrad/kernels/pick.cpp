@@ -67,6 +67,13 @@ void scatter_add(T* out_oni, const int64_t* index_omi, const T* src_omi, int64_t
 
 template <class T>
 void add_entries(T* out_oni, const int64_t* index_m, const T* source_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
+    if (inner == 1) {
+        each_range(outer, CHEAP / 2 / (m + 1) + 1, [=](int64_t begin, int64_t end) {
+            for (int64_t o = begin; o < end; o++)
+                for (int64_t j = 0; j < m; j++) out_oni[o * n + index_m[j]] += source_omi[o * m + j];
+        });
+        return;
+    }
     const int64_t width = inner < 256 ? inner : 256, tiles = (inner + width - 1) / width;
     each_range(outer * tiles, CHEAP / 2 / (m * width + 1) + 1, [=](int64_t begin, int64_t end) {
         for (int64_t task = begin; task < end; task++) {

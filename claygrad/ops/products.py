@@ -204,7 +204,10 @@ def euclidean(xp, x1: Tensor, x2: Tensor):
     """Distances by a product; those of rows that lie close together from their differences."""
     batch = broadcast(x1.shape[:-2], x2.shape[:-2])
     first, second = xp.einsum("...i,...i->...", x1, x1), xp.einsum("...i,...i->...", x2, x2)
-    out = xp.matmul(x1, x2.swapaxes(-2, -1))
+    wide = (xp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+    out = native.products(*map(xp.ascontiguousarray, wide)) if x1.size and x2.size else None
+    if out is None:
+        out = xp.matmul(x1, x2.swapaxes(-2, -1))
     out *= -2
     both = first[..., :, None] + second[..., None, :]
     out += both

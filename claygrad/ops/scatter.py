@@ -54,7 +54,7 @@ def gather(xp, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fa
     key[dim] = index
     out = input[tuple(key)]
     return (out if out.flags.c_contiguous else xp.ascontiguousarray(out)).reshape(shape)
-gather.rule(input=lambda g, input_shape, dim, index: g.new_zeros(input_shape).scatter_add(dim, index, g),
+gather.rule(input=lambda g, input_shape, dim, index: g.new_zeros(input_shape).scatter_add_(dim, index, g),
             index=constant)
 
 
