@@ -109,39 +109,36 @@ template <class F, class T> struct TotalJob {
     F f;
 };
 
-template <class F, class T> void total_range(void* data, int64_t begin, int64_t end) {
+template <class F, class T> T piece_sum(const TotalJob<F, T>& job, int64_t piece) {
     using V = vec<T>;
-    const auto& job = *(const TotalJob<F, T>*)data;
     const T *a = job.a, *b = job.b;
     const F f = job.f;
-    for (int64_t piece = begin; piece < end; piece++) {
-        const int64_t first = piece * PIECE, count = job.n - first < PIECE ? job.n - first : PIECE;
-        sums<1, T>(first, count, job.sums + piece, [=](int64_t i, int64_t m, V* term) {
-            const V x = get<V>(a + i, m);
-            term[0] = f(x, get<V>(b + i, m), x);
-        });
-    }
+    const int64_t first = piece * PIECE, count = job.n - first < PIECE ? job.n - first : PIECE;
+    T sum;
+    sums<1, T>(first, count, &sum, [=](int64_t i, int64_t m, V* term) {
+        const V x = get<V>(a + i, m);
+        term[0] = f(x, get<V>(b + i, m), x);
+    });
+    return sum;
+}
+
+template <class F, class T> void total_range(void* data, int64_t begin, int64_t end) {
+    const auto& job = *(const TotalJob<F, T>*)data;
+    for (int64_t piece = begin; piece < end; piece++) job.sums[piece] = piece_sum(job, piece);
 }
 
 template <class F, class T> void total(const void* a, const void* b, void* out, int64_t n, double factor, double p, double q) {
     const int64_t pieces = (n + PIECE - 1) / PIECE;
-    T one = 0;
-    T* sums = pieces > 1 ? (T*)malloc((size_t)pieces * sizeof(T)) : &one;
-    if (!sums) {                         // no room: one long tree
-        TotalJob<F, T> job{(const T*)a, (const T*)b, nullptr, n, F{{p, q}}};
-        for (int64_t piece = 0; piece < pieces; piece++) {
-            T part;
-            job.sums = &part - piece;
-            total_range<F, T>(&job, piece, piece + 1);
-            one += part;
-        }
-        *(T*)out = one * (T)factor;
-        return;
+    TotalJob<F, T> job{(const T*)a, (const T*)b, nullptr, n, F{{p, q}}};
+    if (pieces > 1) job.sums = (T*)malloc((size_t)pieces * sizeof(T));
+    T sum = 0;
+    if (job.sums) {
+        parallel_for(pieces, (F::grain + PIECE - 1) / PIECE, total_range<F, T>, &job);
+        sum = reduce_row<SumOf, T>(job.sums, pieces);
+        free(job.sums);
+    } else {                             // one piece, or no room
+        for (int64_t piece = 0; piece < pieces; piece++) sum += piece_sum(job, piece);
     }
-    TotalJob<F, T> job{(const T*)a, (const T*)b, sums, n, F{{p, q}}};
-    parallel_for(pieces, (F::grain + PIECE - 1) / PIECE, total_range<F, T>, &job);
-    const T sum = pieces > 1 ? reduce_row<SumOf, T>(sums, pieces) : one;
-    if (pieces > 1) free(sums);
     *(T*)out = sum * (T)factor;
 }
 

@@ -144,7 +144,8 @@ def test_halves_round_to_even_and_come_back(kernels: Kernels, isa: str):
                               (wide[number][1:] + wide[number][:-1]) / 2, values(np.float32, 1003, -70000, 70000)])
     out = cast(kernels, between, "float16", np.empty(between.size, np.float16))
     assert np.array_equal(out, between.astype(np.float16), equal_nan=True)
-    assert np.array_equal(np.signbit(out), np.signbit(between)) or np.isnan(between).any()
+    signed = ~np.isnan(between)
+    assert np.array_equal(np.signbit(out[signed]), np.signbit(between[signed]))
 
 
 @quiet
@@ -156,7 +157,8 @@ def test_brain_floats_round_to_even(kernels: Kernels, isa: str):
     finite = np.isfinite(back) & np.isfinite(x)
     steps = np.spacing(np.abs(x[finite]).astype(np.float64).astype(np.float32)).astype(np.float64) * 2**16
     assert (np.abs(back[finite].astype(np.float64) - x[finite]) <= steps / 2).all()
-    assert back[-2] == 1 and back[-1] == np.float32(1 + 4 * 2**-8)
+    assert back[-2] == 1
+    assert back[-1] == np.float32(1 + 4 * 2**-8)
 
 
 @pytest.mark.parametrize(("source", "target"), [(np.float32, np.float64), (np.float64, np.float32), (np.float32, np.int64),

@@ -1,0 +1,90 @@
+"""Operands by lines, flips, rolls, joins, triangles, casts and gates at sizes where the native loops take over."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+import claygrad
+
+ROOM = numpy.random.RandomState(0).randn(3, 70, 90)
+
+
+def tensor(array: numpy.ndarray) -> claygrad.Tensor:
+    return claygrad.tensor(array)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("first", "second"), [((50, 1), (1, 60)), ((60,), (50, 1)), ((5, 1, 40), (7, 40)),
+                                               ((5, 6, 1), (5, 1, 40)), ((3, 4, 5, 20), (1, 4, 1, 1)),
+                                               ((2, 1, 3, 1), (1, 4, 1, 30)), ((50, 1), (50, 8)), ((1, 1), (1, 17))])
+def test_operands_stretched_along_several_axes(first: tuple, second: tuple, dtype: str):
+    draw = numpy.random.RandomState(1)
+    a, b = draw.randn(*first).astype(dtype), draw.randn(*second).astype(dtype)
+    for f in (lambda x, y: x - y, lambda x, y: y / x, lambda x, y: x > y):
+        out = f(tensor(a), tensor(b))
+        assert out.is_contiguous()
+        assert numpy.array_equal(out.numpy(), f(a, b))
+
+
+@pytest.mark.parametrize("part", [lambda t: t * t[:, :1], lambda t: t[:, :40] + t[:, 50:], lambda t: t[::2] - t[1::2],
+                                  lambda t: t[:, 1:] * t[:1, 1:], lambda t: t[:, ::2] + t[:, :45]])
+def test_operands_with_gaps_between_their_lines(part):
+    x = ROOM[0].astype("float32")
+    assert numpy.array_equal(part(tensor(x)).numpy(), part(x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint8", "complex128"])
+def test_flips_and_rolls_are_numpy_s(dtype: str):
+    x = (ROOM * 50).astype(dtype)
+    for dims in ((0,), (1,), (2,), (0, 2), (0, 1, 2)):
+        assert numpy.array_equal(tensor(x).flip(dims).numpy(), numpy.flip(x, dims))
+        assert numpy.array_equal(tensor(x).transpose(0, 2).flip(dims).numpy(), numpy.flip(x.transpose(2, 1, 0), dims))
+    for shift in (0, 1, -3, 69, 1000):
+        for dim in (0, 1, 2):
+            assert numpy.array_equal(tensor(x).roll(shift, dim).numpy(), numpy.roll(x, shift, dim))
+        assert numpy.array_equal(tensor(x).roll(shift).numpy(), numpy.roll(x, shift))
+        assert numpy.array_equal(tensor(x).transpose(0, 1).roll(shift).numpy(), numpy.roll(x.transpose(1, 0, 2), shift))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "complex128"])
+def test_triangles_are_numpy_s(dtype: str):
+    x = (ROOM * 50).astype(dtype)
+    for diagonal in (0, 1, -1, 30, -69, 89, -200, 200, 2**40, -2**40):
+        k = max(min(diagonal, 500), -500)
+        assert numpy.array_equal(tensor(x).tril(diagonal).numpy(), numpy.tril(x, k))
+        assert numpy.array_equal(tensor(x).triu(diagonal).numpy(), numpy.triu(x, k))
+
+
+def test_large_tensors_join_along_every_axis():
+    x = ROOM.repeat(4, 0).astype("float32")
+    other = numpy.ascontiguousarray(x.transpose(2, 1, 0)).transpose(2, 1, 0)
+    for dim in (0, 1, 2, -1):
+        out = claygrad.cat([tensor(x), tensor(other), tensor(x)], dim)
+        assert numpy.array_equal(out.numpy(), numpy.concatenate([x, x, x], dim))
+        assert numpy.array_equal(claygrad.stack([tensor(x), tensor(other)], dim).numpy(), numpy.stack([x, x], dim))
+    with pytest.raises(RuntimeError, match="Sizes of tensors must match except in dimension 0"):
+        claygrad.cat([tensor(x), tensor(x[:, :69])], 0)
+
+
+@pytest.mark.parametrize("shape", [(70_001,), (3, 1, 5), (2, 3), ()])
+def test_a_cast_and_back_keeps_what_fits(shape: tuple):
+    x = claygrad.tensor(numpy.random.RandomState(2).randint(-100, 100, shape).astype("float32"))
+    for dtype in (claygrad.float64, claygrad.int64, claygrad.int32, claygrad.float16, claygrad.bfloat16):
+        there = x.to(dtype)
+        assert there.dtype == dtype
+        assert there.stride() == x.stride()
+        assert claygrad.equal(there.to(claygrad.float32), x)
+    assert claygrad.equal(x.bool(), x != 0)
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((6, 1000), 1), ((6, 1000), 0), ((4, 6, 33), 1), ((2,), 0)])
+def test_a_gate_and_its_gradient(shape: tuple, dim: int):
+    x = claygrad.tensor(numpy.random.RandomState(3).randn(*shape), requires_grad=True)
+    a, b = x.chunk(2, dim)
+    want = a * b.sigmoid()
+    out = claygrad.nn.functional.glu(x, dim)
+    g = claygrad.tensor(numpy.random.RandomState(4).randn(*out.shape))
+    (found,), (told,) = claygrad.autograd.grad(out, x, g), claygrad.autograd.grad(want, x, g)
+    assert claygrad.allclose(out, want)
+    assert claygrad.allclose(found, told)
