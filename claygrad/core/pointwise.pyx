@@ -17,7 +17,8 @@ cdef extern from "shaped.hpp" namespace "clay" nogil:
 # Elements above which a kernel runs without the interpreter lock.
 cdef enum:
     RELEASE = 32768
-    SHORT = 16                          # elements of a line that is worth a call
+    SHORT = 16                          # elements of a line that is worth a call,
+    FEW = 4096                          # unless there are no more than these in all
 
 
 cdef bint numbers_of(Op op, PyObject** slots, double* out) except -1:
@@ -282,7 +283,7 @@ cdef Layout _by_lines(Op op, binary_fn f, Layout x, Layout y):
             at += 1
             shape[at] = shape[i]
         steps_x[at], steps_y[at] = steps_x[i], steps_y[i]
-    if shape[at] < SHORT or (steps_x[at] == 0 and steps_y[at] == 0):
+    if shape[at] < SHORT and out.numel > FEW or (steps_x[at] == 0 and steps_y[at] == 0):
         return None
     with nogil:
         binary_by_lines(f, x.data(), steps_x, y.data(), steps_y, out.data(), shape, at + 1, x.dtype.itemsize,
