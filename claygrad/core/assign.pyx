@@ -12,6 +12,10 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor
 
 
+cdef extern from "pick.hpp" namespace "clay" nogil:
+    void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
+    void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
+
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
 
@@ -90,11 +94,11 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
 
 
 cdef bint _spans(Layout x, Layout index, object dim, int64_t* outer, int64_t* n, int64_t* m, int64_t* inner) except -1:
-    """Whether x and index are contiguous and of one shape but for `dim`; their sizes around it."""
+    """Whether x is contiguous, and x and index of one shape but for `dim`; their sizes around it."""
     cdef int i, d
     if type(dim) is not int or x.ndim == 0 or x.ndim != index.ndim or index.dtype.code != I64:
         return False
-    if not x.contiguous or not index.contiguous or x.storage.where.kind != CPU or index.storage.where.kind != CPU:
+    if not x.contiguous or x.storage.where.kind != CPU or index.storage.where.kind != CPU:
         return False
     d = dim
     d = d + x.ndim if d < 0 else d
@@ -115,13 +119,44 @@ cdef bint _spans(Layout x, Layout index, object dim, int64_t* outer, int64_t* n,
     return True
 
 
+cdef bint _for_all(Layout index, object dim, int64_t n) except -1:
+    """Whether one vector of places from 0 to n - 1 was stretched over all other axes."""
+    cdef int i, d = dim
+    cdef int64_t k
+    cdef int64_t* at = <int64_t*>index.data()
+    d = d + index.ndim if d < 0 else d
+    for i in range(index.ndim):
+        if index.strides[i] != (1 if i == d else 0) and index.shape[i] != 1:
+            return False
+    for k in range(index.shape[d]):
+        if at[k] < 0 or at[k] >= n:
+            return False
+    return index.numel > index.shape[d]
+
+
+cdef Layout _straight(Layout v):
+    """In row-major order: a vector of places may be stretched over columns, the gradient of a sum over everything."""
+    cdef Layout out
+    if v.contiguous or v.storage.where.kind != CPU:
+        return v
+    out = fresh_like(v)
+    write_layout(out, v)
+    return out
+
+
 cdef Layout _gather(Op op, PyObject** slots, Layout target):
     """gather(input, dim, index)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[2]).layout, out
     cdef int64_t outer, n, m, inner
-    if target is not None or x.dtype.itemsize > 8 or not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
+    if target is not None or x.dtype.itemsize > 8:
+        return None
+    if not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
         return None
     out = fresh(x.dtype, index.ndim, index.shape)
+    if _for_all(index, <object>slots[1], n):
+        select_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner * x.dtype.itemsize)
+        return out
+    index = _straight(index)
     if gather_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner, x.dtype.itemsize) >= 0:
         return None                                # out of range: the general path says which
     return out
@@ -138,20 +173,17 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
         return None
     if not same_shape(src, index) or src.storage.where.kind != CPU:
         return None
-    if not index.contiguous and index.storage.where.kind == CPU:
-        out = fresh_like(index)                    # such as a vector of places stretched over columns
-        write_layout(out, index)
-        index = out
     if not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
         return None
-    if not src.contiguous:                         # such as the gradient of a sum: one element everywhere
-        out = fresh_like(src)
-        write_layout(out, src)
-        src = out
+    src = _straight(src)
     out = target
     if target is None:
         out = fresh_like(x)
         write_layout(out, x)
+    if _for_all(index, <object>slots[1], n):
+        add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner)
+        return out
+    index = _straight(index)
     if scatter_add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner) >= 0:
         return None
     return out

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import complex64 as small_complex
 from claygrad.core import default_dtype, promote_types
+from claygrad.core.bridge import get_num_threads
 from claygrad.ops._geometry import axis, sizes
 from claygrad.ops._registry import op
 from claygrad.ops._scipy import transforms
@@ -37,6 +38,17 @@ def scale_of(norm: str | None, forward: bool) -> int:
     return found
 
 
+MANY = 1 << 16              # elements that are worth more than one thread
+
+
+def transformed(xp, name: str, x, *args, **options):
+    """A transform of the array module; a large batch is shared out over the threads."""
+    module = transforms(xp)
+    if module.__name__ == "scipy.fft" and x.size >= MANY:
+        options["workers"] = get_num_threads()
+    return getattr(module, name)(x, *args, **options)
+
+
 def _spectrum(input: Tensor, dim: ints, onesided: bool) -> tuple:
     shape = list(input.shape)
     if onesided and dim:
@@ -52,9 +64,9 @@ def fft_c2c(xp, input: Tensor, dim: ints, scale: int, forward: bool):
     if not dim or not input.size:
         return input.copy()
     if len(dim) == 1:
-        out = (transforms(xp).fft if forward else transforms(xp).ifft)(input, axis=dim[0], norm=_WORDS[forward][scale])
+        out = transformed(xp, "fft" if forward else "ifft", input, axis=dim[0], norm=_WORDS[forward][scale])
     else:
-        out = (transforms(xp).fftn if forward else transforms(xp).ifftn)(input, axes=dim, norm=_WORDS[forward][scale])
+        out = transformed(xp, "fftn" if forward else "ifftn", input, axes=dim, norm=_WORDS[forward][scale])
     return out.astype(input.dtype, copy=False)
 fft_c2c.rule(input=lambda g, dim, scale, forward: fft_c2c(g, dim, scale, not forward))
 
@@ -68,12 +80,12 @@ def fft_r2c(xp, input: Tensor, dim: ints, scale: int, onesided: bool):
     if not input.size:
         return xp.zeros(_spectrum_shape(input.shape, dim, onesided), kind)
     if not onesided:
-        out = (transforms(xp).fft(input, axis=dim[0], norm=_WORDS[True][scale]) if len(dim) == 1 else
-               transforms(xp).fftn(input, axes=dim, norm=_WORDS[True][scale]))
+        out = (transformed(xp, "fft", input, axis=dim[0], norm=_WORDS[True][scale]) if len(dim) == 1 else
+               transformed(xp, "fftn", input, axes=dim, norm=_WORDS[True][scale]))
     elif len(dim) == 1:
-        out = transforms(xp).rfft(input, axis=dim[0], norm=_WORDS[True][scale])
+        out = transformed(xp, "rfft", input, axis=dim[0], norm=_WORDS[True][scale])
     else:
-        out = transforms(xp).rfftn(input, axes=dim, norm=_WORDS[True][scale])
+        out = transformed(xp, "rfftn", input, axes=dim, norm=_WORDS[True][scale])
     return out.astype(kind, copy=False)
 
 
@@ -104,10 +116,10 @@ def fft_c2r(xp, input: Tensor, dim: ints, scale: int, last: int):
         return xp.zeros(_signal_shape(input.shape, dim, last), kind)
     word = _WORDS[False][scale]
     if len(dim) == 1:
-        out = transforms(xp).irfft(input, last, axis=dim[0], norm=word)
+        out = transformed(xp, "irfft", input, last, axis=dim[0], norm=word)
     else:
-        rest = transforms(xp).ifftn(input, axes=dim[:-1], norm=word)
-        out = transforms(xp).irfft(rest, last, axis=dim[-1], norm=word)
+        rest = transformed(xp, "ifftn", input, axes=dim[:-1], norm=word)
+        out = transformed(xp, "irfft", rest, last, axis=dim[-1], norm=word)
     return out.astype(kind, copy=False)
 
 

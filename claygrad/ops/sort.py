@@ -334,7 +334,7 @@ def bincount(xp, input: Tensor, weights: Tensor | None = None, minlength: int = 
     if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None or not input.size:
-        return xp.bincount(input, minlength=minlength).astype("int64")
+        return xp.bincount(input, minlength=minlength).astype("int64", copy=False)
     if weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     return xp.bincount(input, weights.astype("float64"),

@@ -132,3 +132,21 @@ def test_clipping(order, dtype):
     assert all(w.grad._version > old for w, old in zip(weights, before))
     claygrad.nn.utils.clip_grad_value_(weights, 1e-4)
     np.testing.assert_allclose(np.concatenate([w.grad.numpy().reshape(-1) for w in weights]), clipped.clip(-1e-4, 1e-4))
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_places_stretched_over_the_other_axes(dim):
+    x, index = claygrad.randn(6, 5, 4), claygrad.tensor([1, 3, 1, 0])
+    shape = [4 if i == dim % 3 else n for i, n in enumerate(x.shape)]
+    stretched = index.view([-1 if i == dim % 3 else 1 for i in range(3)]).expand(shape)
+    src = claygrad.randn(*shape)
+    full = stretched.contiguous()
+    assert claygrad.equal(x.gather(dim, stretched), x.gather(dim, full))
+    assert claygrad.equal(x.scatter_add(dim, stretched, src), x.scatter_add(dim, full, src))
+    changed = x.clone()
+    assert changed.scatter_add_(dim, stretched, src) is changed
+    assert claygrad.equal(changed, x.scatter_add(dim, full, src))
+    with pytest.raises(RuntimeError, match="index 9 is out of bounds"):
+        x.gather(dim, claygrad.full((1,), 9).view(1, 1, 1).expand(shape))
+    with pytest.raises(RuntimeError, match="index 9 is out of bounds"):
+        x.scatter_add_(dim, claygrad.full((1,), 9).view(1, 1, 1).expand(shape), src)
