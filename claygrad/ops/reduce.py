@@ -198,6 +198,8 @@ def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
                               t.args(t())])
 def count_nonzero(xp, input: Tensor, dim: ints | None = None):
     """How many elements are not zero."""
+    if dim is None:
+        return xp.asarray(xp.count_nonzero(input != 0), dtype=xp.int64)
     return xp.sum(input != 0, axis=dim, dtype=xp.int64)
 
 
