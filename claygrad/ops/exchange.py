@@ -108,7 +108,7 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
         raise RuntimeError(_SPENT)
     try:
         array = np.from_dlpack(_Capsule(capsule))
-    except RuntimeError:
+    except (RuntimeError, BufferError):      # NumPy 2.4, 2.5
         code = _dtype_code(capsule)
         if code.value != _BFLOAT:
             raise
