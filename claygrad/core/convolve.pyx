@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 
 cimport numpy as cnp
 
-from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.arrays cimport code_of
 from claygrad.core.kernels cimport find
 
 cdef extern from "conv.hpp" namespace "clay" nogil:
@@ -17,26 +17,18 @@ cdef extern from "conv.hpp" namespace "clay" nogil:
 cnp.import_array()
 
 
-cdef int _code(object array) noexcept:
-    if not isinstance(array, cnp.ndarray) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>array):
-        return -1
-    if (<cnp.ndarray>array).descr.type_num == cnp.NPY_FLOAT32:
-        return F32
-    return F64 if (<cnp.ndarray>array).descr.type_num == cnp.NPY_FLOAT64 else -1
-
-
 def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, stride, padding, dilation, int64_t groups,
         bias=None):
     """Fill `made` by a kernel: forward(input, weight) + bias, input_grad(gradient, weight) or weight_grad(input, gradient).
     False if there is none for such arrays. One spatial axis counts as two, the first of size 1."""
     cdef Convolution s
-    cdef int code = _code(a)
+    cdef int code = code_of(a)
     cdef bint one = len(x_shape) == 3, filled
     cdef convolution_fn f
     cdef bytes kernel
-    if code < 0 or _code(b) != code or _code(made) != code or len(x_shape) not in (3, 4):
+    if code < 0 or code_of(b) != code or code_of(made) != code or len(x_shape) not in (3, 4):
         return False
-    if bias is not None and (_code(bias) != code or cnp.PyArray_SIZE(<cnp.ndarray>bias) != w_shape[0]):
+    if bias is not None and (code_of(bias) != code or cnp.PyArray_SIZE(<cnp.ndarray>bias) != w_shape[0]):
         return False
     s.bias = NULL if bias is None else cnp.PyArray_DATA(<cnp.ndarray>bias)
     s.n, s.c, s.o, s.groups = x_shape[0], x_shape[1], w_shape[0], groups

@@ -7,7 +7,8 @@ import numpy
 
 cimport numpy as cnp
 
-from claygrad.core.dtypes cimport F32, F64, I32, I64
+from claygrad.core.arrays cimport code_of, empty_like, plain, split
+from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.kernels cimport find, gemm, gemm_many
 
 cdef extern from "pick.hpp" namespace "clay" nogil:
@@ -35,47 +36,8 @@ cdef extern from "scan.hpp" namespace "clay" nogil:
 
 cnp.import_array()
 
-cdef enum:
-    NONE = -1
-
-
-cdef inline bint _plain(object array) noexcept:
-    """Whether it is an array of numbers on the CPU, in row-major order."""
-    return isinstance(array, cnp.ndarray) and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>array)
-
-
-cdef int _code(object array) noexcept:
-    """The dtype of a contiguous array on the CPU."""
-    if not _plain(array):
-        return NONE
-    cdef int kind = (<cnp.ndarray>array).descr.type_num
-    if kind == cnp.NPY_FLOAT32:
-        return F32
-    if kind == cnp.NPY_FLOAT64:
-        return F64
-    if kind == cnp.NPY_INT64:
-        return I64
-    return I32 if kind == cnp.NPY_INT32 else NONE
-
-
 cdef inline void* _data(object array) noexcept:
     return cnp.PyArray_DATA(<cnp.ndarray>array)
-
-
-cdef inline object _like(cnp.ndarray x):
-    return cnp.PyArray_EMPTY(cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), x.descr.type_num, 0)
-
-
-cdef int _split(cnp.ndarray x, int axis, int64_t* outer, int64_t* n, int64_t* inner) noexcept:
-    cdef int k
-    outer[0] = inner[0] = 1
-    n[0] = cnp.PyArray_DIM(x, axis)
-    for k in range(cnp.PyArray_NDIM(x)):
-        if k < axis:
-            outer[0] *= cnp.PyArray_DIM(x, k)
-        elif k > axis:
-            inner[0] *= cnp.PyArray_DIM(x, k)
-    return 0
 
 
 # --- masks -------------------------------------------------------------------------------------------------------------
@@ -89,7 +51,7 @@ cdef class _Mask:
         free(self.counts)
 
     cdef bint take(self, object mask) except -1:
-        if not _plain(mask) or (<cnp.ndarray>mask).descr.type_num != cnp.NPY_BOOL:
+        if not plain(mask) or (<cnp.ndarray>mask).descr.type_num != cnp.NPY_BOOL:
             return False
         self.at, self.n = <const uint8_t*>_data(mask), cnp.PyArray_SIZE(<cnp.ndarray>mask)
         self.counts = <int64_t*>malloc((stretches(self.n) + 1) * sizeof(int64_t))
@@ -102,7 +64,7 @@ cdef class _Mask:
 
 cdef bint _movable(object x) noexcept:
     """Whether the elements can be moved as bytes."""
-    if not _plain(x) or not cnp.PyArray_ISNUMBER(<cnp.ndarray>x) and (<cnp.ndarray>x).descr.type_num != cnp.NPY_BOOL:
+    if not plain(x) or not cnp.PyArray_ISNUMBER(<cnp.ndarray>x) and (<cnp.ndarray>x).descr.type_num != cnp.NPY_BOOL:
         return False
     cdef int size = cnp.PyArray_ITEMSIZE(<cnp.ndarray>x)
     return size == 1 or size == 2 or size == 4 or size == 8 or size == 16
@@ -133,7 +95,7 @@ def into_mask(x, mask, source):
         return None
     if cnp.PyArray_SIZE(<cnp.ndarray>source) < m.total:
         return None
-    out = _like(<cnp.ndarray>x)
+    out = empty_like(<cnp.ndarray>x)
     cdef void* from_ = _data(x)
     cdef void* values = _data(source)
     cdef void* into = _data(out)
@@ -165,7 +127,7 @@ def places(mask):
 cdef bint _numbers(object index, int64_t n) noexcept:
     """Whether it is a vector of int64 from 0 to n - 1."""
     cdef int64_t k
-    if _code(index) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>index) != 1:
+    if code_of(index) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>index) != 1:
         return False
     cdef const int64_t* at = <const int64_t*>_data(index)
     for k in range(cnp.PyArray_SIZE(<cnp.ndarray>index)):
@@ -179,7 +141,7 @@ def entries(x, index, int axis):
     cdef int64_t outer, n, inner, m
     if not _movable(x) or not 0 <= axis < cnp.PyArray_NDIM(<cnp.ndarray>x):
         return None
-    _split(<cnp.ndarray>x, axis, &outer, &n, &inner)
+    split(<cnp.ndarray>x, axis, &outer, &n, &inner)
     if not _numbers(index, n):
         return None
     m = cnp.PyArray_SIZE(<cnp.ndarray>index)
@@ -197,11 +159,11 @@ def entries(x, index, int axis):
 
 def add_entries(out, index, source, int axis):
     """out[..., index[j], ...] += source[..., j, ...] in order, in place: True; or False, and nothing is written."""
-    cdef int code = _code(out)
+    cdef int code = code_of(out)
     cdef int64_t outer, n, inner, m
-    if (code != F32 and code != F64) or _code(source) != code or not 0 <= axis < cnp.PyArray_NDIM(<cnp.ndarray>out):
+    if (code != F32 and code != F64) or code_of(source) != code or not 0 <= axis < cnp.PyArray_NDIM(<cnp.ndarray>out):
         return False
-    _split(<cnp.ndarray>out, axis, &outer, &n, &inner)
+    split(<cnp.ndarray>out, axis, &outer, &n, &inner)
     if not _numbers(index, n):
         return False
     m = cnp.PyArray_SIZE(<cnp.ndarray>index)
@@ -219,7 +181,7 @@ def add_entries(out, index, source, int axis):
 # --- rank ----------------------------------------------------------------------------------------------------------------
 def rank(x, int64_t k):
     """The element of rank k of every row of the last axis, which is kept, and its place; or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef rank_fn f
     cdef bint done
     cdef int64_t n, rows
@@ -243,9 +205,9 @@ def rank(x, int64_t k):
 def search(rows, values, bint right):
     """For each value the first place of a sorted row that is not below it (right: above it): one row for all, or one for
     each row of the values; or None."""
-    cdef int code = _code(rows)
+    cdef int code = code_of(rows)
     cdef search_fn f
-    if code < 0 or _code(values) != code or cnp.PyArray_SIZE(<cnp.ndarray>values) == 0 or cnp.PyArray_SIZE(<cnp.ndarray>rows) == 0:
+    if code < 0 or code_of(values) != code or cnp.PyArray_SIZE(<cnp.ndarray>values) == 0 or cnp.PyArray_SIZE(<cnp.ndarray>rows) == 0:
         return None
     cdef int64_t n = cnp.PyArray_DIM(<cnp.ndarray>rows, cnp.PyArray_NDIM(<cnp.ndarray>rows) - 1)
     cdef int64_t count = cnp.PyArray_SIZE(<cnp.ndarray>rows) // n, m = cnp.PyArray_SIZE(<cnp.ndarray>values)
@@ -264,7 +226,7 @@ def search(rows, values, bint right):
 # --- running results and sums of exponentials ----------------------------------------------------------------------------
 def running_product(x, int axis):
     """The running product along an axis; or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef int64_t outer, n, inner
     cdef scan_fn f
     if code < 0 or not 0 <= axis < cnp.PyArray_NDIM(<cnp.ndarray>x):
@@ -272,8 +234,8 @@ def running_product(x, int axis):
     f = <scan_fn>find("scan", "prod", code)
     if f == NULL:
         return None
-    _split(<cnp.ndarray>x, axis, &outer, &n, &inner)
-    out = _like(<cnp.ndarray>x)
+    split(<cnp.ndarray>x, axis, &outer, &n, &inner)
+    out = empty_like(<cnp.ndarray>x)
     cdef void* from_ = _data(x)
     cdef void* into = _data(out)
     if outer * n * inner:
@@ -284,7 +246,7 @@ def running_product(x, int axis):
 
 def running_extreme(x, int axis, bint largest):
     """The extreme so far along an axis and the last place that attained it; or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef int64_t outer, n, inner
     cdef extremes_fn f
     if code < 0 or not 0 <= axis < cnp.PyArray_NDIM(<cnp.ndarray>x) or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
@@ -292,8 +254,8 @@ def running_extreme(x, int axis, bint largest):
     f = <extremes_fn>find("scan", "max" if largest else "min", code)
     if f == NULL:
         return None
-    _split(<cnp.ndarray>x, axis, &outer, &n, &inner)
-    out = _like(<cnp.ndarray>x)
+    split(<cnp.ndarray>x, axis, &outer, &n, &inner)
+    out = empty_like(<cnp.ndarray>x)
     at = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x), cnp.NPY_INT64, 0)
     cdef void* from_ = _data(x)
     cdef void* into = _data(out)
@@ -305,7 +267,7 @@ def running_extreme(x, int axis, bint largest):
 
 def log_sums(x, int64_t rows):
     """log(sum(exp(row))) of each of so many rows, as a vector; or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef log_sums_fn f
     if (code != F32 and code != F64) or rows <= 0 or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
         return None
@@ -323,16 +285,16 @@ def log_sums(x, int64_t rows):
 
 def log_sums_slope(g, x, out):
     """g * exp(x - out) for rows of x, with one element of g and out for each; or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef log_slope_fn f
-    if (code != F32 and code != F64) or _code(g) != code or _code(out) != code or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
+    if (code != F32 and code != F64) or code_of(g) != code or code_of(out) != code or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
         return None
     cdef int64_t rows = cnp.PyArray_SIZE(<cnp.ndarray>out), n
     f = <log_slope_fn>find("scan", "logsumexp_slope", code)
     if f == NULL or rows == 0 or cnp.PyArray_SIZE(<cnp.ndarray>g) != rows or cnp.PyArray_SIZE(<cnp.ndarray>x) % rows:
         return None
     n = cnp.PyArray_SIZE(<cnp.ndarray>x) // rows
-    made = _like(<cnp.ndarray>x)
+    made = empty_like(<cnp.ndarray>x)
     cdef void* a = _data(g)
     cdef void* b = _data(x)
     cdef void* c = _data(out)
@@ -345,12 +307,12 @@ def log_sums_slope(g, x, out):
 def running_logs(x):
     """The running log(sum(exp(x))) along the last axis of float32; or None."""
     cdef bint done
-    if _code(x) != F32 or cnp.PyArray_NDIM(<cnp.ndarray>x) == 0 or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
+    if code_of(x) != F32 or cnp.PyArray_NDIM(<cnp.ndarray>x) == 0 or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
         return None
     cdef int64_t n = cnp.PyArray_DIM(<cnp.ndarray>x, cnp.PyArray_NDIM(<cnp.ndarray>x) - 1)
     cdef int64_t rows = cnp.PyArray_SIZE(<cnp.ndarray>x) // n
     cdef running_logs_fn f = <running_logs_fn>find("scan", "logcumsumexp", F32)
-    out = _like(<cnp.ndarray>x)
+    out = empty_like(<cnp.ndarray>x)
     cdef void* from_ = _data(x)
     cdef void* into = _data(out)
     with nogil:
@@ -359,50 +321,56 @@ def running_logs(x):
 
 
 # --- distances -----------------------------------------------------------------------------------------------------------
-def distances(x, y, double p):
-    """The p-norms of differences of all rows of x (..., m, k) and y (..., n, k), p > 0; or None."""
-    cdef int code = _code(x), last
-    cdef distances_fn f
-    cdef int64_t batch, m, n, k
-    if (code != F32 and code != F64) or _code(y) != code or not p > 0:
+cdef struct Pairs:
+    int64_t batch, m, n, k
+
+
+cdef object _pairs(x, y, int code, Pairs* into):
+    """Room for a number for each pair of rows of x (..., m, k) and y (..., n, k); or None."""
+    cdef int last
+    if (code != F32 and code != F64) or code_of(y) != code:
         return None
     last = cnp.PyArray_NDIM(<cnp.ndarray>x) - 1
     if last < 1 or cnp.PyArray_NDIM(<cnp.ndarray>y) - 1 != last or x.shape[:last - 1] != y.shape[:last - 1]:
         return None
-    m, n, k = cnp.PyArray_DIM(<cnp.ndarray>x, last - 1), cnp.PyArray_DIM(<cnp.ndarray>y, last - 1), cnp.PyArray_DIM(<cnp.ndarray>x, last)
-    f = <distances_fn>find("distance", "norm", code)
-    if f == NULL or m * n * k == 0 or cnp.PyArray_DIM(<cnp.ndarray>y, last) != k:
+    into.m, into.n = cnp.PyArray_DIM(<cnp.ndarray>x, last - 1), cnp.PyArray_DIM(<cnp.ndarray>y, last - 1)
+    into.k = cnp.PyArray_DIM(<cnp.ndarray>x, last)
+    if into.m * into.n * into.k == 0 or cnp.PyArray_DIM(<cnp.ndarray>y, last) != into.k:
         return None
-    batch = cnp.PyArray_SIZE(<cnp.ndarray>x) // (m * k)
-    out = numpy.empty((*x.shape[:last - 1], m, n), x.dtype)
+    into.batch = cnp.PyArray_SIZE(<cnp.ndarray>x) // (into.m * into.k)
+    return numpy.empty((*x.shape[:last - 1], into.m, into.n), x.dtype)
+
+
+def distances(x, y, double p):
+    """The p-norms of differences of all rows of x (..., m, k) and y (..., n, k), p > 0; or None."""
+    cdef int code = code_of(x)
+    cdef distances_fn f
+    cdef Pairs s
+    out = _pairs(x, y, code, &s) if p > 0 else None
+    f = <distances_fn>find("distance", "norm", code)
+    if out is None or f == NULL:
+        return None
     cdef void* a = _data(x)
     cdef void* b = _data(y)
     cdef void* into = _data(out)
     with nogil:
-        f(a, b, into, batch, m, n, k, p)
+        f(a, b, into, s.batch, s.m, s.n, s.k, p)
     return out
 
 
 def products(x, y):
     """x @ y^T for x (..., m, k) and y (..., n, k); or None."""
-    cdef int code = _code(x), last
-    cdef int64_t batch, m, n, k
-    if (code != F32 and code != F64) or _code(y) != code:
+    cdef int code = code_of(x)
+    cdef Pairs s
+    out = _pairs(x, y, code, &s)
+    if out is None:
         return None
-    last = cnp.PyArray_NDIM(<cnp.ndarray>x) - 1
-    if last < 1 or cnp.PyArray_NDIM(<cnp.ndarray>y) - 1 != last or x.shape[:last - 1] != y.shape[:last - 1]:
-        return None
-    m, n, k = cnp.PyArray_DIM(<cnp.ndarray>x, last - 1), cnp.PyArray_DIM(<cnp.ndarray>y, last - 1), cnp.PyArray_DIM(<cnp.ndarray>x, last)
-    if m * n * k == 0 or cnp.PyArray_DIM(<cnp.ndarray>y, last) != k:
-        return None
-    batch = cnp.PyArray_SIZE(<cnp.ndarray>x) // (m * k)
-    out = numpy.empty((*x.shape[:last - 1], m, n), x.dtype)
     cdef void* a = _data(x)
     cdef void* b = _data(y)
     cdef void* into = _data(out)
     with nogil:
-        if batch == 1:
-            gemm(code, False, True, m, n, k, a, k, b, k, into, n, False)
+        if s.batch == 1:
+            gemm(code, False, True, s.m, s.n, s.k, a, s.k, b, s.k, into, s.n, False)
         else:
-            gemm_many(code, False, True, batch, m, n, k, a, k, m * k, b, k, n * k, into)
+            gemm_many(code, False, True, s.batch, s.m, s.n, s.k, a, s.k, s.m * s.k, b, s.k, s.n * s.k, into)
     return out

@@ -6,7 +6,8 @@ import numpy
 
 cimport numpy as cnp
 
-from claygrad.core.dtypes cimport F32, F64, I16, I32, I64, U8
+from claygrad.core.arrays cimport NO_CODE, code_of, empty_like, split
+from claygrad.core.dtypes cimport F32, F64, I16, I64, U8
 from claygrad.core.kernels cimport find, reduce_fn, take_rows
 
 cdef extern from "rows.hpp" namespace "clay" nogil:
@@ -48,30 +49,12 @@ cdef extern from "rows.hpp" namespace "clay" nogil:
 
 cnp.import_array()
 
-cdef enum:
-    NONE = -1
-
-
-cdef int _code(object array) noexcept:
-    """The dtype of a contiguous array on the CPU."""
-    if not isinstance(array, cnp.ndarray) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>array):
-        return NONE
-    cdef int kind = (<cnp.ndarray>array).descr.type_num
-    if kind == cnp.NPY_FLOAT32:
-        return F32
-    if kind == cnp.NPY_FLOAT64:
-        return F64
-    if kind == cnp.NPY_INT64:
-        return I64
-    return I32 if kind == cnp.NPY_INT32 else NONE
-
-
 cdef bint _take(object array, int code, int64_t size, void** into) noexcept:
     """The memory of an array of this dtype and size, or none for None."""
     into[0] = NULL
     if array is None:
         return True
-    if _code(array) != code or cnp.PyArray_SIZE(<cnp.ndarray>array) != size:
+    if code_of(array) != code or cnp.PyArray_SIZE(<cnp.ndarray>array) != size:
         return False
     into[0] = cnp.PyArray_DATA(<cnp.ndarray>array)
     return True
@@ -81,16 +64,12 @@ cdef inline object _new(object like, int64_t n):
     return cnp.PyArray_EMPTY(1, <cnp.npy_intp*>&n, (<cnp.ndarray>like).descr.type_num, 0)
 
 
-cdef inline object _like(cnp.ndarray x):
-    return cnp.PyArray_EMPTY(cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), x.descr.type_num, 0)
-
-
 def norm(str name, x, *, int64_t examples, int64_t channels, int64_t places=1, int64_t groups=1, double eps=0, bint given=False,
          g=None, weight=None, bias=None, out=None, mean=None, rstd=None, variance=None, to_x=None, to_weight=None,
          to_bias=None):
     """Run a kernel of kernels/rows.hpp's family "norm"; `out`, the moments and what begins with `to_` are written."""
     cdef Norm s
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef int64_t size = examples * channels * places
     cdef int64_t stats = examples if name[0] == "l" else channels if name[0] == "b" else examples * groups
     cdef bytes kernel = name.encode()
@@ -123,7 +102,7 @@ def norm(str name, x, *, int64_t examples, int64_t channels, int64_t places=1, i
 def layer_norm(x, int64_t examples, int64_t n, double eps, weight, bias, bint centred):
     """The "layer_forward" kernel with its results made here: out, mean (None if not `centred`), rstd and None; or None."""
     cdef Norm s
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef norm_fn f
     if code != F32 and code != F64 or examples * n == 0:
         return None
@@ -132,7 +111,7 @@ def layer_norm(x, int64_t examples, int64_t n, double eps, weight, bias, bint ce
     if f == NULL or not (_take(x, code, examples * n, <void**>&s.x) and _take(weight, code, n, <void**>&s.weight)
                          and _take(bias, code, n, <void**>&s.bias)):
         return None
-    out, rstd, mean = _like(<cnp.ndarray>x), _new(x, examples), _new(x, examples) if centred else None
+    out, rstd, mean = empty_like(<cnp.ndarray>x), _new(x, examples), _new(x, examples) if centred else None
     s.out, s.rstd = cnp.PyArray_DATA(<cnp.ndarray>out), cnp.PyArray_DATA(<cnp.ndarray>rstd)
     s.mean = cnp.PyArray_DATA(<cnp.ndarray>mean) if centred else NULL
     with nogil:
@@ -142,14 +121,14 @@ def layer_norm(x, int64_t examples, int64_t n, double eps, weight, bias, bint ce
 
 def blend(x, y, double of_x, double of_y):
     """x * of_x + y * of_y, in the shape of x; or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef int64_t i, n
-    if code != F32 and code != F64 or _code(y) != code:
+    if code != F32 and code != F64 or code_of(y) != code:
         return None
     n = cnp.PyArray_SIZE(<cnp.ndarray>x)
     if cnp.PyArray_SIZE(<cnp.ndarray>y) != n:
         return None
-    out = _like(<cnp.ndarray>x)
+    out = empty_like(<cnp.ndarray>x)
     cdef void* a = cnp.PyArray_DATA(<cnp.ndarray>x)
     cdef void* b = cnp.PyArray_DATA(<cnp.ndarray>y)
     cdef void* c = cnp.PyArray_DATA(<cnp.ndarray>out)
@@ -163,7 +142,7 @@ def blend(x, y, double of_x, double of_y):
 
 def variance(x, int64_t outer, int64_t n, int64_t inner, double correction):
     """Variance and mean over the middle axis of (outer, n, inner), each flat; or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef variance_fn f
     cdef bint done
     if (code != F32 and code != F64) or cnp.PyArray_SIZE(<cnp.ndarray>x) != outer * n * inner or outer * n * inner == 0:
@@ -194,8 +173,8 @@ cdef int64_t _wrong(const int64_t* target, int64_t rows, int64_t classes, int64_
 
 cdef bint _scores(CrossEntropy* s, object x, object target) noexcept:
     """Take scores (rows, classes) and an int64 class of each row."""
-    cdef int code = _code(x)
-    if (code != F32 and code != F64) or _code(target) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2:
+    cdef int code = code_of(x)
+    if (code != F32 and code != F64) or code_of(target) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2:
         return False
     s.rows, s.classes = cnp.PyArray_DIM(<cnp.ndarray>x, 0), cnp.PyArray_DIM(<cnp.ndarray>x, 1)
     s.x, s.target = cnp.PyArray_DATA(<cnp.ndarray>x), <const int64_t*>cnp.PyArray_DATA(<cnp.ndarray>target)
@@ -206,7 +185,7 @@ def cross_entropy(x, target, str reduction, int64_t ignored):
     """The loss of scores (rows, classes) with an int64 class each, and what its gradient needs (2, rows); or None. A class
     that there is not is refused."""
     cdef CrossEntropy s
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef cross_entropy_fn f
     cdef reduce_fn add
     cdef int64_t wrong, counted
@@ -239,7 +218,7 @@ def cross_entropy(x, target, str reduction, int64_t ignored):
 def cross_entropy_backward(x, target, kept, g, str reduction, int64_t ignored):
     """g * (softmax(x) - target), over the rows that are not ignored for a mean, and zero in the others; or None."""
     cdef CrossEntropy s
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef cross_entropy_fn f
     cdef int64_t counted
     cdef float single
@@ -255,7 +234,7 @@ def cross_entropy_backward(x, target, kept, g, str reduction, int64_t ignored):
     if reduction == "mean":
         single, real = (<float*>s.scale)[0] / counted if code == F32 else 0, (<double*>s.scale)[0] / counted if code == F64 else 0
         s.scale = <const void*>&single if code == F32 else <const void*>&real
-    out = _like(<cnp.ndarray>x)
+    out = empty_like(<cnp.ndarray>x)
     s.to_x = cnp.PyArray_DATA(<cnp.ndarray>out)
     f = <cross_entropy_fn>find("loss", "backward", code)
     with nogil:
@@ -263,21 +242,9 @@ def cross_entropy_backward(x, target, kept, g, str reduction, int64_t ignored):
     return out
 
 
-cdef int _split(cnp.ndarray x, int axis, int64_t* outer, int64_t* n, int64_t* inner) noexcept:
-    cdef int k
-    outer[0] = inner[0] = 1
-    n[0] = cnp.PyArray_DIM(x, axis)
-    for k in range(cnp.PyArray_NDIM(x)):
-        if k < axis:
-            outer[0] *= cnp.PyArray_DIM(x, k)
-        elif k > axis:
-            inner[0] *= cnp.PyArray_DIM(x, k)
-    return 0
-
-
 def running_sum(x, int axis, bint reverse=False):
     """The running sum along an axis, from its end if `reverse`; or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef int64_t outer, n, inner
     cdef scan_fn f
     if code < 0 or not 0 <= axis < cnp.PyArray_NDIM(<cnp.ndarray>x):
@@ -285,8 +252,8 @@ def running_sum(x, int axis, bint reverse=False):
     f = <scan_fn>find("scan", "sum", code)
     if f == NULL:
         return None
-    _split(<cnp.ndarray>x, axis, &outer, &n, &inner)
-    out = _like(<cnp.ndarray>x)
+    split(<cnp.ndarray>x, axis, &outer, &n, &inner)
+    out = empty_like(<cnp.ndarray>x)
     cdef void* from_ = cnp.PyArray_DATA(<cnp.ndarray>x)
     cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
     if outer * n * inner:
@@ -309,7 +276,7 @@ def where(mask, x, y):
         return None
     if (x_step and not cnp.PyArray_SAMESHAPE(a, m)) or (y_step and not cnp.PyArray_SAMESHAPE(b, m)):
         return None
-    code = U8 if item == 1 else I16 if item == 2 else F32 if item == 4 else F64 if item == 8 else NONE
+    code = U8 if item == 1 else I16 if item == 2 else F32 if item == 4 else F64 if item == 8 else NO_CODE
     f = <where_fn>find("select", "where", code)
     if f == NULL:
         return None
@@ -322,7 +289,7 @@ def where(mask, x, y):
 
 def clamp(x, double low, double high):
     """min(max(x, low), high); or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef clamp_fn f
     if code != F32 and code != F64:
         return None
@@ -331,7 +298,7 @@ def clamp(x, double low, double high):
         return None
     cdef cnp.ndarray from_ = <cnp.ndarray>x
     cdef int64_t n = cnp.PyArray_SIZE(from_)
-    out = _like(from_)
+    out = empty_like(from_)
     cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
     with nogil:
         f(cnp.PyArray_DATA(from_), into, n, low, high)
@@ -340,7 +307,7 @@ def clamp(x, double low, double high):
 
 def rows_at(x, numbers):
     """x[numbers] for a matrix and int64 numbers of any shape; the place of one out of range; or None."""
-    if not (isinstance(x, cnp.ndarray) and isinstance(numbers, cnp.ndarray)) or _code(numbers) != I64:
+    if not (isinstance(x, cnp.ndarray) and isinstance(numbers, cnp.ndarray)) or code_of(numbers) != I64:
         return None
     cdef cnp.ndarray table = <cnp.ndarray>x, places = <cnp.ndarray>numbers
     if not cnp.PyArray_ISCARRAY_RO(table) or cnp.PyArray_NDIM(table) != 2 or cnp.PyArray_NDIM(places) > 31:
@@ -361,11 +328,11 @@ def rows_at(x, numbers):
 
 def add_rows(values, numbers, int64_t count):
     """For each of `count` rows the sum of the rows of `values` whose number it is; or None."""
-    cdef int code = _code(values)
+    cdef int code = code_of(values)
     cdef add_rows_fn f
     cdef bint done
     cdef int64_t n, width, k
-    if (code != F32 and code != F64) or _code(numbers) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>values) != 2:
+    if (code != F32 and code != F64) or code_of(numbers) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>values) != 2:
         return None
     n, width = cnp.PyArray_DIM(<cnp.ndarray>values, 0), cnp.PyArray_DIM(<cnp.ndarray>values, 1)
     f = <add_rows_fn>find("select", "add_rows", code)
@@ -385,7 +352,7 @@ def add_rows(values, numbers, int64_t count):
 
 def order(x, int64_t k, bint descending):
     """The first k elements of the last axis in order, and their places; or None."""
-    cdef int code = _code(x)
+    cdef int code = code_of(x)
     cdef order_fn f
     cdef bint done
     cdef int64_t n, rows
