@@ -6,13 +6,9 @@ from libc.string cimport memcpy
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, Op, run_check
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
-from claygrad.core.kernels cimport binary_by_column, binary_by_row, binary_fn, unary_fn
+from claygrad.core.kernels cimport binary_by_column, binary_by_lines, binary_by_row, binary_fn, unary_fn
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor
-
-cdef extern from "shaped.hpp" namespace "clay" nogil:
-    void binary_by_lines(binary_fn f, const void* x, const int64_t* x_strides, const void* y, const int64_t* y_strides,
-                         void* out, const int64_t* shape, int ndim, int64_t in_size, int64_t out_size) noexcept
 
 # Elements above which a kernel runs without the interpreter lock.
 cdef enum:

@@ -119,7 +119,7 @@ cdef Layout _rows2(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef bint _take(Op op, bytes family, bytes name):
+cdef bint take_kernels(Op op, bytes family, bytes name):
     cdef int code
     cdef bint any_ = False
     for code in range(N_DTYPES):
@@ -134,10 +134,10 @@ cdef int prepare(Op op) except -1:
         return 0
     name = kernel.encode()
     if op.kind == REDUCTION:
-        if _take(op, b"reduce", name):
+        if take_kernels(op, b"reduce", name):
             op.fast = _reduce
-    elif _take(op, b"rows", name):
+    elif take_kernels(op, b"rows", name):
         op.fast = _rows
-    elif _take(op, b"rows2", name):
+    elif take_kernels(op, b"rows2", name):
         op.fast = _rows2
     return 0

@@ -5,9 +5,10 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport POINTWISE, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport N_DTYPES, dtype
-from claygrad.core.kernels cimport binary_fn, find
+from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.pointwise cimport numbers_of, uniform
+from claygrad.core.reduce cimport take_kernels
 from claygrad.core.tensor cimport Tensor
 
 cdef extern from "shaped.hpp" namespace "clay" nogil:
@@ -15,8 +16,6 @@ cdef extern from "shaped.hpp" namespace "clay" nogil:
     ctypedef void (*total_fn)(const void*, const void*, void*, int64_t, double, double, double) noexcept nogil
     ctypedef void (*gate_fn)(const void*, const void*, void*, int64_t, int64_t) noexcept nogil
     ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
-    void binary_by_lines(binary_fn f, const void* x, const int64_t* x_strides, const void* y, const int64_t* y_strides,
-                         void* out, const int64_t* shape, int ndim, int64_t in_size, int64_t out_size) noexcept
 
 
 cdef inline bint _native(Layout v) noexcept:
@@ -167,15 +166,6 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef bint _take(Op op, bytes family, bytes name):
-    cdef int code
-    cdef bint any_ = False
-    for code in range(N_DTYPES):
-        op.kernels[code] = find(family, name, code)
-        any_ = any_ or op.kernels[code] != NULL
-    return any_
-
-
 cdef int prepare(Op op) except -1:
     cdef int code
     kernel = op.info.get("kernel")
@@ -185,12 +175,12 @@ cdef int prepare(Op op) except -1:
     if kernel == "cast":
         op.fast = _cast
     elif kernel == "glu_halves":
-        if _take(op, b"binary", b"glu"):
+        if take_kernels(op, b"binary", b"glu"):
             op.fast = _glu
     elif kernel == "glu_backward":
-        if _take(op, b"gate", b"glu"):
+        if take_kernels(op, b"gate", b"glu"):
             op.fast = _glu_backward
-    elif _take(op, b"shaped", name):
+    elif take_kernels(op, b"shaped", name):
         if op.kind == POINTWISE:
             op.fast = _shaped
             return 0
