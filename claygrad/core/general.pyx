@@ -274,13 +274,9 @@ cdef object _list_item(object x, int code, bint half_raw):
 
 cdef str _sizes_of_result(Op op, PyObject** slots):
     """The sizes of the result for a message, where the declaration tells them."""
-    cdef int64_t sizes[64]
-    cdef int i, ndim = 0
+    cdef int i
     if op.kind == POINTWISE:
-        for i in range(op.n_tensors):
-            if isinstance(<object>slots[op.tensors[i]], Tensor):
-                ndim = broadcast((<Tensor><object>slots[op.tensors[i]]).layout, sizes, ndim)
-        return f" with sizes={[sizes[64 - ndim + i] for i in range(ndim)]}"
+        return f" with sizes={_common_sizes(op, slots)}"
     if op.meta is None or op.meta == "data":
         return ""
     given = {op.params[i]: <object>slots[i] for i in range(op.n_params)}
@@ -301,15 +297,21 @@ cdef Layout _meta_layout(device where, dtype d, shape):
     return new_contiguous(storage_on(where, n * d.itemsize), d, i, dims)
 
 
-cdef object _on_meta(Op op, PyObject** slots, int code, device where):
+cdef list _common_sizes(Op op, PyObject** slots):
+    """The shape that the tensors are broadcast to."""
     cdef int64_t shape[64]
     cdef int i, ndim = 0
+    for i in range(op.n_tensors):
+        if isinstance(<object>slots[op.tensors[i]], Tensor):
+            ndim = broadcast((<Tensor><object>slots[op.tensors[i]]).layout, shape, ndim)
+    return [shape[64 - ndim + i] for i in range(ndim)]
+
+
+cdef object _on_meta(Op op, PyObject** slots, int code, device where):
+    cdef int i
     if op.kind == POINTWISE:
-        for i in range(op.n_tensors):
-            if isinstance(<object>slots[op.tensors[i]], Tensor):
-                ndim = broadcast((<Tensor><object>slots[op.tensors[i]]).layout, shape, ndim)
         d = _final(op, code, numpy.empty(0, of_code(code).numpy), -1) if code >= 0 else None
-        out_shape = [shape[64 - ndim + i] for i in range(ndim)]
+        out_shape = _common_sizes(op, slots)
         if d is None or (category_of(code) == CAT_COMPLEX):
             d = _probe_dtype(op, slots, code)
         return _meta_layout(where, d, out_shape)
