@@ -30,7 +30,10 @@ inline f32v with_sign(f32v size, f32v x) {
 #endif
 }
 
-inline f32v exp(f32v x) {
+// exp(x) = (1 + rest) * 2**power
+struct Exponential { f32v rest, power; };
+
+inline Exponential exponential(f32v x) {
     using V = f32v;
     // Beyond these the result is 0 or inf. The bound first: a NaN in x passes through.
     x = larger(splat<V>(-104), smaller(splat<V>(89), x));
@@ -42,26 +45,20 @@ inline f32v exp(f32v x) {
     p = multiply_add(p, r, splat<V>(0.04166838792986327));
     p = multiply_add(p, r, splat<V>(0.16666520643272886));
     p = multiply_add(p, r, splat<V>(0.49999993448491575));
-    p = multiply_add(p, r * r, r) + splat<V>(1);
-    return times_power_of_two(p, n);
+    return {multiply_add(p, r * r, r), n};
+}
+
+inline f32v exp(f32v x) {
+    const Exponential e = exponential(x);
+    return times_power_of_two(e.rest + splat<f32v>(1), e.power);
 }
 
 inline f32v expm1(f32v x) {
     using V = f32v;
-    const V given = x;
-    x = larger(splat<V>(-104), smaller(splat<V>(89), x));
-    const V n = rint(x * splat<V>(1.44269504088896341));
-    V r = multiply_add(n, splat<V>(-0.693145751953125), x);
-    r = multiply_add(n, splat<V>(-1.42860682030941723e-6), r);
-    V p = splat<V>(0.0013814599861502698);
-    p = multiply_add(p, r, splat<V>(0.008368715411742372));
-    p = multiply_add(p, r, splat<V>(0.04166838792986327));
-    p = multiply_add(p, r, splat<V>(0.16666520643272886));
-    p = multiply_add(p, r, splat<V>(0.49999993448491575));
-    p = multiply_add(p, r * r, r);
-    const V half = times_power_of_two(splat<V>(0.5), n);               // half of the power: the whole may be too large
-    const V sum = multiply_add(half, p, half - splat<V>(0.5));
-    return pick(abs(given) < splat<V>(1e-8), given, sum + sum);
+    const Exponential e = exponential(x);
+    const V half = times_power_of_two(splat<V>(0.5), e.power);         // half of the power: the whole may be too large
+    const V sum = multiply_add(half, e.rest, half - splat<V>(0.5));
+    return pick(abs(x) < splat<V>(1e-8), x, sum + sum);
 }
 
 // log(1 + x) for 0 <= x <= 1: twice the area tangent of x / (x + 2)
