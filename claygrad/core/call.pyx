@@ -330,7 +330,6 @@ def install(Op op):
         return op
     if op.kind >= VIEW:
         views.prepare(op)
-        matmul.prepare(op)
     elif op.family:
         pointwise.prepare(op)
     else:

@@ -146,7 +146,8 @@ cdef Layout _bmm(Op op, PyObject** slots, Layout target):
 cdef Layout _mv(Op op, PyObject** slots, Layout target):
     cdef Layout a = (<Tensor><object>slots[0]).layout, x = (<Tensor><object>slots[1]).layout, out
     cdef bint ta
-    cdef int64_t lda, shape[1]
+    cdef int64_t lda
+    cdef int64_t shape[1]
     if a.ndim != 2 or x.ndim != 1 or a.dtype is not x.dtype or not _blas(a) or not _blas(x) or a.shape[1] != x.shape[0]:
         return None
     if not _matrix(a, 0, &ta, &lda) or not x.contiguous or a.shape[1] == 0:
@@ -169,22 +170,12 @@ cdef Layout _dot(Op op, PyObject** slots, Layout target):
     return out
 
 
-# --- the rules of mm, addmm and t, for a run that records nothing ---------------------------------------------------
-cdef Layout _turned_back(PyObject** args):
-    """The gradient of t(): g.t()"""
-    cdef Layout g = (<Tensor>args[0]).layout
-    cdef int64_t shape[2]
-    cdef int64_t strides[2]
-    if g.ndim != 2:
-        return None
-    shape[0], shape[1], strides[0], strides[1] = g.shape[1], g.shape[0], g.strides[1], g.strides[0]
-    return new_layout(g.storage, g.dtype, 2, shape, strides, g.offset)
-
-
+# --- the rules of mm and addmm, for a run that records nothing ---------------------------------------------------
 cdef Layout _turned(Layout a, bint turn_a, Layout b, bint turn_b):
     """The product of two real matrices, read transposed where `turn` says so; None where the general way is needed."""
     cdef bint ta, tb
-    cdef int64_t lda, ldb, k, shape[2]
+    cdef int64_t lda, ldb, k
+    cdef int64_t shape[2]
     cdef Layout out
     if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or (a.dtype.code != F32 and a.dtype.code != F64):
         return None
@@ -232,9 +223,7 @@ cdef Layout _added(PyObject** args):
 
 cdef int prepare(Op op) except -1:
     kernel = op.info.get("kernel")
-    if op.info.get("geometry") == "t":
-        op.fast_rules[0] = _turned_back
-    elif kernel == "mm":
+    if kernel == "mm":
         op.fast = _mm
         op.fast_rules[0], op.fast_rules[1] = _left, _right
     elif kernel == "addmm":

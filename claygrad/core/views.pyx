@@ -334,12 +334,24 @@ cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
 
 
 # What a declaration names as its geometry.
+cdef Layout _t_back(PyObject** args):
+    """The gradient of t(): g.t()"""
+    cdef Layout g = (<Tensor>args[0]).layout
+    cdef int64_t shape[2]
+    cdef int64_t strides[2]
+    if g.ndim != 2:
+        return None
+    shape[0], shape[1], strides[0], strides[1] = g.shape[1], g.shape[0], g.strides[1], g.strides[0]
+    return new_layout(g.storage, g.dtype, 2, shape, strides, g.offset)
+
+
 cdef int prepare(Op op) except -1:
     name = op.info.get("geometry")
     if name is None:
         return 0
     if name == "t":
         op.fast = _t
+        op.fast_rules[0] = _t_back
     elif name == "transpose":
         op.fast = _transpose
     elif name == "unsqueeze":
