@@ -15,9 +15,9 @@ from claygrad.core.promotion cimport result_code
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, dense, same_shape
 from claygrad.core.modes cimport modes
-from claygrad.core.node cimport Hooks, Node, next_seq
+from claygrad.core.node cimport Node, next_seq
 from claygrad.core.provenance cimport where_text
-from claygrad.core.recording cimport freed_error, record_inputs, record_output, should_record
+from claygrad.core.recording cimport freed_error, record_again, record_inputs, should_record
 from claygrad.core.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
 from claygrad.core.views cimport refusal, strided
@@ -255,12 +255,8 @@ cdef int rebase(Tensor t, Node node) except -1:
     cdef CopySlices slices
     cdef int i, nr = 0
     cdef Node old, moved
-    cdef Hooks hooks
-    retained = None
-    if t.node is not None and t.node.hooks is not None and t.node.hooks.retain is not None:
-        retained = t.node.hooks.retain.pop(t.output_nr, None)
     if base is None:
-        record_output(node, t)
+        record_again(node, t)
     else:
         old = gradient_edge(base, &nr)
         slices = CopySlices.__new__(CopySlices)
@@ -281,14 +277,8 @@ cdef int rebase(Tensor t, Node node) except -1:
             node.edge0, node.nr0 = moved, 0
         for i in range(1, node.n_edges):
             slices.add_edge(node.edge(i), node.edge_nr(i))
-        t.node = None
-        record_output(node, t)                       # saves `out` for the rule
-        record_output(slices, base)
+        record_again(node, t)                        # saves `out` for the rule
+        record_again(slices, base)
         t.view_version = -1
         verbs().refresh(t)
-    if retained is not None:
-        hooks = t.node.want_hooks()
-        if hooks.retain is None:
-            hooks.retain = {}
-        hooks.retain[t.output_nr] = retained
     return 0

@@ -32,6 +32,8 @@ cdef class Hooks:
     cdef dict tensor             # output number -> {id: f(grad)}
     cdef dict retain             # output number -> weak reference to the tensor whose .grad is kept
 
+    cdef int retain_for(self, int nr, object reference) except -1
+
 cdef class Node:
     cdef object op               # the Op that recorded it; None for special nodes
     cdef str label               # its name, where that depends on the call

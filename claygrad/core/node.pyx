@@ -64,7 +64,11 @@ cdef class SavedTensor:
 
 @cython.final
 cdef class Hooks:
-    pass
+    cdef int retain_for(self, int nr, object reference) except -1:
+        if self.retain is None:
+            self.retain = {}
+        self.retain[nr] = reference
+        return 0
 
 
 # Note [Nodes are not cleared]

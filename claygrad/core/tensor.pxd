@@ -27,6 +27,7 @@ cdef class Tensor:
     cdef int output_nr
     cdef bint leaf_grad        # requires_grad of a leaf
     cdef bint inference
+    cdef bint retains          # retain_grad() was asked of it
     cdef Tensor grad_
     cdef Tensor base            # the root, if this is a view
     cdef int64_t view_version   # the version at which a view's node was made

@@ -246,7 +246,7 @@ cdef class Tensor:
 
     @property
     def grad(self):
-        if self.grad_ is None and self.node is not None and not _retains(self):
+        if self.grad_ is None and self.node is not None and not self.retains:
             refusals.warn_about_grad_of_non_leaf()
         return self.grad_
 
@@ -321,7 +321,7 @@ cdef class Tensor:
 
     @property
     def retains_grad(self):
-        return self.node is not None and _retains(self)
+        return self.retains
 
     def retain_grad(self):
         """Fill `.grad` of this non-leaf in backward."""
@@ -332,10 +332,8 @@ cdef class Tensor:
         if self.node is None:
             return
         import weakref
-        cdef Hooks hooks = self.node.want_hooks()
-        if hooks.retain is None:
-            hooks.retain = {}
-        hooks.retain[self.output_nr] = weakref.ref(self)
+        self.retains = True
+        self.node.want_hooks().retain_for(self.output_nr, weakref.ref(self))
 
     def register_hook(self, hook):
         """Call hook(grad) with the total gradient of this tensor in every backward; what it returns replaces it."""
@@ -626,13 +624,6 @@ cdef int _wrap(object dim, int ndim) except? -1:
     if ndim == 0:
         raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
     return d + n if d < 0 else d
-
-
-cdef bint _retains(Tensor t):
-    if t.node is None or t.node.hooks is None or t.node.hooks.retain is None:
-        return False
-    ref = t.node.hooks.retain.get(t.output_nr)
-    return ref is not None and ref() is t
 
 
 cdef _set_requires_grad(Tensor t, bint value, str int_text, bint method):

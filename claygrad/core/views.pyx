@@ -8,7 +8,7 @@ from claygrad.core.general cimport call_declared
 from claygrad.core.layout cimport Layout, new_layout
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
-from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.recording cimport record_again, record_inputs, record_output, should_record
 from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN,
                                    Tensor, mark_cut, requires, verbs)
 
@@ -129,7 +129,7 @@ cdef int _refresh(Tensor view) except -1:
     error = refusal(view, True)
     if error is not None:
         raise error
-    record_output(strided(view), view)
+    record_again(strided(view), view)
     view.view_version = view.version()
     return 0
 

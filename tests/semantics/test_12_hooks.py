@@ -370,3 +370,64 @@ def test_in_anomaly_mode_a_write_to_a_saved_tensor_is_as_outside(lib):
         else:
             y.backward()
             assert close(x.grad, [2.7182818])
+
+
+# --- retain_grad follows the tensor -----------------------------------------------------------------------------------
+def weighed(lib, t):
+    return (t * lib.tensor([0.25, 0.5, 1.0, 2.0])[: t.numel()]).sum()
+
+
+def test_a_base_keeps_the_gradient_it_has_after_a_write_through_a_view(lib):
+    x = leaf(lib, [1.0, 2.0, 3.0, 4.0])
+    y = x * 1
+    view, sibling = y[:2], y[1:3]
+    y.retain_grad()
+    sibling.retain_grad()
+    view.mul_(2)
+    view.mul_(3)
+    assert y.retains_grad
+    assert sibling.retains_grad
+    weighed(lib, y).backward()
+    assert close(y.grad, [0.25, 0.5, 1.0, 2.0])
+    assert close(x.grad, [1.5, 3.0, 1.0, 2.0])
+    assert sibling.grad is None
+
+
+def test_a_view_keeps_the_gradient_it_has_after_a_write_to_its_base(lib):
+    x = leaf(lib, [1.0, 2.0, 3.0, 4.0])
+    y = x * 1
+    view = y[:2]
+    view.retain_grad()
+    before = weighed(lib, view)
+    y.mul_(2)
+    assert view.retains_grad
+    (before + 10 * weighed(lib, view)).backward()
+    assert close(view.grad, [2.5, 5.0])
+    assert close(x.grad, [5.25, 10.5, 0.0, 0.0])
+
+
+def test_a_tensor_cut_from_its_graph_still_keeps_the_gradient_it_had_there(lib):
+    x = leaf(lib, [1.0, 2.0, 3.0, 4.0])
+    y = x * 1
+    view = y[:2]
+    y.retain_grad()
+    view.neg_()
+    y.detach_()
+    weighed(lib, view).backward()
+    assert y.retains_grad
+    assert close(y.grad, [0.25, 0.5, 0.0, 0.0])
+
+
+def test_a_shape_changed_in_place_keeps_the_gradient_too(lib):
+    y = leaf(lib, [1.0, 2.0, 3.0, 4.0]) * 1
+    y.retain_grad()
+    y.unsqueeze_(0)
+    (y * lib.tensor([0.25, 0.5, 1.0, 2.0])).sum().backward()
+    assert y.grad.shape == (1, 4)
+    assert close(y.grad, [[0.25, 0.5, 1.0, 2.0]])
+
+
+def test_a_leaf_has_nothing_to_retain(lib):
+    x = leaf(lib, [1.0, 2.0])
+    x.retain_grad()
+    assert not x.retains_grad
