@@ -13,7 +13,6 @@ from claygrad.core.kernels cimport (blas_ready, isa, max_threads, pool_stats, po
 from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
 from claygrad.core.node cimport expose
 from claygrad.core.provenance cimport here
-from claygrad.core.recording cimport move_retained
 from claygrad.core.storage cimport Storage, storage_on
 from claygrad.core.tensor cimport Tensor, gradient_edge, keep_counter, mark_made, new_tensor
 
@@ -130,7 +129,6 @@ def adopt(Tensor t, Tensor other, str label="", bint record=True):
         keep_counter(t)
     t.layout = other.layout
     if record and other.node is not None:
-        move_retained(t, other.node, other.output_nr)
         t.node = other.node
         t.output_nr = other.output_nr
         t.leaf_grad = False

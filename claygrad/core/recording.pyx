@@ -185,18 +185,12 @@ cdef int record_output(Node node, Tensor out, bint differentiable=True) except -
 
 
 cdef int record_again(Node node, Tensor out) except -1:
-    """Make a tensor that may have a history already the next output of the node."""
-    move_retained(out, node, node.n_outputs)
-    return record_output(node, out)
-
-
-cdef int move_retained(Tensor t, Node node, int nr) except -1:
-    """A tensor that keeps its gradient is about to become that output of the node: it is kept there from now on."""
-    if t.retains and t.node is not None and t.node.hooks is not None and t.node.hooks.retain is not None:
-        reference = t.node.hooks.retain.pop(t.output_nr, None)
+    """Make a tensor that may have a history already the next output of the node: a gradient it keeps is kept there."""
+    if out.retains and out.node is not None and out.node.hooks is not None and out.node.hooks.retain is not None:
+        reference = out.node.hooks.retain.pop(out.output_nr, None)
         if reference is not None:
-            node.want_hooks().retain_for(nr, reference)
-    return 0
+            node.want_hooks().retain_for(node.n_outputs, reference)
+    return record_output(node, out)
 
 
 cdef inline int _save(Node node, Tensor t, bint is_output) except -1:
