@@ -3,6 +3,7 @@
 #include "kernels.hpp"
 #include "recurrent.hpp"
 #include "threads.hpp"
+#include "transpose.hpp"
 #include "vmath.hpp"
 
 namespace clay {
@@ -49,11 +50,10 @@ template <class T> struct Rnn {
         using V = vec<T>;
         const Sequence& s = rows.s;
         T *out = rows.at(s.out, k, s.width), *h = rows.state(s.h);
-        gemm(code<T>, false, false, n, s.width, s.width, h, s.width, s.weight, s.width, out, s.width, true);
+        gemm(code<T>, false, false, n, s.width, s.width, h, s.width, s.turned, s.width, out, s.width, true);
         for (int64_t r = 0; r < n; r++, out += s.width, h += s.width)
             along<V>(s.width, [&](int64_t i, int64_t m) {
-                V x = get<V>(out + i, m);
-                if (s.bias) x = x + get<V>((const T*)s.bias + i, m);
+                const V x = get<V>(out + i, m);
                 const V y = s.relu ? pick(x < splat<V>(0), splat<V>(0), x) : tanh(x);
                 put<V>(out + i, y, m);
                 put<V>(h + i, y, m);
@@ -82,18 +82,11 @@ template <class T> struct Lstm {
         const int64_t H = s.width;
         T *gate = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *cell = rows.at(s.cells, k, H);
         T *h = rows.state(s.h), *c = rows.state(s.c);
-        const T* bias = (const T*)s.bias;
-        gemm(code<T>, false, false, n, 4 * H, H, h, H, s.weight, 4 * H, gate, 4 * H, true);
+        gemm(code<T>, false, false, n, 4 * H, H, h, H, s.turned, 4 * H, gate, 4 * H, true);
         for (int64_t r = 0; r < n; r++, gate += 4 * H, out += H, cell += H, h += H, c += H)
             along<V>(H, [&](int64_t j, int64_t m) {
                 V i = get<V>(gate + j, m), f = get<V>(gate + H + j, m);
                 V g = get<V>(gate + 2 * H + j, m), o = get<V>(gate + 3 * H + j, m);
-                if (bias) {
-                    i = i + get<V>(bias + j, m);
-                    f = f + get<V>(bias + H + j, m);
-                    g = g + get<V>(bias + 2 * H + j, m);
-                    o = o + get<V>(bias + 3 * H + j, m);
-                }
                 i = sigmoid(i);
                 f = sigmoid(f);
                 g = tanh(g);
@@ -147,7 +140,7 @@ template <class T> struct Gru {
         T *kept = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *h = rows.state(s.h);
         T* of_h = (T*)s.scratch + rows.begin * 3 * H;
         const T* bias = (const T*)s.bias;
-        gemm(code<T>, false, false, n, 3 * H, H, h, H, s.weight, 3 * H, of_h, 3 * H, false);
+        gemm(code<T>, false, false, n, 3 * H, H, h, H, s.turned, 3 * H, of_h, 3 * H, false);
         for (int64_t row = 0; row < n; row++, kept += 4 * H, out += H, h += H, of_h += 3 * H)
             along<V>(H, [&](int64_t j, int64_t m) {
                 V hr = get<V>(of_h + j, m), hz = get<V>(of_h + H + j, m), hn = get<V>(of_h + 2 * H + j, m);
@@ -215,7 +208,11 @@ template <template <class> class Cell, class T> void run(range_body body, const 
     if (rows < LEAST_ROWS) rows = LEAST_ROWS;
     parallel_for(s->batch, share ? rows : s->batch, body, (void*)s);
 }
-template <template <class> class Cell, class T> void forward(const Sequence* s) { run<Cell, T>(forward_range<Cell, T>, s); }
+template <template <class> class Cell, class T> void forward(const Sequence* s) {
+    const int64_t wide = Cell<T>::gates * s->width;          // many rows go along it: turned about once
+    transpose((const T*)s->weight, s->width, (T*)s->turned, wide, wide, s->width);
+    run<Cell, T>(forward_range<Cell, T>, s);
+}
 template <template <class> class Cell, class T> void backward(const Sequence* s) {
     run<Cell, T>(backward_range<Cell, T>, s);
 }

@@ -1,8 +1,8 @@
 """One layer of a recurrent network over a whole sequence, in one direction: one product for all inputs, then a loop.
 
 The backward loop finds the gradients of the gates, step by step; those of weights and inputs are products over all
-steps at once. The gates that forward computed are kept as further outputs. The loops have native forms for float32
-and float64, and plain ones, which say what they compute.
+steps at once. The gates that forward computed are kept as further outputs. What is written here says what is computed;
+float32 and float64 have native forms of all of it.
 """
 from __future__ import annotations
 
@@ -25,27 +25,19 @@ from claygrad.ops._registry import constant, op
 if TYPE_CHECKING:
     from claygrad.core import Tensor
 
-product, column_sums = native.product, native.column_sums       # a @ b and a.sum(axis=0)
 inner = {"function": False, "method": False, "out": False}
 
 
 def weight_grads(xp, g_ih, g_hh, input, previous, needs: tuple[bool, ...]):
     """Gradients of the two weights and the two biases from those of the gates, over all steps at once."""
     nothing = input[:0, :0]
-    of_ih = column_sums(g_ih) if needs[2] else nothing
-    of_hh = nothing if not needs[3] else of_ih.copy() if g_hh is g_ih and needs[2] else column_sums(g_hh)
-    return (product(g_ih.T, input) if needs[0] else nothing, product(g_hh.T, previous) if needs[1] else nothing,
-            of_ih, of_hh)
+    return (g_ih.T @ input if needs[0] else nothing, g_hh.T @ previous if needs[1] else nothing,
+            g_ih.sum(axis=0) if needs[2] else nothing, g_hh.sum(axis=0) if needs[3] else nothing)
 
 
 def begun(xp, state, g):
     """The gradient of the last state, to be carried back."""
     return xp.zeros_like(state) if g is None else g.copy()
-
-
-def block(xp, array):
-    """As one block of memory."""
-    return None if array is None else xp.ascontiguousarray(array)
 
 
 def only(made: tuple, needs: tuple[bool, ...]) -> tuple:
@@ -68,16 +60,15 @@ def rnn_samples(t):
     meta=lambda input, hx: [((input.shape[0], hx.shape[1]), input.dtype), (hx.shape, hx.dtype)])
 def rnn_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None,
               sizes: tuple, reverse: bool, relu: bool):
-    out, bias = product(input, w_ih.T), both(b_ih, b_hh)
-    h, turned, steps = hx.copy(), block(xp, w_hh.T), steps_of(sizes, reverse)
-    if native.takes(out, h, turned, bias):
-        native.run("rnn", steps, 1, h, turned, out=out, bias=block(xp, bias), relu=relu)
-        return out, h
+    made = native.forward("rnn", sizes, reverse, input, (hx,), w_ih, w_hh, b_ih, b_hh, relu)
+    if made is not None:
+        return made
+    out, bias, h = input @ w_ih.T, both(b_ih, b_hh), hx.copy()
     if bias is not None:
         out += bias
-    for first, size in steps:
+    for first, size in steps_of(sizes, reverse):
         new = out[first:first + size]
-        new += h[:size] @ turned
+        new += h[:size] @ w_hh.T
         if relu:
             xp.maximum(new, 0, out=new)
         else:
@@ -104,14 +95,12 @@ def rnn_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse,
 @op(name="_rnn_layer_backward", **inner, meta="data")
 def rnn_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor, input: Tensor, hx: Tensor,
                        w_ih: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, relu: bool, needs: tuple):
+    made = native.backward("rnn", sizes, reverse, g_out, (g_h,), (out,), input, (hx,), w_ih, w_hh, needs, relu)
+    if made is not None:
+        return made
     h, steps = begun(xp, hx, g_h), steps_of(sizes, reverse)
-    if native.takes(h, out, w_hh, g_out):
-        gates = xp.empty_like(out)
-        native.run("rnn_backward", steps, 1, h, block(xp, w_hh), out=block(xp, out), g_out=block(xp, g_out), made=gates,
-                   relu=relu)
-    else:
-        gates = rnn_loop_back(xp, g_out, h, out, w_hh, steps, relu)
-    return (product(gates, w_ih) if needs[0] else input[:0], h,
+    gates = rnn_loop_back(xp, g_out, h, out, w_hh, steps, relu)
+    return (gates @ w_ih if needs[0] else input[:0], h,
             *weight_grads(xp, gates, gates, input, before(xp, out, hx, steps) if needs[3] else None, needs[2:]))
 
 
@@ -151,19 +140,17 @@ def gru_results(input, hx) -> list:
     meta=gru_results)
 def gru_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None,
               sizes: tuple, reverse: bool):
-    width = hx.shape[1]
+    made = native.forward("gru", sizes, reverse, input, (hx,), w_ih, w_hh, b_ih, b_hh)
+    if made is not None:
+        return made
+    width, h = hx.shape[1], hx.copy()
     kept = xp.empty((input.shape[0], 4 * width), dtype=input.dtype)         # r, z, n, and the h part of n
-    kept[:, :3 * width] = product(input, w_ih.T) if b_ih is None else product(input, w_ih.T) + b_ih
+    kept[:, :3 * width] = input @ w_ih.T if b_ih is None else input @ w_ih.T + b_ih
     out = xp.empty((input.shape[0], width), dtype=input.dtype)
-    h, turned, steps = hx.copy(), block(xp, w_hh.T), steps_of(sizes, reverse)
-    if native.takes(kept, h, turned, b_hh):
-        native.run("gru", steps, 3, h, turned, gates=kept, out=out, bias=block(xp, b_hh),
-                   scratch=xp.empty((hx.shape[0], 3 * width), dtype=input.dtype))
-        return out, h, kept
     with xp.errstate(over="ignore"):
-        for first, size in steps:
+        for first, size in steps_of(sizes, reverse):
             rows, old = kept[first:first + size], h[:size]
-            of_h = old @ turned
+            of_h = old @ w_hh.T
             if b_hh is not None:
                 of_h += b_hh
             rows[:, 3 * width:] = of_h[:, 2 * width:]
@@ -200,17 +187,15 @@ def gru_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse,
 @op(name="_gru_layer_backward", **inner, meta="data")
 def gru_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor, kept: Tensor, input: Tensor,
                        hx: Tensor, w_ih: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, needs: tuple):
+    made = native.backward("gru", sizes, reverse, g_out, (g_h,), (out, kept), input, (hx,), w_ih, w_hh, needs)
+    if made is not None:
+        return made
     width, steps, h = hx.shape[1], steps_of(sizes, reverse), begun(xp, hx, g_h)
-    previous = before(xp, out, hx, steps) if needs[3] else None
-    if native.takes(h, out, kept, w_hh, g_out):
-        gates, to_n = xp.empty((len(kept), 3 * width), dtype=kept.dtype), xp.empty_like(out)
-        native.run("gru_backward", steps, 3, h, block(xp, w_hh), gates=block(xp, kept), out=block(xp, out),
-                   start=block(xp, hx), g_out=block(xp, g_out), made=gates, beside=to_n)
-    else:
-        gates, to_n = gru_loop_back(xp, g_out, h, kept, before(xp, out, hx, steps), w_hh, steps)
+    previous = before(xp, out, hx, steps)
+    gates, to_n = gru_loop_back(xp, g_out, h, kept, previous, w_hh, steps)
     of_input = gates.copy()
     of_input[:, 2 * width:] = to_n
-    return (product(of_input, w_ih) if needs[0] else input[:0], h,
+    return (of_input @ w_ih if needs[0] else input[:0], h,
             *weight_grads(xp, of_input, gates, input, previous, needs[2:]))
 
 
@@ -260,20 +245,19 @@ def lstm_results(input, hx, cx) -> list:
     differentiable=(0, 1, 2), meta=lstm_results)
 def lstm_layer(xp, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
                b_hh: Tensor | None, w_hr: Tensor | None, sizes: tuple, reverse: bool):
-    width = cx.shape[1]
-    gates, bias = product(input, w_ih.T), both(b_ih, b_hh)
+    made = None if w_hr is not None else native.forward("lstm", sizes, reverse, input, (hx, cx), w_ih, w_hh, b_ih, b_hh)
+    if made is not None:
+        return made
+    width, h, c = cx.shape[1], hx.copy(), cx.copy()
+    gates, bias = input @ w_ih.T, both(b_ih, b_hh)
     out = xp.empty((input.shape[0], hx.shape[1]), dtype=input.dtype)
     cells = xp.empty((input.shape[0], width), dtype=input.dtype)
-    h, c, turned, steps = hx.copy(), cx.copy(), block(xp, w_hh.T), steps_of(sizes, reverse)
-    if w_hr is None and native.takes(gates, h, c, turned, bias):
-        native.run("lstm", steps, 4, h, turned, gates=gates, out=out, cells=cells, c=c, bias=block(xp, bias))
-        return out, h, c, gates, cells
     if bias is not None:
         gates += bias
     with xp.errstate(over="ignore"):
-        for first, size in steps:
+        for first, size in steps_of(sizes, reverse):
             rows, cell = gates[first:first + size], c[:size]
-            rows += h[:size] @ turned
+            rows += h[:size] @ w_hh.T
             i, f, g, o = (rows[:, k * width:(k + 1) * width] for k in range(4))
             sigmoid_(xp, rows[:, :2 * width])
             xp.tanh(g, out=g)
@@ -310,16 +294,16 @@ def lstm_layer_grads(gs, outs, input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, size
 def lstm_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, g_c: Tensor | None, out: Tensor, gates: Tensor,
                         cells: Tensor, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Tensor,
                         w_hr: Tensor | None, sizes: tuple, reverse: bool, needs: tuple):
+    if w_hr is None:
+        found = native.backward("lstm", sizes, reverse, g_out, (g_h, g_c), (out, gates, cells), input, (hx, cx), w_ih,
+                                w_hh, needs)
+        if found is not None:
+            return *found, input[:0]
     steps, h, c = steps_of(sizes, reverse), begun(xp, hx, g_h), begun(xp, cx, g_c)
     of_out = None if w_hr is None else xp.empty_like(out)
-    if w_hr is None and native.takes(h, c, gates, cells, w_hh, g_out):
-        made = xp.empty_like(gates)
-        native.run("lstm_backward", steps, 4, h, block(xp, w_hh), gates=block(xp, gates), cells=block(xp, cells), c=c,
-                   start=block(xp, cx), g_out=block(xp, g_out), made=made)
-    else:
-        made = lstm_loop_back(xp, g_out, h, c, gates, cells, before(xp, cells, cx, steps), w_hh, w_hr, of_out, steps)
+    made = lstm_loop_back(xp, g_out, h, c, gates, cells, before(xp, cells, cx, steps), w_hh, w_hr, of_out, steps)
     previous = before(xp, out, hx, steps) if needs[4] else None
-    return (product(made, w_ih) if needs[0] else input[:0], h, c,
+    return (made @ w_ih if needs[0] else input[:0], h, c,
             *weight_grads(xp, made, made, input, previous, needs[3:7]),
             of_out.T @ (gates[:, 3 * cx.shape[1]:] * xp.tanh(cells)) if needs[7] else input[:0])
 

@@ -40,14 +40,14 @@ def fused(layer: Callable, steps: Callable, x: Tensor) -> Callable:
 
 
 # --- all layers --------------------------------------------------------------------------------------------------
-def grouped(params: list[Tensor], has_biases: bool, projects: bool) -> list[list[Tensor | None]]:
+def grouped(params: list[Tensor], has_biases: bool, projects: bool, count: int) -> list[list[Tensor | None]]:
     """Five entries for each layer and direction: two weights, two biases or None, the projection or None."""
-    count = 2 + 2 * has_biases + projects
-    if len(params) % count:
+    each = 2 + 2 * has_biases + projects
+    if len(params) != each * count:
         raise RuntimeError("got an incorrect number of RNN parameters")
     made = []
-    for at in range(0, len(params), count):
-        own = params[at:at + count]
+    for at in range(0, len(params), each):
+        own = params[at:at + each]
         made.append([*own[:2], *(own[2:4] if has_biases else (None, None)), own[-1] if projects else None])
     return made
 
@@ -57,23 +57,24 @@ def run(one: Layer, data: Tensor, sizes: tuple[int, ...], states: tuple[Tensor, 
     """Outputs of the last layer, row by row, and for each kind of state those of all layers and directions."""
     directions = 2 if bidirectional else 1
     projects = len(states) == 2 and states[0].shape[2] != states[1].shape[2]
-    weights = grouped(list(params), has_biases, projects)
-    if len(weights) != num_layers * directions:
-        raise RuntimeError("got an incorrect number of RNN parameters")
+    weights = grouped(params, has_biases, projects, num_layers * directions)
+    if len(weights) == 1 and all(state.shape[0] == 1 for state in states):      # nothing to take apart and to join
+        data, *last = one(data, tuple([state.squeeze(0) for state in states]), weights[0], sizes, False)
+        return data, *[state.unsqueeze(0) for state in last]
     starts = [state.unbind(0) for state in states]
     ends: list[list[Tensor]] = [[] for _ in states]
     for layer in range(num_layers):
         outs = []
         for reverse in range(directions):
             k = layer * directions + reverse
-            out, *last = one(data, tuple(start[k] for start in starts), weights[k], sizes, bool(reverse))
+            out, *last = one(data, tuple([start[k] for start in starts]), weights[k], sizes, bool(reverse))
             outs.append(out)
             for end, state in zip(ends, last):
                 end.append(state)
         data = outs[0] if directions == 1 else cat(outs, 1)
         if dropout and train and layer < num_layers - 1:
             data = dropout_if(data, dropout, True)
-    return data, *(stack(end) if len(end) > 1 else end[0].unsqueeze(0) for end in ends)
+    return data, *[stack(end) for end in ends]
 
 
 def padded(one: Layer, input: Tensor, states: tuple[Tensor, ...], params: list[Tensor], has_biases: bool,

@@ -1,4 +1,4 @@
-"""The native loops of recurrent layers against the plain ones that say what they compute."""
+"""The native forms of recurrent layers against the plain ones that say what they compute."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def test_the_native_loop_does_what_the_plain_one_does(name: str, sizes: tuple[in
     kind = name.split()[0]
     options = {"relu": "relu" in name} if kind == "rnn" else {}
     fast = call(kind, sizes, reverse, width, dtype, "without" not in name, **options)
-    monkeypatch.setattr(native, "takes", lambda *arrays: False)
+    for door in ("forward", "backward"):
+        monkeypatch.setattr(native, door, lambda *arguments: None)
     plain = call(kind, sizes, reverse, width, dtype, "without" not in name, **options)
     tolerance = {"rtol": 2e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-12}
     for k, (got, want) in enumerate(zip(fast, plain, strict=True)):
@@ -68,38 +69,34 @@ def test_values_at_the_edges_pass_through():
             assert np.isnan(out).any() == np.isnan(value)
 
 
-def test_what_has_no_native_loop_is_left_to_the_plain_one():
-    a = np.ones((2, 2), "float32")
-    assert native.takes(a, None, a)
-    assert not native.takes(a, a.astype("float64"))
-    assert not native.takes(a.astype("int64"))
-    assert not native.takes([1.0])
+def given(**other: Any) -> dict[str, Any]:
+    """What the native forward of a GRU takes."""
+    def ones(*shape: int) -> Any:
+        return np.ones(shape, "float32")
+    return {"sizes": (2, 2, 1), "reverse": False, "input": ones(5, 3), "states": (ones(2, 4),), "w_ih": ones(12, 3),
+            "w_hh": ones(12, 4), "b_ih": ones(12), "b_hh": ones(12)} | other
 
 
-@pytest.mark.parametrize("wrong", [
-    {"steps": [(0, 3)]}, {"steps": [(1, 2)]}, {"steps": [(-1, 2)]}, {"out": np.ones((2, 4), "float32")[:, ::2]},
-    {"out": np.ones((3, 2), "float32")}, {"out": np.ones((2, 2))}, {"weight": np.ones((2, 3), "float32")},
-])
-def test_blocks_that_do_not_fit_are_refused(wrong: dict[str, Any]):
-    given = {"steps": [(0, 2)], "out": np.ones((2, 2), "float32"), "weight": np.ones((2, 2), "float32")} | wrong
-    with pytest.raises(ValueError, match=r"expected|step|rows"):
-        native.run("rnn", given["steps"], 1, np.ones((2, 2), "float32"), given["weight"], out=given["out"])
+@pytest.mark.parametrize("other", [
+    {"sizes": (2, 2, 2)}, {"sizes": (1, 2, 2)}, {"sizes": (3, 1, 1)}, {"sizes": (6, -1)}, {"sizes": [2, 2, 1]},
+    {"input": np.ones((5, 3))}, {"input": np.ones((5, 3), "int64")}, {"input": [1.0]}, {"input": np.ones((5, 3, 1), "float32")},
+    {"input": np.ones((5, 3), ">f4")}, {"states": (np.ones((2, 5), "float32"),)}, {"w_ih": np.ones((12, 4), "float32")},
+    {"w_hh": np.ones((4, 12), "float32")}, {"b_hh": np.ones((4,), "float32")}, {"b_ih": np.ones((12, 1), "float32")},
+    {"input": np.ones((0, 3), "float32"), "sizes": (0,), "states": (np.ones((0, 4), "float32"),)},
+], ids=str)
+def test_what_does_not_fit_is_left_to_the_plain_loops(other: dict[str, Any]):
+    assert native.forward("gru", **given()) is not None
+    assert native.forward("gru", **given(**other)) is None
+
+
+def test_blocks_with_gaps_are_taken():
+    rng = np.random.default_rng(3)
+    apart = {name: rng.standard_normal((2 * x.shape[0], *x.shape[1:])).astype("float32")[::2]
+             for name, x in given().items() if isinstance(x, np.ndarray)}
+    whole = {name: np.ascontiguousarray(x) for name, x in apart.items()}
+    for got, want in zip(native.forward("gru", **given(**apart)), native.forward("gru", **given(**whole)), strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 def test_the_layers_use_the_native_loops():
     assert recurrent_layer.native is native
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
-@pytest.mark.parametrize("a_turned", [False, True])
-@pytest.mark.parametrize("b_turned", [False, True])
-def test_products_and_sums_of_columns(dtype, a_turned, b_turned):
-    rng = np.random.default_rng(1)
-    for m, k, n in ((1, 1, 1), (3, 5, 2), (17, 33, 40), (0, 3, 2), (2, 0, 3)):
-        a, b = (rng.integers(-9, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))      # exact in every order
-        a, b = np.asfortranarray(a) if a_turned else a, np.asfortranarray(b) if b_turned else b
-        np.testing.assert_array_equal(native.product(a, b), a @ b)
-        np.testing.assert_array_equal(native.product(a[:, ::-1], b[::-1]), a @ b)
-        np.testing.assert_array_equal(native.column_sums(a), a.sum(axis=0))
-    with pytest.raises(ValueError, match="mismatch"):
-        native.product(np.ones((2, 3), dtype), np.ones((2, 3), dtype))

@@ -12,15 +12,17 @@ from claygrad.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from claygrad.nn.modules.utils import new_parameter
 from claygrad.nn.utils.rnn import PackedSequence
 from claygrad.ops.fill import zeros
-from claygrad.ops.recurrent_sequence import gru, lstm, rnn_relu, rnn_tanh
+from claygrad.ops.recurrent_sequence import gru_one, lstm_one, packed, padded, rnn_relu_one, rnn_tanh_one
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from claygrad.core import Tensor
     from claygrad.nn.parameter import Parameter
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
-_FUNCTIONS = {"RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu, "LSTM": lstm, "GRU": gru}
+_LAYERS = {"RNN_TANH": rnn_tanh_one, "RNN_RELU": rnn_relu_one, "LSTM": lstm_one, "GRU": gru_one}
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
@@ -160,16 +162,17 @@ class RNNBase(Module):
     def _ended(self, states: tuple[Tensor, ...]) -> Any:
         return states[0]
 
-    def _run(self, *input: Any, hx: Any, last: tuple[Any, ...]) -> tuple[Tensor, Any]:
-        output, *ends = _FUNCTIONS[self.mode](*input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
-                                              self.training, self.bidirectional, *last)
+    def _run(self, form: Callable, *input: Any, hx: Any, last: tuple[Any, ...]) -> tuple[Tensor, Any]:
+        states = tuple(hx) if self.mode == "LSTM" else (hx,)
+        output, *ends = form(_LAYERS[self.mode], *input, states, self._flat_weights, self.bias, self.num_layers,
+                             self.dropout, self.training, self.bidirectional, *last)
         return output, self._ended(tuple(ends))
 
     def _forward_packed(self, input: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
         data, batch_sizes, order, back = input
         hx = self._zero_state(data, batch_sizes) if hx is None else self.permute_hidden(hx, order)
         self.check_forward_args(data, hx, batch_sizes)
-        output, hidden = self._run(data, batch_sizes, hx=hx, last=())
+        output, hidden = self._run(packed, data, batch_sizes, hx=hx, last=())
         return PackedSequence(output, batch_sizes, order, back), self.permute_hidden(hidden, back)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
@@ -184,7 +187,7 @@ class RNNBase(Module):
             input = input.unsqueeze(axis)
         hx = self._zero_state(input, None) if hx is None else self._batched_state(hx, batched)
         self.check_forward_args(input, hx, None)
-        output, hidden = self._run(input, hx=hx, last=(self.batch_first,))
+        output, hidden = self._run(padded, input, hx=hx, last=(self.batch_first,))
         return (output, hidden) if batched else (output.squeeze(axis), self._unbatched_state(hidden))
 
 
@@ -249,8 +252,10 @@ class LSTM(RNNBase):
         return hx if permutation is None else (hx[0].index_select(1, permutation), hx[1].index_select(1, permutation))
 
     def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[Tensor, Tensor]:
-        cell = self.get_expected_cell_size(input, batch_sizes)
-        return super()._zero_state(input, batch_sizes), zeros(cell, dtype=input.dtype, device=input.device)
+        h = super()._zero_state(input, batch_sizes)
+        if not self.proj_size:                       # nobody sees that both are the same zeros
+            return h, h
+        return h, zeros(self.get_expected_cell_size(input, batch_sizes), dtype=input.dtype, device=input.device)
 
     def _batched_state(self, hx: tuple[Tensor, Tensor], batched: bool) -> tuple[Tensor, Tensor]:
         rank, word = (3, "batched") if batched else (2, "unbatched")
