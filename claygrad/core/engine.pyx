@@ -19,7 +19,7 @@ from claygrad.core.provenance cimport here
 from claygrad.core.leaves cimport accumulate as add_to_leaf
 from claygrad.core.leaves cimport heard, look_for_nan, not_required, post_hooks, pre_hooks, private, seed_of, tensor_hooks
 from claygrad.core.rules cimport call_rules, call_rules_into, fit
-from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, verbs
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, verbs
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
@@ -209,7 +209,7 @@ cdef class Run:
             if node.op is not None:
                 if (<Op>node.op).joint is None and (<Op>node.op).list_at < 0:
                     return self.execute_plain(node, owned, 0 if self.captures is None else self.skips(node))
-            elif self.accumulate and type(node) is AccumulateGrad and not (<AccumulateGrad>node).variable_.hooks:
+            elif self.accumulate and type(node) is AccumulateGrad and not leaf_of(node).hooks:
                 g = <Tensor>owned
                 Py_DECREF(<object>owned)
                 return add_to_leaf(<AccumulateGrad>node, g, self.create_graph)

@@ -1,5 +1,6 @@
 """Where the elements of a tensor lie: storage, type, shape, strides, offset."""
 cimport cython
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
@@ -11,6 +12,9 @@ from claygrad.core.dtypes cimport dtype, from_numpy
 from claygrad.core.storage cimport Storage, borrow, new_storage
 
 cnp.import_array()
+
+cdef extern from "farewell.h":
+    void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
 
 cdef extern from *:
     """
@@ -30,10 +34,6 @@ cdef extern from *:
 @cython.freelist(512)
 @cython.no_gc
 cdef class Layout:
-    def __dealloc__(self):
-        if self.shape != self.inline_dims and self.shape != NULL:
-            free(self.shape)
-
     cdef char* data(self) noexcept nogil:
         return self.storage.ptr + self.offset * self.dtype.itemsize
 
@@ -94,6 +94,15 @@ cdef inline Layout _bare(Storage storage, dtype dt, int ndim, const int64_t* sha
         raise RuntimeError(f"numel: integer multiplication overflow\n  sizes {list(_tuple(shape, ndim))}")
     v.numel = n
     return v
+
+
+cdef void _take_leave(PyObject* dying) noexcept:
+    cdef Layout v = <Layout>dying
+    if v.shape != v.inline_dims and v.shape != NULL:
+        free(v.shape)
+
+
+clay_farewell(<PyTypeObject*>Layout, _take_leave)                # Note [Farewell]
 
 
 cdef bint _has_zero(const int64_t* shape, int ndim) noexcept:

@@ -12,7 +12,7 @@ from claygrad.core.layout cimport Layout, dense, fresh_like, same_shape
 from claygrad.core.modes cimport anomaly_checks_nan, modes
 from claygrad.core.node cimport Hooks, Node
 from claygrad.core.provenance cimport where_text
-from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, shape_text, verbs
+from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, leaf_of, shape_text, verbs
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
@@ -54,7 +54,7 @@ cdef bint heard(Node node):
     """Whether a hook waits for this node, which hears of it even if no gradient comes."""
     cdef Tensor leaf
     if isinstance(node, AccumulateGrad):
-        leaf = (<AccumulateGrad>node).variable_
+        leaf = leaf_of(node)
         return bool(leaf.hooks) or bool(leaf.after_hooks) or node.hooks is not None
     return node.hooks is not None
 
@@ -63,8 +63,8 @@ cdef int tensor_hooks(Node node, list grads) except -1:
     cdef Hooks hooks
     cdef Tensor kept
     if isinstance(node, AccumulateGrad):
-        if (<AccumulateGrad>node).variable_.hooks:
-            for hook in list((<AccumulateGrad>node).variable_.hooks.values()):
+        if leaf_of(node).hooks:
+            for hook in list(leaf_of(node).hooks.values()):
                 grads[0] = _run_hook(hook, grads[0])
         return 0
     hooks = node.hooks
@@ -114,7 +114,7 @@ cdef int look_for_nan(Node node, list out) except -1:
 
 # --- leaves ----------------------------------------------------------------------------------------------------
 cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
-    cdef Tensor variable = node.variable_
+    cdef Tensor variable = leaf_of(node)
     if g is None:
         return _after(variable)
     if variable.node is not None:

@@ -1,3 +1,4 @@
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from claygrad.core.device cimport device
@@ -65,6 +66,7 @@ cdef class Node:
     cdef Hooks hooks
     cdef dict notes              # .metadata
     cdef object trace            # anomaly mode: the forward's stack
+    cdef PyObject** leaf_place   # of an AccumulateGrad, whose slot0 is the leaf: where the leaf points to it; else NULL
     cdef int64_t run             # engine scratch: the run that knows this node, and its place there
     cdef int64_t task
     cdef object __weakref__

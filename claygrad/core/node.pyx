@@ -13,6 +13,12 @@ from claygrad.core.provenance cimport line_of
 
 cdef extern from "Python.h":
     void Py_SET_TYPE(PyObject* o, PyTypeObject* t)
+    PyObject* PyErr_Occurred()
+    void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace)
+    void PyErr_Restore(PyObject* kind, PyObject* value, PyObject* trace)
+
+cdef extern from "farewell.h":
+    void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
 
 cdef int64_t _seq = 0
 
@@ -78,19 +84,6 @@ cdef class Hooks:
 @cython.no_gc_clear
 cdef class Node:
     """A recorded operation: its edges to the nodes of its inputs, what it saved, and where it was recorded."""
-
-    def __dealloc__(self):
-        if not self.freed:
-            _free_slots(self)                      # not free_saved: the fields of a subclass are gone by now
-        _doom(self.edge0)
-        _doom(self.edge1)
-        _doom(self.edges)
-        _doom(self.hooks)
-        self.edge0 = self.edge1 = None             # else the fields would let go after the loop, and recurse
-        self.edges = None
-        self.hooks = None
-        if doomed.size():
-            _drain()
 
     cdef Node edge(self, int i):
         if i == 0:
@@ -283,9 +276,40 @@ cdef class Node:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
+cdef void _take_leave(PyObject* dying) noexcept:
+    cdef Node node = <Node>dying
+    cdef PyObject* kind = NULL                     # of an error that is under way meanwhile
+    cdef PyObject* value = NULL
+    cdef PyObject* trace = NULL
+    if PyErr_Occurred() != NULL:
+        PyErr_Fetch(&kind, &value, &trace)
+    if not node.freed:
+        _free_slots(node)                          # not free_saved: the fields of a subclass are gone by now
+    if node.leaf_place != NULL:
+        node.leaf_place[0] = NULL
+    if node.edge0 is not None and node.edge0.leaf_place == NULL:       # a leaf is no link of a chain
+        _doom(node.edge0)
+    if node.edge1 is not None and node.edge1.leaf_place == NULL:
+        _doom(node.edge1)
+    _doom(node.edges)
+    _doom(node.hooks)
+    node.edge0 = node.edge1 = None                 # else the fields would let go after the loop, and recurse
+    node.edges = None
+    node.hooks = None
+    if doomed.size():
+        _drain()
+    if kind != NULL:
+        PyErr_Restore(kind, value, trace)
+
+
+clay_farewell(<PyTypeObject*>Node, _take_leave)    # Note [Farewell]
+
+
 cdef void _free_slots(Node node):
     cdef int k
     cdef int64_t epoch
+    if node.n_slots == 0:
+        return
     for k in range(node.n_slots):
         value = node.slot(k, &epoch)
         if epoch >= 0:

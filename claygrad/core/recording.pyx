@@ -9,7 +9,7 @@ from claygrad.core.modes cimport anomaly, modes, saved_hooks
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.storage cimport Storage
-from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, requires, shape_text, size_of
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, requires, shape_text, size_of
 
 # Memory that was handed out is copied when saved up to this size, fingerprinted above it.
 cdef enum:
@@ -285,7 +285,7 @@ cdef Layout _at(Layout layout, int64_t epoch):
 cdef inline Tensor _attach(Layout layout, Node edge, int nr, bint create_graph):
     cdef Tensor t, variable
     if create_graph and edge is not None and isinstance(edge, AccumulateGrad):
-        variable = (<AccumulateGrad>edge).variable_
+        variable = leaf_of(edge)
         if variable.layout is layout:
             return variable
     t = Tensor.__new__(Tensor)

@@ -1,10 +1,14 @@
 """The bytes that all aliases of a tensor share."""
 cimport cython
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from claygrad.core.device cimport CPU, cpu, device
 from claygrad.core.kernels cimport pool_alloc, pool_free
+
+cdef extern from "farewell.h":
+    void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
 
 
 @cython.final
@@ -12,10 +16,6 @@ from claygrad.core.kernels cimport pool_alloc, pool_free
 @cython.no_gc
 cdef class Storage:
     """One block of memory, its write counter and its epochs (Note [Epochs] in storage.pxd)."""
-
-    def __dealloc__(self):
-        if self.owner is None and self.ptr != NULL:
-            pool_free(self.ptr, self.length)
 
     cdef int before_write(self) except -1:
         """Keep what saved values read; to be called before any byte changes."""
@@ -102,6 +102,15 @@ cdef class Storage:
     @property
     def device(self):
         return self.where
+
+
+cdef void _take_leave(PyObject* dying) noexcept:
+    cdef Storage s = <Storage>dying
+    if s.owner is None and s.ptr != NULL:
+        pool_free(s.ptr, s.length)
+
+
+clay_farewell(<PyTypeObject*>Storage, _take_leave)                # Note [Farewell]
 
 
 cdef Storage new_storage(int64_t nbytes):

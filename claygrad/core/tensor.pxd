@@ -45,8 +45,11 @@ cdef class Tensor:
     cdef int64_t version(self) noexcept
     cdef void bump(self) noexcept
 
-cdef class AccumulateGrad(Node):
-    cdef Tensor variable_
+cdef class AccumulateGrad(Node):       # no fields of its own: it comes from the free list of nodes
+    pass
+
+cdef inline Tensor leaf_of(Node accumulator):
+    return <Tensor>accumulator.slot0
 
 cdef inline bint requires(Tensor t) noexcept:
     return t.node is not None or t.leaf_grad or (t.base is not None and (t.base.node is not None or t.base.leaf_grad))

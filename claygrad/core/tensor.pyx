@@ -643,16 +643,12 @@ cdef _set_requires_grad(Tensor t, bint value, str int_text, bint method):
 cdef class AccumulateGrad(Node):
     """The end of a path: adds the gradient to the `.grad` of its leaf."""
 
-    def __dealloc__(self):
-        if self.variable_ is not None:
-            self.variable_.accumulator = NULL
-
     cpdef str name(self):
         return "torch::autograd::AccumulateGrad"
 
     @property
     def variable(self):
-        return self.variable_
+        return leaf_of(self)
 
 
 cdef int keep_counter(Tensor t) except -1:
@@ -712,7 +708,7 @@ cdef Node gradient_edge(Tensor t, int* nr):
     if t.accumulator != NULL:
         return <Node>t.accumulator
     acc = AccumulateGrad.__new__(AccumulateGrad)
-    acc.variable_ = t
+    acc.slot0, acc.leaf_place = t, &t.accumulator
     acc.seq = 0x7fffffffffffffff
     acc.n_outputs = 0
     acc.describe_output(t.layout)
