@@ -1,6 +1,10 @@
 from cpython.object cimport PyObject
 from claygrad.core.declared cimport Op
+from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport Layout
 cdef int prepare(Op op) except -1     # give the op its fast path, if its kernels have one
 cdef bint numbers_of(Op op, PyObject** slots, double* out) except -1
 cdef bint uniform(Layout v) noexcept
+cdef bint turned(Layout v) noexcept
+cdef bint same_run(Layout a, Layout b) noexcept
+cdef Layout fresh_run(Layout like, dtype dt)

@@ -5,9 +5,10 @@ from libc.string cimport memcpy
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, Op, run_check
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
+from claygrad.core.dtypes cimport BOOL, F32, F64, I64, dtype, of_code
 from claygrad.core.kernels cimport binary_by_column, binary_by_lines, binary_by_row, binary_fn, unary_fn
-from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 
 # Elements above which a kernel runs without the interpreter lock.
@@ -56,6 +57,37 @@ cdef bint uniform(Layout v) noexcept:
     return True
 
 
+# Note [Runs of memory]
+# A transposed tensor without gaps is one run of memory all the same: what is computed element by element runs along it, and
+# the result lies as its operands do, as the general path lets it. Axes of one element have strides of their own there.
+
+cdef bint turned(Layout v) noexcept:
+    """One run of memory on the CPU, its axes in another order."""
+    cdef int i
+    if v.contiguous or v.storage.where.kind != CPU or not dense(v):
+        return False
+    for i in range(v.ndim):
+        if v.shape[i] == 1:
+            return False
+    return True
+
+
+cdef bint same_run(Layout a, Layout b) noexcept:
+    """Whether a tensor lies as a turned one does."""
+    cdef int i
+    if a.storage.where.kind != CPU or not same_shape(a, b):
+        return False
+    for i in range(a.ndim):
+        if a.strides[i] != b.strides[i]:
+            return False
+    return True
+
+
+cdef Layout fresh_run(Layout like, dtype dt):
+    """A new tensor that lies as a turned one does."""
+    return new_layout(new_storage(like.numel * dt.itemsize), dt, like.ndim, like.shape, like.strides, 0)
+
+
 cdef Layout _unary(Op op, PyObject** slots, Layout target):
     cdef object a = <object>slots[0]
     if not isinstance(a, Tensor):
@@ -65,9 +97,12 @@ cdef Layout _unary(Op op, PyObject** slots, Layout target):
     cdef double numbers[2]
     if f == NULL or not numbers_of(op, slots, numbers):
         return None
-    if not _native(x):
+    if _native(x):
+        out = fresh_like(x) if target is None else target
+    elif target is None and turned(x):
+        out = fresh_run(x, x.dtype)
+    else:
         return _unary_of_one(f, x, numbers) if target is None and uniform(x) else None
-    out = fresh_like(x) if target is None else target
     if x.numel > RELEASE:
         with nogil:
             f(x.data(), out.data(), x.numel, numbers[0], numbers[1])
@@ -112,6 +147,8 @@ cdef bint _fill_scalar(object value, int code, Scalar* out) except -1:
 
 
 cdef inline Layout _out_for(Op op, Layout x):
+    if not x.contiguous:
+        return fresh_run(x, of_code(BOOL) if op.family == FAMILY_COMPARE else x.dtype)
     if op.family == FAMILY_COMPARE:
         return fresh(of_code(BOOL), x.ndim, x.shape)
     return fresh_like(x)
@@ -140,6 +177,10 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         if f == NULL or (op.n_kernel_if and not _plain_attributes(op, slots)):
             return None
         if not _native(x) or not _native(y):
+            if target is None and turned(x) and same_run(y, x):
+                out = _out_for(op, x)
+                _run(f, x.data(), y.data(), out.data(), x.numel, 0)
+                return out
             out = _stretched(op, f, x, y, target)
             return _by_lines(op, f, x, y) if out is None and target is None else out
         if same_shape(x, y):
@@ -155,7 +196,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         return _by_lines(op, f, x, y) if out is None and target is None else out
     x = (<Tensor>(a if a_is else b)).layout
     f = <binary_fn>op.kernels[x.dtype.code]
-    if f == NULL or not _native(x) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
+    if f == NULL or not _native(x) and (target is not None or not turned(x)) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
         return None
     if op.n_kernel_if and not _plain_attributes(op, slots):
         return None
@@ -172,15 +213,15 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _stretched(Op op, binary_fn f, Layout x, Layout y, Layout target):
-    """One operand is a single element stretched to the shape of the other, contiguous one."""
+    """One operand is a single element stretched to the shape of the other, which is one run of memory."""
     cdef Layout out
     if not same_shape(x, y) or target is not None and y.storage is target.storage:
         return None
-    if _native(x) and uniform(y):
+    if uniform(y) and (_native(x) or target is None and turned(x)):
         out = _out_for(op, x) if target is None else target
         _run(f, x.data(), y.data(), out.data(), x.numel, 1)
         return out
-    if _native(y) and uniform(x) and target is None:
+    if uniform(x) and target is None and (_native(y) or turned(y)):
         out = _out_for(op, y)
         _run(f, x.data(), y.data(), out.data(), y.numel, 2)
         return out

@@ -6,7 +6,7 @@ from claygrad.core.declared cimport PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, I64, N_DTYPES, of_code
 from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.pointwise cimport numbers_of
 from claygrad.core.tensor cimport Tensor, requires
@@ -22,7 +22,7 @@ cdef Layout _reduce(Op op, PyObject** slots, Layout target):
     cdef int64_t outer = 1, n = 1, inner = 1
     cdef double numbers[2]
     cdef int i, k = 0, first, last
-    if f == NULL or not x.contiguous or x.storage.where.kind != CPU or x.numel == 0:
+    if f == NULL or x.storage.where.kind != CPU or x.numel == 0 or not x.contiguous and not dense(x):
         return None
     if op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
         return None
@@ -39,6 +39,8 @@ cdef Layout _reduce(Op op, PyObject** slots, Layout target):
         first, last = axes[0], axes[len(axes) - 1]
         if last - first + 1 != len(axes):
             return None                        # axes that do not lie together
+    if not x.contiguous and last - first + 1 != x.ndim:
+        return None                            # all of a run of memory, in any order, or some axes of a contiguous one
     for i in range(x.ndim):
         if i < first:
             outer *= x.shape[i]

@@ -7,7 +7,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport N_DTYPES, dtype
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.core.pointwise cimport numbers_of, uniform
+from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
 from claygrad.core.reduce cimport take_kernels
 from claygrad.core.tensor cimport Tensor
 
@@ -36,26 +36,30 @@ cdef Layout _shaped(Op op, PyObject** slots, Layout target):
     cdef Layout a = _of(slots[0]), b = _of(slots[1]), c = None, out
     cdef double numbers[2]
     cdef int ones = 0
+    cdef bint plain
     if target is not None or a is None or b is None or a.dtype is not b.dtype:
         return None
     cdef shaped_fn f = <shaped_fn>op.kernels[b.dtype.code]
-    if f == NULL or not _native(b) or b.numel == 0:
+    if f == NULL or b.numel == 0:
+        return None
+    plain = _native(b)
+    if not plain and not turned(b):
         return None
     if op.n_tensors == 3:
         c = _of(slots[2])
         if c is None or c.dtype is not b.dtype:
             return None
-        if not (_native(c) and same_shape(c, b)):
+        if not (_native(c) and same_shape(c, b) if plain else same_run(c, b)):
             if not _one(c, b):
                 return None
             ones = 4
-    if not (_native(a) and same_shape(a, b)):
+    if not (_native(a) and same_shape(a, b) if plain else same_run(a, b)):
         if not _one(a, b):
             return None
         ones |= 1
     if not numbers_of(op, slots, numbers):
         return None
-    out = fresh_like(b)
+    out = fresh_like(b) if plain else fresh_run(b, b.dtype)
     cdef const void* third = NULL if c is None else c.data()
     with nogil:
         f(a.data(), b.data(), third, out.data(), b.numel, ones, numbers[0], numbers[1])
