@@ -32,6 +32,9 @@ CLAY_FAMILY(total)
 CLAY_FAMILY(gate)
 CLAY_FAMILY(cast)
 CLAY_FAMILY(distance)
+CLAY_FAMILY(fft)
+CLAY_FAMILY(grid)
+CLAY_FAMILY(linalg)
 #undef CLAY_FAMILY
 
 }  // namespace CLAY_ISA

@@ -19,6 +19,7 @@ static const Family families[] = {
     {"shaped", shaped_kernels, shaped_count},  {"total", total_kernels, total_count},
     {"gate", gate_kernels, gate_count},        {"cast", cast_kernels, cast_count},
     {"select", select_kernels, select_count},   {"distance", distance_kernels, distance_count},
+    {"linalg", linalg_kernels, linalg_count},       {"fft", fft_kernels, fft_count},           {"grid", grid_kernels, grid_count},
 };
 
 #define CLAY_TEXT_(x) #x

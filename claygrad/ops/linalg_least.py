@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import int64
+from claygrad.core import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._linalg import LinAlgError, adjoint, check_loop, check_square, is_vector
 from claygrad.ops._registry import composite, constant, op
-from claygrad.ops.linalg_spectral import eigvalsh, svdvals
+from claygrad.ops.linalg_spectral import decomposed, eigvalsh, svdvals
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -96,7 +97,7 @@ def pseudo_inverse(xp, input: Tensor, atol: Tensor | Number, rtol: Tensor | Numb
         S, V = xp.linalg.eigh(input)
         U, size = V, xp.abs(S)
     else:
-        U, S, Vh = xp.linalg.svd(input, False)
+        U, S, Vh = decomposed(xp, input, False)
         V, size = Vh.swapaxes(-2, -1).conj(), S
     atol, rtol = (xp.asarray(x)[..., None] for x in (atol, rtol))
     limit = xp.maximum(atol, rtol * size.max(-1, keepdims=True))
@@ -179,12 +180,39 @@ def right_side_is_vector(input_shape: tuple[int, ...], b_shape: tuple[int, ...])
     return len(input_shape) - len(b_shape) == 1 or (len(b_shape) == 1 and is_vector(input_shape, b_shape))
 
 
+def orthogonal(xp, a):
+    made = native.qr(a, False, True)
+    return xp.linalg.qr(a) if made is None else made
+
+
+def by_factors(xp, Q, R, b, tall: bool):
+    """From Q R, the matrix if it is tall, its adjoint if it is wide."""
+    if tall:
+        return _lapack.triangular(xp, R, Q.swapaxes(-2, -1).conj() @ b, True)
+    return Q @ _lapack.triangular(xp, R.swapaxes(-2, -1).conj(), b, False)
+
+
+SURE = 0.1              # of the limit of what counts as a zero
+
+
+def of_full_rank(xp, a, b, rcond: float):
+    """The solution without singular values, where there is no doubt that all of them count; or None."""
+    m, n = a.shape[-2:]
+    Q, R = orthogonal(xp, a if m >= n else a.swapaxes(-2, -1).conj())
+    eye = xp.broadcast_to(xp.eye(R.shape[-1], dtype=R.dtype), R.shape)
+    inverse = _lapack.triangular(xp, R, eye, True)
+    # The largest singular value is at most the one length, the smallest at least 1 over the other.
+    spread = (xp.abs(R) ** 2).sum((-2, -1)) * (xp.abs(inverse) ** 2).sum((-2, -1))
+    if not (spread * max(rcond, 0.0) ** 2 < SURE ** 2).all():
+        return None
+    return by_factors(xp, Q, R, b, m >= n)
+
+
 def least_squares(xp, a, b, rcond: float, driver: str):
     """Solution, rank and singular values of stacks of matrices."""
     m, n = a.shape[-2:]
     if driver == "gels":                        # full rank is taken for granted
-        tall = a if m >= n else a.swapaxes(-2, -1).conj()
-        Q, R = xp.linalg.qr(tall)
+        Q, R = orthogonal(xp, a if m >= n else a.swapaxes(-2, -1).conj())
         zero = xp.diagonal(R, 0, -2, -1) == 0
         if zero.any():
             at = int(zero.any(-1).reshape(-1).argmax())
@@ -192,11 +220,12 @@ def least_squares(xp, a, b, rcond: float, driver: str):
             first = int(zero.reshape((-1, zero.shape[-1]))[at].argmax()) + 1
             raise LinAlgError(f"torch.linalg.lstsq: {place}The least squares solution could not be computed because "
                               f"the input matrix does not have full rank (error code: {first}).")
-        turned = Q.swapaxes(-2, -1).conj()
-        if m >= n:
-            return _lapack.triangular(xp, R, turned @ b, True), None, None
-        return Q @ _lapack.triangular(xp, R.swapaxes(-2, -1).conj(), b, False), None, None
-    U, S, Vh = xp.linalg.svd(a, False)
+        return by_factors(xp, Q, R, b, m >= n), None, None
+    if driver == "gelsy":
+        x = of_full_rank(xp, a, b, rcond)
+        if x is not None:
+            return x, xp.full(a.shape[:-2], min(m, n), "int64"), None
+    U, S, Vh = decomposed(xp, a, False)
     largest = S[..., :1]
     counts = rcond * largest < S
     inverse = xp.where(counts, 1 / S, 0).astype(S.dtype)

@@ -5,6 +5,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import int32
+from claygrad.core import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import text
 from claygrad.ops._linalg import (
@@ -109,6 +110,9 @@ def lu(xp, A: Tensor, *, pivot: bool = True):
     Without `pivot`, no rows are exchanged and P is empty.
     """
     LU, pivots, _ = _lapack.lu(xp, A, pivot)
+    made = native.parts(LU, pivots if pivot else None)
+    if made is not None:
+        return made if pivot else (xp.zeros(0, A.dtype), *made[1:])
     P = permutation(xp, pivots, A.shape[-2], A.dtype) if pivot else xp.zeros(0, A.dtype)
     return (P, *parts(xp, LU))
 
@@ -195,6 +199,10 @@ def unpacked_shapes(LU_data: Tensor, unpack_data: bool, unpack_pivots: bool) -> 
                        "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")])
 def lu_unpack(xp, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True):
     """P, L and U out of what linalg.lu_factor returns; what is not asked for is empty."""
+    if unpack_data:
+        made = native.parts(LU_data, LU_pivots if unpack_pivots else None)
+        if made is not None:
+            return made if unpack_pivots else (xp.zeros(0, LU_data.dtype), *made[1:])
     m = LU_data.shape[-2]
     P = L = U = xp.zeros(0, LU_data.dtype)
     if unpack_pivots:
@@ -225,6 +233,8 @@ def unpack_gradient(gs, LU_data_shape: tuple) -> tuple[Tensor | None, None]:
 # Systems
 
 def check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
+    if native.ordinary_system(LU, B, left) and pivots.dtype is int32 and pivots.shape == LU.shape[:-1]:
+        return
     name = "linalg.lu_solve"
     check_square(f"torch.{name}", LU)
     check_fractions(f"torch.{name}", LU)
@@ -256,11 +266,15 @@ def mixed(t):
                        "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")])
 def lu_solve(xp, LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False):
     """Solve A X = B (`left`) or X A = B with the LU of A; `adjoint`: with the adjoint of A instead."""
+    right = B if left else B.swapaxes(-2, -1).conj()
+    made = native.lu_solve(LU, pivots, right, adjoint == left, left)
+    if made is not None:
+        return made if left else made.swapaxes(-2, -1)
     rows = _lapack.order(xp, pivots, LU.shape[-1])
     if left:
         return _lapack.columns(xp, _lapack.lu_solve(xp, LU, rows, B, adjoint))
     # X A = B is A^H X^H = B^H.
-    return _lapack.lu_solve(xp, LU, rows, B.swapaxes(-2, -1).conj(), not adjoint).swapaxes(-2, -1).conj()
+    return _lapack.lu_solve(xp, LU, rows, right, not adjoint).swapaxes(-2, -1).conj()
 
 
 def lu_solve_gradient(g: Tensor, LU: Tensor, pivots: Tensor, out: Tensor, left: bool, turned: bool,

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import array_of
+from claygrad.core import linalg as native
 from claygrad.core.modes import get_grad_enabled
 from claygrad.ops import _lapack
 from claygrad.ops._linalg import (
@@ -55,6 +56,8 @@ def diagonal_replaced(t: Tensor, values: Tensor | None) -> Tensor:
 # Hermitian matrices
 
 def check_eigh(input: Tensor, UPLO: str) -> None:
+    if native.ordinary(input) and UPLO in ("L", "U"):
+        return
     check_square("linalg.eigh", input)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -84,6 +87,9 @@ def eigh(xp, input: Tensor, UPLO: str = "L"):
 
     One triangle of a matrix is read. The vectors are determined up to sign, or phase.
     """
+    made = native.symmetric(input, UPLO in "uU", True)
+    if made is not None:
+        return made
     try:
         values, vectors = xp.linalg.eigh(input, UPLO.upper())
     except xp.linalg.LinAlgError:
@@ -109,6 +115,9 @@ def eigh_gradient(gs, outs) -> tuple[Tensor | None]:
 @op(name="_eigvalsh", function=False, method=False, check=check_eigh,
     meta=lambda input: (input.shape[:-1], input.dtype.to_real()))
 def values_of_hermitian(xp, input: Tensor, UPLO: str):
+    made = native.symmetric(input, UPLO in "uU", False)
+    if made is not None:
+        return made[0]
     try:
         return xp.linalg.eigvalsh(input, UPLO.upper())
     except xp.linalg.LinAlgError:
@@ -207,7 +216,14 @@ def check_svd(A: Tensor, driver: str | None) -> None:
 
 
 def decomposed(xp, a, full: bool, vectors: bool = True):
+    """U (by columns), singular values and Vh; the values alone without `vectors`."""
+    made = native.singular(a, full, vectors)
+    if made is not None:
+        return made if vectors else made[1]
     try:
+        if vectors:
+            U, S, Vh = xp.linalg.svd(a, full)
+            return _lapack.columns(xp, U), S, Vh
         return xp.linalg.svd(a, full, vectors)
     except xp.linalg.LinAlgError:
         finite = xp.isfinite(a).all((-2, -1)).reshape(-1)
@@ -244,8 +260,7 @@ def svd(xp, A: Tensor, full_matrices: bool = True, *, driver: str | None = None)
         shapes = [(*A.shape[:-2], *rest) for rest in ((m, m if full_matrices else k), (n if full_matrices else k, n))]
         U, Vh = (xp.broadcast_to(xp.eye(*shape[-2:], dtype=A.dtype), shape).copy() for shape in shapes)
         return U, xp.zeros((*A.shape[:-2], k), A.real.dtype), Vh
-    U, S, Vh = decomposed(xp, A, full_matrices)
-    return _lapack.columns(xp, U), S, Vh
+    return decomposed(xp, A, full_matrices)
 
 
 def svd_gradient(of_U: Tensor | None, of_S: Tensor | None, of_Vh: Tensor | None, U: Tensor, S: Tensor,

@@ -1,0 +1,30 @@
+// Stacks of matrices: what the compiled core hands to the kernels of family "linalg".
+#pragma once
+#include <stdint.h>
+
+namespace clay {
+
+// Element (i, j) of matrix t is data[t * step + i * row + j * column].
+struct Matrices {
+    void* data;
+    int64_t step, row, column;
+};
+
+// `count` matrices a of m x n elements, right-hand sides b of k columns, and what is made of them.
+struct LinearAlgebra {
+    int64_t count, m, n, k;
+    Matrices a, b, x, y;
+    int32_t *pivots, *info;              // min(m, n) for each matrix, and one
+    bool upper, unit;
+};
+
+// lu: a -> x, pivots, info; without pivots, no rows are exchanged   det: a -> x   slogdet: a -> x (sign), y
+// parts: a (LU), pivots (or none) -> x, y, b: P, L and U; info is 1 where a pivot is no row
+// solve: a, b -> x, info            inverse: a -> x, info            lu_solve: a (LU), pivots, b -> x; upper: of a transposed
+// cholesky: a -> x, info            triangular: a, b -> x            cholesky_solve: a (factor), b -> x
+// qr: a -> x (m by k, or null), y (k by n): Q and R          symmetric: a -> x (vectors, or null), y (values), info
+// singular: a -> x (U, or null), b (values), y (V^T), info; k: the columns of the longer ones of U and V
+// False: there was no memory.
+using linalg_fn = bool (*)(const LinearAlgebra* job);
+
+}  // namespace clay

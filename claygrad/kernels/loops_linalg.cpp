@@ -1,0 +1,380 @@
+// LU with row exchanges, Cholesky's factor and triangular systems, for stacks of matrices: plain loops over rows that lie in
+// the cache, joined by products where a matrix is large.
+#include "families.hpp"
+#include "kernels.hpp"
+#include "matrices.hpp"
+#include "vmath.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+constexpr int64_t BLOCK = 64;            // columns, or rows, that are treated one after the other
+
+template <class T> constexpr int CODE = sizeof(T) == 4 ? F32 : F64;
+
+// c -= a b, for m x k and k x n matrices in rows; b_turned: b holds n rows of k
+template <class T>
+void subtract_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, bool b_turned, T* c,
+                      int64_t ldc, T* memory) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < k; j++) memory[i * k + j] = -a[i * lda + j];
+    gemm(CODE<T>, false, b_turned, m, n, k, memory, k, b, ldb, c, ldc, true);
+}
+
+template <class T> void exchange(T* x, T* y, int64_t length) {
+    using V = vec<T>;
+    for (int64_t j = 0; j < length; j += LANES<T>) {
+        const V kept = load<V>(x + j);
+        store<V>(x + j, load<V>(y + j));
+        store<V>(y + j, kept);
+    }
+}
+
+// R rows, ld apart: each minus its factor times the head, from a column on.
+template <int R, class T> inline void subtract_rows(T* rows, int64_t ld, const T* head, const T* f, int64_t from, int64_t length) {
+    using V = vec<T>;
+    V by[R];
+    for (int r = 0; r < R; r++) by[r] = splat<V>(-f[r]);
+    int64_t j = from / LANES<T> * LANES<T>;
+    if (j < from) {
+        const V x = load<V>(head + j);
+        for (int r = 0; r < R; r++) {
+            const V old = load<V>(rows + r * ld + j);
+            store<V>(rows + r * ld + j, part(old, from - j, multiply_add(by[r], x, old)));
+        }
+        j += LANES<T>;
+    }
+    for (; j < length; j += LANES<T>) {
+        const V x = load<V>(head + j);
+        for (int r = 0; r < R; r++) store<V>(rows + r * ld + j, multiply_add(by[r], x, load<V>(rows + r * ld + j)));
+    }
+}
+
+template <class T> int64_t whole(int64_t k) { return (k + LANES<T> - 1) / LANES<T> * LANES<T>; }
+
+// --- triangular systems: a x = b, x in the place of b -----------------------------------------------------------------------
+// Rows begin..end of x, those before it (or behind, for an upper triangle) being known.
+template <class T, int R>
+inline void substitute_columns(const T* a, int64_t lda, T* x, int64_t ldx, int64_t begin, int64_t end, bool upper, bool unit) {
+    using V = vec<T>;
+    for (int64_t s = begin; s < end; s++) {
+        const int64_t i = upper ? begin + end - 1 - s : s, from = upper ? i + 1 : begin, to = upper ? end : i;
+        const T* row = a + i * lda;
+        V sum[R], more[R];
+        for (int r = 0; r < R; r++) sum[r] = load<V>(x + i * ldx + r * LANES<T>), more[r] = splat<V>(0);
+        int64_t j = from;
+        for (; j + 2 <= to; j += 2) {
+            const V f = splat<V>(-row[j]), g = splat<V>(-row[j + 1]);
+            for (int r = 0; r < R; r++) {
+                sum[r] = multiply_add(f, load<V>(x + j * ldx + r * LANES<T>), sum[r]);
+                more[r] = multiply_add(g, load<V>(x + (j + 1) * ldx + r * LANES<T>), more[r]);
+            }
+        }
+        for (; j < to; j++)
+            for (int r = 0; r < R; r++) sum[r] = multiply_add(splat<V>(-row[j]), load<V>(x + j * ldx + r * LANES<T>), sum[r]);
+        const V head = splat<V>(row[i]);
+        for (int r = 0; r < R; r++) {
+            sum[r] = sum[r] + more[r];
+            store<V>(x + i * ldx + r * LANES<T>, unit ? sum[r] : sum[r] / head);
+        }
+    }
+}
+
+// x: n rows of `length` numbers, a multiple of the vectors'
+template <class T>
+void substitute(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, int64_t length, bool upper, bool unit, T* memory) {
+    for (int64_t done = 0; done < n; done += BLOCK) {
+        const int64_t size = n - done < BLOCK ? n - done : BLOCK, begin = upper ? n - done - size : done;
+        if (done) {
+            const int64_t known = upper ? begin + size : 0;
+            subtract_product(size, length, done, a + begin * lda + known, lda, x + known * ldx, ldx, false, x + begin * ldx, ldx,
+                             memory);
+        }
+        int64_t c = 0;
+        for (; c + 4 * LANES<T> <= length; c += 4 * LANES<T>) substitute_columns<T, 4>(a, lda, x + c, ldx, begin, begin + size, upper, unit);
+        for (; c < length; c += LANES<T>) substitute_columns<T, 1>(a, lda, x + c, ldx, begin, begin + size, upper, unit);
+    }
+}
+
+// --- LU ------------------------------------------------------------------------------------------------------------------
+template <class T> struct Factors {
+    T* a;
+    int64_t ld, m;
+    int32_t* pivots;                     // null: rows stay where they are
+    int32_t zero;                        // the first zero pivot, from 1
+    T* memory;
+
+    // Columns from..to; the columns up to `length` beside them follow.
+    void panel(int64_t from, int64_t to, int64_t length) {
+        for (int64_t j = from; j < to; j++) {
+            T* head = a + j * ld;
+            if (pivots) {
+                int64_t at = j;
+                T most = abs(head[j]);
+                for (int64_t i = j + 1; i < m; i++) {
+                    const T size = abs(a[i * ld + j]);
+                    if (size > most) most = size, at = i;
+                }
+                pivots[j] = (int32_t)(at + 1);
+                if (at != j) exchange(head, a + at * ld, ld);
+            }
+            const T pivot = head[j];
+            if (pivot == 0) {
+                if (!zero) zero = (int32_t)(j + 1);
+                if (pivots) continue;
+            }
+            // Divided, not multiplied by the inverse: equal rows must leave exact zeros.
+            auto factor = [&](int64_t i) {
+                T& f = a[i * ld + j];
+                return pivot == 0 ? f : f /= pivot;
+            };
+            int64_t i = j + 1;
+            for (; i + 4 <= m; i += 4) {
+                const T f[4] = {factor(i), factor(i + 1), factor(i + 2), factor(i + 3)};
+                subtract_rows<4>(a + i * ld, ld, head, f, j + 1, length);
+            }
+            for (; i < m; i++) {
+                const T f = factor(i);
+                subtract_rows<1>(a + i * ld, ld, head, &f, j + 1, length);
+            }
+        }
+    }
+
+    void columns(int64_t from, int64_t to) {
+        if (to - from <= BLOCK) return panel(from, to, to);
+        const int64_t middle = from + (to - from + 1) / 2 / BLOCK * BLOCK + ((to - from + 1) / 2 < BLOCK ? BLOCK : 0);
+        columns(from, middle);
+        substitute(a + from * ld + from, ld, a + from * ld + middle, ld, middle - from, whole<T>(to - middle), false, true, memory);
+        subtract_product(m - middle, to - middle, middle - from, a + middle * ld + from, ld, a + from * ld + middle, ld, false,
+                         a + middle * ld + middle, ld, memory);
+        columns(middle, to);
+    }
+
+    void all(int64_t n) { n > m ? panel(0, m, n) : columns(0, n); }
+};
+
+template <class T> int32_t factored(T* a, int64_t ld, int64_t m, int64_t n, int32_t* pivots, T* memory) {
+    Factors<T> f{a, ld, m, pivots, 0, memory};
+    f.all(n);
+    return f.zero;
+}
+
+// What a product of parts of an m x n matrix needs for a copy of one of them
+int64_t copy_size(int64_t m, int64_t n) { return m > BLOCK || n > BLOCK ? m * n : 0; }
+
+// --- kernels ----------------------------------------------------------------------------------------------------------------
+template <class T> bool lu(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const int64_t ld = row_length<T>(j.n), k = j.m < j.n ? j.m : j.n;
+    return each_matrix<T>(j.count, j.m * j.n * k / 3, j.m * ld + copy_size(j.m, j.n), [&](int64_t t, T* a) {
+        take_in(j.a, t, j.m, j.n, a, ld);
+        j.info[t] = factored(a, ld, j.m, j.n, j.pivots ? j.pivots + t * k : nullptr, a + j.m * ld);
+        put_out(j.x, t, j.m, j.n, a, ld);
+    });
+}
+
+// LU and the rows exchanged as the three matrices they stand for, each in rows: P (if there are pivots), L and U
+template <class T> bool parts(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const int64_t m = j.m, n = j.n, k = m < n ? m : n;
+    return each_matrix<T>(j.count, m * (m + n), m, [&](int64_t t, T* memory) {
+        const T* a = matrix_at<T>(j.a, t);
+        T *L = place_at<T>(j.y, t), *U = place_at<T>(j.b, t);
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t c = 0; c < k; c++) L[i * k + c] = i > c ? a[i * j.a.row + c * j.a.column] : (T)(i == c);
+        for (int64_t i = 0; i < k; i++)
+            for (int64_t c = 0; c < n; c++) U[i * n + c] = i <= c ? a[i * j.a.row + c * j.a.column] : 0;
+        if (!j.pivots) return;
+        int32_t* order = (int32_t*)memory;                     // the row of A that stands in each row of P^T A
+        T* P = place_at<T>(j.x, t);
+        memset(P, 0, (size_t)(m * m) * sizeof(T));
+        for (int64_t i = 0; i < m; i++) order[i] = (int32_t)i;
+        j.info[t] = 0;
+        for (int64_t i = 0; i < k; i++) {
+            const int32_t at = j.pivots[t * k + i] - 1, kept = order[i];
+            if (at < 0 || at >= m) return (void)(j.info[t] = 1);
+            order[i] = order[at];
+            order[at] = kept;
+        }
+        for (int64_t i = 0; i < m; i++) P[order[i] * m + i] = 1;
+    });
+}
+
+template <class T> bool exchange_rows(T* x, int64_t ldx, int64_t n, const int32_t* pivots, bool backwards) {
+    for (int64_t s = 0; s < n; s++) {
+        const int64_t i = backwards ? n - 1 - s : s, at = pivots[i] - 1;
+        if (at < 0 || at >= n) return false;
+        if (at != i) exchange(x + i * ldx, x + at * ldx, ldx);
+    }
+    return true;
+}
+
+// b null: the inverse
+template <class T> bool solve(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const int64_t n = j.n, k = j.b.data ? j.k : n, ld = row_length<T>(n), ldx = row_length<T>(k), length = whole<T>(k);
+    return each_matrix<T>(j.count, n * n * (n / 3 + k), n * (ld + ldx) + copy_size(n, n) + n, [&](int64_t t, T* a) {
+        T *x = a + n * ld, *memory = x + n * ldx;
+        int32_t* pivots = (int32_t*)(memory + copy_size(n, n));
+        take_in(j.a, t, n, n, a, ld);
+        j.info[t] = factored(a, ld, n, n, pivots, memory);
+        if (j.info[t]) return;
+        if (j.b.data) {
+            take_in(j.b, t, n, k, x, ldx);
+        } else {
+            memset(x, 0, (size_t)(n * ldx) * sizeof(T));
+            for (int64_t i = 0; i < n; i++) x[i * ldx + i] = 1;
+        }
+        exchange_rows(x, ldx, n, pivots, false);
+        substitute(a, ld, x, ldx, n, length, false, true, memory);
+        substitute(a, ld, x, ldx, n, length, true, false, memory);
+        put_out(j.x, t, n, k, x, ldx);
+    });
+}
+
+// The sign of the exchanges times that of the diagonal, its sizes in `take`
+template <class T, class F> bool each_diagonal(const LinearAlgebra& j, F take) {
+    const int64_t n = j.n, ld = row_length<T>(n);
+    return each_matrix<T>(j.count, n * n * n / 3, n * ld + copy_size(n, n) + n, [&](int64_t t, T* a) {
+        int32_t* pivots = (int32_t*)(a + n * ld + copy_size(n, n));
+        take_in(j.a, t, n, n, a, ld);
+        factored(a, ld, n, n, pivots, a + n * ld);
+        T sign = 1;
+        for (int64_t i = 0; i < n; i++) sign = pivots[i] - 1 == i ? sign : -sign;
+        take(t, sign, a, ld);
+    });
+}
+
+template <class T> bool det(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    return each_diagonal<T>(j, [&](int64_t t, T product, const T* a, int64_t ld) {
+        for (int64_t i = 0; i < j.n; i++) product *= a[i * ld + i];
+        *place_at<T>(j.x, t) = product;
+    });
+}
+
+template <class T> bool slogdet(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    return each_diagonal<T>(j, [&](int64_t t, T sign, const T* a, int64_t ld) {
+        T sum = 0;
+        for (int64_t i = 0; i < j.n; i++) {
+            const T u = a[i * ld + i];
+            sign *= u > 0 ? (T)1 : u < 0 ? (T)-1 : u;
+            sum += sizeof(T) == 4 ? (T)__builtin_logf((float)abs(u)) : (T)__builtin_log((double)abs(u));
+        }
+        *place_at<T>(j.x, t) = sign;
+        *place_at<T>(j.y, t) = sum;
+    });
+}
+
+template <class T> bool lu_solve(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const int64_t n = j.n, ld = row_length<T>(n), ldx = row_length<T>(j.k), length = whole<T>(j.k);
+    const bool turned = j.upper;
+    return each_matrix<T>(j.count, n * n * j.k, n * (ld + ldx) + copy_size(n, n), [&](int64_t t, T* a) {
+        T *x = a + n * ld, *memory = x + n * ldx;
+        Matrices of = j.a;
+        if (turned) of.row = j.a.column, of.column = j.a.row;
+        take_in(of, t, n, n, a, ld);
+        take_in(j.b, t, n, j.k, x, ldx);
+        bool known = turned || exchange_rows(x, ldx, n, j.pivots + t * n, false);
+        substitute(a, ld, x, ldx, n, length, false, !turned, memory);
+        substitute(a, ld, x, ldx, n, length, true, turned, memory);
+        if (turned) known = exchange_rows(x, ldx, n, j.pivots + t * n, true);
+        j.info[t] = !known;
+        put_out(j.x, t, n, j.k, x, ldx);
+    });
+}
+
+template <class T> bool triangular(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const int64_t n = j.n, ld = row_length<T>(n), ldx = row_length<T>(j.k), length = whole<T>(j.k);
+    return each_matrix<T>(j.count, n * n * j.k / 2, n * (ld + ldx) + copy_size(n, n), [&](int64_t t, T* a) {
+        T *x = a + n * ld, *memory = x + n * ldx;
+        take_in(j.a, t, n, n, a, ld);
+        take_in(j.b, t, n, j.k, x, ldx);
+        substitute(a, ld, x, ldx, n, length, j.upper, j.unit, memory);
+        put_out(j.x, t, n, j.k, x, ldx);
+    });
+}
+
+// L L^T x = b, or U^T U x = b; b null: the inverse
+template <class T> bool cholesky_solve(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const int64_t n = j.n, k = j.b.data ? j.k : n, ld = row_length<T>(n), ldx = row_length<T>(k), length = whole<T>(k);
+    Matrices turned = j.a;
+    turned.row = j.a.column, turned.column = j.a.row;
+    return each_matrix<T>(j.count, n * n * k, n * (ld + ldx) + copy_size(n, n), [&](int64_t t, T* a) {
+        T *x = a + n * ld, *memory = x + n * ldx;
+        if (j.b.data) {
+            take_in(j.b, t, n, k, x, ldx);
+        } else {
+            memset(x, 0, (size_t)(n * ldx) * sizeof(T));
+            for (int64_t i = 0; i < n; i++) x[i * ldx + i] = 1;
+        }
+        take_in(j.upper ? turned : j.a, t, n, n, a, ld);
+        substitute(a, ld, x, ldx, n, length, false, false, memory);
+        take_in(j.upper ? j.a : turned, t, n, n, a, ld);
+        substitute(a, ld, x, ldx, n, length, true, false, memory);
+        put_out(j.x, t, n, k, x, ldx);
+    });
+}
+
+// --- Cholesky ----------------------------------------------------------------------------------------------------------------
+// Columns from..to of L, in the lower triangle of a; the number of the first pivot that is not positive, from 1, or 0
+template <class T> int32_t cholesky_panel(T* a, int64_t ld, int64_t n, int64_t from, int64_t to, T* column) {
+    for (int64_t j = from; j < to; j++) {
+        const T pivot = a[j * ld + j];
+        if (!(pivot > 0)) return (int32_t)(j + 1);
+        const T root = sqrt(pivot), inverse = 1 / root;
+        a[j * ld + j] = root;
+        for (int64_t i = j + 1; i < n; i++) column[i] = a[i * ld + j] *= inverse;
+        for (int64_t i = j + 1; i < n; i++) subtract_from(a + i * ld, column, column[i], j + 1, i < to ? i + 1 : to);
+    }
+    return 0;
+}
+
+template <class T> int32_t cholesky_of(T* a, int64_t ld, int64_t n, T* memory) {
+    T* copy = memory + ld;
+    for (int64_t from = 0; from < n; from += BLOCK) {
+        const int64_t to = n - from < BLOCK ? n : from + BLOCK;
+        if (const int32_t wrong = cholesky_panel(a, ld, n, from, to, memory)) return wrong;
+        for (int64_t i = to; i < n; i += 2 * BLOCK) {
+            const int64_t end = n - i < 2 * BLOCK ? n : i + 2 * BLOCK;
+            subtract_product(end - i, end - to, to - from, a + i * ld + from, ld, a + to * ld + from, ld, true, a + i * ld + to, ld,
+                             copy);
+        }
+    }
+    return 0;
+}
+
+template <class T> bool cholesky(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const int64_t n = j.n, ld = row_length<T>(n);
+    Matrices in = j.a, out = j.x;
+    if (j.upper) in.row = j.a.column, in.column = j.a.row, out.row = j.x.column, out.column = j.x.row;
+    return each_matrix<T>(j.count, n * n * n / 6, n * ld + ld + 2 * BLOCK * BLOCK, [&](int64_t t, T* a) {
+        take_in(in, t, n, n, a, ld);
+        j.info[t] = cholesky_of(a, ld, n, a + n * ld);
+        for (int64_t i = 0; i < n; i++) memset(a + i * ld + i + 1, 0, (size_t)(n - i - 1) * sizeof(T));
+        put_out(out, t, n, n, a, ld);
+    });
+}
+
+}  // namespace
+
+// In loops_reflections.cpp
+template <class T> bool qr(const LinearAlgebra* job);
+template <class T> bool symmetric(const LinearAlgebra* job);
+template <class T> bool singular(const LinearAlgebra* job);
+
+#define BOTH(name, f) {name, F32, (void*)(linalg_fn)f<float>}, {name, F64, (void*)(linalg_fn)f<double>}
+const Kernel linalg_kernels[] = {BOTH("lu", lu), BOTH("parts", parts), BOTH("solve", solve), BOTH("det", det), BOTH("slogdet", slogdet),
+                                 BOTH("lu_solve", lu_solve), BOTH("triangular", triangular), BOTH("cholesky", cholesky),
+                                 BOTH("cholesky_solve", cholesky_solve), BOTH("qr", qr), BOTH("symmetric", symmetric),
+                                 BOTH("singular", singular)};
+CLAY_COUNT(linalg)
+
+}  // namespace CLAY_ISA
+}  // namespace clay

@@ -1,0 +1,94 @@
+// Small matrices in memory of a kernel's own: rows of whole vectors, the rest of the last one filled with zeros, so that no
+// loop over a row has a remainder.
+#pragma once
+#include <string.h>
+
+#include "lines.hpp"
+#include "linalg.hpp"
+#include "scratch.hpp"
+#include "transpose.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+template <class T> constexpr int64_t LANES = Lanes<vec<T>>::width;
+
+// The elements from one row to the next. Rows that are powers of two apart would share a few lines of the cache.
+template <class T> int64_t row_length(int64_t n) {
+    int64_t length = (n + LANES<T> - 1) / LANES<T> * LANES<T>;
+    if (length * (int64_t)sizeof(T) % 1024 == 0) length += LANES<T> > 1 ? LANES<T> : 8;
+    return length;
+}
+
+template <class T> const T* matrix_at(const Matrices& s, int64_t t) { return (const T*)s.data + t * s.step; }
+template <class T> T* place_at(const Matrices& s, int64_t t) { return (T*)s.data + t * s.step; }
+
+// Matrix t of a stack into rows of our own.
+template <class T> void take_in(const Matrices& s, int64_t t, int64_t rows, int64_t columns, T* w, int64_t ldw) {
+    using V = vec<T>;
+    const T* a = matrix_at<T>(s, t);
+    const V none = splat<V>(0);
+    if (s.column == 1) {
+        for (int64_t i = 0; i < rows; i++) {
+            const T* row = a + i * s.row;
+            int64_t j = 0;
+            for (; j + LANES<T> <= columns; j += LANES<T>) store<V>(w + i * ldw + j, load<V>(row + j));
+            if (j < columns) store<V>(w + i * ldw + j, load_part<V>(row + j, columns - j, none));
+        }
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++) store<V>(w + i * ldw + (columns - 1) / LANES<T> * LANES<T>, none);
+    if (LANES<T> > 1 && s.row == 1 && rows >= LANES<T> / 2) return transpose(a, s.column, w, ldw, columns, rows);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) w[i * ldw + j] = a[i * s.row + j * s.column];
+}
+
+// And out of them.
+template <class T> void put_out(const Matrices& s, int64_t t, int64_t rows, int64_t columns, const T* w, int64_t ldw) {
+    using V = vec<T>;
+    T* a = place_at<T>(s, t);
+    if (s.column == 1) {
+        for (int64_t i = 0; i < rows; i++)
+            along<T>(columns, [&](int64_t j, int64_t m) { put<V>(a + i * s.row + j, load<V>(w + i * ldw + j), m); });
+        return;
+    }
+    if (LANES<T> > 1 && s.row == 1 && columns >= LANES<T> / 2) return transpose(w, ldw, a, s.column, rows, columns);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) a[i * s.row + j * s.column] = w[i * ldw + j];
+}
+
+// y -= f x over whole vectors from the one that holds column `from`; columns before it keep their values.
+template <class T> inline void subtract_from(T* y, const T* x, T f, int64_t from, int64_t length) {
+    using V = vec<T>;
+    const V by = splat<V>(-f);
+    int64_t j = from / LANES<T> * LANES<T>;
+    if (j < from) {
+        const V old = load<V>(y + j);
+        store<V>(y + j, part(old, from - j, multiply_add(by, load<V>(x + j), old)));
+        j += LANES<T>;
+    }
+    for (; j < length; j += LANES<T>) store<V>(y + j, multiply_add(by, load<V>(x + j), load<V>(y + j)));
+}
+
+// f(t, memory) for every matrix, with memory for `count` numbers; false where there is none.
+template <class T, class F> bool each_matrix(int64_t n, int64_t work, int64_t count, F f) {
+    struct Job {
+        F& f;
+        size_t bytes;
+        bool made;
+    } job{f, (size_t)(count + 64) * sizeof(T), true};
+    parallel_for(n, 1 + 65536 / (work + 1), [](void* data, int64_t begin, int64_t end) {
+        static thread_local Room kept;
+        Job& j = *(Job*)data;
+        T* memory = (T*)kept.get(j.bytes);
+        for (int64_t t = begin; memory && t < end; t++) j.f(t, memory);
+        if (!memory) __atomic_store_n(&j.made, false, __ATOMIC_RELAXED);
+        kept.give_back();
+    }, &job);
+    return job.made;
+}
+
+}  // namespace
+}  // namespace CLAY_ISA
+}  // namespace clay

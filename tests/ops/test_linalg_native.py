@@ -1,0 +1,215 @@
+"""The native loops of linear algebra against NumPy's, at all sizes up to 70 and some beyond, on every instruction set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy
+import pytest
+
+import claygrad
+from claygrad.core import linalg as native
+from claygrad.ops import _lapack, linalg_cholesky, linalg_least, linalg_spectral
+from tests.kernels.conftest import isa, kernels  # noqa: F401
+
+DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
+SIZES = [*range(1, 10), 15, 16, 17, 33, 64, 65, 70, 130]
+BATCHES = [(), (3,), (2, 2)]
+NAMES = ("lu", "parts", "solve", "inverse", "determinant", "lu_solve", "triangular", "cholesky", "cholesky_solve", "qr", "symmetric",
+         "singular")
+
+pytestmark = pytest.mark.usefixtures("isa")
+
+
+def drawn(dtype: str, sizes: list[int] = SIZES) -> Iterator:
+    """Matrices that are easy to invert, in rows or in columns, now and then as part of larger ones."""
+    rng = numpy.random.default_rng(7)
+    for n in sizes:
+        for batch in BATCHES if n < 40 else BATCHES[:2]:
+            a = rng.standard_normal((*batch, n, n)).astype(dtype) + 3 * n ** 0.5 * numpy.eye(n, dtype=dtype)
+            b = rng.standard_normal((*batch, n, int(rng.integers(1, 40)))).astype(dtype)
+            yield a, b
+            yield turned(turned(a).copy()), turned(turned(b).copy())
+            wide = numpy.full((*batch, n + 3, 2 * n), numpy.nan, dtype)
+            wide[..., 1:n + 1, ::2] = a
+            yield wide[..., 1:n + 1, ::2], b
+
+
+def turned(a):
+    return a.swapaxes(-2, -1)
+
+
+def near(found, wanted, steps: float = 100) -> None:
+    found, wanted = numpy.asarray(found), numpy.asarray(wanted)
+    assert found.shape == wanted.shape
+    assert found.dtype == wanted.dtype
+    if wanted.size:
+        size = max(1.0, float(numpy.abs(wanted).max()))
+        limit = steps * numpy.finfo(found.dtype).eps * max(wanted.shape[-2:]) * size
+        assert float(numpy.abs(found.astype("float64") - wanted).max()) < limit
+
+
+@pytest.fixture
+def plainly(monkeypatch: pytest.MonkeyPatch):
+    """Run a function without the native loops."""
+    def run(function, *args, **kwargs):
+        with monkeypatch.context() as plain:
+            for name in NAMES:
+                plain.setattr(native, name, lambda *_: None)
+            return function(*args, **kwargs)
+    return run
+
+
+@DTYPES
+def test_lu_and_what_is_solved_with_it(dtype: str, plainly):
+    for a, b in drawn(dtype):
+        LU, pivots, info = native.lu(a, True)
+        wanted = plainly(_lapack.lu, numpy, a)
+        near(LU, wanted[0])
+        assert (pivots == wanted[1]).all()
+        assert not info.any()
+        assert info.shape == a.shape[:-2]
+        solution = numpy.linalg.solve(a, b)
+        near(native.solve(a, b)[0], solution)
+        near(native.inverse(a)[0], numpy.linalg.inv(a))
+        near(native.lu_solve(LU, pivots, b, False, True), solution)
+        near(native.lu_solve(LU, pivots, b, True, False), numpy.linalg.solve(turned(a), b))
+        sign, size = native.determinant(a, True)
+        assert (sign == numpy.linalg.slogdet(a)[0]).all()
+        numpy.testing.assert_allclose(size, numpy.linalg.slogdet(a)[1], rtol=1e-4 if dtype == "float32" else 1e-11, atol=1e-5)
+        if a.shape[-1] < 15:
+            numpy.testing.assert_allclose(native.determinant(a, False), numpy.linalg.det(a), rtol=1e-4)
+        P, L, U = native.parts(LU, pivots)
+        near(P @ L @ U, numpy.ascontiguousarray(a))
+
+
+@DTYPES
+def test_lu_of_matrices_that_are_not_square_and_without_exchanges(dtype: str, plainly):
+    rng = numpy.random.default_rng(1)
+    for m, n in [(3, 5), (5, 3), (1, 7), (7, 1), (40, 70), (70, 40), (130, 65), (65, 130)]:
+        a = rng.standard_normal((2, m, n)).astype(dtype)
+        LU, pivots, _ = native.lu(a, True)
+        near(LU, plainly(_lapack.lu, numpy, a)[0], 1000)
+        P, L, U = native.parts(LU, pivots)
+        near(P @ L @ U, a)
+        assert native.parts(LU, None)[0] is None
+    a += numpy.eye(m, n, dtype=dtype) * 40
+    for found, wanted in zip(native.lu(a, False), plainly(_lapack.lu, numpy, a, False)):
+        near(found.astype(dtype), wanted.astype(dtype), 1000)
+
+
+@DTYPES
+def test_triangles(dtype: str, plainly):
+    for a, b in drawn(dtype):
+        for upper in (False, True):
+            for unit in (False, True):
+                scaled = a / a.shape[-1] if unit else a
+                near(native.triangular(scaled, b, upper, unit), plainly(_lapack.triangular, numpy, scaled, b, upper, unit), 1000)
+            near(native.cholesky_solve(a, b, upper), plainly(linalg_cholesky.with_factor, numpy, a, b, upper), 1000)
+    near(native.triangular(a[0], b, True, False), plainly(_lapack.triangular, numpy, a[0], b, True), 1000)
+
+
+@DTYPES
+def test_cholesky(dtype: str, plainly):
+    for a, _ in drawn(dtype):
+        definite = a @ turned(a)
+        for upper in (False, True):
+            half = numpy.triu(definite) if upper else numpy.tril(definite)
+            near(native.cholesky(half, upper)[0], plainly(linalg_cholesky.factored, numpy, definite, upper)[0])
+    definite[..., 3, 3] = -1
+    assert native.cholesky(definite, False) is None
+
+
+@DTYPES
+def test_reflections(dtype: str):
+    rng = numpy.random.default_rng(2)
+    for m, n in [(s, s) for s in SIZES if s <= 128] + [(3, 8), (8, 3), (40, 17), (17, 40), (1, 5), (5, 1), (128, 2), (2, 128)]:
+        for rank in (min(m, n), 1):
+            a = (rng.standard_normal((2, m, rank)) @ rng.standard_normal((2, rank, n))).astype(dtype)
+            for full in (False, True):
+                Q, R = native.qr(a, full, True)
+                near(Q @ R, a)
+                near(turned(Q) @ Q, numpy.broadcast_to(numpy.eye(Q.shape[-1], dtype=dtype), (2, *2 * Q.shape[-1:])))
+                assert (numpy.triu(R) == R).all()
+                assert (native.qr(a, full, False)[1] == R).all()
+                if rank > 1 and not full:                     # signs as LAPACK has them
+                    assert (numpy.sign(numpy.linalg.qr(a)[1].diagonal(0, 1, 2)) == numpy.sign(R.diagonal(0, 1, 2))).mean() > 0.9
+                U, S, Vh = native.singular(a, full, True)
+                k = min(m, n)
+                near((U[..., :k] * S[..., None, :]) @ Vh[..., :k, :], a)
+                near(turned(U) @ U, numpy.broadcast_to(numpy.eye(U.shape[-1], dtype=dtype), (2, *2 * U.shape[-1:])))
+                near(Vh @ turned(Vh), numpy.broadcast_to(numpy.eye(Vh.shape[-2], dtype=dtype), (2, *2 * Vh.shape[-2:-1])))
+                near(S[..., None], numpy.linalg.svd(a, compute_uv=False)[..., None])
+                assert (S >= 0).all()
+                assert (numpy.diff(S) <= 0).all()
+                assert (native.singular(a, full, False)[1] == S).all()
+
+
+@DTYPES
+def test_symmetric_matrices(dtype: str):
+    for a, _ in drawn(dtype, [s for s in SIZES if s <= 128]):
+        whole = a + turned(a)
+        for upper in (False, True):
+            values, vectors = native.symmetric(numpy.triu(whole) if upper else numpy.tril(whole), upper, True)
+            near((vectors * values[..., None, :]) @ turned(vectors), whole)
+            near(turned(vectors) @ vectors, numpy.broadcast_to(numpy.eye(a.shape[-1], dtype=dtype), a.shape))
+            near(values[..., None], numpy.linalg.eigvalsh(whole)[..., None])
+            near(native.symmetric(whole, upper, False)[0][..., None], values[..., None])
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-35, 1e35, 1e300])
+def test_sizes_at_the_ends_of_the_scale(scale: float):
+    a = numpy.random.default_rng(3).random((6, 6)) * scale
+    for x in [a] if not 1e-40 < scale < 1e40 else [a, a.astype("float32")]:
+        Q, R = native.qr(x, False, True)
+        near(Q @ (R / scale), x / scale)
+        U, S, Vh = native.singular(x, False, True)
+        near((U * (S / scale)) @ Vh, x / scale)
+        values, vectors = native.symmetric(x / 2 + x.T / 2, False, True)
+        near((vectors * (values / scale)) @ vectors.T, x / scale / 2 + x.T / scale / 2)
+
+
+@DTYPES
+def test_what_has_no_answer_is_left_to_the_general_path(dtype: str):
+    a = numpy.ones((2, 3, 3), dtype)
+    a[0] = numpy.eye(3)
+    assert native.solve(a, a) is None
+    assert native.inverse(a) is None
+    assert native.lu(a, True)[2].tolist() == [0, 2]
+    assert native.determinant(a, False).tolist() == [1, 0]
+    assert native.determinant(a, True)[1][1] == -numpy.inf
+    assert native.lu_solve(a, numpy.full((2, 3), 7, "int32"), a, False, True) is None
+    assert native.parts(a, numpy.full((2, 3), 0, "int32")) is None
+    for spoiled in (numpy.nan, numpy.inf):
+        a[1, 2, 0] = spoiled
+        assert native.symmetric(a, False, True) is None
+        assert native.singular(a, False, True) is None
+        assert not numpy.isfinite(native.triangular(a, a, False, False)[1]).all()
+    for other in (a.astype("complex64"), a.astype(">f4"), a.astype("float16"), a[:0], a[0, 0]):
+        assert native.lu(other, True) is None
+        assert native.qr(other, False, True) is None
+
+
+def test_equal_rows_have_a_determinant_of_exactly_nothing():
+    a = numpy.random.default_rng(5).standard_normal((100, 5, 5))
+    a[:, 3] = -2 * a[:, 1]
+    assert not native.determinant(a, False).any()
+
+
+@DTYPES
+def test_least_squares_without_singular_values(dtype: str, plainly):
+    rng = numpy.random.default_rng(4)
+    for m, n in [(1, 1), (5, 3), (3, 5), (70, 20), (64, 64)]:
+        a, b = rng.standard_normal((2, m, n)).astype(dtype), rng.standard_normal((2, m, 3)).astype(dtype)
+        found, wanted = (claygrad.linalg.lstsq(claygrad.from_numpy(a), claygrad.from_numpy(b), driver=driver)
+                         for driver in ("gelsy", "gelsd"))
+        near(found.solution.numpy(), wanted.solution.numpy(), 3000)
+        assert found.rank.tolist() == wanted.rank.tolist()
+    a[:, :, 0] = a[:, :, 1]
+    assert linalg_least.of_full_rank(numpy, a, b, 1e-6) is None
+    assert claygrad.linalg.lstsq(claygrad.from_numpy(a), claygrad.from_numpy(b)).rank.tolist() == [63, 63]
+
+
+def test_values_that_numpy_refuses_are_said_in_torchs_words():
+    with pytest.raises(claygrad.linalg.LinAlgError, match="non-finite"):
+        linalg_spectral.decomposed(numpy, numpy.full((2, 2), numpy.nan), False)
