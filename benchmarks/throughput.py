@@ -195,6 +195,35 @@ def depthwise(torch: ModuleType) -> Callable[[], object]:
     return convolution(torch, torch.randn(16, 32, 28, 28), torch.randn(32, 1, 3, 3), 32)
 
 
+@workload("fft of 64 rows of 1024", 1.0, flops=64 * 5 * 1024 * 10)
+def fft_rows(torch: ModuleType) -> Callable[[], object]:
+    x = torch.randn(64, 1024, dtype=torch.complex64)
+    return lambda: torch.fft.fft(x)
+
+
+@workload("rfft of 64 rows of 1000, forward and backward", 1.0)
+def rfft_rows(torch: ModuleType) -> Callable[[], object]:
+    return both_ways(torch, torch.randn(64, 1000), lambda x: torch.fft.rfft(x).abs())
+
+
+@workload("rfft2 and back of (16, 3, 64, 64)", 1.0)
+def rfft2_images(torch: ModuleType) -> Callable[[], object]:
+    x = torch.randn(16, 3, 64, 64)
+    return lambda: torch.fft.irfft2(torch.fft.rfft2(x))
+
+
+@workload("fft of 2**20", 1.0, flops=5 * 2 ** 20 * 20)
+def fft_1m(torch: ModuleType) -> Callable[[], object]:
+    x = torch.randn(2 ** 20, dtype=torch.complex64)
+    return lambda: torch.fft.fft(x)
+
+
+@workload("stft of 4 signals of 16384", 1.0)
+def stft(torch: ModuleType) -> Callable[[], object]:
+    x, window = torch.randn(4, 16384), torch.hann_window(512)
+    return lambda: torch.stft(x, 512, 128, window=window, return_complex=True)
+
+
 @workload("sort, 1 million", 0.7)
 def sort_1m(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(Million)

@@ -2,7 +2,7 @@
 import numpy
 
 from cpython.object cimport PyObject
-from claygrad.core cimport assign, matmul, pointwise, reduce, shaped, views
+from claygrad.core cimport assign, fft, matmul, pointwise, reduce, shaped, views
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import op_named
@@ -341,6 +341,8 @@ def install(Op op):
             assign.prepare(op)
         if op.fast == NULL:
             shaped.prepare(op)
+        if op.fast == NULL:
+            fft.prepare(op)
     return op
 
 

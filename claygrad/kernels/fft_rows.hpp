@@ -1,0 +1,445 @@
+// Fourier transforms of rows: short, long, of awkward lengths, and of real numbers.
+#pragma once
+#include <string.h>
+
+#include <atomic>
+#include <memory>
+
+#include "fft_passes.hpp"
+#include "scratch.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+thread_local Room points_room, rows_room, chirp_room, large_room;
+
+// Note [Rows]
+// A row of n = m R points is m vectors of R lanes; as many rows as fill a vector are done at a time. Every lane does a transform of
+// m points; then the factors exp(-2 pi i j k / n), then R vectors at a time are turned over, so that the R lanes of a row stand in R
+// vectors, and transforms of R points give runs of R results. R is a power of 2 that divides n; with R = 1 the lanes are rows.
+
+template <class T> struct Plan {
+    int64_t n = 0, points = 0;           // of the signal; of the complex transform: half as many for an even real signal
+    bool real = false, columns = false;
+    int64_t R = 1, users = 0, key = 0;
+    Passes<T> passes, second;
+    std::vector<T> factors;              // between the passes and the last R points: two vectors for every k
+    std::vector<T> cosines, sines;       // of 2 pi k / n: real signals
+    // points = A B, too many for the cache (Note [Large])
+    int64_t large = 0;                   // A, or 0
+    std::vector<double> coarse, fine;
+    // A prime too large to be summed up (Note [Chirp])
+    std::unique_ptr<Plan> inner;
+    std::vector<T> chirp, spectrum;
+
+    static constexpr int W = Lanes<vec<T>>::width;
+    bool even_real() const { return real && n % 2 == 0; }
+    int64_t rows_at_a_time() const { return inner || large ? 1 : W / R; }
+    size_t bytes() const {
+        return sizeof(T) * (passes.table.size() + second.table.size() + factors.size() + cosines.size() * 2 + chirp.size() +
+                            spectrum.size()) + sizeof(double) * (coarse.size() + fine.size()) + (inner ? inner->bytes() : 0);
+    }
+};
+
+// What W transforms side by side read and write; `count` of the lanes are there.
+template <class T> struct Lines {
+    static constexpr int W = Lanes<vec<T>>::width;
+    const T* in[W];
+    T* out[W];
+    int64_t in_step, out_step;           // from an element to the next
+    int64_t count;
+    bool adjacent;                       // all W, one beside the other
+};
+
+// Rows of complex numbers, each as far from the next
+template <class T> struct Rows {
+    const T* in;
+    int64_t in_each;
+    T* out;
+    int64_t out_each;
+    int64_t count;
+    const T* from(int64_t row) const { return in + (row < count ? row : count - 1) * in_each; }
+    Rows after(int64_t rows) const { return {in + rows * in_each, in_each, out + rows * out_each, out_each, count - rows}; }
+};
+
+template <class T> T* room_for_points(int64_t m) {
+    return (T*)points_room.get(4 * Lanes<vec<T>>::width * sizeof(T) * (size_t)m);
+}
+
+// --- rows ------------------------------------------------------------------------------------------------------------
+// The first m complex numbers, or WHOLE: all of them, of a run of R for every row there is
+template <class T, int R, bool WHOLE>
+CLAY_INLINE void put_runs(T* out, int64_t each, vec<T> low, vec<T> high, int64_t rows, int64_t m) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width, HALF = W / 2;
+    if constexpr (R == W) {
+        if (WHOLE || 2 * m >= W) store<V>(out, low);
+        else store_part<V>(out, low, 2 * m);
+        if (WHOLE || m == W) store<V>(out + W, high);
+        else if (2 * m > W) store_part<V>(out + W, high, 2 * m - W);
+    } else if constexpr (2 * R == W) {
+        if (WHOLE || m == R) store<V>(out, low);
+        else store_part<V>(out, low, 2 * m);
+        if (WHOLE || (rows > 1 && m == R)) store<V>(out + each, high);
+        else if (rows > 1) store_part<V>(out + each, high, 2 * m);
+    } else if constexpr (WHOLE) {
+        memcpy(out, &low, HALF * sizeof(T));
+        memcpy(out + each, (T*)&low + HALF, HALF * sizeof(T));
+        memcpy(out + 2 * each, &high, HALF * sizeof(T));
+        memcpy(out + 3 * each, (T*)&high + HALF, HALF * sizeof(T));
+    } else {
+        T held[2 * W];
+        store<V>(held, low);
+        store<V>(held + W, high);
+        for (int64_t row = 0; row < rows && row < 4; row++) memcpy(out + row * each, held + row * HALF, 2 * (size_t)m * sizeof(T));
+    }
+}
+
+// The factors, and the last R points, of R values of k; `some` of these are there, but for WHOLE ones.
+template <class T, int R, bool SWAP, bool WHOLE>
+CLAY_INLINE void last_block(Complex<vec<T>>* x, const Rows<T>& rows, int64_t k, int64_t m, T scale, int64_t some) {
+    using V = vec<T>;
+    V r[R], i[R];
+#pragma GCC unroll 16
+    for (int j = 0; j < R; j++) r[j] = x[j].r, i[j] = x[j].i;
+    turn_over<R>(r);
+    turn_over<R>(i);
+#pragma GCC unroll 16
+    for (int j = 0; j < R; j++) x[j] = {r[j], i[j]};
+    Points<R>::transform(x);
+    if (scale != 1) {
+#pragma GCC unroll 16
+        for (int j = 0; j < R; j++) x[j] = {x[j].r * splat<V>(scale), x[j].i * splat<V>(scale)};
+    }
+#pragma GCC unroll 16
+    for (int j = 0; j < R; j++) {
+        V low, high;
+        together<T, SWAP>(x[j], low, high);
+        put_runs<T, R, WHOLE>(rows.out + 2 * (k + j * m), rows.out_each, low, high, rows.count, some);
+    }
+}
+
+template <class T, int R, bool SWAP> void last_points(const Plan<T>& plan, const Local<T> from, const Rows<T>& rows, T scale) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    const int64_t m = plan.passes.n;
+    const Local<T> factors{const_cast<T*>(plan.factors.data())};
+    int64_t k = 0;
+    Complex<V> x[R];
+    if (rows.count >= W / R && m >= R)
+        for (; k < m; k += R) {
+            if (k > m - R) k = m - R;                 // some once more, rather than less than a whole block
+#pragma GCC unroll 16
+            for (int j = 0; j < R; j++) x[j] = from.get(k + j) * factors.get(k + j);
+            last_block<T, R, SWAP, true>(x, rows, k, m, scale, R);
+        }
+    for (; k < m; k += R) {
+        const int64_t some = m - k < R ? m - k : R;
+#pragma GCC unroll 16
+        for (int j = 0; j < R; j++) x[j] = from.get(j < some ? k + j : k) * factors.get(j < some ? k + j : k);
+        last_block<T, R, SWAP, false>(x, rows, k, m, scale, some);
+    }
+}
+
+// All of it at once, where m is small
+template <class T, int R, int M, bool SWAP, class In>
+CLAY_INLINE void short_rows(const Plan<T>& plan, const In from, const Rows<T>& rows, T scale) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    const Local<T> factors{const_cast<T*>(plan.factors.data())};
+    Complex<V> x[M];
+#pragma GCC unroll 16
+    for (int j = 0; j < M; j++) x[j] = from.get(j);
+    Points<M>::transform(x);
+#pragma GCC unroll 16
+    for (int j = 1; j < M; j++) x[j] = x[j] * factors.get(j);
+#pragma GCC unroll 16
+    for (int k = 0; k < M; k += R)
+        if (rows.count >= W / R) last_block<T, R, SWAP, true>(x + k, rows, k, M, scale, R);
+        else last_block<T, R, SWAP, false>(x + k, rows, k, M, scale, R);
+}
+
+template <class T, int R, bool SWAP, class In>
+CLAY_INLINE void group_of_rows(const Plan<T>& plan, const In from, const Rows<T>& rows, T scale, T* here, T* there) {
+    if (R <= 4 && plan.passes.n == 4) return short_rows<T, R, R <= 4 ? 4 : R, SWAP>(plan, from, rows, scale);
+    if (R <= 8 && plan.passes.n == 8) return short_rows<T, R, R <= 8 ? 8 : R, SWAP>(plan, from, rows, scale);
+    if (plan.passes.n == 16) return short_rows<T, R, 16, SWAP>(plan, from, rows, scale);
+    const Local<T> at = run_passes<T>(plan.passes, from, here, there);
+    last_points<T, R, SWAP>(plan, at, rows, scale);
+}
+
+// Rows of which every lane is one: W of them or fewer become vectors of their points, and rows again.
+template <class T, bool SWAP, bool WHOLE>
+CLAY_INLINE void turned_block(const Rows<T>& rows, int64_t k, int64_t some, const Local<T> to) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    const V zero = splat<V>(0);
+    V r[W], i[W];
+#pragma GCC unroll 16
+    for (int row = 0; row < W; row++) {
+        V low = zero, high = zero;
+        if (WHOLE || row < rows.count) {
+            const T* at = rows.in + row * rows.in_each + 2 * k;
+            if (WHOLE || 2 * some >= W) low = load<V>(at);
+            else low = load_part<V>(at, 2 * some, zero);
+            if (WHOLE || some == W) high = load<V>(at + W);
+            else if (2 * some > W) high = load_part<V>(at + W, 2 * some - W, zero);
+        }
+        const Complex<V> x = apart<T, SWAP>(low, high);
+        r[row] = x.r, i[row] = x.i;
+    }
+    turn_over<W>(r);
+    turn_over<W>(i);
+#pragma GCC unroll 16
+    for (int j = 0; j < W; j++)
+        if (WHOLE || j < some) to.put(k + j, {r[j], i[j]});
+}
+
+template <class T, bool SWAP> void turned_in(const Rows<T>& rows, int64_t n, const Local<T> to) {
+    constexpr int W = Lanes<vec<T>>::width;
+    int64_t k = 0;
+    if (rows.count >= W)
+        for (; k + W <= n; k += W) turned_block<T, SWAP, true>(rows, k, W, to);
+    for (; k < n; k += W) turned_block<T, SWAP, false>(rows, k, n - k < W ? n - k : W, to);
+}
+
+template <class T, bool SWAP> void turned_out(const Local<T> from, const Rows<T>& rows, int64_t n, T scale_by) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    const V scale = splat<V>(scale_by);
+    for (int64_t k = 0; k < n; k += W) {
+        const int64_t some = n - k < W ? n - k : W;
+        V r[W], i[W];
+#pragma GCC unroll 16
+        for (int j = 0; j < W; j++) {
+            const Complex<V> x = from.get(j < some ? k + j : k);
+            r[j] = x.r * scale, i[j] = x.i * scale;
+        }
+        turn_over<W>(r);
+        turn_over<W>(i);
+#pragma GCC unroll 16
+        for (int row = 0; row < W; row++) {
+            if (row >= rows.count) break;
+            V low, high;
+            together<T, SWAP>({r[row], i[row]}, low, high);
+            put_runs<T, W, false>(rows.out + row * rows.out_each + 2 * k, 0, low, high, 1, some);
+        }
+    }
+}
+
+template <class T, bool SWAP> bool some_rows(const Plan<T>& plan, Rows<T> rows, T scale) {
+    constexpr int W = Lanes<vec<T>>::width;
+    const int64_t m = plan.passes.n;
+    T* here = room_for_points<T>(m);
+    if (!here) return false;
+    T* there = here + 2 * W * m;
+    for (; rows.count > 0; rows = rows.after(W / plan.R)) {
+        if constexpr (W == 1) {
+            run_passes_to<T>(plan.passes, Halves<T, SWAP>{rows.in, rows.in + 1, 2}, here, there, Columns<T, SWAP>{rows.out, 2, scale});
+        } else if (plan.R == W) {
+            group_of_rows<T, W, SWAP>(plan, Halves<T, SWAP>{rows.in, rows.in + W, 2 * W}, rows, scale, here, there);
+        } else if (plan.R == W / 2) {
+            group_of_rows<T, W / 2, SWAP>(plan, Halves<T, SWAP>{rows.in, rows.from(1), W}, rows, scale, here, there);
+        } else if (W > 4 && plan.R == W / 4) {
+            const Quarters<T, SWAP> from{{rows.in, rows.from(1), rows.from(2), rows.from(3)}, W / 2};
+            group_of_rows<T, (W > 4 ? W / 4 : 1), SWAP>(plan, from, rows, scale, here, there);
+        } else {
+            turned_in<T, SWAP>(rows, m, Local<T>{there});
+            turned_out<T, SWAP>(run_passes<T>(plan.passes, Local<T>{there}, here, there), rows, m, scale);
+        }
+    }
+    return true;
+}
+
+// Note [Large]
+// Of points = A B, A transforms of B columns each come first, W of them at a time; their results, times exp(-2 pi i a b / points), are
+// kept turned over, so that B points for W values of a stand after each other; these B points are the second transforms, whose
+// results are columns of the output again. What a task holds fits the cache.
+template <class T, bool SWAP> bool large_row(const Plan<T>& plan, const T* in, T* out, T scale) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    const int64_t a = plan.large, b = plan.points / a, fine = (int64_t)plan.fine.size() / 2;
+    T* between = (T*)large_room.get(sizeof(T) * 2 * (size_t)plan.points);
+    if (!between) return false;
+    std::atomic<bool> failed{false};
+    each_task(b / W, 16 * W * a, [&](int64_t block) {
+        T* here = room_for_points<T>(a);
+        if (!here) return failed.store(true);
+        const int64_t first = block * W;
+        const T* from = in + 2 * first;
+        const Local<T> at = run_passes<T>(plan.passes, Halves<T, SWAP>{from, from + W, 2 * b}, here, here + 2 * W * a);
+        const Local<T> lanes{const_cast<T*>(plan.factors.data())};
+        for (int64_t k = 0; k < a; k += W) {
+            V r[W], i[W];
+#pragma GCC unroll 16
+            for (int j = 0; j < W; j++) {
+                const int64_t turn = (k + j) * first;
+                const double *x = &plan.coarse[turn / fine * 2], *y = &plan.fine[turn % fine * 2];
+                const Complex<V> w{splat<V>(x[0] * y[0] - x[1] * y[1]), splat<V>(x[0] * y[1] + x[1] * y[0])};
+                const Complex<V> z = at.get(k + j) * (lanes.get(k + j) * w);
+                r[j] = z.r, i[j] = z.i;
+            }
+            turn_over<W>(r);
+            turn_over<W>(i);
+            const Local<T> to{between + 2 * (k * b + W * first)};
+#pragma GCC unroll 16
+            for (int j = 0; j < W; j++) to.put(j, {r[j], i[j]});
+        }
+    });
+    each_task(a / W, 16 * W * b, [&](int64_t block) {
+        T* here = room_for_points<T>(b);
+        if (!here) return failed.store(true);
+        run_passes_to<T>(plan.second, Local<T>{between + 2 * W * block * b}, here, here + 2 * W * b,
+                         Columns<T, SWAP>{out + 2 * W * block, 2 * a, splat<V>(scale)});
+    });
+    large_room.give_back();
+    return !failed.load();
+}
+
+template <class T, bool SWAP> bool complex_rows(const Plan<T>& plan, Rows<T> rows, T scale);
+
+// out = x * y, or its parts exchanged
+template <class T, bool SWAP_IN, bool SWAP_OUT> void multiplied(const T* x, const T* y, T* out, int64_t n, T scale) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    int64_t k = 0;
+    for (; k + W <= n; k += W) {
+        const Complex<V> z = apart<T, SWAP_IN>(load<V>(x + 2 * k), load<V>(x + 2 * k + W)) *
+                             apart<T, false>(load<V>(y + 2 * k), load<V>(y + 2 * k + W));
+        V low, high;
+        together<T, SWAP_OUT>({z.r * splat<V>(scale), z.i * splat<V>(scale)}, low, high);
+        store<V>(out + 2 * k, low);
+        store<V>(out + 2 * k + W, high);
+    }
+    for (; k < n; k++) {
+        const Complex<T> z = Complex<T>{x[2 * k + SWAP_IN], x[2 * k + !SWAP_IN]} * Complex<T>{y[2 * k], y[2 * k + 1]};
+        out[2 * k + SWAP_OUT] = z.r * scale;
+        out[2 * k + !SWAP_OUT] = z.i * scale;
+    }
+}
+
+// Note [Chirp]
+// -2 j k = (k - j)^2 - j^2 - k^2: the transform is a convolution with exp(pi i j^2 / n), between two multiplications by its conjugate,
+// and a convolution is a product of transforms of any length from 2 n - 1 on.
+template <class T, bool SWAP> bool chirped_row(const Plan<T>& plan, const T* in, T* out, T scale) {
+    const int64_t n = plan.points, m = plan.inner->points;
+    T* y = (T*)chirp_room.get(sizeof(T) * 2 * (size_t)m);
+    if (!y) return false;
+    multiplied<T, SWAP, false>(in, plan.chirp.data(), y, n, 1);
+    memset((void*)(y + 2 * n), 0, sizeof(T) * 2 * (size_t)(m - n));
+    const Rows<T> row{y, 0, y, 0, 1};
+    if (!complex_rows<T, false>(*plan.inner, row, 1)) return false;
+    multiplied<T, false, false>(y, plan.spectrum.data(), y, m, 1);
+    if (!complex_rows<T, true>(*plan.inner, row, 1)) return false;
+    multiplied<T, false, SWAP>(y, plan.chirp.data(), out, n, scale);
+    chirp_room.give_back();
+    return true;
+}
+
+template <class T, bool SWAP> bool complex_rows(const Plan<T>& plan, Rows<T> rows, T scale) {
+    if (!plan.large && !plan.inner) return some_rows<T, SWAP>(plan, rows, scale);
+    for (; rows.count > 0; rows = rows.after(1))
+        if (!(plan.large ? large_row<T, SWAP>(plan, rows.in, rows.out, scale) : chirped_row<T, SWAP>(plan, rows.in, rows.out, scale)))
+            return false;
+    return true;
+}
+
+// --- real signals of even length -------------------------------------------------------------------------------------
+// Note [Halves]
+// The even and the odd elements of a signal are the real and imaginary parts of h = n / 2 numbers with spectrum Z. With E and D half the sum
+// and half the difference of Z[k] and the conjugate of Z[h - k], and P = D / (i exp(2 pi i k / n)), the spectrum of the signal is
+// X[k] = E + P and X[h - k] = conj(E - P). Back it goes likewise, with the other sign of the cosine.
+template <class V> CLAY_INLINE void mend(Complex<V>& x, Complex<V>& y, V c, V s) {
+    const Complex<V> e = {x.r + y.r, x.i - y.i}, d = {x.r - y.r, x.i + y.i};
+    const Complex<V> p = {minus_multiply(s, d.r, c * d.i), minus_multiply(s, d.i, -(c * d.r))};
+    x = e + p;
+    y = {e.r - p.r, p.i - e.i};
+}
+
+template <class T, bool BACK> void mended_part(const Plan<T>& plan, const T* in, T* out, T factor, int64_t k, int64_t end) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    const int64_t h = plan.n / 2;
+    const T *cosines = plan.cosines.data(), *sines = plan.sines.data();
+    if constexpr (W > 1) {
+        const V by = splat<V>(factor), minus = splat<V>(BACK ? -1 : 1);
+        for (; end - k >= W || (k > W && k < end); k += W) {
+            if (k > end - W) k = end - W;             // some once more, rather than one by one
+            const int64_t mirror = 2 * (h - k - W + 1);
+            Complex<V> x = apart<T, false>(load<V>(in + 2 * k), load<V>(in + 2 * k + W));
+            Complex<V> y = apart<T, false>(load<V>(in + mirror), load<V>(in + mirror + W));
+            y = {reversed(y.r), reversed(y.i)};
+            mend(x, y, load<V>(cosines + k) * minus, load<V>(sines + k));
+            V low, high;
+            together<T, false>({x.r * by, x.i * by}, low, high);
+            store<V>(out + 2 * k, low);
+            store<V>(out + 2 * k + W, high);
+            together<T, false>({reversed(y.r) * by, reversed(y.i) * by}, low, high);
+            store<V>(out + mirror, low);
+            store<V>(out + mirror + W, high);
+        }
+    }
+    for (; k < end; k++) {
+        Complex<T> x = {in[2 * k], in[2 * k + 1]}, y = {in[2 * (h - k)], in[2 * (h - k) + 1]};
+        mend(x, y, BACK ? -cosines[k] : cosines[k], sines[k]);
+        out[2 * (h - k)] = y.r * factor, out[2 * (h - k) + 1] = y.i * factor;
+        out[2 * k] = x.r * factor, out[2 * k + 1] = x.i * factor;
+    }
+}
+
+// Less than a vector of them: with room for W numbers before and behind the rows, whole vectors are read and written all the same.
+template <class T, bool BACK> void mended_short(const Plan<T>& plan, const T* in, T* out, T factor) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    const int64_t h = plan.n / 2, mirror = 2 * (h - W);
+    const V zero = splat<V>(0);                       // what is not there must not be slow either: no denormals
+    T sines[W] = {}, cosines[W] = {};
+    memcpy(sines, plan.sines.data() + 1, sizeof(T) * (size_t)(h / 2));
+    memcpy(cosines, plan.cosines.data() + 1, sizeof(T) * (size_t)(h / 2));
+    Complex<V> x = apart<T, false>(load<V>(in + 2), load<V>(in + 2 + W));
+    Complex<V> y = apart<T, false>(load<V>(in + mirror), load<V>(in + mirror + W));
+    x = {part(x.r, h / 2, zero), part(x.i, h / 2, zero)};
+    y = {part(reversed(y.r), h / 2, zero), part(reversed(y.i), h / 2, zero)};
+    mend(x, y, load<V>(cosines) * splat<V>(BACK ? -1 : 1), load<V>(sines));
+    V low, high;
+    together<T, false>({reversed(y.r) * splat<V>(factor), reversed(y.i) * splat<V>(factor)}, low, high);
+    store<V>(out + mirror, low);
+    store<V>(out + mirror + W, high);
+    together<T, false>({x.r * splat<V>(factor), x.i * splat<V>(factor)}, low, high);
+    put_runs<T, W, false>(out + 2, 0, low, high, 1, h / 2);
+}
+
+template <class T, bool BACK> void mended_row(const Plan<T>& plan, const T* in, T* out, T scale) {
+    constexpr int W = Lanes<vec<T>>::width;
+    const int64_t h = plan.n / 2;
+    const T half = BACK ? scale : scale / 2;
+    if constexpr (W > 1) {
+        if (h > 1 && h / 2 < W) {
+            T held[10 * W], *row = held + 2 * W;
+            if (BACK) memcpy(row, in, sizeof(T) * 2 * (size_t)(h + 1));
+            mended_short<T, BACK>(plan, BACK ? row : in, BACK ? out : row, half);
+            if (!BACK) memcpy(out, row, sizeof(T) * 2 * (size_t)(h + 1));
+        }
+    }
+    if (BACK) {
+        const T x = in[0], y = in[2 * h];
+        out[0] = (x + y) * scale;
+        out[1] = (x - y) * scale;
+    } else {
+        const T x = in[0], y = in[1];
+        out[0] = (x + y) * scale;
+        out[2 * h] = (x - y) * scale;
+        out[1] = out[2 * h + 1] = 0;
+    }
+    if (h / 2 < W && W > 1) return;
+    if (h / 2 <= 4096) return mended_part<T, BACK>(plan, in, out, half, 1, h / 2 + 1);
+    each_task((h / 2 + 4095) / 4096, 65536, [=, &plan](int64_t block) {
+        const int64_t k = 1 + block * 4096;
+        mended_part<T, BACK>(plan, in, out, half, k, k + 4096 <= h / 2 + 1 ? k + 4096 : h / 2 + 1);
+    });
+}
+
+}  // namespace
+}  // namespace CLAY_ISA
+}  // namespace clay
