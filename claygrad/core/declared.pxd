@@ -141,6 +141,7 @@ cdef class Op:
     cdef tuple slot_names
     cdef int how[16]              # R_* by tensor parameter
     cdef tuple rule_fns           # callables by tensor parameter
+    cdef tuple rule_ops           # the operations that some of them only hand their arguments to; None: not yet looked for
     cdef object joint
     cdef tuple rule_args          # tuples of A_*/slot numbers, by tensor parameter; joint: one at 0
     cdef unsigned int needs[16]   # slots that a parameter's rule reads, as bits
@@ -149,5 +150,6 @@ cdef class Op:
     cdef Op copy(self)
 
 cdef Op find_op(str name)
+cdef tuple straight(Op op)        # Note [Straight rules]
 cdef int promotion_of(Op op, PyObject** slots) except -1
 cdef int run_check(Op op, PyObject** slots) except -1

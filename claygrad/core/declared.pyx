@@ -211,7 +211,7 @@ cdef class Op:
                 self.how[i] = R_RULE
                 fns[i] = rule
                 args[i], self.needs[i] = self._arguments(rule)
-        self.rule_fns, self.rule_args = tuple(fns), tuple(args)
+        self.rule_fns, self.rule_args, self.rule_ops = tuple(fns), tuple(args), None
         self.recorded = True
         for twin in self.twins:
             _copy_rules(self, <Op>twin)
@@ -323,6 +323,35 @@ cdef class Op:
         return op_named, (self.name,)
 
 
+# Note [Straight rules]
+# Most rules only hand their arguments, as they come, to one operation: `lambda g, out: tanh_backward(g, out)`. Where backward
+# records nothing there is no need for the Python frame: the operation's kernel is run with the same arguments. A rule is
+# known by its code, which is that of such a line.
+
+cdef tuple straight(Op op):
+    """The operations behind the rules of an op, None where there is more to a rule than one."""
+    if op.rule_ops is None:
+        op.rule_ops = tuple([None if rule is None else _behind(rule) for rule in op.rule_fns])
+    return op.rule_ops
+
+
+cdef Op _behind(object rule):
+    code = getattr(rule, "__code__", None)
+    if code is None or code.co_freevars or rule.__defaults__ or len(code.co_names) > 1:
+        return None
+    words = code.co_varnames[:code.co_argcount]
+    name = code.co_names[0] if code.co_names else ""
+    if isinstance(rule.__globals__.get(name), Op):
+        line, found = f"{name}({', '.join(words)})", rule.__globals__[name]
+    elif len(words) == 2 and name == "conj":
+        line, found = f"{words[0]} * conj({words[1]})", find_op("mul")               # of real numbers
+    elif len(words) == 1 and not name:
+        line, found = f"-{words[0]}", find_op("neg")
+    else:
+        return None
+    return found if eval(f"lambda {', '.join(words)}: {line}").__code__.co_code == code.co_code else None
+
+
 cdef int promotion_of(Op op, PyObject** slots) except -1:
     if op.promote_rule is None:
         return op.promote
@@ -340,7 +369,7 @@ cdef _copy_rules(Op op, Op twin):
         return
     twin.n_slots, twin.slot_kind, twin.slot_param, twin.slot_names = op.n_slots, op.slot_kind, op.slot_param, op.slot_names
     twin.how, twin.rule_fns, twin.joint, twin.rule_args, twin.needs = op.how, op.rule_fns, op.joint, op.rule_args, op.needs
-    twin.recorded = op.recorded
+    twin.recorded, twin.rule_ops = op.recorded, None
 
 
 cdef _find_kernels(Op op, bytes name):

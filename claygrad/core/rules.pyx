@@ -3,9 +3,10 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, R_MISSING, R_RULE, R_ZERO, Op, find_op)
+from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE, R_ZERO, Op, find_op, straight)
 from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
 from claygrad.core.layout cimport Layout, new_contiguous
+from claygrad.core.leaves cimport private
 from claygrad.core.node cimport Node
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, unpack_slot
@@ -14,6 +15,7 @@ from claygrad.core.tensor cimport Tensor, new_tensor, shape_text
 from libc.string cimport memset
 
 cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*)
     object PyObject_Vectorcall(object fn, PyObject** args, size_t n, PyObject* kwnames)
 
 
@@ -44,10 +46,13 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
     cdef unsigned int known = 0
     cdef object result, gs = None, needs = None
     cdef Layout made
+    cdef int last = -1                               # the rule that runs last: it may write over g, if nobody else sees that
     if node.freed and node.holds:
         raise freed_error(node)
     for i in range(n):
         out[i] = NULL
+        if op.how[i] == R_RULE and node.edge(i) is not None and not skip >> i & 1:
+            last = i
     try:
         for i in range(n):
             if node.edge(i) is None or skip >> i & 1:
@@ -74,8 +79,8 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
                         args[at] = <PyObject*>needs
                     at += 1
                 result = None
-                if i < 4 and op.fast_rules[i] != NULL and not create_graph:
-                    made = op.fast_rules[i](args)
+                if not create_graph:
+                    made = op.fast_rules[i](args) if i < 4 and op.fast_rules[i] != NULL else _straight(op, i, args, at, g, i == last)
                     if made is not None:
                         result = new_tensor(made)
                 if result is None:
@@ -101,6 +106,14 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
             if known >> k & 1:
                 Py_DECREF(<object>values[k])
     return 0
+
+
+cdef Layout _straight(Op op, int i, PyObject** args, int n, Tensor g, bint last):
+    """The result of a rule that is one operation with a kernel (Note [Straight rules]); None if it is not."""
+    cdef Op one = straight(op)[i]
+    if one is None or one.kind != POINTWISE or one.fast == NULL or one.n_params != n or g.layout.dtype.category == CAT_COMPLEX:
+        return None
+    return one.fast(one, args, g.layout if last and Py_REFCNT(<PyObject*>g) == 1 and private(g) and g.layout.contiguous else None)
 
 
 cdef list call_rules(Node node, list grads, bint create_graph, unsigned long long skip):
