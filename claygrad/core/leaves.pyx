@@ -104,9 +104,9 @@ cdef int look_for_nan(Node node, list out) except -1:
         return 0
     for i, g in enumerate(out):
         if g is not None and g.dtype.category >= 2 and bool((g != g).any()):
-            if node.trace is not None:
+            if node.notes is not None and "traceback_" in node.notes:
                 warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
-                              + "".join(node.trace), UserWarning, stacklevel=1)
+                              + "".join(node.notes["traceback_"]), UserWarning, stacklevel=1)
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."
                                + where_text("the forward ran", node.code, node.lasti))
     return 0

@@ -64,8 +64,7 @@ cdef class Node:
     cdef object freed_code       # where the backward that freed it was called
     cdef int freed_lasti
     cdef Hooks hooks
-    cdef dict notes              # .metadata
-    cdef object trace            # anomaly mode: the forward's stack
+    cdef dict notes              # .metadata; in anomaly mode the forward's stack is in it
     cdef PyObject** leaf_place   # of an AccumulateGrad, whose slot0 is the leaf: where the leaf points to it; else NULL
     cdef int64_t run             # engine scratch: the run that knows this node, and its place there
     cdef int64_t task

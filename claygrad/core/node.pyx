@@ -143,6 +143,9 @@ cdef class Node:
         return 0
 
     cdef object slot(self, int k, int64_t* epoch):
+        if k >= self.n_slots:                      # nothing was wanted
+            epoch[0] = PLAIN
+            return None
         if k == 0:
             epoch[0] = self.epoch0
             return self.slot0

@@ -93,7 +93,7 @@ cdef Node record_inputs(Op op, PyObject** slots):
         else:
             _no_edge(op, node, i, op.how[i] == R_CONSTANT or not op.number_edge and (value is not None or _among_numbers(op, slots, i)))
     node.wanted = wanted
-    for k in range(op.n_slots):
+    for k in range(op.n_slots if wanted else 0):
         if not wanted >> k & 1:
             node.save(None, PLAIN)
             continue
@@ -126,7 +126,7 @@ cdef Node record_inputs(Op op, PyObject** slots):
         node.label = _label(op, slots)
     if anomaly():
         import traceback
-        node.trace = traceback.format_stack()
+        node.notes = {"traceback_": traceback.format_stack()}
     return node
 
 
@@ -173,7 +173,7 @@ cdef int record_output(Node node, Tensor out, bint differentiable=True) except -
         out.node = node
         out.output_nr = number
         out.leaf_grad = False
-    if node.op is not None:
+    if node.wanted and node.op is not None:
         op = <Op>node.op
         for k in range(op.n_slots):
             if node.wanted >> k & 1:
