@@ -124,6 +124,12 @@ cdef bint quick(int kind, object value) noexcept:
     return False
 
 
+class Axes(tuple):
+    """Axes from 0 on, with the numbers that were given for them: for the operations that name those in a refusal."""
+
+    given = ()
+
+
 cdef object axes(Op op, object dim, int ndim):
     """Reduction dims as a tuple of axes from 0 on; None for all of them."""
     cdef int n = ndim if ndim else 1
@@ -142,6 +148,10 @@ cdef object axes(Op op, object dim, int ndim):
         if d in out:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
         out.append(d)
+    if op.info.get("names_given_dims") and ndim:
+        made = Axes(out)
+        made.given = given
+        return made
     return tuple(out) if ndim else ()
 
 

@@ -1,6 +1,8 @@
 // Variance and mean over an axis, in two passes.
 #include <stdlib.h>
 
+#include <limits>
+
 #include "families.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
@@ -17,12 +19,23 @@ template <class T> struct VarianceJob {
     T freedom;
 };
 
+// Equal elements have no variance, even if their rounded mean is not one of them; where they may be equal, that is looked up.
+template <class T> void settle(const T* x, int64_t n, int64_t step, T* mean, T* variance) {
+    const T near = std::numeric_limits<T>::epsilon() * (T)n * *mean;
+    if (!(*variance > 0 && *variance <= near * near)) return;
+    for (int64_t i = 1; i < n; i++)
+        if (x[i * step] != x[0]) return;
+    *mean = x[0];
+    *variance = 0;
+}
+
 template <class T> void rows_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(VarianceJob<T>*)data;
     for (int64_t r = begin; r < end; r++) {
         const T *x = job.x_oni + r * job.n, mean = mean_of(x, job.n);
         job.mean_oi[r] = mean;
         job.variance_oi[r] = squares_about(x, job.n, mean) / job.freedom;
+        settle(x, job.n, 1, job.mean_oi + r, job.variance_oi + r);
     }
 }
 
@@ -56,7 +69,10 @@ template <class T> void columns_range(void* data, int64_t begin, int64_t end) {
             const V d = get<V>(x + r * step + i, m) - get<V>(mean + i, m);
             term[0] = d * d;
         });
-        for (int64_t i = 0; i < width; i++) variance[i] = squares[0][i] / job.freedom;
+        for (int64_t i = 0; i < width; i++) {
+            variance[i] = squares[0][i] / job.freedom;
+            settle(x + i, job.n, step, mean + i, variance + i);
+        }
     }
 }
 
@@ -78,6 +94,7 @@ bool variance(const void* x_oni, void* variance_oi, void* mean_oi, int64_t outer
         job.mean_oi[0] = reduce_row<SumOf, T>(job.partial, job.parts) / (T)n;
         parallel_for(job.parts, 1, part_squares<T>, &job);
         job.variance_oi[0] = reduce_row<SumOf, T>(job.partial, job.parts) / job.freedom;
+        settle(job.x_oni, n, (int64_t)1, job.mean_oi, job.variance_oi);
         free(job.partial);
     }
     return true;

@@ -115,9 +115,9 @@ def need_elements(name: str, shape: tuple[int, ...], dim: Axes) -> None:
     if dim is None:
         raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                            "reduction dim with the 'dim' argument.")
-    for axis in dim:
+    for axis, given in zip(dim, getattr(dim, "given", dim), strict=True):
         if shape[axis] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+            raise IndexError(f"{name}(): Expected reduction dim {given} to have non-zero size.")
 
 
 def far(t, *shape: int):

@@ -39,6 +39,9 @@ def moments(xp, name: str, input, dim: Axes, keepdim: bool, correction: float):
         shape = reduced(input.shape, dim, keepdim)
         return made[0].reshape(shape), made[1].reshape(shape)
     mean = xp.divide(total(xp, input, dim, True), n)
+    if n:                           # equal elements are their own mean, however it was rounded
+        first = input[tuple(slice(0, 1) if dim is None or axis in dim else slice(None) for axis in range(input.ndim))]
+        mean = xp.where((input == first).all(axis=dim, keepdims=True), first, mean)
     out = xp.divide(total(xp, squares(xp, input - mean), dim, keepdim), max(n - correction, 0))
     return out, mean.reshape(out.shape)
 

@@ -115,6 +115,7 @@ def attained(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None,
 
 
 @reduction(out=MATCHING, kernel="amax", check=lambda input, dim: need_elements("amax", input.shape, dim),
+           names_given_dims=True,
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "amax(): Expected reduction dim to be specified for input.numel() == 0."),
@@ -128,6 +129,7 @@ amax.rule(input=attained)
 
 
 @reduction(out=MATCHING, kernel="amin", check=lambda input, dim: need_elements("amin", input.shape, dim),
+           names_given_dims=True,
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3, 4), (0, 2), True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "amin(): Expected reduction dim to be specified for input.numel() == 0."),

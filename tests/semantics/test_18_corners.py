@@ -282,3 +282,24 @@ def test_the_running_product_of_nothing(lib):
     (first,) = lib.autograd.grad((x / 2)[1:].cumprod(0).sum(), x, create_graph=True)
     assert first.tolist() == [[0.0, 0.0, 0.0]]
     assert not first.requires_grad
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (1, 3, 2), (5, 40)])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_equal_elements_have_no_spread(lib, shape, kind):
+    """Even where their mean is not one of them: 0.9289 * 7, three times."""
+    x = lib.full(shape, 0.9289, dtype=getattr(lib, kind), requires_grad=True)
+    y = x * 7
+    for dim in range(len(shape)):
+        assert not y.var(dim, correction=0).any()
+        std = y.std(dim, correction=0)
+        assert not std.any()
+        (grad,) = lib.autograd.grad(std.sum(), x, retain_graph=True)
+        assert not grad.any()
+
+
+@pytest.mark.parametrize("name", ["amax", "amin"])
+def test_the_extreme_of_nothing_names_the_axis_as_it_was_given(lib, name):
+    for dim, said in ((-3, -3), (0, 0), ((-1, -2), -1), ((1, -3), -3)):
+        with raises(lib, IndexError, f"{name}(): Expected reduction dim {said} to have non-zero size."):
+            getattr(lib.zeros(0, 3, 0), name)(dim)
