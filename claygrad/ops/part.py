@@ -62,9 +62,13 @@ def unfold_backward(xp, g: Tensor, shape: ints, dim: int, size: int, step: int):
     out = xp.zeros(shape, g.dtype)
     if not shape:
         return out + g.sum()
-    windows, pieces = xp.moveaxis(out, dim, 0), xp.moveaxis(g, dim, 0)      # (n, ...), (count, ..., size)
-    for start in range(size):
-        windows[start:start + (len(pieces) - 1) * step + 1:step] += pieces[..., start]
+    line, pieces = xp.moveaxis(out, dim, -1), xp.moveaxis(g, dim, -2)        # (..., n), (..., count, size)
+    each = line.strides[-1]
+    for start in range(0, size, step):          # pieces of the windows, no longer than the way to the next: they do not meet
+        part = pieces[..., start:start + step]
+        if part.size:
+            at = xp.lib.stride_tricks.as_strided(line[..., start:], part.shape, (*line.strides[:-1], step * each, each))
+            at += part
     return out
 unfold_backward.rule(g=lambda g, dim, size, step: g.unfold(dim, size, step))
 
