@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import complex64 as small_complex
-from claygrad.core import default_dtype, promote_types
+from claygrad.core import default_dtype, float32, float64, promote_types
 from claygrad.core.bridge import get_num_threads
 from claygrad.ops._geometry import axis, sizes
 from claygrad.ops._registry import op
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     ints = int | tuple[int, ...] | list[int]
 
+_REAL = (float32, float64)
 # How a sum over n elements is scaled: not at all, by 1 / sqrt(n), by 1 / n.
 PLAIN, ROOT, MEAN = range(3)
 _FORWARD = {None: PLAIN, "backward": PLAIN, "ortho": ROOT, "forward": MEAN}
@@ -153,17 +154,21 @@ def padded(x: Tensor, dim: int, n: int) -> Tensor:
 
 
 def resized(x: Tensor, dim: Sequence[int], length: Sequence[int]) -> Tensor:
+    shape = x.shape
     for i, n in zip(dim, length):
-        x = padded(x, i, n)
+        if shape[i] != n:
+            x = padded(x, i, n)
     return x
 
 
 def promoted(input: Tensor, complex_: bool = False) -> Tensor:
     """A tensor that transforms take: integers become floating, and on demand all become complex."""
     kind = input.dtype
-    if not (kind.is_floating_point or kind.is_complex):
+    if kind.is_complex or (kind in _REAL and not complex_):
+        return input
+    if not kind.is_floating_point:
         kind = default_dtype()
-    if kind.name not in ("float32", "float64", "complex64", "complex128"):
+    if kind not in _REAL:
         raise RuntimeError(f"Unsupported dtype {NAMES[kind.name]}")
     if complex_:
         kind = promote_types(kind, small_complex)
@@ -178,14 +183,14 @@ def need_points(n: int) -> int:
 
 def canonical(input: Tensor, s: ints | None, dim: ints | None) -> tuple[list[int], list[int]]:
     """Axes from the front and the lengths along them; -1 stands for the length there is."""
-    ndim, shape = input.ndim, input.shape
-    if dim is not None:
-        dims = [axis(d, ndim, scalar=False) for d in sizes(dim)]
-        if len(set(dims)) != len(dims):
-            raise RuntimeError("FFT dims must be unique")
+    shape = input.shape
+    ndim = len(shape)
+    dims = list(range(ndim)) if dim is None else _distinct(dim, ndim)
     if s is None:
-        dims = dims if dim is not None else list(range(ndim))
-        return dims, [need_points(shape[d]) for d in dims]
+        lengths = [shape[d] for d in dims]
+        if 0 in lengths:
+            need_points(0)
+        return dims, lengths
     lengths = list(sizes(s))
     if dim is not None:
         if len(dims) != len(lengths):
@@ -193,7 +198,13 @@ def canonical(input: Tensor, s: ints | None, dim: ints | None) -> tuple[list[int
     else:
         if len(lengths) > ndim:
             raise RuntimeError(f"Got shape with {len(lengths)} values but input tensor only has {ndim} dimensions.")
-        dims = list(range(ndim - len(lengths), ndim))
+        dims = dims[ndim - len(lengths):]
     return dims, [need_points(shape[d] if n == -1 else n) for d, n in zip(dims, lengths)]
 
 
+def _distinct(dim: ints, ndim: int) -> list[int]:
+    dims = [d + ndim if -ndim <= d < 0 else d if 0 <= d < ndim else axis(d, ndim, scalar=False)
+            for d in (dim if type(dim) is tuple and type(dim[0] if dim else 0) is int else sizes(dim))]
+    if len(set(dims)) != len(dims):
+        raise RuntimeError("FFT dims must be unique")
+    return dims

@@ -129,7 +129,9 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 # --- along several -----------------------------------------------------------------------------------------------
 def _of_complex_n(input: Tensor, s: ints | None, dim: ints | None, norm: str | None, forward: bool) -> Tensor:
     dims, lengths = canonical(input, s, dim)
-    x = resized(promoted(input, complex_=True), dims, lengths)
+    x = promoted(input, complex_=True)
+    if s is not None:
+        x = resized(x, dims, lengths)
     return fft_c2c(x, tuple(dims), scale_of(norm, forward), forward)
 
 
@@ -166,7 +168,10 @@ def _from_real_n(input: Tensor, s: ints | None, dim: ints | None, norm: str | No
         raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {NAMES[input.dtype.name]}")
     dims, lengths = canonical(input, s, dim)
     _need_axis("rfftn", dims)
-    return fft_r2c(resized(promoted(input), dims, lengths), tuple(dims), scale_of(norm, True), True)
+    x = promoted(input)
+    if s is not None:
+        x = resized(x, dims, lengths)
+    return fft_r2c(x, tuple(dims), scale_of(norm, True), True)
 
 
 def _from_hermitian_n(input: Tensor, s: ints | None, dim: ints | None, norm: str | None) -> Tensor:
