@@ -20,6 +20,12 @@ inline void ahead(const void* p) { __builtin_prefetch(p, 0, 2); }
 // The same for what will be written.
 inline void ahead_to_write(void* p) { __builtin_prefetch(p, 1, 3); }
 
+// A line to be fetched while another one, `here`, is computed; `here` itself if it is so long that it would be pushed out.
+template <class P, class T> P* soon(P* line, const T* here, int64_t n) {
+    constexpr int64_t LONG = 32768;
+    return n * (int64_t)sizeof(T) <= LONG ? line : (P*)here;
+}
+
 // f(i, m) at 0, W, 2 W ...; the last time for m < W elements.
 template <class T, class F> inline __attribute__((always_inline)) void along(int64_t n, F f) {
     constexpr int W = Lanes<vec<T>>::width;

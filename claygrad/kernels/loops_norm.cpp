@@ -28,13 +28,27 @@ template <class T> void layer_forward_range(void* data, int64_t begin, int64_t e
     for (int64_t r = begin; r < end; r++) {
         const T* x = (const T*)s.x + r * n;
         T* out = (T*)s.out + r * n;
-        const T mean = s.mean ? mean_of(x, n) : 0;
-        const T rstd = 1 / sqrt(squares_about(x, n, mean) / (T)n + (T)s.eps);
-        if (s.mean) ((T*)s.mean)[r] = mean;
+        // Memory is fetched while the moments are computed: what will be written, and the next line.
+        T mean = 0, squares, *written = soon(out, x, n);
+        const T* next = soon(x + n, x, n);
+        if (s.mean) {
+            sums<1, T>(0, n, &mean, [=](int64_t i, int64_t m, V* term) {
+                ahead_to_write(written + i);
+                term[0] = get<V>(x + i, m);
+            });
+            mean /= (T)n;
+            ((T*)s.mean)[r] = mean;
+        }
+        const V middle = splat<V>(mean);
+        sums<1, T>(0, n, &squares, [=](int64_t i, int64_t m, V* term) {
+            ahead(next + i);
+            const V d = get<V>(x + i, m) - middle;
+            term[0] = d * d;
+        });
+        const T rstd = 1 / sqrt(squares / (T)n + (T)s.eps);
         ((T*)s.rstd)[r] = rstd;
-        const V middle = splat<V>(mean), scale = splat<V>(rstd);
+        const V scale = splat<V>(rstd);
         along<T>(n, [=](int64_t i, int64_t m) {
-            ahead(x + n + i);
             V unit = (get<V>(x + i, m) - middle) * scale;
             if (weight) unit = unit * get<V>(weight + i, m);
             if (bias) unit = unit + get<V>(bias + i, m);
@@ -61,6 +75,7 @@ template <int R, class T> void layer_backward_rows(const Norm& s, int64_t first,
     const int64_t n = s.channels;
     const T *x = (const T*)s.x + first * n, *g = (const T*)s.g + first * n, *weight = (const T*)s.weight;
     T* dx = s.to_x ? (T*)s.to_x + first * n : nullptr;
+    const T *next_x = soon(x + R * n, x, n), *next_g = soon(g + R * n, x, n);
     V middle[R], scale[R], along_x[R], along_one[R];       // dx = g * weight * scale + (x - middle) * along_x + along_one
     for (int r = 0; r < R; r++) {
         middle[r] = splat<V>(s.mean ? ((const T*)s.mean)[first + r] : 0);
@@ -69,8 +84,9 @@ template <int R, class T> void layer_backward_rows(const Norm& s, int64_t first,
         if (dx) {
             const T *from = x + r * n, *grad = g + r * n;
             const V mean = middle[r];
+            T* written = soon(dx + r * n, x, n);
             sums<2, T>(0, n, means, [=](int64_t i, int64_t m, V* term) {
-                ahead(grad + R * n + i), ahead(from + R * n + i), ahead_to_write(dx + r * n + i);
+                ahead_to_write(written + i);
                 V h = get<V>(grad + i, m);
                 if (weight) h = h * get<V>(weight + i, m);
                 term[0] = h * (get<V>(from + i, m) - mean);
@@ -86,6 +102,7 @@ template <int R, class T> void layer_backward_rows(const Norm& s, int64_t first,
         const V w = weight ? get<V>(weight + i, m) : splat<V>(1);
 #pragma GCC unroll 4
         for (int r = 0; r < R; r++) {
+            ahead(next_x + r * n + i), ahead(next_g + r * n + i);
             const V grad = get<V>(g + r * n + i, m) * scale[r], far = get<V>(x + r * n + i, m) - middle[r];
             if (dx) put<V>(dx + r * n + i, multiply_add(grad, w, multiply_add(far, along_x[r], along_one[r])), m);
             to_weight = multiply_add(grad, far, to_weight);

@@ -8,6 +8,33 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
+// Note [Fetched rows]
+// A row is gone over two or three times, and only the first time waits for memory. So the loads for what comes next are spread
+// over all of them: what will be written early, the next row late.
+
+// The largest element; f(i) for every vector of the row
+template <class T, class F> vec<T> top_of(const T* x, int64_t n, F f) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width, U = 4;
+    V acc[U];
+    for (int u = 0; u < U; u++) acc[u] = splat<V>(MaxOf::identity);
+    int64_t i = 0;
+    for (; i + U * W <= n; i += U * W)
+        for (int u = 0; u < U; u++) {
+            f(i + u * W);
+            acc[u] = MaxOf::combine(acc[u], load<V>(x + i + u * W));
+        }
+    for (; i + W <= n; i += W) {
+        f(i);
+        acc[0] = MaxOf::combine(acc[0], load<V>(x + i));
+    }
+    if (W > 1 && i < n) {
+        f(i);
+        acc[1] = MaxOf::combine(acc[1], load_part<V>(x + i, n - i, splat<V>(MaxOf::identity)));
+    }
+    return folded<MaxOf>(MaxOf::combine(MaxOf::combine(acc[0], acc[1]), MaxOf::combine(acc[2], acc[3])));
+}
+
 template <class T> void softmax_row(const T* x, T* out, int64_t n) {
     using V = vec<T>;
     if (n < Lanes<V>::width) {           // a row in one register
@@ -16,10 +43,12 @@ template <class T> void softmax_row(const T* x, T* out, int64_t n) {
         store_part<V>(out, v / folded<SumOf>(part(v, n, splat<V>(0))), n);
         return;
     }
-    const V top = splat<V>(reduce_row<MaxOf, T>(x, n));
+    T* written = soon(out, x, n);
+    const T* next = soon(x + n, x, n);
+    const V top = top_of(x, n, [=](int64_t i) { ahead_to_write(written + i); });
     T sum;
     sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
-        ahead(x + n + i);
+        ahead(next + i);
         term[0] = exp(get<V>(x + i, m) - top);
         put<V>(out + i, term[0], m);
     });
@@ -35,10 +64,12 @@ template <class T> void log_softmax_row(const T* x, T* out, int64_t n) {
         store_part<V>(out, v - log(folded<SumOf>(part(exp(v), n, splat<V>(0)))), n);
         return;
     }
-    const V top = splat<V>(reduce_row<MaxOf, T>(x, n));
+    T* written = soon(out, x, n);
+    const T* next = soon(x + n, x, n);
+    const V top = top_of(x, n, [=](int64_t i) { ahead_to_write(written + i); });
     T sum;
     sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
-        ahead(x + n + i), ahead_to_write(out + i);
+        ahead(next + i);
         term[0] = exp(get<V>(x + i, m) - top);
     });
     const V log_sum = splat<V>(log(sum));
@@ -47,16 +78,32 @@ template <class T> void log_softmax_row(const T* x, T* out, int64_t n) {
 
 template <class T> void softmax_backward_row(const T* g, const T* out, T* dx, int64_t n) {
     using V = vec<T>;
-    T sum;
-    sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) { term[0] = get<V>(g + i, m) * get<V>(out + i, m); });
+    T sum, *written = soon(dx, g, n);
+    const T *next_g = soon(g + n, g, n), *next_out = soon(out + n, g, n);
+    sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
+        ahead_to_write(written + i);
+        term[0] = get<V>(g + i, m) * get<V>(out + i, m);
+    });
     const V along_out = splat<V>(sum);
-    along<T>(n, [=](int64_t i, int64_t m) { put<V>(dx + i, (get<V>(g + i, m) - along_out) * get<V>(out + i, m), m); });
+    along<T>(n, [=](int64_t i, int64_t m) {
+        ahead(next_g + i), ahead(next_out + i);
+        put<V>(dx + i, (get<V>(g + i, m) - along_out) * get<V>(out + i, m), m);
+    });
 }
 
 template <class T> void log_softmax_backward_row(const T* g, const T* out, T* dx, int64_t n) {
     using V = vec<T>;
-    const V sum = splat<V>(reduce_row<SumOf, T>(g, n));
-    along<T>(n, [=](int64_t i, int64_t m) { put<V>(dx + i, get<V>(g + i, m) - exp(get<V>(out + i, m)) * sum, m); });
+    T total, *written = soon(dx, g, n);
+    const T *next_g = soon(g + n, g, n), *next_out = soon(out + n, g, n);
+    sums<1, T>(0, n, &total, [=](int64_t i, int64_t m, V* term) {
+        ahead_to_write(written + i);
+        term[0] = get<V>(g + i, m);
+    });
+    const V sum = splat<V>(total);
+    along<T>(n, [=](int64_t i, int64_t m) {
+        ahead(next_g + i), ahead(next_out + i);
+        put<V>(dx + i, get<V>(g + i, m) - exp(get<V>(out + i, m)) * sum, m);
+    });
 }
 
 template <class T> struct RowsJob {
