@@ -181,16 +181,26 @@ def need_points(n: int) -> int:
     return n
 
 
+def whole(input: Tensor, dim: ints | None) -> tuple[int, ...]:
+    """Axes from the front, of a transform that takes all there is along them."""
+    shape = input.shape
+    ndim = len(shape)
+    dims = (tuple(range(ndim)) if dim is None else (ndim - 2, ndim - 1) if dim == (-2, -1) and ndim > 1 else
+            tuple(_distinct(dim, ndim)))
+    for d in dims:
+        if not shape[d]:
+            need_points(0)
+    return dims
+
+
 def canonical(input: Tensor, s: ints | None, dim: ints | None) -> tuple[list[int], list[int]]:
     """Axes from the front and the lengths along them; -1 stands for the length there is."""
     shape = input.shape
+    if s is None:
+        dims = list(whole(input, dim))
+        return dims, [shape[d] for d in dims]
     ndim = len(shape)
     dims = list(range(ndim)) if dim is None else _distinct(dim, ndim)
-    if s is None:
-        lengths = [shape[d] for d in dims]
-        if 0 in lengths:
-            need_points(0)
-        return dims, lengths
     lengths = list(sizes(s))
     if dim is not None:
         if len(dims) != len(lengths):

@@ -7,13 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.ops._fft import canonical, fft_c2c, fft_c2r, fft_r2c, need_points, padded, promoted, resized, scale_of
+from claygrad.ops._fft import (
+    canonical,
+    fft_c2c,
+    fft_c2r,
+    fft_r2c,
+    need_points,
+    padded,
+    promoted,
+    resized,
+    scale_of,
+    whole,
+)
 from claygrad.ops._geometry import axis
 from claygrad.ops._registry import composite
 from claygrad.ops._words import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from claygrad.core import Tensor
 
@@ -128,14 +139,15 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 # --- along several -----------------------------------------------------------------------------------------------
 def _of_complex_n(input: Tensor, s: ints | None, dim: ints | None, norm: str | None, forward: bool) -> Tensor:
-    dims, lengths = canonical(input, s, dim)
-    x = promoted(input, complex_=True)
-    if s is not None:
-        x = resized(x, dims, lengths)
-    return fft_c2c(x, tuple(dims), scale_of(norm, forward), forward)
+    if s is None:
+        dims, x = whole(input, dim), promoted(input, complex_=True)
+        return fft_c2c(x, dims, scale_of(norm, forward), forward)
+    axes, lengths = canonical(input, s, dim)
+    x = resized(promoted(input, complex_=True), axes, lengths)
+    return fft_c2c(x, tuple(axes), scale_of(norm, forward), forward)
 
 
-def _need_axis(name: str, dims: list[int]) -> None:
+def _need_axis(name: str, dims: Sequence[int]) -> None:
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
 
@@ -166,12 +178,13 @@ def _to_hermitian_n(input: Tensor, s: ints | None, dim: ints | None, norm: str |
 def _from_real_n(input: Tensor, s: ints | None, dim: ints | None, norm: str | None) -> Tensor:
     if input.dtype.is_complex:
         raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {NAMES[input.dtype.name]}")
-    dims, lengths = canonical(input, s, dim)
-    _need_axis("rfftn", dims)
-    x = promoted(input)
-    if s is not None:
-        x = resized(x, dims, lengths)
-    return fft_r2c(x, tuple(dims), scale_of(norm, True), True)
+    if s is None:
+        dims = whole(input, dim)
+        _need_axis("rfftn", dims)
+        return fft_r2c(promoted(input), dims, scale_of(norm, True), True)
+    axes, lengths = canonical(input, s, dim)
+    _need_axis("rfftn", axes)
+    return fft_r2c(resized(promoted(input), axes, lengths), tuple(axes), scale_of(norm, True), True)
 
 
 def _from_hermitian_n(input: Tensor, s: ints | None, dim: ints | None, norm: str | None) -> Tensor:
