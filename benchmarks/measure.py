@@ -2,23 +2,24 @@
 
     python benchmarks/measure.py times claygrad 1 mlp recorded_add       # seconds per call, on one thread
     python benchmarks/measure.py memory torch 2 gpt                      # bytes that its steps take at their peak
-    python benchmarks/measure.py peaks 2                                 # flops and bytes a second of the machine
+    python benchmarks/measure.py peak                                    # additions and multiplications a second
+    python benchmarks/measure.py floors 2 exp_1m                         # seconds that moving its memory takes
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 import timeit
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from workloads import TWINS, WORKLOADS, gather
+from workloads import TWINS, WORKLOADS, Pass, gather
 
 gather()
 
@@ -27,7 +28,7 @@ BATCHES = 7
 LONG = 2.0                         # batches that take longer together are enough
 STEPS = 5                          # of a model, until its memory stays the same
 PEAK_SIZE = 1024                   # of the matrices
-PEAK_FLOATS = 1 << 24              # of the vectors: far more than caches hold
+FLOOR_SECONDS = 0.3                # for a workload's floor: 15 batches of BATCH_SECONDS
 
 
 def seconds_per_call(call: Callable[[], object]) -> float:
@@ -100,25 +101,45 @@ def memory(library: str, threads: int, name: str) -> int:
     return resident("VmHWM") - before
 
 
-def peaks(threads: int) -> dict[str, float]:
-    """Additions and multiplications a second of a product of matrices, bytes a second of the faster of copy and sum."""
+def peak() -> float:
+    """Additions and multiplications a second of a product of matrices."""
     import numpy as np
     a = np.ones((PEAK_SIZE, PEAK_SIZE), np.float32)
     c = np.empty_like(a)
-    flops = 2 * PEAK_SIZE ** 3 / seconds_per_call(lambda: np.matmul(a, a, out=c))
+    return 2 * PEAK_SIZE ** 3 / seconds_per_call(lambda: np.matmul(a, a, out=c))
 
-    x, y, z = (np.ones(PEAK_FLOATS, np.float32) for _ in range(3))
-    parts = [slice(k * PEAK_FLOATS // threads, (k + 1) * PEAK_FLOATS // threads) for k in range(threads)]
-    with ThreadPoolExecutor(threads) as pool:
-        copy = seconds_per_call(lambda: list(pool.map(lambda part: np.copyto(z[part], x[part]), parts)))
-        add = seconds_per_call(lambda: list(pool.map(lambda part: np.add(x[part], y[part], out=z[part]), parts)))
-    return {"flops": flops, "bytes": max(8 * PEAK_FLOATS / copy, 12 * PEAK_FLOATS / add)}
+
+def floors(threads: int, names: list[str]) -> dict[str, float]:
+    """Seconds in which the loops of floors.cpp move what each workload must move. Empty where there is no compiler."""
+    import ctypes
+    import shutil
+    import subprocess
+    import tempfile
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "floors.so"
+        subprocess.run([compiler, "-std=c++17", "-O3", "-march=native", "-ffast-math", "-fPIC", "-shared", "-pthread",
+                        Path(__file__).with_name("floors.cpp"), "-o", library], check=True)
+        least_seconds = ctypes.CDLL(str(library)).least_seconds
+    least_seconds.restype = ctypes.c_double
+
+    def floor(passes: tuple[Pass, ...]) -> float:
+        ints = ctypes.c_int * len(passes)
+        sizes, reads, writes = zip(*passes)
+        return least_seconds(len(passes), (ctypes.c_int64 * len(passes))(*sizes), ints(*reads), ints(*writes), threads,
+                             ctypes.c_double(FLOOR_SECONDS))
+    found = {name: floor(WORKLOADS[name].passes) for name in names if WORKLOADS[name].passes}
+    return {name: seconds for name, seconds in found.items() if seconds > 0}
 
 
 def main() -> None:
     what, *rest = sys.argv[1:]
-    if what == "peaks":
-        answer: object = peaks(int(rest[0]))
+    if what == "peak":
+        answer: object = peak()
+    elif what == "floors":
+        answer = floors(int(rest[0]), rest[1:])
     elif what == "memory":
         answer = memory(rest[0], int(rest[1]), rest[2])
     else:

@@ -44,19 +44,19 @@ def verdict(ratio: float, target: float | None) -> str:
     return "" if target is None else f"{target:.2f}" + ("" if round(ratio, 2) <= target else " missed")
 
 
-def share_of_peak(name: str, seconds: float, peaks: dict[str, float] | None) -> str:
-    work = WORKLOADS[name].work
-    if work is None or peaks is None:
-        return ""
-    what, amount = work
-    return f"{amount / seconds / peaks[what]:.0%} of {'FLOP/s' if what == 'flops' else 'bytes/s'}"
+def share_of_roofline(name: str, seconds: float, roofline: dict) -> str:
+    """What it reached of the additions and multiplications a second, or of the speed of loops that only move memory."""
+    if WORKLOADS[name].flops:
+        return f"{WORKLOADS[name].flops / seconds / roofline['flops']:.0%} of FLOP/s"
+    floor = roofline["seconds"].get(name)
+    return "" if floor is None else f"{floor / seconds:.0%} of bytes/s"
 
 
-def table(measures: Measures, peaks: dict[str, float] | None = None, *, memory: bool = False) -> list[str]:
+def table(measures: Measures, roofline: dict | None = None, *, memory: bool = False) -> list[str]:
     """A row per workload. Columns in which nothing stands are left out."""
     written = megabytes if memory else duration
     columns: dict[str, list[str]] = {"workload": []} | {TITLES[library]: [] for library in measures}
-    columns |= {"ratio": [], "target": [], "of the roofline": []}
+    columns |= {"ratio": [], "target": [], "of the roofline": [], "bare loops": []}
     for name, seconds in measures["claygrad"].items():
         columns["workload"].append(WORKLOADS[name].title)
         for library, of in measures.items():
@@ -64,7 +64,9 @@ def table(measures: Measures, peaks: dict[str, float] | None = None, *, memory: 
         ratio = ratio_of(measures, name)
         columns["ratio"].append(f"{ratio:.2f}")
         columns["target"].append(verdict(ratio, target_of(name, memory)))
-        columns["of the roofline"].append("" if memory else share_of_peak(name, seconds, peaks))
+        columns["of the roofline"].append(share_of_roofline(name, seconds, roofline) if roofline else "")
+        floor = roofline["seconds"].get(name) if roofline else None
+        columns["bare loops"].append("" if floor is None else f"{floor / measures['torch'][name]:.2f}")
     columns = {title: cells for title, cells in columns.items() if any(cells)}
     rows = [f"| {' | '.join(columns)} |", "|---|" + "--:|" * (len(columns) - 1)]
     return rows + [f"| {' | '.join(cells)} |" for cells in zip(*columns.values())]
@@ -92,9 +94,10 @@ def footnotes(results: dict) -> list[str]:
         took = {name: duration(value) for name, value in results["import"].items()}
         beyond = f"torch {took['torch']}, claygrad {took['claygrad']} (target: under {duration(IMPORT_TARGET)})"
         lines += [f"`import`, beyond NumPy's {took['numpy']}: {beyond}.", ""]
-    if "peaks" in results:
-        flops, moved = results["peaks"]["flops"] / 1e9, results["peaks"]["bytes"] / 1e9
-        lines += [f"Roofline: {flops:.0f} GFLOP/s, {moved:.1f} GB/s; more than 100% comes from caches.", ""]
+    if "roofline" in results:
+        flops = f"{results['roofline']['flops'] / 1e9:.0f} GFLOP/s"
+        loops = "loops that only read and write as many arrays of the same size"
+        lines += [f"Roofline: {flops} in a product of matrices; for memory, {loops} (a share of torch).", ""]
     how = f"`make bench`, the best of {results['rounds']} rounds in alternating processes"
     return [*lines, f"{how}: {results['machine']}."]
 

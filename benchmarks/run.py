@@ -11,7 +11,9 @@ of calling an empty function, measured the same way, is taken off. All libraries
 small work, all cores for large. torch.compile takes long to compile and has one round.
 
 Memory is what the steps of a model add at their peak to a process that has imported the library. The roofline is what
-this machine reached in the same run: a product of two matrices of 1024, a copy or a sum of 64 MB.
+this machine reached in the same run: a product of two matrices of 1024; loops that do nothing but read and write as
+many arrays of the same size, on as many threads (floors.cpp). "bare loops" is what those take as a share of PyTorch's
+time: nothing that moves the same memory can have a smaller ratio.
 """
 
 from __future__ import annotations
@@ -98,10 +100,15 @@ def memory(names: list[str], rounds: int) -> dict[str, dict[str, float]]:
                       for name in names} for library in ("claygrad", "torch")}
 
 
-def peaks(rounds: int) -> dict[str, float]:
+def roofline(names: list[str], rounds: int) -> dict:
+    """{"flops": a second, "seconds": {workload: the least that moving its memory takes}}"""
     threads = threads_of("throughput")
-    seen = [measured("peaks", threads, threads=threads) for _ in range(rounds)]
-    return {what: max(one[what] for one in seen) for what in ("flops", "bytes")}
+    flops, floors = [], {}
+    for _ in range(rounds):
+        flops.append(measured("peak", threads=threads))
+        for name, seconds in measured("floors", threads, *names, threads=threads).items():
+            floors[name] = min(seconds, floors.get(name, seconds))
+    return {"flops": max(flops), "seconds": floors}
 
 
 def import_seconds(rounds: int) -> dict[str, float]:
@@ -134,10 +141,10 @@ def main() -> None:
         if not names:
             continue
         if group == "throughput":
-            results["peaks"] = peaks(options.rounds)
+            results["roofline"] = roofline(names, options.rounds)
         results["groups"][group] = compare(group, names, libraries, options.rounds)
         print("", f"## {group}: {report.count_of_threads(threads_of(group))}", "", sep="\n")
-        print(*report.table(results["groups"][group], results.get("peaks")), sep="\n", flush=True)
+        print(*report.table(results["groups"][group], results.get("roofline")), sep="\n", flush=True)
         if group == "models":
             results["memory"] = memory(names, options.rounds)
             print("", "## memory of the models at the peak", "", sep="\n")

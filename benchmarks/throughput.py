@@ -8,6 +8,12 @@ from types import ModuleType
 from workloads import workload
 
 Million = 1_000_000
+Image = 32 * 64 * 28 * 28
+
+
+def there_and_back(floats: int) -> list[tuple[int, int, int]]:
+    """What a function of one tensor moves: x to y, then y (or x) and its gradient to the gradient of x."""
+    return [(floats, 1, 1), (floats, 2, 1)]
 
 
 def both_ways(torch: ModuleType, x: object, function: Callable) -> Callable[[], object]:
@@ -25,7 +31,8 @@ def pointwise(name: str, function: Callable[[ModuleType], Callable]) -> None:
     def setup(torch: ModuleType) -> Callable[[], object]:
         return both_ways(torch, torch.randn(1000, 1000), function(torch))
     setup.__name__ = f"{name}_1m"
-    workload(f"{name}, 1 million, forward and backward", 0.45, moved=20 * Million)(setup)
+    workload(f"{name}, 1 million, forward and backward", 0.45,
+             passes=there_and_back(Million))(setup)
 
 
 pointwise("exp", lambda torch: torch.exp)
@@ -37,81 +44,82 @@ pointwise("softmax", lambda torch: lambda x: torch.softmax(x, 1))
 pointwise("log_softmax", lambda torch: lambda x: torch.log_softmax(x, 1))
 
 
-@workload("add, 10 million", 0.5, moved=120 * Million)
+@workload("add, 10 million", 0.5, passes=[(10 * Million, 2, 1)])
 def add_10m(torch: ModuleType) -> Callable[[], object]:
     a, b = torch.randn(10 * Million), torch.randn(10 * Million)
     return lambda: a + b
 
 
-@workload("multiply, 10 million", 0.5, moved=120 * Million)
+@workload("multiply, 10 million", 0.5, passes=[(10 * Million, 2, 1)])
 def multiply_10m(torch: ModuleType) -> Callable[[], object]:
     a, b = torch.randn(10 * Million), torch.randn(10 * Million)
     return lambda: a * b
 
 
-@workload("relu, 10 million", 0.5, moved=80 * Million)
+@workload("relu, 10 million", 0.5, passes=[(10 * Million, 1, 1)])
 def relu_10m(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(10 * Million)
     return lambda: a.relu()
 
 
-@workload("copy, 10 million", 0.5, moved=80 * Million)
+@workload("copy, 10 million", 0.5, passes=[(10 * Million, 1, 1)])
 def copy_10m(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(10 * Million)
     return lambda: a.clone()
 
 
-@workload("copy of a transpose, 10 million", 0.5, moved=80 * Million)
+@workload("copy of a transpose, 10 million", 0.5, passes=[(10 * Million, 1, 1)])
 def transpose_10m(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(2500, 4000).t()
     return lambda: a.contiguous()
 
 
-@workload("sum, 1 million", 0.6, moved=4 * Million)
+@workload("sum, 1 million", 0.6, passes=[(Million, 1, 0)])
 def sum_1m(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(1000, 1000)
     return lambda: a.sum()
 
 
-@workload("mean over rows, (1000, 1000)", 0.6, moved=4 * Million)
+@workload("mean over rows, (1000, 1000)", 0.6, passes=[(Million, 1, 0)])
 def mean_rows(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(1000, 1000)
     return lambda: a.mean(1)
 
 
-@workload("mean over columns, (1000, 1000)", 0.6, moved=4 * Million)
+@workload("mean over columns, (1000, 1000)", 0.6, passes=[(Million, 1, 0)])
 def mean_columns(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(1000, 1000)
     return lambda: a.mean(0)
 
 
-@workload("var over rows, (1000, 1000)", 0.6, moved=4 * Million)
+@workload("var over rows, (1000, 1000)", 0.6, passes=[(Million, 1, 0)])
 def var_rows(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(1000, 1000)
     return lambda: a.var(1)
 
 
-@workload("cumsum over rows, (1000, 1000)", 0.6, moved=8 * Million)
+@workload("cumsum over rows, (1000, 1000)", 0.6, passes=[(Million, 1, 1)])
 def cumsum_rows(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(1000, 1000)
     return lambda: a.cumsum(1)
 
 
-@workload("where, 1 million", 0.6, moved=13 * Million)
+@workload("where, 1 million", 0.6, passes=[(Million, 2, 1), (Million // 4, 1, 0)])
 def where_1m(torch: ModuleType) -> Callable[[], object]:
     a, b = torch.randn(Million), torch.randn(Million)
     mask = a > b
     return lambda: torch.where(mask, a, b)
 
 
-@workload("masked_fill, 1 million", 0.6, moved=9 * Million)
+@workload("masked_fill, 1 million", 0.6, passes=[(Million, 1, 1), (Million // 4, 1, 0)])
 def masked_fill_1m(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(Million)
     mask = a > 0
     return lambda: a.masked_fill(mask, 0.0)
 
 
-@workload("cross entropy, (1024, 5000), forward and backward", 0.6, moved=80 * Million)
+@workload("cross entropy, (1024, 5000), forward and backward", 0.6,
+          passes=[(1024 * 5000, 1, 0), (1024 * 5000, 1, 1)])
 def cross_entropy(torch: ModuleType) -> Callable[[], object]:
     x, y = torch.randn(1024, 5000, requires_grad=True), torch.randint(0, 5000, (1024,))
 
@@ -121,13 +129,13 @@ def cross_entropy(torch: ModuleType) -> Callable[[], object]:
     return run
 
 
-@workload("layer norm, (1000, 1000), forward and backward", 0.7, moved=20 * Million)
+@workload("layer norm, (1000, 1000), forward and backward", 0.7, passes=there_and_back(Million))
 def layer_norm(torch: ModuleType) -> Callable[[], object]:
     w, b = torch.ones(1000, requires_grad=True), torch.zeros(1000, requires_grad=True)
     return both_ways(torch, torch.randn(1000, 1000), lambda x: torch.nn.functional.layer_norm(x, (1000,), w, b))
 
 
-@workload("batch norm, (32, 64, 28, 28), forward and backward", 0.7, moved=32 * Million)
+@workload("batch norm, (32, 64, 28, 28), forward and backward", 0.7, passes=there_and_back(Image))
 def batch_norm(torch: ModuleType) -> Callable[[], object]:
     w, b = torch.ones(64, requires_grad=True), torch.zeros(64, requires_grad=True)
     mean, var = torch.zeros(64), torch.ones(64)
@@ -135,13 +143,16 @@ def batch_norm(torch: ModuleType) -> Callable[[], object]:
     return both_ways(torch, x, lambda x: torch.nn.functional.batch_norm(x, mean, var, w, b, True))
 
 
-@workload("embedding, 4096 of 10,000 rows of 128, forward and backward", 0.7, moved=12 * Million)
+@workload("embedding, 4096 of 10,000 rows of 128, forward and backward", 0.7,
+          passes=[(4096 * 128, 1, 1), (4096 * 128, 1, 0), (10_000 * 128, 0, 1)])
 def embedding(torch: ModuleType) -> Callable[[], object]:
     index = torch.randint(0, 10_000, (64, 64))
     return both_ways(torch, torch.randn(10_000, 128), lambda w: torch.nn.functional.embedding(index, w))
 
 
-@workload("max pool 2x2, (32, 64, 28, 28), forward and backward", 0.7, moved=20 * Million)
+# Beside each quarter of an output its place, which is twice as long
+@workload("max pool 2x2, (32, 64, 28, 28), forward and backward", 0.7,
+          passes=[(Image, 1, 0), (Image // 4, 0, 3), (Image // 4, 3, 0), (Image, 0, 1)])
 def max_pool(torch: ModuleType) -> Callable[[], object]:
     return both_ways(torch, torch.randn(32, 64, 28, 28), lambda x: torch.nn.functional.max_pool2d(x, 2))
 
@@ -230,7 +241,7 @@ def sort_1m(torch: ModuleType) -> Callable[[], object]:
     return lambda: torch.sort(a)
 
 
-@workload("Adam step on 5 million parameters", 0.7, moved=140 * Million)
+@workload("Adam step on 5 million parameters", 0.7, passes=[(5 * Million, 4, -3)])
 def adam_5m(torch: ModuleType) -> Callable[[], object]:
     parameters = [torch.nn.Parameter(torch.randn(1000, 1000)) for _ in range(5)]
     for p in parameters:

@@ -6,11 +6,18 @@ The targets are claygrad's time as a share of PyTorch's; a workload without one 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import NamedTuple
 
 Setup = Callable[[ModuleType], Callable[[], object]]
+
+
+class Pass(NamedTuple):
+    """Over arrays of so many floats: how many are read, how many others are written; below 0, as many of those read."""
+    floats: int
+    reads: int
+    writes: int
 
 
 class Workload(NamedTuple):
@@ -18,7 +25,8 @@ class Workload(NamedTuple):
     target: float | None
     setup: Setup
     group: str                     # the module it stands in: overhead, training, throughput, models
-    work: tuple[str, float] | None = None      # ("flops" or "bytes", how many a call): its share of the peak
+    flops: float = 0                           # additions and multiplications of a call
+    passes: tuple[Pass, ...] = ()              # or what it reads and writes at the least: see floors.cpp
 
 
 WORKLOADS: dict[str, Workload] = {}
@@ -26,11 +34,11 @@ TWINS: dict[str, dict[str, Setup]] = {"numpy": {}, "jax": {}}
 
 
 def workload(title: str, target: float | None = None, *, flops: float = 0,
-             moved: float = 0) -> Callable[[Setup], Setup]:
-    """`flops` counts additions and multiplications, `moved` the bytes that must be read and written at the least."""
+             passes: Sequence[tuple[int, int, int]] = ()) -> Callable[[Setup], Setup]:
+    """With `flops` or `passes`, its share of the roofline is known."""
     def register(setup: Setup) -> Setup:
-        work = ("flops", flops) if flops else ("bytes", moved) if moved else None
-        WORKLOADS[setup.__name__] = Workload(title, target, setup, setup.__module__.rpartition(".")[2], work)
+        group = setup.__module__.rpartition(".")[2]
+        WORKLOADS[setup.__name__] = Workload(title, target, setup, group, flops, tuple(Pass(*one) for one in passes))
         return setup
     return register
 

@@ -89,9 +89,19 @@ def test_a_table_says_which_targets_were_missed_and_leaves_empty_columns_out():
     ]
 
 
-def test_the_share_of_the_roofline_is_work_over_time_over_peak():
-    measures = {"claygrad": {"matmul_64": 2 * 64 ** 3 / 5e9}, "torch": {"matmul_64": 1.0}}
-    assert report.table(measures, {"flops": 1e10, "bytes": 1.0})[2].endswith("| 50% of FLOP/s |")
+def test_the_share_of_the_roofline_is_that_of_a_product_or_of_bare_loops():
+    measures = {"claygrad": {"matmul_64": 2 * 64 ** 3 / 5e9, "sum_1m": 2.0}, "torch": {"matmul_64": 1.0, "sum_1m": 4.0}}
+    lines = report.table(measures, {"flops": 1e10, "seconds": {"sum_1m": 1.0}})
+    assert lines[0].endswith("| ratio | target | of the roofline | bare loops |")
+    assert lines[2].endswith("| 50% of FLOP/s |  |")
+    assert lines[3].endswith("| 0.50 | 0.60 | 50% of bytes/s | 0.25 |")
+
+
+def test_bare_loops_take_longer_the_more_they_move():
+    found = measure.floors(1, ["sum_1m", "copy_10m", "adam_5m", "embedding", "matmul_64"])
+    assert found.keys() == {"sum_1m", "copy_10m", "adam_5m", "embedding"}
+    assert 0 < 5 * found["sum_1m"] < found["copy_10m"]
+    assert found["embedding"] < found["copy_10m"]
 
 
 def test_the_summary_has_every_small_workload_and_one_line_per_other_group(tmp_path):
