@@ -144,6 +144,8 @@ cdef class Op:
     cdef tuple rule_ops           # the operations that some of them only hand their arguments to; None: not yet looked for
     cdef object joint
     cdef tuple rule_args          # tuples of A_*/slot numbers, by tensor parameter; joint: one at 0
+    cdef int rule_count[16]       # the same of rules apart: how many, and which
+    cdef signed char rule_places[16][16]
     cdef unsigned int needs[16]   # slots that a parameter's rule reads, as bits
     cdef readonly dict info       # what the registry knows besides: samples, docs, names
 

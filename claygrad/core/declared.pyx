@@ -211,6 +211,11 @@ cdef class Op:
                 self.how[i] = R_RULE
                 fns[i] = rule
                 args[i], self.needs[i] = self._arguments(rule)
+                if len(args[i]) > 16:
+                    raise TypeError(f"{self.name}: a rule takes more than 16 arguments")
+                self.rule_count[i] = len(args[i])
+                for k, place in enumerate(args[i]):
+                    self.rule_places[i][k] = place
         self.rule_fns, self.rule_args, self.rule_ops = tuple(fns), tuple(args), None
         self.recorded = True
         for twin in self.twins:
@@ -368,6 +373,7 @@ cdef _copy_rules(Op op, Op twin):
     if twin is None:
         return
     twin.n_slots, twin.slot_kind, twin.slot_param, twin.slot_names = op.n_slots, op.slot_kind, op.slot_param, op.slot_names
+    twin.rule_count, twin.rule_places = op.rule_count, op.rule_places
     twin.how, twin.rule_fns, twin.joint, twin.rule_args, twin.needs = op.how, op.rule_fns, op.joint, op.rule_args, op.needs
     twin.recorded, twin.rule_ops = op.recorded, None
 

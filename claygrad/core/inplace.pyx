@@ -169,6 +169,8 @@ cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
     cdef int code
     if op.kind != POINTWISE or op.promote == PROMOTE_NONE or op.promote == PROMOTE_BOOL:
         return 0
+    if op.n_params >= 2 and isinstance(<object>slots[1], Tensor) and (<Tensor>slots[1]).layout.dtype is target.dtype and op.n_tensors == 2:
+        return 0
     code = result_code(op, slots)
     if category_of(code) > target.dtype.category:
         run_check(op, slots)                          # a reason of its own comes first

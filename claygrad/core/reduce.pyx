@@ -80,6 +80,30 @@ def spread_over(Tensor t, shape):
     return out
 
 
+cdef Layout _sum_back(PyObject** args):
+    """The gradient of a sum: g over the axes that are gone. Arguments: g, the input's shape, axes, whether they were kept."""
+    cdef Layout g = (<Tensor>args[0]).layout
+    cdef tuple shape = <tuple>args[1]
+    cdef object dim = <object>args[2]
+    cdef bint keep = <object>args[3] is True
+    cdef int64_t dims[64]
+    cdef int64_t steps[64]
+    cdef int i, k = 0, ndim = len(shape)
+    if ndim > 64 or (g.numel != 1 and dim is None):
+        return None
+    for i in range(ndim):
+        dims[i] = shape[i]
+        steps[i] = 0
+        if dim is None:
+            continue
+        if i not in <tuple>dim:
+            steps[i] = g.strides[k]
+            k += 1
+        elif keep:
+            k += 1
+    return new_layout(g.storage, g.dtype, ndim, dims, steps, g.offset)
+
+
 cdef bint _last_axis(Op op, PyObject** slots, int at, Layout x):
     dim = <object>slots[at]
     return type(dim) is int and x.ndim > 0 and (dim == -1 or dim == x.ndim - 1)
@@ -138,6 +162,8 @@ cdef int prepare(Op op) except -1:
     if op.kind == REDUCTION:
         if take_kernels(op, b"reduce", name):
             op.fast = _reduce
+            if kernel == "sum":
+                op.fast_rules[0] = _sum_back
     elif take_kernels(op, b"rows", name):
         op.fast = _rows
     elif take_kernels(op, b"rows2", name):

@@ -40,7 +40,6 @@ cdef Tensor zeros_for(Node node, int nr):
 cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long long skip, PyObject** out) except -1:
     cdef Op op = <Op>node.op
     cdef int i, k, at, n = op.n_tensors
-    cdef tuple places
     cdef PyObject* args[26]
     cdef PyObject* values[24]
     cdef unsigned int known = 0
@@ -58,10 +57,8 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
             if node.edge(i) is None or skip >> i & 1:
                 continue
             if op.how[i] == R_RULE:
-                places = <tuple>op.rule_args[i]
-                at = 0
-                for place in places:
-                    k = place
+                for at in range(op.rule_count[i]):
+                    k = op.rule_places[i][at]
                     if k >= 0:
                         if not known >> k & 1:
                             result = unpack_slot(node, k, create_graph)
@@ -77,7 +74,7 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
                     else:
                         needs = tuple([node.edge(k) is not None for k in range(n)])
                         args[at] = <PyObject*>needs
-                    at += 1
+                at = op.rule_count[i]
                 result = None
                 if not create_graph:
                     made = op.fast_rules[i](args) if i < 4 and op.fast_rules[i] != NULL else _straight(op, i, args, at, g, i == last)

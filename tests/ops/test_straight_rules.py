@@ -133,3 +133,14 @@ print(claygrad.memory.peak())
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(run.stdout) < 4.5 * 4 * size
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("dim", [None, 0, -1, (0, 2), (2, 0), (0, 1, 2), ()], ids=str)
+def test_the_gradient_of_a_sum(dim, keepdim):
+    x = claygrad.randn(3, 4, 5, dtype=claygrad.float64).transpose(0, 1).detach().requires_grad_()
+    weights = claygrad.randn(x.sum(dim, keepdim).shape, dtype=claygrad.float64)
+    native, declared = (claygrad.autograd.grad((x.sum(dim, keepdim) * weights).sum(), x, create_graph=recorded)[0]
+                        for recorded in (False, True))
+    assert native.stride() == declared.stride()
+    assert claygrad.equal(native, declared.detach())
