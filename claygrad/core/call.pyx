@@ -2,7 +2,7 @@
 import numpy
 
 from cpython.object cimport PyObject
-from claygrad.core cimport assign, fft, matmul, pointwise, reduce, shaped, views
+from claygrad.core cimport assign, fft, grid, matmul, pointwise, reduce, shaped, views
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import op_named
@@ -343,6 +343,8 @@ def install(Op op):
             shaped.prepare(op)
         if op.fast == NULL:
             fft.prepare(op)
+        if op.fast == NULL:
+            grid.prepare(op)
     return op
 
 

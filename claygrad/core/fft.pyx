@@ -7,7 +7,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport C64, C128, F32, F64, of_code
 from claygrad.core.kernels cimport copy_strided, find, isa
-from claygrad.core.layout cimport Layout, fresh, fresh_like
+from claygrad.core.layout cimport MAX_DIMS, Layout, fresh, fresh_like
 from claygrad.core.tensor cimport Tensor
 
 cdef extern from "fft.hpp" namespace "clay" nogil:
@@ -49,13 +49,12 @@ cdef void _look() noexcept:
     _of = isa()
 
 
-cdef Layout _in_order(Layout x):
-    """The elements in row-major order, copied if they are not."""
+cdef Layout in_order(Layout x):
     if x.contiguous:
         return x
     cdef Layout out = fresh_like(x)
-    cdef int64_t from_steps[MOST]
-    cdef int64_t to_steps[MOST]
+    cdef int64_t from_steps[MAX_DIMS]
+    cdef int64_t to_steps[MAX_DIMS]
     cdef int64_t item = x.dtype.itemsize
     cdef int i
     for i in range(x.ndim):
@@ -105,7 +104,7 @@ cdef Layout _transform(Layout x, int kind, object dim, object scale, bint forwar
     if _of != isa():
         _look()
     cdef Doors doors = _doors[not single]
-    x = _in_order(x)
+    x = in_order(x)
     out = fresh(of_code(code), x.ndim, shape)
     if not doors.prepare(&job):
         return None

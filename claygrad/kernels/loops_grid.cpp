@@ -7,11 +7,13 @@
 
 #include "families.hpp"
 #include "scratch.hpp"
-#include "vec.hpp"
+#include "transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
+
+#define CLAY_INLINE inline __attribute__((always_inline))
 
 constexpr int B = 64;                    // points at a time
 enum { LINEAR, NEAREST, CUBIC };
@@ -29,20 +31,26 @@ template <class T> struct AxisOf {
 };
 
 template <class T> void reflect(T* at, T* turn, int64_t n, bool align) {
-    const T low = align ? (T)0 : (T)-0.5, span = align ? (T)(n - 1) : (T)n;
-    for (int j = 0; j < B; j++) {
-        if (span == 0) {
-            at[j] = turn[j] = 0;
-            continue;
-        }
-        T away = at[j] - low;
-        T sign = away < 0 ? (T)-1 : (T)1;
-        away = away < 0 ? -away : away;
-        const T rest = std::fmod(away, span), flips = std::floor(away / span);
-        const bool odd = std::fmod(flips, (T)2) == 1;
-        at[j] = (odd ? span - rest : rest) + low;
-        turn[j] = odd ? -sign : sign;
+    const T low = align ? (T)0 : (T)-0.5, span = align ? (T)(n - 1) : (T)n, far = span * 65536;
+    if (span == 0) {
+        for (int j = 0; j < B; j++) at[j] = turn[j] = 0;
+        return;
     }
+    T rest[B];
+    int beyond = 0;
+    for (int j = 0; j < B; j++) {
+        const T away = at[j] - low, size = away < 0 ? -away : away, flips = std::floor(size / span);
+        const bool odd = flips - 2 * std::floor(flips / 2) == 1;
+        rest[j] = odd ? (flips + 1) * span - size : size - flips * span;
+        turn[j] = (away < 0) != odd ? (T)-1 : (T)1;
+        beyond += !(size < far);
+    }
+    if (beyond)                                       // where the products above are not exact
+        for (int j = 0; j < B; j++) {
+            const T away = at[j] - low, size = away < 0 ? -away : away, left = std::fmod(size, span);
+            if (!(size < far)) rest[j] = std::fmod(std::floor(size / span), (T)2) == 1 ? span - left : left;
+        }
+    for (int j = 0; j < B; j++) at[j] = rest[j] + low;
 }
 
 // Moved into the plane as the padding says; slope: by how much they still follow the grid.
@@ -81,11 +89,34 @@ template <class T> void cubic(T x, T* value, T* steep) {
     *steep = side * (far ? (3 * a * x - 10 * a) * x + 8 * a : (3 * (a + 2) * x - 2 * (a + 3)) * x);
 }
 
+// Note [Pairs]
+// The two neighbours along the last axis lie beside each other in memory, and are read at once. Where one of them is outside, the pair is
+// the nearest that is not: the other neighbour then is its first instead of its second element, or the other way round.
+template <class T> void as_pair(int64_t n, AxisOf<T>& out) {
+    using I = typename IndexOf<T>::type;
+    for (int j = 0; j < B; j++) {
+        const bool before = !out.valid[0][j] & (out.valid[1][j] != 0), behind = (out.valid[0][j] != 0) & !out.valid[1][j];
+        const T first = out.weight[0][j], second = out.weight[1][j], steep = out.steep[0][j], next = out.steep[1][j];
+        out.index[0][j] = behind ? (I)(n - 2) : before ? (I)0 : out.index[0][j];
+        out.index[1][j] = out.index[0][j] + 1;
+        out.valid[0][j] = behind ? (I)0 : before ? (I)-1 : out.valid[0][j];
+        out.valid[1][j] = behind ? (I)-1 : before ? (I)0 : out.valid[1][j];
+        out.weight[0][j] = before | behind ? second : first;
+        out.weight[1][j] = before | behind ? first : second;
+        out.steep[0][j] = before | behind ? next : steep;
+        out.steep[1][j] = before | behind ? steep : next;
+    }
+}
+
 template <class T> void neighbours(const T* points, int64_t stride, int count, int64_t n, const GridShape& s, AxisOf<T>& out) {
     T at[B], slope[B], part[B], first[B];
     const T half = s.align ? (T)((double)(n - 1) / 2) : (T)((double)n / 2);
+    if (count == B && stride == 2)
+        for (int j = 0; j < B; j++) at[j] = points[2 * j];
+    else
+        for (int j = 0; j < B; j++) at[j] = points[(j < count ? j : 0) * stride];
     for (int j = 0; j < B; j++) {
-        const T x = points[(j < count ? j : 0) * stride];
+        const T x = at[j];
         at[j] = s.align ? (x + 1) * half : ((x + 1) * (T)n - 1) * (T)0.5;
         slope[j] = half;
     }
@@ -123,10 +154,13 @@ template <class T, int K> struct Block {
     I index[K][B], valid[K][B];
     T weight[K][B];
     int number[K][3];                    // of a neighbour along each axis
+    bool paired;                         // index[2 k + 1] = index[2 k] + 1 (Note [Pairs])
 
     void find(const T* points, int count, const GridShape& s) {
         const int each = s.mode == NEAREST ? 1 : s.mode == LINEAR ? 2 : 4, lead = 3 - s.axes;
         for (int d = lead; d < 3; d++) neighbours<T>(points + (2 - d), s.axes, count, s.size[d], s, axis[d]);
+        paired = s.mode == LINEAR && s.size[2] > 1;
+        if (paired) as_pair(s.size[2], axis[2]);
         for (int k = 0; k < K; k++) {
             for (int d = 2, left = k; d >= lead; d--, left /= each) number[k][d] = left % each;
             const AxisOf<T>&first = axis[lead], &second = axis[lead + 1], &third = axis[2];
@@ -147,16 +181,76 @@ template <class T, int K> struct Block {
     }
 };
 
-template <class T, int K> void sample_block(const Block<T, K>& b, const T* plane, T* out, int count, bool all) {
+// The neighbours 2 k and 2 k + 1 of W points
+template <class T, int K> CLAY_INLINE void pair_of(const Block<T, K>& b, const T* plane, int k, int j, vec<T>* x, vec<T>* y) {
+    using V = vec<T>;
+    V low, high;
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) {
+        const __m256i first = _mm256_loadu_si256((const __m256i*)&b.index[2 * k][j]);
+        const __m256i second = _mm256_loadu_si256((const __m256i*)&b.index[2 * k][j + 8]);
+        low = (V)_mm512_i32gather_pd(first, (const double*)plane, 4);
+        high = (V)_mm512_i32gather_pd(second, (const double*)plane, 4);
+        separate(low, high, *x, *y);
+        return;
+    }
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) {
+        const __m128i first = _mm_loadu_si128((const __m128i*)&b.index[2 * k][j]);
+        const __m128i second = _mm_loadu_si128((const __m128i*)&b.index[2 * k][j + 4]);
+        const __m256d none = _mm256_setzero_pd(), all = _mm256_castsi256_pd(_mm256_set1_epi64x(-1));
+        low = (V)_mm256_mask_i32gather_pd(none, (const double*)plane, first, all, 4);
+        high = (V)_mm256_mask_i32gather_pd(none, (const double*)plane, second, all, 4);
+        separate(low, high, *x, *y);
+        return;
+    }
+#endif
+    constexpr int W = Lanes<V>::width;
+    T one[W], two[W];
+    for (int i = 0; i < W; i++) one[i] = plane[b.index[2 * k][j + i]], two[i] = plane[b.index[2 * k][j + i] + 1];
+    *x = load<V>(one);
+    *y = load<V>(two);
+    (void)low, (void)high;
+}
+
+// Those of the values that are there
+template <class T> CLAY_INLINE vec<T> kept(vec<T> x, const typename IndexOf<T>::type* valid) {
+    using V = vec<T>;
+    if constexpr (Lanes<V>::width == 1) {
+        return *valid ? x : (V)0;
+    } else {
+        typedef decltype(V{} > V{}) Mask;
+        Mask m;
+        memcpy(&m, valid, sizeof m);
+        return (V)((Mask)x & m);
+    }
+}
+
+template <class T, int K> void sample_block(const Block<T, K>& b, const T* plane, T* out, int count) {
     T sum[B];
-    for (int j = 0; j < B; j++) {
-        T total = 0;
-#pragma GCC unroll 16
-        for (int k = 0; k < K; k++) {
-            const T value = plane[b.index[k][j]];
-            total += (all || b.valid[k][j] ? value : (T)0) * b.weight[k][j];
+    if (K % 4 == 0 && b.paired) {
+        using V = vec<T>;
+        for (int j = 0; j < B; j += Lanes<V>::width) {
+            V total = splat<V>(0);
+#pragma GCC unroll 8
+            for (int k = 0; k < K / 2; k++) {
+                V x, y;
+                pair_of<T, K>(b, plane, k, j, &x, &y);
+                total = total + kept<T>(x, &b.valid[2 * k][j]) * load<V>(&b.weight[2 * k][j]);
+                total = total + kept<T>(y, &b.valid[2 * k + 1][j]) * load<V>(&b.weight[2 * k + 1][j]);
+            }
+            store<V>(sum + j, total);
         }
-        sum[j] = total;
+    } else {
+        for (int j = 0; j < B; j++) {
+            T total = 0;
+#pragma GCC unroll 16
+            for (int k = 0; k < K; k++) {
+                const T value = plane[b.index[k][j]];
+                total += (b.valid[k][j] ? value : (T)0) * b.weight[k][j];
+            }
+            sum[j] = total;
+        }
     }
     memcpy(out, sum, sizeof(T) * (size_t)count);
 }
@@ -171,8 +265,7 @@ template <class T, int K> void sampled(const GridShape& s, const T* grid, const 
         for (int64_t c = 0; c < s.channels; c++) {
             const T* from = input + (n * s.channels + c) * plane;
             T* to = out + (n * s.channels + c) * s.points + first;
-            if (s.padding == ZEROS) sample_block<T, K>(b, from, to, count, false);
-            else sample_block<T, K>(b, from, to, count, true);
+            sample_block<T, K>(b, from, to, count);
         }
     });
 }
@@ -187,21 +280,38 @@ template <class T, int K> void spread_out(const GridShape& s, const T* grid, con
             const int count = (int)(s.points - first < B ? s.points - first : B);
             b.find(grid + (n * s.points + first) * s.axes, count, s);
             for (int64_t c = low; c < high; c++) {
-                const T* from = g + (n * s.channels + c) * s.points + first;
                 T* to = made + (n * s.channels + c) * plane;
+                T value[B] = {}, part[K][B];
+                memcpy(value, g + (n * s.channels + c) * s.points + first, sizeof(T) * (size_t)count);
+                for (int k = 0; k < K; k++)
+                    for (int j = 0; j < B; j++) {
+                        const T x = b.weight[k][j] * value[j];
+                        part[k][j] = b.valid[k][j] ? x : (T)0;         // added all the same: cheaper than to branch
+                    }
                 for (int j = 0; j < count; j++)
 #pragma GCC unroll 16
-                    for (int k = 0; k < K; k++)
-                        if (b.valid[k][j]) to[b.index[k][j]] += b.weight[k][j] * from[j];
+                    for (int k = 0; k < K; k++) to[b.index[k][j]] += part[k][j];
             }
         }
     });
 }
 
 template <class T, int K> void along_channel(const Block<T, K>& b, const T* plane, const T* g, T (*along)[B]) {
-    for (int j = 0; j < B; j++)
-#pragma GCC unroll 16
-        for (int k = 0; k < K; k++) {
+    if (K % 4 == 0 && b.paired) {
+        using V = vec<T>;
+        for (int j = 0; j < B; j += Lanes<V>::width)
+#pragma GCC unroll 8
+            for (int k = 0; k < K / 2; k++) {
+                V x, y;
+                pair_of<T, K>(b, plane, k, j, &x, &y);
+                T *one = &along[2 * k][j], *two = &along[2 * k + 1][j];
+                store<V>(one, load<V>(one) + kept<T>(x, &b.valid[2 * k][j]) * load<V>(g + j));
+                store<V>(two, load<V>(two) + kept<T>(y, &b.valid[2 * k + 1][j]) * load<V>(g + j));
+            }
+        return;
+    }
+    for (int k = 0; k < K; k++)
+        for (int j = 0; j < B; j++) {
             const T value = plane[b.index[k][j]];
             along[k][j] += (b.valid[k][j] ? value : (T)0) * g[j];
         }
@@ -209,6 +319,10 @@ template <class T, int K> void along_channel(const Block<T, K>& b, const T* plan
 
 template <class T, int K> void slopes(const GridShape& s, const T* grid, const T* g, const T* input, T* made) {
     const int64_t plane = s.size[0] * s.size[1] * s.size[2], blocks = (s.points + B - 1) / B;
+    if (s.mode == NEAREST) {                          // steps have no slope
+        memset((void*)made, 0, sizeof(T) * (size_t)(s.batch * s.points * s.axes));
+        return;
+    }
     each_task(s.batch * blocks, B * K * (s.channels + 16), [=](int64_t task) {
         const int64_t n = task / blocks, first = task % blocks * B;
         const int count = (int)(s.points - first < B ? s.points - first : B), lead = 3 - s.axes;
