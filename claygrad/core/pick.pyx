@@ -9,7 +9,7 @@ cimport numpy as cnp
 
 from claygrad.core.arrays cimport code_of, empty_like, plain, split
 from claygrad.core.dtypes cimport F32, F64, I64
-from claygrad.core.kernels cimport find, gemm, gemm_many
+from claygrad.core.kernels cimport find
 
 cdef extern from "pick.hpp" namespace "clay" nogil:
     int64_t stretches(int64_t n) noexcept
@@ -176,6 +176,69 @@ def add_entries(out, index, source, int axis):
         with nogil:
             add_along(code, into, at, from_, outer, n, m, inner)
     return True
+
+
+def added(x, int dim, index, source):
+    """A copy of x with the entries of source added at these places of an axis, all of them in range; or None."""
+    cdef int k, code = code_of(x), ndim
+    cdef int64_t outer = 0, n = 0, m = 0, inner = 0, i
+    if (code != F32 and code != F64) or code_of(source) != code or code_of(index) != I64:
+        return None
+    ndim = cnp.PyArray_NDIM(<cnp.ndarray>x)
+    if cnp.PyArray_NDIM(<cnp.ndarray>index) != 1 or cnp.PyArray_NDIM(<cnp.ndarray>source) != ndim or not -ndim <= dim < ndim:
+        return None
+    dim += ndim if dim < 0 else 0
+    for k in range(ndim):
+        if k != dim and cnp.PyArray_DIM(<cnp.ndarray>x, k) != cnp.PyArray_DIM(<cnp.ndarray>source, k):
+            return None
+    split(<cnp.ndarray>x, dim, &outer, &n, &inner)
+    m = cnp.PyArray_DIM(<cnp.ndarray>source, dim)
+    if cnp.PyArray_DIM(<cnp.ndarray>index, 0) != m:
+        return None
+    cdef const int64_t* at = <const int64_t*>_data(index)
+    for i in range(m):
+        if not 0 <= at[i] < n:
+            return None
+    out = cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_CORDER)
+    cdef void* from_ = _data(source)
+    cdef void* into = _data(out)
+    if outer * m * inner:
+        with nogil:
+            add_along(code, into, at, from_, outer, n, m, inner)
+    return out
+
+
+def counts(x, weights, int64_t least):
+    """How often each number of a vector occurs, or the sums of its weights as float64, at least so many; or None."""
+    cdef int64_t i, n, low = 0, high = 0
+    cdef int code = -1 if weights is None else code_of(weights)
+    if code_of(x) != I64 or cnp.PyArray_NDIM(<cnp.ndarray>x) != 1 or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
+        return None
+    n = cnp.PyArray_SIZE(<cnp.ndarray>x)
+    if weights is not None and ((code != F32 and code != F64) or cnp.PyArray_SIZE(<cnp.ndarray>weights) != n):
+        return None
+    cdef const int64_t* at = <const int64_t*>_data(x)
+    with nogil:
+        for i in range(n):
+            low, high = min(low, at[i]), max(high, at[i])
+    if low < 0 or high >= 1 << 40:
+        return None
+    out = numpy.zeros(max(high + 1, least), numpy.int64 if weights is None else numpy.float64)
+    cdef int64_t* whole = <int64_t*>_data(out)
+    cdef double* sums = <double*>_data(out)
+    cdef const float* single = <const float*>_data(weights) if code == F32 else NULL
+    cdef const double* double_ = <const double*>_data(weights) if code == F64 else NULL
+    with nogil:
+        if code == F32:
+            for i in range(n):
+                sums[at[i]] += single[i]
+        elif code == F64:
+            for i in range(n):
+                sums[at[i]] += double_[i]
+        else:
+            for i in range(n):
+                whole[at[i]] += 1
+    return out
 
 
 # --- rank ----------------------------------------------------------------------------------------------------------------
@@ -345,9 +408,9 @@ def distances(x, y, double p):
     """The p-norms of differences of all rows of x (..., m, k) and y (..., n, k), p > 0; or None."""
     cdef int code = code_of(x)
     cdef distances_fn f
-    cdef Pairs s
+    cdef Pairs s = Pairs(0, 0, 0, 0)
     out = _pairs(x, y, code, &s) if p > 0 else None
-    f = <distances_fn>find("distance", "norm", code)
+    f = <distances_fn>find("distance", "euclidean" if p == 2 else "norm", code)
     if out is None or f == NULL:
         return None
     cdef void* a = _data(x)
@@ -355,22 +418,4 @@ def distances(x, y, double p):
     cdef void* into = _data(out)
     with nogil:
         f(a, b, into, s.batch, s.m, s.n, s.k, p)
-    return out
-
-
-def products(x, y):
-    """x @ y^T for x (..., m, k) and y (..., n, k); or None."""
-    cdef int code = code_of(x)
-    cdef Pairs s
-    out = _pairs(x, y, code, &s)
-    if out is None:
-        return None
-    cdef void* a = _data(x)
-    cdef void* b = _data(y)
-    cdef void* into = _data(out)
-    with nogil:
-        if s.batch == 1:
-            gemm(code, False, True, s.m, s.n, s.k, a, s.k, b, s.k, into, s.n, False)
-        else:
-            gemm_many(code, False, True, s.batch, s.m, s.n, s.k, a, s.k, s.m * s.k, b, s.k, s.n * s.k, into)
     return out

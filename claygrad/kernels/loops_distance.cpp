@@ -1,8 +1,10 @@
 // Distances between all rows of two matrices, from the differences of their elements.
 #include "families.hpp"
+#include "kernels.hpp"
 #include "lines.hpp"
 #include "scan.hpp"
 #include "scratch.hpp"
+#include "transpose.hpp"
 #include "vmath.hpp"
 
 namespace clay {
@@ -44,10 +46,94 @@ void distances(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batc
     });
 }
 
+// --- Euclidean distances ---------------------------------------------------------------------------------------------------------
+constexpr int64_t ROWS = 64, COLUMNS = 256;      // that are compared while they lie in the cache
+constexpr int64_t SHORT_ROWS = 24;               // longer ones are worth a product of matrices
+
+// R rows of x against the columns of `turned`, from their differences
+template <int R, class T>
+inline void differences(const T* x, int64_t k, const T* turned, int64_t columns, T* out, int64_t n) {
+    using V = vec<T>;
+    along<T>(columns, [&](int64_t j, int64_t m) {
+        V sum[R];
+        for (int r = 0; r < R; r++) sum[r] = splat<V>(0);
+        for (int64_t p = 0; p < k; p++) {
+            const V y = load<V>(turned + p * COLUMNS + j);
+            for (int r = 0; r < R; r++) {
+                const V gap = splat<V>(x[r * k + p]) - y;
+                sum[r] = multiply_add(gap, gap, sum[r]);
+            }
+        }
+        for (int r = 0; r < R; r++) put<V>(out + r * n + j, sqrt(sum[r]), m);
+    });
+}
+
+template <class T> bool by_differences(const T* x, const T* y, T* out, int64_t rows, int64_t n, int64_t k, Room& room) {
+    T* turned = (T*)room.get((size_t)(k * COLUMNS) * sizeof(T));
+    if (!turned) return false;
+    for (int64_t j = 0; j < n; j += COLUMNS) {
+        const int64_t columns = n - j < COLUMNS ? n - j : COLUMNS;
+        transpose(y + j * k, k, turned, COLUMNS, columns, k);
+        int64_t i = 0;
+        for (; i + 4 <= rows; i += 4) differences<4>(x + i * k, k, turned, columns, out + i * n + j, n);
+        for (; i < rows; i++) differences<1>(x + i * k, k, turned, columns, out + i * n + j, n);
+    }
+    return true;
+}
+
+// |a - b|^2 = |a|^2 - 2 a b + |b|^2. Squares below this share of |a|^2 + |b|^2 have lost too many digits.
+constexpr double CLOSE = 1.0 / 1024;
+
+template <class T> T square(const T* x, int64_t k) {
+    using V = vec<T>;
+    T sum;
+    sums<1, T>(0, k, &sum, [=](int64_t i, int64_t m, V* term) { const V v = get<V>(x + i, m); term[0] = v * v; });
+    return sum;
+}
+
+template <class T>
+void by_product(const T* x, const T* y, const T* squares, T* out, int64_t rows, int64_t n, int64_t k) {
+    using V = vec<T>;
+    gemm(sizeof(T) == 4 ? F32 : F64, false, true, rows, n, k, x, k, y, k, out, n, false);
+    for (int64_t i = 0; i < rows; i++) {
+        const V own = splat<V>(square(x + i * k, k)), share = splat<V>(CLOSE), zero = splat<V>(0), one = splat<V>(1);
+        T* row = out + i * n;
+        bool near = false;
+        along<T>(n, [&](int64_t j, int64_t m) {
+            const V both = own + get<V>(squares + j, m);
+            const V gap = multiply_add(splat<V>(-2), get<V>(row + j, m), both);
+            const V close = part(pick(gap < both * share, one, zero), m, zero);
+            near |= first_lane(folded<MaxOf>(close)) > 0;
+            put<V>(row + j, pick(gap < both * share, splat<V>(-1), sqrt(gap)), m);
+        });
+        for (int64_t j = 0; near && j < n; j++)
+            if (row[j] == -1) row[j] = distance(x + i * k, y + j * k, k, 2);
+    }
+}
+
+template <class T>
+void euclidean(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batch, int64_t m, int64_t n, int64_t k, double) {
+    const int64_t blocks = (m + ROWS - 1) / ROWS;
+    each_task(batch * blocks, ROWS * n * (k + 8), [=](int64_t task) {
+        static thread_local Room room;
+        const int64_t b = task / blocks, i = task % blocks * ROWS, rows = m - i < ROWS ? m - i : ROWS;
+        const T *x = (const T*)x_bmk + (b * m + i) * k, *y = (const T*)y_bnk + b * n * k;
+        T* out = (T*)out_bmn + (b * m + i) * n;
+        if (k <= SHORT_ROWS && by_differences(x, y, out, rows, n, k, room)) return;
+        T* squares = k > SHORT_ROWS ? (T*)room.get((size_t)n * sizeof(T)) : nullptr;
+        for (int64_t j = 0; squares && j < n; j++) squares[j] = square(y + j * k, k);
+        if (squares) return by_product(x, y, squares, out, rows, n, k);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t j = 0; j < n; j++) out[r * n + j] = distance(x + r * k, y + j * k, k, 2);
+    });
+}
+
 }  // namespace
 
 const Kernel distance_kernels[] = {{"norm", F32, (void*)(distances_fn)distances<float>},
-                                   {"norm", F64, (void*)(distances_fn)distances<double>}};
+                                   {"norm", F64, (void*)(distances_fn)distances<double>},
+                                   {"euclidean", F32, (void*)(distances_fn)euclidean<float>},
+                                   {"euclidean", F64, (void*)(distances_fn)euclidean<double>}};
 CLAY_COUNT(distance)
 
 }  // namespace CLAY_ISA

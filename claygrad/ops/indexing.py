@@ -279,6 +279,9 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
                        "index_add_(): self (Float) and source (Long)")])
 def index_add(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     "A copy with entry i of alpha * source added to entry index[i] along `dim`; entries may repeat."
+    made = native.added(input, dim, index, source) if alpha == 1 else None
+    if made is not None:
+        return made
     dim = _check_rows("index_add", input, dim, index, source)
     wide, index = as_vectors(input, index)
     if wide.ndim == 1 and out_of_bounds(xp, index, len(wide)) is not None:

@@ -164,7 +164,13 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 # Distances
 
+MODES = "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
+
+
 def check_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str) -> None:
+    if (p == 2 and compute_mode == MODES[0] and x1.dtype.name in ("float32", "float64") and x1.dtype is x2.dtype
+            and min(x1.ndim, x2.ndim) > 1 and x1.shape[-1] == x2.shape[-1]):
+        return
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.legacy}")
@@ -176,8 +182,7 @@ def check_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str) -> None:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    modes = "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
-    if compute_mode not in modes:
+    if compute_mode not in MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
 
 
@@ -196,18 +201,27 @@ def pairs_of_rows(x1: Tensor, x2: Tensor) -> tuple[int, ...]:
     return *broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]
 
 
+def native_distances(xp, x1, x2, p: float):
+    made = native.distances(x1, x2, p)
+    if made is None and x1.size and x2.size:
+        batch = broadcast(x1.shape[:-2], x2.shape[:-2])
+        wide = (xp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+        made = native.distances(*map(xp.ascontiguousarray, wide), p)
+    return made
+
+
 hidden = {"function": False, "method": False, "out": False, "promote": "common", "meta": pairs_of_rows}
 
 
 @op(name="_euclidean_dist", node="EuclideanDistBackward0", **hidden, samples=lambda t: [t.args(t(3, 4), t(2, 4))])
 def euclidean(xp, x1: Tensor, x2: Tensor):
     """Distances by a product; those of rows that lie close together from their differences."""
+    made = native_distances(xp, x1, x2, 2.0)
+    if made is not None:
+        return made
     batch = broadcast(x1.shape[:-2], x2.shape[:-2])
     first, second = xp.einsum("...i,...i->...", x1, x1), xp.einsum("...i,...i->...", x2, x2)
-    wide = (xp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
-    out = native.products(*map(xp.ascontiguousarray, wide)) if x1.size and x2.size else None
-    if out is None:
-        out = xp.matmul(x1, x2.swapaxes(-2, -1))
+    out = xp.matmul(x1, x2.swapaxes(-2, -1))
     out *= -2
     both = first[..., :, None] + second[..., None, :]
     out += both
@@ -235,13 +249,10 @@ def euclidean_gradient(g: Tensor, x1: Tensor, x2: Tensor, out: Tensor, needs: tu
     samples=lambda t: [t.args(t(3, 4), t(2, 4), 2.0), t.args(t(3, 4), t(2, 4), 1.0)])
 def direct(xp, x1: Tensor, x2: Tensor, p: float):
     """Distances from the differences themselves."""
-    shape = pairs_of_rows(x1, x2)
-    if x1.size and x2.size:
-        wide = (xp.broadcast_to(x, (*shape[:-2], *x.shape[-2:])) for x in (x1, x2))
-        made = native.distances(*map(xp.ascontiguousarray, wide), p)
-        if made is not None:
-            return made
-    out = xp.zeros(shape, x1.dtype)
+    made = native_distances(xp, x1, x2, p)
+    if made is not None:
+        return made
+    out = xp.zeros(pairs_of_rows(x1, x2), x1.dtype)
     for k in range(x1.shape[-1]):               # one column at a time: no array larger than the result
         gap = xp.abs(x1[..., :, None, k] - x2[..., None, :, k])
         if p == float("inf"):

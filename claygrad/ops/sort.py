@@ -330,6 +330,9 @@ def bincount(xp, input: Tensor, weights: Tensor | None = None, minlength: int = 
     """How often each integer occurs, or the sum of its weights: out[n] = sum(weights[input == n])."""
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
+    made = picking.counts(input, weights, minlength)
+    if made is not None:
+        return made if weights is None or weights.dtype.name != "float32" else made.astype("float32")
     need(input, "iu", "bincount_cpu")
     if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
