@@ -193,22 +193,18 @@ void product(const Product& p, bool by_blas) {
 
 int index_of(int dtype) { return dtype == F32 ? 0 : dtype == F64 ? 1 : dtype == C64 ? 2 : 3; }
 
-constexpr int64_t FEW_ROWS = 1 << 21;
-
 // Whether BLAS is the better one for so many multiplications of this kind.
 bool wants_blas(const Product& p) {
     if (!gemm_of[index_of(p.dtype)] || !blas_can(p)) return false;
-    // Few rows against a transposed b, which is turned about for them, are better off with BLAS sooner.
-    int64_t most = current_isa().gemm_most;
-    if (p.trans_b && p.m > 1 && p.m < 16 && most > FEW_ROWS) most = FEW_ROWS;
-    return p.m * p.n * p.k > most || p.dtype == C64 || p.dtype == C128;
+    return p.m * p.n * p.k > current_isa().gemm_most || p.dtype == C64 || p.dtype == C128;
 }
 
 // Multiply-adds above which a product is shared out, and those of a share that is cut in two once more, so that a thread that
 // is done early can help.
 constexpr int64_t WORTH = 1 << 20, LONG = 1 << 22, VAST = 1 << 28;
-// Rows and columns of a share come in multiples, so that its vectors are whole.
-constexpr int64_t STEP_ROWS = 8, STEP_COLUMNS = 32;
+// Rows and columns of a share come in multiples, so that its vectors are whole, and are not so few that they would be multiplied
+// in another way than the whole: no sum depends on the threads.
+constexpr int64_t STEP_ROWS = 8, STEP_COLUMNS = 32, LEAST_ROWS = 16, ENOUGH = 512;
 
 struct Shares {
     const Product& p;
@@ -226,11 +222,12 @@ void some_shares(void* data, int64_t begin, int64_t end) {
 void shared_out(const Product& p, bool by_blas) {
     const int64_t work = p.m * p.n * p.k, threads = max_threads();
     if (work < WORTH || threads < 2) return product(p, by_blas);
-    // Every share reads the whole other matrix, and may have to turn it about: best if that is the smaller one.
-    const bool of_columns = p.n >= 2 * STEP_COLUMNS && (p.n >= p.m || p.m < 2 * STEP_ROWS);
+    // Every share reads the whole other matrix, and may have to turn it about: best if that is the smaller one. Shares of many
+    // rows have them to spare.
+    const bool of_columns = p.n >= 2 * STEP_COLUMNS && (p.m < 2 * LEAST_ROWS || (p.n >= p.m && p.m < ENOUGH));
     // BLAS lays out all of the other matrix for every share.
     int64_t parts = work / threads > LONG && !by_blas ? 2 * threads : threads;
-    const int64_t most = of_columns ? p.n / STEP_COLUMNS : p.m / STEP_ROWS;
+    const int64_t most = of_columns ? p.n / STEP_COLUMNS : p.m / LEAST_ROWS;
     if (parts > most) parts = most > 1 ? most : 1;
     Shares shares{p, by_blas, of_columns, parts};
     parallel_for(parts, 1, some_shares, &shares);

@@ -1,13 +1,13 @@
 // Note [Products by panels]
 // A panel is a few vectors of columns of b, DEPTH deep. ROWS rows at a time of a go along it, and their sums stay in registers.
-// A panel of a transposed b is turned about on its way into a block of its own, and one that many rows go along is copied:
-// its rows lie far apart and would push each other out of the cache. So would those of a transposed `a`, which is laid out
-// in groups of ROWS, and those of an `a` that are a power of two apart.
+// The rows of b lie far apart and would push each other out of the cache, so the first rows of a to go along a panel leave a
+// copy of it behind for the others, and a panel of a transposed b is turned about. A transposed `a` is read as it lies, half as
+// deep, unless its rows are so far apart that they push each other out too: then it is laid out in groups of ROWS.
 #include <string.h>
 
 #include "families.hpp"
 #include "gemm.hpp"
-#include "reduce.hpp"
+#include "gemm_few.hpp"
 #include "scratch.hpp"
 #include "transpose.hpp"
 
@@ -16,8 +16,11 @@ namespace CLAY_ISA {
 namespace {
 
 constexpr int64_t DEPTH = 512;
-constexpr int64_t TALL = 512;            // rows of a, DEPTH long, that the second-level cache holds beside the panel
-constexpr int64_t MANY = 128;            // rows that are worth a copy of the panel
+constexpr int AT_ONCE = 8;               // groups of rows of a transposed a
+constexpr int64_t AHEAD = 32, NEAR = 8;  // rows of b, and of a transposed a, that are fetched before they are needed
+constexpr int64_t TALL = 512;            // rows of a that go along one panel after the other
+constexpr int64_t SLAB = 1 << 19;        // and their bytes, in the second-level cache; twice that beside a transposed b
+constexpr int64_t FAR_APART = 2048;      // bytes between the rows of a transposed a from which on they push each other out
 
 // Rows at once: as many sums as the registers hold.
 #if defined(__AVX512F__)
@@ -28,171 +31,196 @@ constexpr int ROWS = 6;
 constexpr int ROWS = 4;
 #endif
 
-template <class T> constexpr int W = Lanes<vec<T>>::width;
-template <class T> constexpr int C = W<T> > 1 ? 2 : 4;       // vectors of a panel
-template <class T> constexpr int WIDE = C<T> * W<T>;
+thread_local Room room_of_a;
 
-template <class T> struct GemmJob {
-    int64_t m, n, k;
+// What goes into a block of c
+template <class T> struct Block {
+    int64_t depth, last;                 // products; columns of the last vector
     const T* a;
     int64_t a_i, a_p;
     const T* b;
     int64_t ldb;
-    bool b_is_nk;
     T* c;
     int64_t ldc;
     const T* start;
     int64_t start_i;
+    T* copy;                             // of the panel, where that is asked for
 };
 
-thread_local Room room_of_a;
+// How rows of a lie; whole blocks know it when they are compiled.
+enum Lie { ANYHOW, IN_ROWS, IN_COLUMNS };
 
-// R rows by N vectors of c, over `depth` products. PART: the last vector has `last` columns only.
-template <class T, int R, int N, bool PART>
-void block(int64_t depth, int64_t last, const T* a, int64_t a_i, int64_t a_p, const T* b, int64_t ldb, T* c,
-           int64_t ldc, const T* start, int64_t start_i) {
+// R rows by N vectors of c. PART: the last vector has `last` columns only. Not inlined: it needs all registers.
+template <class T, int R, int N, bool PART, Lie LIE = ANYHOW, bool COPY = false>
+__attribute__((noinline)) void block(const Block<T>& s) {
     using V = vec<T>;
     const V zero = splat<V>(0);
+    const T *a = s.a, *b = s.b;
+    const int64_t a_i = LIE == IN_COLUMNS ? 1 : s.a_i, a_p = LIE == IN_ROWS ? 1 : s.a_p, ldb = s.ldb;
+    if (s.start && s.start_i)
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+            for (int v = 0; v < N; v++) __builtin_prefetch(s.start + r * s.start_i + v * W<T>);
     V acc[R][N];
+#pragma GCC unroll 16
     for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
         for (int v = 0; v < N; v++) acc[r][v] = zero;
-    for (int64_t p = 0; p < depth; p++) {
+    for (int64_t p = 0; p < s.depth; p++) {
         V row[N];
+#pragma GCC unroll 16
         for (int v = 0; v < N; v++) {
             const T* from = b + p * ldb + v * W<T>;
-            row[v] = PART && v == N - 1 ? load_part<V>(from, last, zero) : load<V>(from);
+            if (COPY) __builtin_prefetch(from + AHEAD * ldb);
+            row[v] = PART && v == N - 1 ? load_part<V>(from, s.last, zero) : load<V>(from);
+            if (COPY) store<V>(s.copy + p * WIDE<T> + v * W<T>, row[v]);
         }
+        if (LIE == IN_COLUMNS) __builtin_prefetch(a + (p + NEAR) * a_p);
+#pragma GCC unroll 16
         for (int r = 0; r < R; r++) {
             const V scale = splat<V>(a[r * a_i + p * a_p]);
+#pragma GCC unroll 16
             for (int v = 0; v < N; v++) acc[r][v] = multiply_add(scale, row[v], acc[r][v]);
         }
     }
-    if (start)
+    if (s.start)
+#pragma GCC unroll 16
         for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
             for (int v = 0; v < N; v++) {
-                const T* from = start + r * start_i + v * W<T>;
-                acc[r][v] = acc[r][v] + (PART && v == N - 1 ? load_part<V>(from, last, zero) : load<V>(from));
+                const T* from = s.start + r * s.start_i + v * W<T>;
+                acc[r][v] = acc[r][v] + (PART && v == N - 1 ? load_part<V>(from, s.last, zero) : load<V>(from));
             }
+#pragma GCC unroll 16
     for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
         for (int v = 0; v < N; v++) {
-            T* to = c + r * ldc + v * W<T>;
-            if (PART && v == N - 1) store_part<V>(to, acc[r][v], last);
+            T* to = s.c + r * s.ldc + v * W<T>;
+            if (PART && v == N - 1) store_part<V>(to, acc[r][v], s.last);
             else store<V>(to, acc[r][v]);
         }
 }
 
-// As block, for the rows that are left over: 0 <= rows <= R
-template <class T, int R, int N, bool PART, class... Rest> void rest(int64_t rows, Rest... arguments) {
-    if constexpr (R > 0) {
-        if (rows == R) block<T, R, N, PART>(arguments...);
-        else rest<T, R - 1, N, PART>(rows, arguments...);
-    }
+// As block, for 0 < rows <= R
+template <class T, int R, int N, bool PART> void some(int64_t rows, const Block<T>& s) {
+    if (R == 1 || rows == R) return block<T, R, N, PART>(s);
+    some<T, R == 1 ? 1 : R - 1, N, PART>(rows, s);
 }
 
-// Some rows of a as they are read: ROWS of them are `group` apart.
+// How many of the rows that are left go next: the last few are shared evenly, or too few sums would wait for each other.
+int64_t next_rows(int64_t left) {
+    return left >= ROWS + ROWS / 2 || left == ROWS ? ROWS : left > ROWS ? (left + 1) / 2 : left;
+}
+
+// Some rows of a as they are read; groups of them, as next_rows has it, are `group` apart if that is not 0.
 template <class T> struct Slab {
     int64_t rows, depth;
     const T* a;
     int64_t a_i, a_p, group;
 };
 
-template <class T> Slab<T> slab_of(const GemmJob<T>& job, int64_t i, int64_t p, int64_t depth) {
-    const int64_t rows = job.m - i < TALL ? job.m - i : TALL;
-    const Slab<T> as_it_is{rows, depth, job.a + i * job.a_i + p * job.a_p, job.a_i, job.a_p, ROWS * job.a_i};
-    if (job.n <= 2 * WIDE<T> || rows < ROWS) return as_it_is;
-    const T* a = as_it_is.a;
-    if (job.a_i == 1 && job.a_p > ROWS) {
-        // Its rows are read from end to end; the groups that they go to begin in different places of the cache.
-        const int64_t group = ROWS * depth + 64 / (int64_t)sizeof(T);
-        T* to = (T*)room_of_a.get((rows / ROWS + 1) * group * sizeof(T));
-        if (!to) return as_it_is;
-        for (int64_t d = 0; d < depth; d++) {
-            const T* from = a + d * job.a_p;
-            int64_t r = 0;
-            for (; r + ROWS <= rows; r += ROWS) memcpy(to + r / ROWS * group + d * ROWS, from + r, ROWS * sizeof(T));
-            if (r < rows) memcpy(to + r / ROWS * group + d * ROWS, from + r, (rows - r) * sizeof(T));
-        }
-        return {rows, depth, to, 1, ROWS, group};
+template <class T> inline void move_group(const T* from, T* to) {
+    if constexpr (ROWS == 8) {
+        typedef T Group __attribute__((vector_size(ROWS * sizeof(T)), aligned(sizeof(T)), may_alias));
+        *(Group*)to = *(const Group*)from;
+    } else {
+        for (int r = 0; r < ROWS; r++) to[r] = from[r];
     }
-    if (job.a_p == 1 && job.a_i * (int64_t)sizeof(T) % 2048 == 0 && job.n > 4 * WIDE<T>) {
-        const int64_t step = depth + 16;
-        T* to = (T*)room_of_a.get(rows * step * sizeof(T));
+}
+
+// A transposed a in groups. Every row of memory is read a few cache lines at a time, and goes to as many groups.
+template <class T> void in_groups(const T* a, int64_t a_p, int64_t rows, int64_t depth, T* to, int64_t group) {
+    for (int64_t left = rows; left > 0;) {
+        const int64_t size = next_rows(left), many = left >= (AT_ONCE + 1) * ROWS ? AT_ONCE : 1;
+        for (int64_t d = 0; d < depth; d++) {
+            const T* from = a + d * a_p;
+            T* at = to + d * ROWS;
+            if (many == AT_ONCE)
+#pragma GCC unroll 16
+                for (int g = 0; g < AT_ONCE; g++) move_group(from + g * ROWS, at + g * group);
+            else if (size == ROWS) move_group(from, at);
+            else
+                for (int64_t r = 0; r < size; r++) at[r] = from[r];
+        }
+        left -= many * size, a += many * size, to += many * group;
+    }
+}
+
+template <class T> Slab<T> slab_of(const GemmJob<T>& job, int64_t i, int64_t rows, int64_t p, int64_t depth) {
+    const Slab<T> as_it_is{rows, depth, job.a + i * job.a_i + p * job.a_p, job.a_i, job.a_p, 0};
+    if (job.n <= 2 * WIDE<T> || rows < ROWS) return as_it_is;
+    if (job.a_i == 1 && job.a_p * (int64_t)sizeof(T) >= FAR_APART) {
+        const int64_t group = ROWS * depth + 64 / (int64_t)sizeof(T);        // they begin in different places of the cache
+        T* to = (T*)room_of_a.get((rows / ROWS + 2) * group * sizeof(T));
         if (!to) return as_it_is;
-        for (int64_t r = 0; r < rows; r++) memcpy(to + r * step, a + r * job.a_i, depth * sizeof(T));
-        return {rows, depth, to, step, 1, ROWS * step};
+        in_groups(as_it_is.a, job.a_p, rows, depth, to, group);
+        return {rows, depth, to, 1, ROWS, group};
     }
     return as_it_is;
 }
 
-// The rows of a slab along one panel, of which the last vector has `last` columns
-template <class T, int N, bool PART>
-void strip(const Slab<T>& slab, int64_t last, const T* b, int64_t ldb, T* c, int64_t ldc, const T* start, int64_t start_i) {
-    const T* a = slab.a;
-    int64_t rows = slab.rows;
-    for (; rows >= ROWS; rows -= ROWS, a += slab.group, c += ROWS * ldc) {
-        block<T, ROWS, N, PART>(slab.depth, last, a, slab.a_i, slab.a_p, b, ldb, c, ldc, start, start_i);
-        if (start) start += ROWS * start_i;
+// ROWS rows along a whole panel, which the first of them copy
+template <class T, Lie LIE> void whole(Block<T>& s) {
+    if (!s.copy) return block<T, ROWS, C<T>, false, LIE>(s);
+    block<T, ROWS, C<T>, false, LIE, true>(s);
+    s.b = s.copy, s.ldb = WIDE<T>, s.copy = nullptr;
+}
+
+// The rows of a slab along one panel
+template <class T, int N, bool PART> void strip(const Slab<T>& slab, Block<T> s) {
+    s.a = slab.a, s.a_i = slab.a_i, s.a_p = slab.a_p, s.depth = slab.depth;
+    for (int64_t left = slab.rows; left > 0;) {
+        const int64_t rows = next_rows(left);
+        if (PART || rows < ROWS) some<T, ROWS - !PART, N, PART>(rows, s);
+        else if (s.a_p == 1) whole<T, IN_ROWS>(s);
+        else whole<T, IN_COLUMNS>(s);
+        left -= rows;
+        s.a += slab.group ? slab.group : rows * s.a_i;
+        s.c += rows * s.ldc;
+        if (s.start) s.start += rows * s.start_i;
     }
-    rest<T, ROWS - 1, N, PART>(rows, slab.depth, last, a, slab.a_i, slab.a_p, b, ldb, c, ldc, start, start_i);
 }
 
 template <class T> void by_panels(const GemmJob<T>& job) {
     alignas(64) T panel[DEPTH * WIDE<T>];
-    const int64_t rounds = (job.k + DEPTH - 1) / DEPTH, share = (job.k + rounds - 1) / rounds;
+    const int64_t most = job.a_p == 1 ? DEPTH : DEPTH / 2;
+    const int64_t rounds = (job.k + most - 1) / most, share = (job.k + rounds - 1) / rounds;
+    int64_t tall = (job.b_is_nk ? 2 : 1) * SLAB / (int64_t)sizeof(T) / share / ROWS * ROWS;
+    if (tall > TALL) tall = TALL;
+    if (job.m < tall + tall / 2) tall = job.m;
     for (int64_t p = 0; p < job.k; p += share)
-        for (int64_t i = 0; i < job.m; i += TALL) {
+        for (int64_t i = 0; i < job.m; i += tall) {
             const int64_t depth = job.k - p < share ? job.k - p : share;
-            const Slab<T> slab = slab_of(job, i, p, depth);
+            const Slab<T> slab = slab_of(job, i, job.m - i < tall ? job.m - i : tall, p, depth);
             const T* start = p > 0 ? job.c : job.start;
-            const int64_t start_i = p > 0 ? job.ldc : job.start_i;
+            Block<T> s{};
+            s.ldc = job.ldc, s.start_i = p > 0 ? job.ldc : job.start_i;
             for (int64_t j = 0; j < job.n;) {
-                const int64_t left = job.n - j;
-                const int64_t width = left >= WIDE<T> ? WIDE<T> : W<T> > 1 ? left : 1;
-                const T* b = job.b_is_nk ? job.b + j * job.ldb + p : job.b + p * job.ldb + j;
-                int64_t ldb = job.ldb;
+                const int64_t left = job.n - j, width = left >= WIDE<T> ? WIDE<T> : W<T> > 1 ? left : 1;
                 if (job.b_is_nk) {
-                    transpose(b, ldb, panel, WIDE<T>, width, depth);
-                    b = panel, ldb = WIDE<T>;
-                } else if (slab.rows >= MANY && width == WIDE<T>) {
-                    for (int64_t d = 0; d < depth; d++) memcpy(panel + d * WIDE<T>, b + d * ldb, WIDE<T> * sizeof(T));
-                    b = panel, ldb = WIDE<T>;
+                    transpose(job.b + j * job.ldb + p, job.ldb, panel, WIDE<T>, width, depth);
+                    s.b = panel, s.ldb = WIDE<T>;
+                } else {
+                    s.b = job.b + p * job.ldb + j, s.ldb = job.ldb;
+                    s.copy = width == WIDE<T> && slab.rows >= ROWS + ROWS / 2 ? panel : nullptr;
                 }
-                T* c = job.c + i * job.ldc + j;
-                const T* from = start ? start + i * start_i + j : nullptr;
-                if (width == WIDE<T>) strip<T, C<T>, false>(slab, W<T>, b, ldb, c, job.ldc, from, start_i);
-                else if (width > W<T>) strip<T, C<T>, true>(slab, width - W<T>, b, ldb, c, job.ldc, from, start_i);
-                else strip<T, 1, true>(slab, width, b, ldb, c, job.ldc, from, start_i);
+                s.c = job.c + i * job.ldc + j;
+                s.start = start ? start + i * s.start_i + j : nullptr;
+                s.last = width > W<T> ? width - W<T> : width;
+                if (width == WIDE<T>) strip<T, C<T>, false>(slab, s);
+                else if (width > W<T>) strip<T, C<T>, true>(slab, s);
+                else strip<T, 1, true>(slab, s);
                 j += width;
             }
         }
     room_of_a.give_back();
 }
 
-template <class T> T dot(const T* x_k, const T* y_k, int64_t k) {
-    using V = vec<T>;
-    constexpr int width = W<T>;
-    V first = splat<V>(0), second = first;
-    int64_t p = 0;
-    for (; p + 2 * width <= k; p += 2 * width) {
-        first = multiply_add(load<V>(x_k + p), load<V>(y_k + p), first);
-        second = multiply_add(load<V>(x_k + p + width), load<V>(y_k + p + width), second);
-    }
-    for (; p + width <= k; p += width) first = multiply_add(load<V>(x_k + p), load<V>(y_k + p), first);
-    if (width > 1 && p < k) {
-        const V zero = splat<V>(0);
-        second = multiply_add(load_part<V>(x_k + p, k - p, zero), load_part<V>(y_k + p, k - p, zero), second);
-    }
-    return first_lane(folded<SumOf>(first + second));
-}
-
-// out[i] = dot of row i of x and y (+ start)
-template <class T>
-void dots(const T* x_ik, int64_t ldx, const T* y_k, T* out, int64_t step, const T* start, int64_t start_step, int64_t n, int64_t k) {
-    for (int64_t i = 0; i < n; i++) {
-        const T sum = dot(x_ik + i * ldx, y_k, k);
-        out[i * step] = start ? start[i * start_step] + sum : sum;
-    }
-}
+// None of this is other for a share of a product than for the whole: see shared_out.
+constexpr int64_t FEW = 16, LEAST = 32;  // rows and columns
+constexpr int64_t SHORT = 32;            // rows whose lanes are more work to add up than to multiply
+constexpr int64_t NEARBY = 1 << 20;      // bytes of b that the second-level cache holds: no need to read them in order
 
 template <class T>
 void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a_p, const void* b, int64_t ldb,
@@ -200,10 +228,13 @@ void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a
     if (k == 1 && b_is_nk && ldb == 1) b_is_nk = false, ldb = n;      // one row, either way
     GemmJob<T> job{m, n, k, (const T*)a, a_i, a_p, (const T*)b, ldb, b_is_nk, (T*)c, ldc, (const T*)start, start_i};
     const int64_t b_p = b_is_nk ? 1 : ldb;
-    if (n == 1 && a_p == 1 && b_p == 1) return dots(job.a, a_i, job.b, job.c, ldc, job.start, start_i, m, k);
-    if (m == 1 && a_p == 1 && b_is_nk) return dots(job.b, ldb, job.a, job.c, 1, job.start, 1, n, k);
+    if (a_p == 1 && b_p == 1 && n == 1)
+        return by_dots<T>(1, m, {k, job.b, 0, job.a, a_i, job.c, 0, ldc, job.start, 0, start_i});
+    if (a_p == 1 && b_is_nk && m < FEW && (m == 1 || k >= SHORT))
+        return by_dots<T>(m, n, {k, job.a, a_i, job.b, ldb, job.c, ldc, 1, job.start, start_i, 1});
     if (n == 1 && a_i == 1 && ldc == 1 && (!start || start_i == 1))   // a column is a row of the transposed product
         job = {1, m, k, (const T*)b, 1, b_p, (const T*)a, a_p, false, (T*)c, m, (const T*)start, m};
+    if (!job.b_is_nk && job.m < FEW && job.n >= LEAST && job.ldb * k * (int64_t)sizeof(T) > NEARBY) return by_streams(job);
     by_panels(job);
 }
 
