@@ -17,7 +17,7 @@ from claygrad.core.layout cimport Layout, dense, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, next_seq
 from claygrad.core.provenance cimport where_text
-from claygrad.core.recording cimport freed_error, record_again, record_inputs, should_record
+from claygrad.core.recording cimport freed_error, note_view, record_again, record_inputs, should_record
 from claygrad.core.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
 from claygrad.core.views cimport refusal, strided
@@ -283,4 +283,5 @@ cdef int rebase(Tensor t, Node node) except -1:
         record_again(slices, base)
         t.view_version = -1
         verbs().refresh(t)
+        note_view(node, t)
     return 0

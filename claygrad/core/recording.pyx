@@ -296,6 +296,33 @@ cdef inline Tensor _attach(Layout layout, Node edge, int nr, bint create_graph):
     return t
 
 
+# Note [Outputs written into views]
+# The node of a write into a view is part of the base's history (CopySlices). What it saved of its output belongs to the view,
+# which got a node of its own on that history: there, where hooks on the view hang, derivatives of the output arrive. A weak
+# reference, for that node leads to this one; when it is gone, so are its hooks.
+
+cdef int note_view(Node node, Tensor view) except -1:
+    cdef int k
+    if node.op is None:
+        return 0
+    for k in range((<Op>node.op).n_slots):
+        if node.wanted >> k & 1 and (<Op>node.op).slot_kind[k] == S_OUT:
+            import weakref
+            if node.notes is None:
+                node.notes = {}
+            node.notes["view"] = weakref.ref(view.node)
+    return 0
+
+
+cdef Node _giver(Node node):
+    """The node that a saved output of this one is an output of."""
+    if node.notes is not None and "view" in node.notes:
+        found = node.notes["view"]()
+        if found is not None:
+            return <Node>found
+    return node
+
+
 cdef object unpack_slot(Node node, int k, bint create_graph):
     """The value of a saved slot; tensors take part in the graph again under create_graph."""
     cdef int64_t epoch
@@ -311,7 +338,7 @@ cdef object unpack_slot(Node node, int k, bint create_graph):
         return value
     if epoch >= 0:
         if op.slot_kind[k] == S_OUT:
-            return _attach(_at(<Layout>value, epoch), node, 0, create_graph)
+            return _attach(_at(<Layout>value, epoch), _giver(node), 0, create_graph)
         if create_graph:
             for i in range(op.n_tensors):
                 if op.tensors[i] == op.slot_param[k]:
@@ -343,7 +370,7 @@ cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
             return t
         out = Tensor.__new__(Tensor)
         out.layout = t.layout
-        out.node = node if s.is_output else s.node
+        out.node = _giver(node) if s.is_output else s.node
         out.output_nr = s.output_nr
         return out
     if s.layout is None:
@@ -358,7 +385,7 @@ cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
                                f"{where_text('it was saved', node.code, node.lasti)}\n"
                                "  Give the other library a copy, or change the tensor with claygrad's own operations.")
     if s.is_output:
-        return _attach(_at(s.layout, s.epoch), node, s.output_nr, create_graph)
+        return _attach(_at(s.layout, s.epoch), _giver(node), s.output_nr, create_graph)
     return _attach(_at(s.layout, s.epoch), s.node, s.output_nr, create_graph)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tests.support import close, is_torch, leaf, raises, silent, warns
@@ -431,3 +433,19 @@ def test_a_leaf_has_nothing_to_retain(lib):
     x = leaf(lib, [1.0, 2.0])
     x.retain_grad()
     assert not x.retains_grad
+
+
+def test_a_hook_on_a_view_hears_of_second_derivatives_through_what_was_written_into_it(lib):
+    x = lib.tensor([0.5, -1.0, 2.0], dtype=lib.float64, requires_grad=True)
+    view = (x * x).view(3)
+    view.tanh_()
+    y = view**3
+    view.register_hook(lambda g: g * 2)
+    (first,) = lib.autograd.grad(y.sum(), x, create_graph=True)
+    t = [math.tanh(v) for v in (0.25, 1.0, 4.0)]
+    assert close(first, [2 * 3 * a * a * (1 - a * a) * 2 * v for a, v in zip(t, (0.5, -1.0, 2.0), strict=True)])
+    (second,) = lib.autograd.grad(first.sum(), x)
+    # d/dx of 12 x a^2 (1 - a^2), where every path through `a` is doubled by the hook.
+    wanted = [12 * a * a * (1 - a * a) + 2 * 12 * v * (2 * a - 4 * a**3) * (1 - a * a) * 2 * v
+              for a, v in zip(t, (0.5, -1.0, 2.0), strict=True)]
+    assert close(second, wanted)
