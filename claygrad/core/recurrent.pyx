@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 cimport numpy as cnp
 
 from claygrad.core.dtypes cimport F32, F64
-from claygrad.core.kernels cimport find, gemm, gemm_from, reduce_fn
+from claygrad.core.kernels cimport find, gemm, reduce_fn
 
 cdef extern from "recurrent.hpp" namespace "clay" nogil:
     struct Sequence:
@@ -16,13 +16,16 @@ cdef extern from "recurrent.hpp" namespace "clay" nogil:
         int64_t steps
         int64_t batch
         int64_t width
+        int64_t features
+        const void* x
+        const void* x_weight
+        const void* x_bias
         void* gates
         void* out
         void* cells
         void* h
         void* c
         const void* weight
-        void* turned
         const void* bias
         void* scratch
         const void* start
@@ -134,23 +137,23 @@ cdef class _Steps:
 
 
 cdef bint _start(Sequence* s, _Steps steps, object sizes, bint reverse, object input, tuple states, object w_ih, object w_hh,
-                 int64_t gates, int* code, int64_t* features) except -1:
+                 int64_t gates, int* code) except -1:
     """The shapes of a layer; False if they are not those of matrices that fit together."""
     cdef object hx = states[0], state
     code[0] = _code(input)
     if code[0] < 0 or cnp.PyArray_NDIM(<cnp.ndarray>input) != 2 or _code(hx) != code[0] or cnp.PyArray_NDIM(<cnp.ndarray>hx) != 2:
         return False
-    features[0] = cnp.PyArray_DIM(<cnp.ndarray>input, 1)
+    s.features = cnp.PyArray_DIM(<cnp.ndarray>input, 1)
     s.batch, s.width = cnp.PyArray_DIM(<cnp.ndarray>hx, 0), cnp.PyArray_DIM(<cnp.ndarray>hx, 1)
     for state in states:
         if not _fits(state, code[0], s.batch, s.width):
             return False
-    if not _fits(w_ih, code[0], gates * s.width, features[0]) or not _fits(w_hh, code[0], gates * s.width, s.width):
+    if not _fits(w_ih, code[0], gates * s.width, s.features) or not _fits(w_hh, code[0], gates * s.width, s.width):
         return False
     if type(sizes) is not tuple or not steps.take(<tuple>sizes, reverse, s.batch):
         return False
     s.first, s.size, s.steps = steps.places, steps.places + steps.count, steps.count
-    return steps.rows > 0 and s.width > 0 and features[0] > 0 and steps.rows == cnp.PyArray_DIM(<cnp.ndarray>input, 0)
+    return steps.rows > 0 and s.width > 0 and s.features > 0 and steps.rows == cnp.PyArray_DIM(<cnp.ndarray>input, 0)
 
 
 def forward(str cell, sizes, bint reverse, input, tuple states, w_ih, w_hh, b_ih, b_hh, bint relu=False):
@@ -158,8 +161,8 @@ def forward(str cell, sizes, bint reverse, input, tuple states, w_ih, w_hh, b_ih
     cdef Sequence s
     cdef _Steps steps = _Steps.__new__(_Steps)
     cdef int code
-    cdef int64_t n, wide, features, kept, G = GATES[cell]
-    if not _start(&s, steps, sizes, reverse, input, states, w_ih, w_hh, G, &code, &features):
+    cdef int64_t n, wide, G = GATES[cell]
+    if not _start(&s, steps, sizes, reverse, input, states, w_ih, w_hh, G, &code):
         return None
     n, wide = steps.rows, G * s.width
     if not _fits(b_ih, code, -1, wide) or not _fits(b_hh, code, -1, wide):
@@ -167,24 +170,20 @@ def forward(str cell, sizes, bint reverse, input, tuple states, w_ih, w_hh, b_ih
     cdef bint gru = cell == "gru", lstm = cell == "lstm"
     cdef cnp.ndarray x = _block(input), by_x = _block(w_ih), by_h = _block(w_hh), bias = _block(b_ih), of_h = _block(b_hh)
     cdef cnp.ndarray out = _empty(code, n, s.width), h = _copied(states[0], code, s.batch, s.width), c = None, cells = None
-    cdef cnp.ndarray turned = _empty(code, s.width, wide), gates = out, scratch = None
+    cdef cnp.ndarray gates = out, scratch = None
     if gru:
         gates, scratch = _empty(code, n, 4 * s.width), _empty(code, s.batch, wide)
     else:
         bias, of_h = _sum_of(bias, of_h, code), None
     if lstm:
         gates, cells, c = _empty(code, n, wide), _empty(code, n, s.width), _copied(states[1], code, s.batch, s.width)
-    kept = wide if not gru else 4 * s.width
+    s.x, s.x_weight, s.x_bias = _data(x), _data(by_x), _data(bias)
     s.gates, s.out, s.cells, s.h, s.c, s.weight = _data(gates), _data(out), _data(cells), _data(h), _data(c), _data(by_h)
-    s.turned, s.bias, s.scratch, s.relu = _data(turned), _data(of_h), _data(scratch), relu
+    s.bias, s.scratch, s.relu = _data(of_h), _data(scratch), relu
     s.start = s.g_out = s.made = s.beside = NULL
     cdef bytes name = cell.encode()
     cdef sequence_fn f = <sequence_fn>find("recurrent", name, code)
-    cdef const void* a = _data(x)
-    cdef const void* b = _data(by_x)
-    cdef const void* start = _data(bias)
     with nogil:
-        gemm_from(code, False, True, n, wide, features, a, features, b, features, s.gates, kept, start, 0)
         f(&s)
     if lstm:
         return out, h, c, gates, cells
@@ -211,9 +210,9 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
     cdef int code
     cdef int64_t n, wide, features, G = GATES[cell]
     cdef bint gru = cell == "gru", lstm = cell == "lstm"
-    if not _start(&s, steps, sizes, reverse, input, states, w_ih, w_hh, G, &code, &features):
+    if not _start(&s, steps, sizes, reverse, input, states, w_ih, w_hh, G, &code):
         return None
-    n, wide = steps.rows, G * s.width
+    n, wide, features = steps.rows, G * s.width, s.features
     if not _fits(kept[0], code, n, s.width) or not _fits(g_out, code, n, s.width):
         return None
     for g in g_states:
@@ -231,7 +230,7 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
         beside, begun = _empty(code, n, s.width), first
     s.gates, s.out, s.cells, s.h, s.c, s.weight = _data(gates), _data(out), _data(cells), _data(h), _data(c), _data(by_h)
     s.start, s.g_out, s.made, s.beside, s.relu = _data(begun), _data(g_all), _data(made), _data(beside), relu
-    s.turned = s.bias = s.scratch = NULL
+    s.bias = s.scratch = s.x = s.x_weight = s.x_bias = NULL
     cdef bytes name = (cell + "_backward").encode()
     cdef sequence_fn f = <sequence_fn>find("recurrent", name, code)
     cdef int at = 2 if lstm else 1              # of the last state among what may be needed

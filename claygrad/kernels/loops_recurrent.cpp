@@ -2,7 +2,7 @@
 #include "families.hpp"
 #include "kernels.hpp"
 #include "recurrent.hpp"
-#include "threads.hpp"
+#include "scratch.hpp"
 #include "transpose.hpp"
 #include "vmath.hpp"
 
@@ -43,14 +43,21 @@ template <class T> struct Rows {
     }
 };
 
+// (H, G H), or as it was given, (G H, H), to be read transposed; rows are `step` apart
+template <class T> struct Weight {
+    const T* data;
+    int64_t step;
+    bool as_given;
+};
+
 // --- out = act(gates + h @ weight) ---------------------------------------------------------------------------------
 template <class T> struct Rnn {
-    static constexpr int gates = 1;
-    static void forward(Rows<T> rows, int64_t k, int64_t n) {
+    static constexpr int gates = 1, kept = 1;
+    static void forward(Rows<T> rows, int64_t k, int64_t n, Weight<T> weight) {
         using V = vec<T>;
         const Sequence& s = rows.s;
         T *out = rows.at(s.out, k, s.width), *h = rows.state(s.h);
-        gemm(code<T>, false, false, n, s.width, s.width, h, s.width, s.turned, s.width, out, s.width, true);
+        gemm(code<T>, false, weight.as_given, n, s.width, s.width, h, s.width, weight.data, weight.step, out, s.width, true);
         for (int64_t r = 0; r < n; r++, out += s.width, h += s.width)
             along<V>(s.width, [&](int64_t i, int64_t m) {
                 const V x = get<V>(out + i, m);
@@ -75,14 +82,14 @@ template <class T> struct Rnn {
 
 // --- i, f, o = σ, g = tanh; c = f c + i g, h = o tanh(c) --------------------------------------------------------------
 template <class T> struct Lstm {
-    static constexpr int gates = 4;
-    static void forward(Rows<T> rows, int64_t k, int64_t n) {
+    static constexpr int gates = 4, kept = 4;
+    static void forward(Rows<T> rows, int64_t k, int64_t n, Weight<T> weight) {
         using V = vec<T>;
         const Sequence& s = rows.s;
         const int64_t H = s.width;
         T *gate = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *cell = rows.at(s.cells, k, H);
         T *h = rows.state(s.h), *c = rows.state(s.c);
-        gemm(code<T>, false, false, n, 4 * H, H, h, H, s.turned, 4 * H, gate, 4 * H, true);
+        gemm(code<T>, false, weight.as_given, n, 4 * H, H, h, H, weight.data, weight.step, gate, 4 * H, true);
         for (int64_t r = 0; r < n; r++, gate += 4 * H, out += H, cell += H, h += H, c += H)
             along<V>(H, [&](int64_t j, int64_t m) {
                 V i = get<V>(gate + j, m), f = get<V>(gate + H + j, m);
@@ -132,15 +139,15 @@ template <class T> struct Lstm {
 
 // --- r, z = σ, n = tanh(x + r hn); h = n + z (h - n) ----------------------------------------------------------------
 template <class T> struct Gru {
-    static constexpr int gates = 3;
-    static void forward(Rows<T> rows, int64_t k, int64_t n) {
+    static constexpr int gates = 3, kept = 4;
+    static void forward(Rows<T> rows, int64_t k, int64_t n, Weight<T> weight) {
         using V = vec<T>;
         const Sequence& s = rows.s;
         const int64_t H = s.width;
         T *kept = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *h = rows.state(s.h);
         T* of_h = (T*)s.scratch + rows.begin * 3 * H;
         const T* bias = (const T*)s.bias;
-        gemm(code<T>, false, false, n, 3 * H, H, h, H, s.turned, 3 * H, of_h, 3 * H, false);
+        gemm(code<T>, false, weight.as_given, n, 3 * H, H, h, H, weight.data, weight.step, of_h, 3 * H, false);
         for (int64_t row = 0; row < n; row++, kept += 4 * H, out += H, h += H, of_h += 3 * H)
             along<V>(H, [&](int64_t j, int64_t m) {
                 V hr = get<V>(of_h + j, m), hz = get<V>(of_h + H + j, m), hn = get<V>(of_h + 2 * H + j, m);
@@ -186,10 +193,39 @@ template <class T> struct Gru {
     }
 };
 
-template <template <class> class Cell, class T> void forward_range(void* job, int64_t begin, int64_t end) {
+thread_local Room room;
+
+// The transpose of a matrix of weights in a thread's own memory, or the matrix itself: many rows go along it. If one thread
+// made it for all, the others would fetch it from that one's cache, and it would have to take it back the next time.
+template <class T> Weight<T> turned_about(const void* weight, int64_t wide, int64_t width, T* to) {
+    if (!to) return {(const T*)weight, width, true};
+    transpose((const T*)weight, width, to, wide, wide, width);
+    return {to, wide, false};
+}
+
+// The inputs' part of the gates, of n rows
+template <template <class> class Cell, class T> void from_inputs(const Sequence& s, int64_t first, int64_t n, Weight<T> weight) {
+    const int64_t wide = Cell<T>::gates * s.width, kept = Cell<T>::kept * s.width;
+    gemm_from(code<T>, false, weight.as_given, n, wide, s.features, (const T*)s.x + first * s.features, s.features, weight.data,
+              weight.step, (T*)s.gates + first * kept, kept, s.x_bias, 0);
+}
+
+// EACH: the inputs' part is made step by step, where it is used
+template <template <class> class Cell, class T, bool EACH> void forward_range(void* job, int64_t begin, int64_t end) {
     const Rows<T> rows{*(const Sequence*)job, begin, end};
-    for (int64_t k = 0; k < rows.s.steps; k++)
-        if (rows.count(k) > 0) Cell<T>::forward(rows, k, rows.count(k));
+    const Sequence& s = rows.s;
+    const int64_t wide = Cell<T>::gates * s.width;
+    T* to = (T*)room.get((size_t)(wide * (s.width + (EACH ? s.features : 0))) * sizeof(T));
+    const Weight<T> weight = turned_about<T>(s.weight, wide, s.width, to);
+    Weight<T> of_x = weight;
+    if (EACH) of_x = turned_about<T>(s.x_weight, wide, s.features, to ? to + wide * s.width : nullptr);
+    for (int64_t k = 0; k < s.steps; k++) {
+        const int64_t n = rows.count(k);
+        if (n <= 0) continue;
+        if (EACH) from_inputs<Cell, T>(s, s.first[k] + begin, n, of_x);
+        Cell<T>::forward(rows, k, n, weight);
+    }
+    room.give_back();
 }
 
 template <template <class> class Cell, class T> void backward_range(void* job, int64_t begin, int64_t end) {
@@ -200,18 +236,26 @@ template <template <class> class Cell, class T> void backward_range(void* job, i
 
 // Large products are split by BLAS, among threads of its own; so are sequences fewer than make a product worth it.
 constexpr int64_t LEAST_ROWS = 4, WORTH = 1 << 20, LARGE = 1 << 22;
+// Bytes of weights that stay in a thread's cache beside all else
+constexpr int64_t CLOSE = 1 << 17;
 
+template <template <class> class Cell, class T> bool shared(const Sequence& s) {
+    const int64_t step = s.batch * s.width * s.width * Cell<T>::gates;
+    return step <= LARGE && step * s.steps >= WORTH && max_threads() > 1 && s.batch >= 2 * LEAST_ROWS;
+}
 template <template <class> class Cell, class T> void run(range_body body, const Sequence* s) {
-    const int64_t step = s->batch * s->width * s->width * Cell<T>::gates;
-    const bool share = step <= LARGE && step * s->steps >= WORTH;
     int64_t rows = (s->batch + max_threads() - 1) / max_threads();       // a share each: products of many rows are the best
     if (rows < LEAST_ROWS) rows = LEAST_ROWS;
-    parallel_for(s->batch, share ? rows : s->batch, body, (void*)s);
+    parallel_for(s->batch, shared<Cell, T>(*s) ? rows : s->batch, body, (void*)s);
 }
 template <template <class> class Cell, class T> void forward(const Sequence* s) {
-    const int64_t wide = Cell<T>::gates * s->width;          // many rows go along it: turned about once
-    transpose((const T*)s->weight, s->width, (T*)s->turned, wide, wide, s->width);
-    run<Cell, T>(forward_range<Cell, T>, s);
+    // One product for all inputs is the best; but what one thread made of them, another would have to fetch.
+    if (shared<Cell, T>(*s) && Cell<T>::gates * s->width * s->features * (int64_t)sizeof(T) <= CLOSE)
+        return run<Cell, T>(forward_range<Cell, T, true>, s);
+    int64_t rows = 0;
+    for (int64_t k = 0; k < s->steps; k++) rows += s->size[k];
+    from_inputs<Cell, T>(*s, 0, rows, {(const T*)s->x_weight, s->features, true});
+    run<Cell, T>(forward_range<Cell, T, false>, s);
 }
 template <template <class> class Cell, class T> void backward(const Sequence* s) {
     run<Cell, T>(backward_range<Cell, T>, s);

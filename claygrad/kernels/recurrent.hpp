@@ -10,13 +10,16 @@ namespace clay {
 struct Sequence {
     const int64_t *first, *size;
     int64_t steps, batch, width;
-    void* gates;          // (rows, G H): forward turns the inputs' part into the gates; GRU keeps the h part of n as a fourth; RNN: `out`
+    int64_t features;     // F, the width of an input
+    const void* x;        // (rows, F): forward, the inputs,
+    const void* x_weight; // (G H, F): what they are multiplied by,
+    const void* x_bias;   // (G H): and what is added; or null
+    void* gates;          // (rows, G H): forward makes the inputs' part, then the gates; RNN: out; GRU: the h part of n as a fourth
     void* out;            // (rows, H)
     void* cells;          // (rows, H), LSTM
     void *h, *c;          // (batch, H): the states, or their gradients; first those at the start of the loop, then at its end
     const void* weight;   // (G H, H)
-    void* turned;         // (H, G H): forward, room for its transpose
-    const void* bias;     // (G H): GRU forward, that of the h part, or null; all others are in `gates` already
+    const void* bias;     // (G H): GRU forward, that of the h part, or null; all others are in x_bias
     void* scratch;        // (batch, G H), GRU
     const void* start;    // (batch, H): backward, the state that the sequence began with, of h (GRU) or c (LSTM)
     const void* g_out;    // (rows, H): backward, the gradient of out, or null

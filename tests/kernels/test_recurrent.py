@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import claygrad
 from claygrad.core import recurrent as native
 from claygrad.ops import recurrent_layer
 from claygrad.ops._registry import REGISTRY
@@ -54,6 +55,21 @@ def test_the_native_loop_does_what_the_plain_one_does(name: str, sizes: tuple[in
     tolerance = {"rtol": 2e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-12}
     for k, (got, want) in enumerate(zip(fast, plain, strict=True)):
         np.testing.assert_allclose(got, want, err_msg=f"result {k}", **tolerance)
+
+
+@pytest.mark.parametrize("sizes", [(24,) * 40, (24,) * 30 + (9,) * 10 + (1,) * 3], ids=["padded", "packed"])
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+def test_threads_share_the_sequences_and_change_nothing(name: str, sizes: tuple[int, ...]):
+    options = {"relu": False} if name == "rnn" else {}
+    before = claygrad.get_num_threads()
+    made = {}
+    for threads in (1, 2, 3):
+        claygrad.set_num_threads(threads)
+        made[threads] = call(name, sizes, True, 64, "float32", True, **options)
+    claygrad.set_num_threads(before)
+    for threads in (2, 3):
+        for k, (got, want) in enumerate(zip(made[threads], made[1], strict=True)):
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, err_msg=f"result {k}")
 
 
 def test_values_at_the_edges_pass_through():
