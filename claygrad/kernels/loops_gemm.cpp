@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t DEPTH = 512;
 constexpr int AT_ONCE = 8;               // groups of rows of a transposed a
-constexpr int64_t AHEAD = 32, NEAR = 8;  // rows of b, and of a transposed a, that are fetched before they are needed
+constexpr int64_t AHEAD = 32;            // rows of b that are fetched before they are needed
+constexpr int64_t NEAR = 8, FAR = 48;    // of a transposed a: to the first-level cache, and to the second
 constexpr int64_t TALL = 512;            // rows of a that go along one panel after the other
 constexpr int64_t SLAB = 1 << 19;        // and their bytes, in the second-level cache; twice that beside a transposed b
 constexpr int64_t FAR_APART = 2048;      // bytes between the rows of a transposed a from which on they push each other out
@@ -57,7 +58,13 @@ __attribute__((noinline)) void block(const Block<T>& s) {
     const V zero = splat<V>(0);
     const T *a = s.a, *b = s.b;
     const int64_t a_i = LIE == IN_COLUMNS ? 1 : s.a_i, a_p = LIE == IN_ROWS ? 1 : s.a_p, ldb = s.ldb;
-    if (s.start && s.start_i)
+    // What is written, and the rows after these, are on their way meanwhile: in a program, other than in a loop over one product,
+    // they are never near.
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+        for (int v = 0; v < N; v++) __builtin_prefetch(s.c + r * s.ldc + v * W<T>, 1);
+    if (s.start && s.start != s.c && s.start_i)
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 16
@@ -67,7 +74,7 @@ __attribute__((noinline)) void block(const Block<T>& s) {
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 16
         for (int v = 0; v < N; v++) acc[r][v] = zero;
-    for (int64_t p = 0; p < s.depth; p++) {
+    const auto step = [&](int64_t p) __attribute__((always_inline)) {
         V row[N];
 #pragma GCC unroll 16
         for (int v = 0; v < N; v++) {
@@ -76,14 +83,26 @@ __attribute__((noinline)) void block(const Block<T>& s) {
             row[v] = PART && v == N - 1 ? load_part<V>(from, s.last, zero) : load<V>(from);
             if (COPY) store<V>(s.copy + p * WIDE<T> + v * W<T>, row[v]);
         }
-        if (LIE == IN_COLUMNS) __builtin_prefetch(a + (p + NEAR) * a_p);
+        if (LIE == IN_COLUMNS) {
+            __builtin_prefetch(a + (p + NEAR) * a_p);
+            __builtin_prefetch(a + (p + FAR) * a_p, 0, 2);
+        }
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++) {
             const V scale = splat<V>(a[r * a_i + p * a_p]);
 #pragma GCC unroll 16
             for (int v = 0; v < N; v++) acc[r][v] = multiply_add(scale, row[v], acc[r][v]);
         }
-    }
+    };
+    int64_t p = 0;
+    if (LIE == IN_ROWS)
+        for (; p + R <= s.depth; p += R)
+#pragma GCC unroll 16
+            for (int q = 0; q < R; q++) {
+                __builtin_prefetch(a + q * a_i + p + R * a_i);
+                step(p + q);
+            }
+    for (; p < s.depth; p++) step(p);
     if (s.start)
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++)
