@@ -37,7 +37,7 @@ erf_backward.rule(grad_output=lambda g, input: erf_backward(g, input),
                   input=lambda g, grad_output, input: erf_backward(g * grad_output, input) * (input * -2))
 
 
-@pointwise(promote="float", namespace=("torch", "special"),
+@pointwise(kernel="erfc", promote="float", namespace=("torch", "special"),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=2, high=9))])
 def erfc(xp, input: Tensor):
     "The complementary error function, exact in the tail: out = 1 - erf(input)."
@@ -46,7 +46,7 @@ def erfc(xp, input: Tensor):
 erfc.rule(input=lambda g, input: g * (-input * input).exp() * (-2 / sqrt(pi)))
 
 
-@pointwise(promote="float", namespace=("torch", "special"),
+@pointwise(kernel="erfinv", promote="float", namespace=("torch", "special"),
            samples=lambda t: [t.args(t(3, 4, low=-0.95, high=0.95)), t.args(t(low=0, high=1))])
 def erfinv(xp, input: Tensor):
     "The inverse of the error function: erf(out) = input."
@@ -120,7 +120,7 @@ xlog1py.rule(input=xlog1py_grad, other=lambda g, input, other: g * input / (othe
 
 # The gamma function
 
-@pointwise(promote="float", names=("special.gammaln",),
+@pointwise(kernel="lgamma", promote="float", names=("special.gammaln",),
            samples=lambda t: [t.args(t(3, 4, low=0.2, high=5)), t.args(t(4, low=-0.9, high=-0.1))])
 def lgamma(xp, input: Tensor):
     "The logarithm of the absolute value of the gamma function."
@@ -129,7 +129,7 @@ def lgamma(xp, input: Tensor):
 lgamma.rule(input=lambda g, input: g * input.digamma())
 
 
-@pointwise(promote="float", namespace=("torch", "special"), names=("special.psi",),
+@pointwise(kernel="digamma", promote="float", namespace=("torch", "special"), names=("special.psi",),
            samples=lambda t: [t.args(t(3, 4, low=0.2, high=5)), t.args(t(4, low=-0.9, high=-0.1))])
 def digamma(xp, input: Tensor):
     "The derivative of lgamma."
