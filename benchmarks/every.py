@@ -1,0 +1,119 @@
+"""Every operation of PyTorch's database, claygrad's time over PyTorch's: python benchmarks/every.py [NAME ...]
+
+A sample of each is timed as it is, a few elements, and tiled to some 10^5. The table lists the slowest first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import re
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import claygrad
+
+sys.path.append(str(Path(__file__).parents[1]))          # for the samples and their translation
+from tests.oracle.opdb.checks import samples, translated
+from tests.oracle.opdb.compare import leaves
+from tests.oracle.opdb.database import entries, ours
+
+ELEMENTS = {"small": 0, "medium": 200_000}
+LONG = 0.03                     # seconds: what takes longer is tried on less
+ROUNDS, SPAN = 7, 0.02          # at least so many, for so long
+
+
+def tiled(value: Any, factor: int, axes: int | None) -> Any:
+    """Tensors repeated along every axis longer than 1, or the first ones alone."""
+    if isinstance(value, torch.Tensor):
+        ends = value.ndim if axes is None else axes
+        times = [factor if size > 1 and i < ends else 1 for i, size in enumerate(value.shape)]
+        return value.repeat(times) if times and factor > 1 else value
+    if isinstance(value, (tuple, list)):
+        return type(value)([tiled(v, factor, axes) for v in value])
+    return {k: tiled(v, factor, axes) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def grown(sample: Any, elements: int) -> Iterator[Any]:
+    """The sample made larger: in all directions, else along its first axis, less and less."""
+    if not elements:
+        yield sample
+        return
+    tensors = [t for t in leaves((sample.input, sample.args, sample.kwargs)) if isinstance(t, torch.Tensor)]
+    most = max((t.numel() for t in tensors), default=0)
+    if not most:
+        return
+    for axes in (None, 1):
+        ndim = max(sum(size > 1 for size in t.shape[:axes]) for t in tensors) or 1
+        factor = int((elements / most) ** (1 / ndim))
+        while factor > 1:
+            given, args, kwargs = (tiled(v, factor, axes) for v in (sample.input, sample.args, sample.kwargs))
+            yield type(sample)(given, args=args, kwargs=kwargs)
+            factor //= 2
+
+
+def bound(function: Callable, sample: Any) -> Callable[[], object]:
+    return functools.partial(function, sample.input, *sample.args, **sample.kwargs)
+
+
+def seconds(calls: list[Callable[[], object]]) -> list[float]:
+    """The least time of each call, taken by turns."""
+    began = time.perf_counter()
+    for call in calls:
+        call()
+    count = max(1, int(SPAN / 4 / (time.perf_counter() - began)))
+    least, rounds, end = [LONG * 1e3] * len(calls), 0, time.perf_counter() + SPAN
+    while rounds < ROUNDS or time.perf_counter() < end:
+        for i, call in enumerate(calls):
+            start = time.perf_counter()
+            for _ in range(count):
+                call()
+            least[i] = min(least[i], (time.perf_counter() - start) / count)
+        rounds += 1
+    return least
+
+
+def measured(name: str, elements: int) -> tuple[float, float] | None:
+    """claygrad's seconds and PyTorch's for the first sample that both take; None if there is none."""
+    theirs, mine = entries()[name].op, ours(name)
+    for sample in samples(name, "float32", limit=4):
+        for larger in grown(sample, elements):
+            with contextlib.suppress(Exception):
+                began = time.perf_counter()
+                bound(theirs, larger)()
+                if time.perf_counter() - began < LONG:
+                    return tuple(seconds([bound(mine, translated(larger)), bound(theirs, larger)]))
+    return None
+
+
+def main() -> None:
+    ask = argparse.ArgumentParser(description=__doc__)
+    ask.add_argument("names", nargs="*", help="regular expressions")
+    ask.add_argument("--threads", type=int, action="append")
+    ask.add_argument("--size", action="append", choices=ELEMENTS)
+    ask.add_argument("--slower", type=float, default=1.0, help="list those above this ratio")
+    told = ask.parse_args()
+    warnings.simplefilter("ignore")
+    chosen = [name for name in entries() if ours(name)]
+    if told.names:
+        chosen = [name for name in chosen if any(re.search(pattern, name) for pattern in told.names)]
+    for threads in told.threads or (1, 2):
+        torch.set_num_threads(threads)
+        claygrad.set_num_threads(threads)
+        for size in told.size or ELEMENTS:
+            found = {name: both for name in chosen if (both := measured(name, ELEMENTS[size]))}
+            slow = {name: both for name, both in found.items() if both[0] > told.slower * both[1]}
+            print(f"{size}, {threads} threads: {len(slow)} of {len(found)} above {told.slower}")
+            for name, (a, b) in sorted(slow.items(), key=lambda item: -item[1][0] / item[1][1]):
+                print(f"  {a / b:7.2f}  {a * 1e6:10.1f} µs  {b * 1e6:10.1f} µs  {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
