@@ -32,6 +32,12 @@ def broadcast_multiply(torch: ModuleType) -> Callable[[], object]:
     return lambda: a * b
 
 
+@workload("rfft of 64 floats", 0.6)
+def small_rfft(torch: ModuleType) -> Callable[[], object]:
+    x = torch.randn(64)
+    return lambda: torch.fft.rfft(x)
+
+
 @workload("slice `x[1:5]`", 0.25)
 def slice_rows(torch: ModuleType) -> Callable[[], object]:
     x = torch.randn(10, 10)

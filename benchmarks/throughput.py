@@ -235,6 +235,18 @@ def stft(torch: ModuleType) -> Callable[[], object]:
     return lambda: torch.stft(x, 512, 128, window=window, return_complex=True)
 
 
+@workload("grid_sample, (8, 16, 64, 64), forward and backward", 1.0)
+def grid_sample(torch: ModuleType) -> Callable[[], object]:
+    grid = (torch.rand(8, 64, 64, 2) * 2.2 - 1.1).requires_grad_()
+    once = both_ways(torch, torch.randn(8, 16, 64, 64),
+                     lambda x: torch.nn.functional.grid_sample(x, grid, align_corners=False))
+
+    def run() -> None:
+        once()
+        grid.grad = None
+    return run
+
+
 @workload("sort, 1 million", 0.7)
 def sort_1m(torch: ModuleType) -> Callable[[], object]:
     a = torch.randn(Million)

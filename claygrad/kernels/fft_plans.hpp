@@ -1,5 +1,7 @@
 // The plans of transforms, and the ones that were used last.
 #pragma once
+#include <new>
+
 #include "fft_rows.hpp"
 
 namespace clay {
@@ -30,10 +32,10 @@ inline int64_t lanes_of_rows(int64_t n, int64_t rows, int W) {
     return best;
 }
 
-// A near the root of n, both A and n / A multiples of W; or 0
+// A near the root of n, both A and n / A at least W; or 0
 inline int64_t balanced(int64_t n, int W) {
-    for (int64_t a = (int64_t)std::sqrt((double)n) / W * W; a >= W; a -= W)
-        if (n % a == 0 && n / a % W == 0) return a;
+    for (int64_t a = (int64_t)std::sqrt((double)n); a >= W; a--)
+        if (n % a == 0) return a;
     return 0;
 }
 
@@ -56,12 +58,17 @@ template <class T> void lane_factors(std::vector<T>& table, int64_t count, int64
         }
 }
 
+constexpr int64_t LONELY = 96;           // points up to which a few rows may leave most lanes idle
 constexpr int64_t CACHED = 1 << 19;      // bytes of points that passes go over without leaving the second cache
 
 template <class T> void make_complex(Plan<T>* plan, int64_t points, int64_t rows) {
     constexpr int W = Lanes<vec<T>>::width;
     plan->points = points;
-    if (largest_prime(points) > MOST_POINTS) {
+    if (!plan->columns && !plan->turned) plan->R = lanes_of_rows(points, rows, W);
+    const bool lonely = !plan->columns && W > 1 && plan->R == 1 && 2 * rows < W;
+    if (!plan->columns && W > 1 && (points * (int64_t)sizeof(T) * 2 > CACHED || lonely)) plan->large = balanced(points, W);
+    if (largest_prime(points) > MOST_POINTS || (lonely && !plan->large && points > LONELY)) {
+        plan->turned = false, plan->R = 1, plan->large = 0;
         int64_t m = W;
         while (m < 2 * points - 1) m *= 2;
         if (m / 4 * 3 >= 2 * points - 1 && m >= 64 * W) m = m / 4 * 3;
@@ -81,9 +88,9 @@ template <class T> void make_complex(Plan<T>* plan, int64_t points, int64_t rows
         plan->spectrum = std::move(spectrum);
         return;
     }
-    if (!plan->columns && W > 1 && points * (int64_t)sizeof(T) * 2 > CACHED) plan->large = balanced(points, W);
     if (plan->large) {
         const int64_t fine = (int64_t)1 << (int)std::ceil(std::log2((double)points) / 2);
+        plan->turned = false, plan->R = 1;
         make_passes(plan->large, false, &plan->passes);
         make_passes(points / plan->large, true, &plan->second);
         lane_factors(plan->factors, plan->large, points, W);
@@ -91,14 +98,15 @@ template <class T> void make_complex(Plan<T>* plan, int64_t points, int64_t rows
         for (int64_t k = 0; k * fine < points; k++) append_root(plan->coarse, k * fine, points);
         return;
     }
-    if (!plan->columns) plan->R = lanes_of_rows(points, rows, W);
     make_passes(points / plan->R, plan->columns || W == 1, &plan->passes);
     if (plan->R > 1) lane_factors(plan->factors, points / plan->R, points, plan->R);
 }
 
 template <class T> Plan<T>* make_plan(int64_t n, bool real, bool columns, int64_t rows) {
+    constexpr int W = Lanes<vec<T>>::width;
     std::unique_ptr<Plan<T>> plan(new Plan<T>);
     plan->n = n, plan->real = real, plan->columns = columns;
+    plan->turned = real && !columns && (n % 2 || (W > 1 && n <= 2 * W && 2 * rows >= W));
     make_complex(plan.get(), plan->even_real() ? n / 2 : n, rows);
     if (plan->even_real())
         for (int64_t k = 0; k <= n / 4; k++) {

@@ -22,11 +22,12 @@ thread_local Room points_room, rows_room, chirp_room, large_room;
 template <class T> struct Plan {
     int64_t n = 0, points = 0;           // of the signal; of the complex transform: half as many for an even real signal
     bool real = false, columns = false;
+    bool turned = false;                 // real rows of which every lane is one
     int64_t R = 1, users = 0, key = 0;
     Passes<T> passes, second;
     std::vector<T> factors;              // between the passes and the last R points: two vectors for every k
     std::vector<T> cosines, sines;       // of 2 pi k / n: real signals
-    // points = A B, too many for the cache (Note [Large])
+    // points = A B, too many for the cache or for the lanes of other ways (Note [Large])
     int64_t large = 0;                   // A, or 0
     std::vector<double> coarse, fine;
     // A prime too large to be summed up (Note [Chirp])
@@ -35,7 +36,7 @@ template <class T> struct Plan {
 
     static constexpr int W = Lanes<vec<T>>::width;
     bool even_real() const { return real && n % 2 == 0; }
-    int64_t rows_at_a_time() const { return inner || large ? 1 : W / R; }
+    int64_t rows_at_a_time() const { return inner || large ? 1 : turned ? W : W / R; }
     size_t bytes() const {
         return sizeof(T) * (passes.table.size() + second.table.size() + factors.size() + cosines.size() * 2 + chirp.size() +
                             spectrum.size()) + sizeof(double) * (coarse.size() + fine.size()) + (inner ? inner->bytes() : 0);
@@ -50,6 +51,7 @@ template <class T> struct Lines {
     int64_t in_step, out_step;           // from an element to the next
     int64_t count;
     bool adjacent;                       // all W, one beside the other
+    bool split;                          // and their real parts before their imaginary ones
 };
 
 // Rows of complex numbers, each as far from the next
@@ -255,22 +257,25 @@ template <class T, bool SWAP> bool some_rows(const Plan<T>& plan, Rows<T> rows, 
 // Note [Large]
 // Of points = A B, A transforms of B columns each come first, W of them at a time; their results, times exp(-2 pi i a b / points), are
 // kept turned over, so that B points for W values of a stand after each other; these B points are the second transforms, whose
-// results are columns of the output again. What a task holds fits the cache.
+// results are columns of the output again. What a task holds fits the cache, and all lanes are busy, whatever divides A and B: the
+// last W of something begin where they end with it, and do some once more.
 template <class T, bool SWAP> bool large_row(const Plan<T>& plan, const T* in, T* out, T scale) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     const int64_t a = plan.large, b = plan.points / a, fine = (int64_t)plan.fine.size() / 2;
-    T* between = (T*)large_room.get(sizeof(T) * 2 * (size_t)plan.points);
+    const int64_t blocks = (a + W - 1) / W;
+    T* between = (T*)large_room.get(sizeof(T) * 2 * W * (size_t)(blocks * b));
     if (!between) return false;
     std::atomic<bool> failed{false};
-    each_task(b / W, 16 * W * a, [&](int64_t block) {
+    each_task((b + W - 1) / W, 16 * W * a, [&](int64_t block) {
         T* here = room_for_points<T>(a);
         if (!here) return failed.store(true);
-        const int64_t first = block * W;
+        const int64_t first = block * W + W <= b ? block * W : b - W;
         const T* from = in + 2 * first;
         const Local<T> at = run_passes<T>(plan.passes, Halves<T, SWAP>{from, from + W, 2 * b}, here, here + 2 * W * a);
         const Local<T> lanes{const_cast<T*>(plan.factors.data())};
-        for (int64_t k = 0; k < a; k += W) {
+        for (int64_t part = 0; part < blocks; part++) {
+            const int64_t k = part * W + W <= a ? part * W : a - W;
             V r[W], i[W];
 #pragma GCC unroll 16
             for (int j = 0; j < W; j++) {
@@ -282,16 +287,17 @@ template <class T, bool SWAP> bool large_row(const Plan<T>& plan, const T* in, T
             }
             turn_over<W>(r);
             turn_over<W>(i);
-            const Local<T> to{between + 2 * (k * b + W * first)};
+            const Local<T> to{between + 2 * W * (part * b + first)};
 #pragma GCC unroll 16
             for (int j = 0; j < W; j++) to.put(j, {r[j], i[j]});
         }
     });
-    each_task(a / W, 16 * W * b, [&](int64_t block) {
+    each_task(blocks, 16 * W * b, [&](int64_t block) {
         T* here = room_for_points<T>(b);
         if (!here) return failed.store(true);
+        const int64_t k = block * W + W <= a ? block * W : a - W;
         run_passes_to<T>(plan.second, Local<T>{between + 2 * W * block * b}, here, here + 2 * W * b,
-                         Columns<T, SWAP>{out + 2 * W * block, 2 * a, splat<V>(scale)});
+                         Columns<T, SWAP>{out + 2 * k, 2 * a, splat<V>(scale)});
     });
     large_room.give_back();
     return !failed.load();

@@ -18,6 +18,7 @@ template <class T> CLAY_INLINE Complex<vec<T>> element(const Lines<T>& lines, in
     constexpr int W = Lanes<V>::width;
     if (lines.adjacent) {
         const T* at = lines.in[0] + k * lines.in_step;
+        if (lines.split) return {load<V>(at), load<V>(at + W)};
         return apart<T, false>(load<V>(at), load<V>(at + W));
     }
     T r[W] = {}, i[W] = {};
@@ -31,8 +32,8 @@ template <class T> CLAY_INLINE void put_element(const Lines<T>& lines, int64_t k
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     if (lines.adjacent) {
-        V low, high;
-        together<T, false>(x, low, high);
+        V low = x.r, high = x.i;
+        if (!lines.split) together<T, false>(x, low, high);
         store<V>(lines.out[0] + k * lines.out_step, low);
         store<V>(lines.out[0] + k * lines.out_step + W, high);
         return;
@@ -168,11 +169,32 @@ template <class T> bool some_lines(const Plan<T>& plan, int kind, bool swap, con
     return true;
 }
 
+// Real rows of which every lane is one: turned over they are columns.
+template <class T> bool turned_lines(const Plan<T>& plan, int kind, const Rows<T>& rows, T scale) {
+    constexpr int W = Lanes<vec<T>>::width;
+    const int64_t half = 2 * (plan.n / 2 + 1), in_numbers = kind == FROM_HALF ? half : plan.n;
+    const int64_t out_numbers = kind == FROM_HALF ? plan.n : half;
+    T* held = (T*)rows_room.get(sizeof(T) * (size_t)(W * (in_numbers + out_numbers)));
+    if (!held) return false;
+    Lines<T> lines;
+    lines.in[0] = held, lines.in_step = kind == FROM_HALF ? 2 * W : W;
+    lines.out[0] = held + W * in_numbers, lines.out_step = kind == FROM_HALF ? W : 2 * W;
+    lines.count = W, lines.adjacent = lines.split = true;
+    for (Rows<T> left = rows; left.count > 0; left = left.after(W)) {
+        const int64_t count = left.count < W ? left.count : W;
+        if (count < W) memset((void*)held, 0, sizeof(T) * (size_t)(W * in_numbers));
+        transpose<T>(left.in, left.in_each, held, W, count, in_numbers);
+        if (!some_lines(plan, kind, false, lines, scale)) return false;
+        transpose<T>(lines.out[0], W, left.out, left.out_each, out_numbers, count);
+    }
+    return true;
+}
+
 template <class T> bool some_of_rows(const Plan<T>& plan, int kind, bool swap, const Rows<T>& rows, T scale) {
     constexpr int W = Lanes<vec<T>>::width;
     const int64_t h = plan.n / 2;
     if (kind == COMPLEX) return swap ? complex_rows<T, true>(plan, rows, scale) : complex_rows<T, false>(plan, rows, scale);
-    if (!plan.even_real() && plan.inner) {            // as a complex row of its own
+    if (!plan.even_real() && (plan.inner || plan.large)) {             // as a complex row of its own
         T* row = (T*)rows_room.get(sizeof(T) * 2 * (size_t)plan.n);
         if (!row) return false;
         const int64_t n = plan.n;
@@ -185,29 +207,18 @@ template <class T> bool some_of_rows(const Plan<T>& plan, int kind, bool swap, c
                     row[2 * k] = row[2 * (n - k)] = from[2 * k];
                     row[2 * k + 1] = from[2 * k + 1], row[2 * (n - k) + 1] = -from[2 * k + 1];
                 }
-                if (!chirped_row<T, true>(plan, row, row, scale)) return false;
+                if (!complex_rows<T, true>(plan, {row, 0, row, 0, 1}, scale)) return false;
                 for (int64_t k = 0; k < n; k++) to[k] = row[2 * k];
             } else {
                 for (int64_t k = 0; k < n; k++) row[2 * k] = from[k], row[2 * k + 1] = 0;
-                if (!chirped_row<T, false>(plan, row, row, scale)) return false;
+                if (!complex_rows<T, false>(plan, {row, 0, row, 0, 1}, scale)) return false;
                 row[1] = 0;
                 memcpy(to, row, sizeof(T) * 2 * (size_t)(h + 1));
             }
         }
         return true;
     }
-    if (!plan.even_real()) {
-        Lines<T> lines;
-        lines.in_step = kind == FROM_HALF ? 2 : 1, lines.out_step = kind == FROM_HALF ? 1 : 2;
-        lines.adjacent = W == 1;
-        for (Rows<T> left = rows; left.count > 0; left = left.after(W)) {
-            lines.count = left.count < W ? left.count : W;
-            for (int64_t row = 0; row < lines.count; row++)
-                lines.in[row] = left.in + row * left.in_each, lines.out[row] = left.out + row * left.out_each;
-            if (!some_lines(plan, kind == TO_WHOLE ? (int)TO_HALF : kind, swap, lines, scale)) return false;
-        }
-        return true;
-    }
+    if (plan.turned) return turned_lines<T>(plan, kind == TO_WHOLE ? (int)TO_HALF : kind, rows, scale);
     T* between = (T*)rows_room.get(sizeof(T) * 2 * (size_t)(rows.count * (h + W) + W));
     if (!between) return false;
     between += 2 * W;                                 // room for mended_short
@@ -268,7 +279,7 @@ bool along_axis(const Plan<T>& plan, int kind, bool swap, const T* in, T* out, i
     return each_share(whole + (left + W - 1) / W, W * n, [=, &plan](int64_t task) {
         Lines<T> lines;
         lines.in_step = in_size * inner, lines.out_step = out_size * inner;
-        lines.adjacent = task < whole, lines.count = W;
+        lines.adjacent = task < whole, lines.split = false, lines.count = W;
         if (lines.adjacent) {
             const int64_t image = task / blocks, column = task % blocks * W;
             lines.in[0] = in + image * in_each + in_size * column;
@@ -313,7 +324,6 @@ template <class T> bool prepare(Fourier* job) {
             const int64_t n = real ? job->last : job->shape[job->axis[i]];
             Plan<T>* plan = plans<T>().get(n, real, inner > 1, outer);
             job->plans[i] = plan;
-            if (plan->real && !plan->even_real() && plan->large) throw std::bad_alloc();
         }
     } catch (const std::bad_alloc&) {
         release<T>(job);

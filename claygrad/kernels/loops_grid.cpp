@@ -92,20 +92,28 @@ template <class T> void cubic(T x, T* value, T* steep) {
 // Note [Pairs]
 // The two neighbours along the last axis lie beside each other in memory, and are read at once. Where one of them is outside, the pair is
 // the nearest that is not: the other neighbour then is its first instead of its second element, or the other way round.
-template <class T> void as_pair(int64_t n, AxisOf<T>& out) {
+template <class T> void as_pair(int64_t n, AxisOf<T>& out, int a) {
     using I = typename IndexOf<T>::type;
+    const int b = a + 1;
     for (int j = 0; j < B; j++) {
-        const bool before = !out.valid[0][j] & (out.valid[1][j] != 0), behind = (out.valid[0][j] != 0) & !out.valid[1][j];
-        const T first = out.weight[0][j], second = out.weight[1][j], steep = out.steep[0][j], next = out.steep[1][j];
-        out.index[0][j] = behind ? (I)(n - 2) : before ? (I)0 : out.index[0][j];
-        out.index[1][j] = out.index[0][j] + 1;
-        out.valid[0][j] = behind ? (I)0 : before ? (I)-1 : out.valid[0][j];
-        out.valid[1][j] = behind ? (I)-1 : before ? (I)0 : out.valid[1][j];
-        out.weight[0][j] = before | behind ? second : first;
-        out.weight[1][j] = before | behind ? first : second;
-        out.steep[0][j] = before | behind ? next : steep;
-        out.steep[1][j] = before | behind ? steep : next;
+        const bool before = !out.valid[a][j] & (out.valid[b][j] != 0), behind = (out.valid[a][j] != 0) & !out.valid[b][j];
+        const T first = out.weight[a][j], second = out.weight[b][j], steep = out.steep[a][j], next = out.steep[b][j];
+        out.index[a][j] = behind ? (I)(n - 2) : before ? (I)0 : out.index[a][j];
+        out.index[b][j] = out.index[a][j] + 1;
+        out.valid[a][j] = behind ? (I)0 : before ? (I)-1 : out.valid[a][j];
+        out.valid[b][j] = behind ? (I)-1 : before ? (I)0 : out.valid[b][j];
+        out.weight[a][j] = before | behind ? second : first;
+        out.weight[b][j] = before | behind ? first : second;
+        out.steep[a][j] = before | behind ? next : steep;
+        out.steep[b][j] = before | behind ? steep : next;
     }
+}
+
+// Whether neighbours that padding has moved still lie in pairs
+template <class T> bool in_pairs(const AxisOf<T>& of) {
+    int apart = 0;
+    for (int j = 0; j < B; j++) apart += (of.index[1][j] != of.index[0][j] + 1) | (of.index[3][j] != of.index[2][j] + 1);
+    return apart == 0;
 }
 
 template <class T> void neighbours(const T* points, int64_t stride, int count, int64_t n, const GridShape& s, AxisOf<T>& out) {
@@ -159,8 +167,9 @@ template <class T, int K> struct Block {
     void find(const T* points, int count, const GridShape& s) {
         const int each = s.mode == NEAREST ? 1 : s.mode == LINEAR ? 2 : 4, lead = 3 - s.axes;
         for (int d = lead; d < 3; d++) neighbours<T>(points + (2 - d), s.axes, count, s.size[d], s, axis[d]);
-        paired = s.mode == LINEAR && s.size[2] > 1;
-        if (paired) as_pair(s.size[2], axis[2]);
+        paired = s.mode != NEAREST && s.size[2] > 1 && (s.mode == LINEAR || s.padding == ZEROS || in_pairs(axis[2]));
+        if (paired && (s.mode == LINEAR || s.padding == ZEROS))
+            for (int i = 0; i < each; i += 2) as_pair(s.size[2], axis[2], i);
         for (int k = 0; k < K; k++) {
             for (int d = 2, left = k; d >= lead; d--, left /= each) number[k][d] = left % each;
             const AxisOf<T>&first = axis[lead], &second = axis[lead + 1], &third = axis[2];

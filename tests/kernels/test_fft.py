@@ -11,7 +11,8 @@ import claygrad
 from claygrad.core.bridge import get_num_threads, set_num_threads
 from claygrad.ops import _fft
 
-LENGTHS = [*range(1, 301), 360, 500, 512, 1000, 1001, 1009, 1024, 2018, 2048, 3000, 4096, 4099]
+LENGTHS = [*range(1, 301), 360, 500, 512, 625, 729, 1000, 1001, 1009, 1024, 1125, 1250, 2018, 2048, 3000, 3375, 4096, 4099,
+           6561]
 LARGE = [16384, 65536, 98304, 131072, 262144]
 SINGLE, DOUBLE = (np.float32, np.complex64), (np.float64, np.complex128)
 # Errors relative to the largest element: some roundings, more with the logarithm of the length
