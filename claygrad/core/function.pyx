@@ -14,7 +14,7 @@ from claygrad.core.node cimport Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.recording cimport box, freed_error, record_output, unbox
 from claygrad.core.rules cimport zeros_for
-from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_MULTI, Tensor, gradient_edge, requires)
+from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_MULTI, AccumulateGrad, Tensor, gradient_edge, requires)
 from claygrad.core.views cimport make_view
 
 
@@ -96,7 +96,7 @@ cdef object _restore(FunctionNode node, SavedTensor s):
     if s.original is not None and not s.hooked:
         t = s.original()
         if t is not None and t.layout is s.layout and s.epoch == s.layout.storage.epoch:
-            if not s.requires_grad or t.node is s.node or t.node is None:
+            if not s.requires_grad or t.node is s.node or (t.node is None and isinstance(s.node, AccumulateGrad)):
                 return t
     return unbox(s, node, True)
 

@@ -223,3 +223,25 @@ def test_errors_keep_the_text_of_torch_as_their_first_line(lib):
         lib, RuntimeError, "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
     ):
         lib.ones(2) + lib.ones(3)
+
+
+def test_a_saved_input_that_was_cut_since_has_its_history_still(lib):
+    """PyTorch forgets a part of it: its second derivative of x^4 is 4 x^2 here."""
+    class Square(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * ctx.saved_tensors[0] * g
+
+    x = leaf(lib, [0.5, 2.0])
+    y = x * x
+    z = Square.apply(y)
+    y.detach_()
+    (first,) = lib.autograd.grad(z.sum(), x, create_graph=True)
+    (second,) = lib.autograd.grad(first.sum(), x)
+    assert close(first, [0.5, 32.0])          # of x^4
+    assert close(second, [1.0, 16.0] if is_torch(lib) else [3.0, 48.0])
