@@ -26,6 +26,7 @@ from tests.oracle.opdb.compare import leaves
 from tests.oracle.opdb.database import entries, ours
 
 ELEMENTS = {"small": 0, "medium": 200_000}
+LEAST = 50                      # of the elements asked for: a sample that does not grow so far is left out
 LONG = 0.03                     # seconds: what takes longer is tried on less
 ROUNDS, SPAN = 7, 0.02          # at least so many, for so long
 
@@ -41,12 +42,16 @@ def tiled(value: Any, factor: int, axes: int | None) -> Any:
     return {k: tiled(v, factor, axes) for k, v in value.items()} if isinstance(value, dict) else value
 
 
+def tensors_of(sample: Any) -> list[torch.Tensor]:
+    return [t for t in leaves((sample.input, sample.args, sample.kwargs)) if isinstance(t, torch.Tensor)]
+
+
 def grown(sample: Any, elements: int) -> Iterator[Any]:
     """The sample made larger: in all directions, else along its first axis, less and less."""
     if not elements:
         yield sample
         return
-    tensors = [t for t in leaves((sample.input, sample.args, sample.kwargs)) if isinstance(t, torch.Tensor)]
+    tensors = tensors_of(sample)
     most = max((t.numel() for t in tensors), default=0)
     if not most:
         return
@@ -55,7 +60,10 @@ def grown(sample: Any, elements: int) -> Iterator[Any]:
         factor = int((elements / most) ** (1 / ndim))
         while factor > 1:
             given, args, kwargs = (tiled(v, factor, axes) for v in (sample.input, sample.args, sample.kwargs))
-            yield type(sample)(given, args=args, kwargs=kwargs)
+            larger = type(sample)(given, args=args, kwargs=kwargs)
+            if max(t.numel() for t in tensors_of(larger)) < elements // LEAST:
+                break
+            yield larger
             factor //= 2
 
 
