@@ -458,6 +458,8 @@ def lerp(xp, input: Tensor, end: Tensor, weight: Tensor | Number):
     "Linear interpolation: out = input + weight * (end - input), counted from the nearer end so that both are met."
     weight = xp.asarray(weight).astype(input.dtype)
     step = end - input
+    if not weight.ndim:                         # one formula for all
+        return input + weight * step if xp.absolute(weight) < 0.5 else end - step * (1 - weight)
     return xp.where(xp.absolute(weight) < 0.5, input + weight * step, end - step * (1 - weight))
 lerp.rule(input=lambda g, weight: g * (1 - conj(weight)), end=lambda g, weight: g * conj(weight),
           weight=lambda g, input, end: g * conj(end - input))

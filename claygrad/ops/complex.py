@@ -128,7 +128,9 @@ def angle(xp, input: Tensor):
     "The angle of the number in the complex plane; of a real one, 0 or pi."
     if input.dtype.kind == "c":
         return xp.angle(input)
-    return xp.where(xp.isnan(input), input, xp.where(input < 0, pi, 0)).astype(input.dtype)
+    kind, unknown = input.dtype.type, xp.isnan(input)
+    out = xp.where(input < 0, kind(pi), kind(0))
+    return xp.where(unknown, input, out) if unknown.any() else out
 
 
 def angle_grad(g, input):
