@@ -67,7 +67,8 @@ def grown(sample: Any, elements: int) -> Iterator[Any]:
             factor //= 2
 
 
-def bound(function: Callable, sample: Any) -> Callable[[], object]:
+def bound(function: Callable | None, sample: Any) -> Callable[[], object]:
+    assert function is not None
     return functools.partial(function, sample.input, *sample.args, **sample.kwargs)
 
 
@@ -88,7 +89,7 @@ def seconds(calls: list[Callable[[], object]]) -> list[float]:
     return least
 
 
-def measured(name: str, elements: int) -> tuple[float, float] | None:
+def measured(name: str, elements: int) -> list[float] | None:
     """claygrad's seconds and PyTorch's for the first sample that both take; None if there is none."""
     theirs, mine = entries()[name].op, ours(name)
     for sample in samples(name, "float32", limit=4):
@@ -97,7 +98,7 @@ def measured(name: str, elements: int) -> tuple[float, float] | None:
                 began = time.perf_counter()
                 bound(theirs, larger)()
                 if time.perf_counter() - began < LONG:
-                    return tuple(seconds([bound(mine, translated(larger)), bound(theirs, larger)]))
+                    return seconds([bound(mine, translated(larger)), bound(theirs, larger)])
     return None
 
 
