@@ -1,4 +1,4 @@
-"""Fast paths of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add."""
+"""Fast paths of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add, cat, index_put_."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -189,6 +189,100 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
     return out
 
 
+cdef Layout _joined(Op op, PyObject** slots, Layout target):
+    """cat(tensors, dim) and stack(tensors, dim) of small contiguous tensors of one kind."""
+    cdef object parts = <object>slots[0], dim = <object>slots[1]
+    cdef bint stacked = op.name == "stack"
+    cdef int64_t shape[4]
+    cdef int64_t outer = 1, inner = 1, length = 0, chunk, k
+    cdef Layout first, v, out
+    cdef char* to
+    cdef int i, d, ndim
+    if target is not None or type(dim) is not int or not parts or not isinstance(parts[0], Tensor):
+        return None
+    first = (<Tensor>parts[0]).layout
+    ndim = first.ndim + stacked
+    d = dim + ndim if dim < 0 else dim
+    if ndim == 0 or ndim > 3 or d < 0 or d >= ndim:               # with four axes the order of memory is a question
+        return None
+    for part in parts:
+        if not isinstance(part, Tensor):
+            return None
+        v = (<Tensor>part).layout
+        if v.dtype is not first.dtype or v.ndim != first.ndim or not v.contiguous or v.storage.where.kind != CPU or v.numel == 0:
+            return None
+        for i in range(v.ndim):
+            if v.shape[i] != first.shape[i] and (stacked or i != d):
+                return None
+        length += 1 if stacked else v.shape[d]
+    for i in range(ndim):
+        shape[i] = length if i == d else first.shape[i - (stacked and i > d)]
+        if i < d:
+            outer *= shape[i]
+        elif i > d:
+            inner *= shape[i]
+    inner *= first.dtype.itemsize
+    if outer * length * inner > RELEASE:
+        return None
+    out = fresh(first.dtype, ndim, shape)
+    to = out.data()
+    for part in parts:
+        v = (<Tensor>part).layout
+        chunk = inner if stacked else v.shape[d] * inner
+        for k in range(outer):
+            memcpy(to + k * length * inner, v.data() + k * chunk, chunk)
+        to += chunk
+    return out
+
+
+cdef Layout _put_rows(Op op, PyObject** slots, Layout target):
+    """index_put_(input, indices, values) for one tensor of row numbers, and one value for all or one for each element."""
+    cdef object indices = <object>slots[1]
+    cdef Layout at, values
+    cdef int64_t row, k, n, place, item
+    cdef int64_t* numbers
+    cdef char* to
+    cdef char* source
+    cdef int i
+    if target is None or target.ndim == 0 or <object>slots[3] is not False or len(indices) != 1 or not isinstance(indices[0], Tensor):
+        return None
+    at, values = (<Tensor>indices[0]).layout, (<Tensor><object>slots[2]).layout
+    if at.dtype.code != I64 or not at.contiguous or at.storage.where.kind != CPU or at.storage is target.storage:
+        return None
+    if values.dtype is not target.dtype or not values.contiguous or values.storage.where.kind != CPU or values.storage is target.storage:
+        return None
+    n, item, row = target.shape[0], target.dtype.itemsize, 1
+    for i in range(1, target.ndim):
+        row *= target.shape[i]
+    if at.numel * row > RELEASE or (values.numel != 1 or values.ndim) and not _shaped_as(values, at, target):
+        return None
+    numbers = <int64_t*>at.data()
+    for k in range(at.numel):
+        if numbers[k] < -n or numbers[k] >= n:
+            return None                            # the general path says which
+    source = values.data()
+    for k in range(at.numel):
+        place = numbers[k] + n if numbers[k] < 0 else numbers[k]
+        to = target.data() + place * row * item
+        if values.ndim:
+            memcpy(to, source + k * row * item, row * item)
+        else:
+            for place in range(row):
+                memcpy(to + place * item, source, item)
+    return target
+
+
+cdef bint _shaped_as(Layout values, Layout at, Layout target) noexcept:
+    """Whether there is a value for each element of the rows."""
+    cdef int i
+    if values.ndim != at.ndim + target.ndim - 1:
+        return False
+    for i in range(values.ndim):
+        if values.shape[i] != (at.shape[i] if i < at.ndim else target.shape[i - at.ndim + 1]):
+            return False
+    return True
+
+
 cdef int prepare(Op op) except -1:
     kernel = op.info.get("kernel")
     if kernel == "zero":
@@ -203,4 +297,8 @@ cdef int prepare(Op op) except -1:
         op.fast = _clone
     elif kernel == "fill":
         op.fast = _fill
+    elif kernel == "joined":
+        op.fast = _joined
+    elif kernel == "put":
+        op.fast = _put_rows
     return 0

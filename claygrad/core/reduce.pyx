@@ -1,6 +1,6 @@
 """Fast paths of reductions and of the softmax family: contiguous CPU tensors, one axis or all."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from claygrad.core.declared cimport PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
@@ -104,6 +104,23 @@ cdef Layout _sum_back(PyObject** args):
     return new_layout(g.storage, g.dtype, ndim, dims, steps, g.offset)
 
 
+cdef Layout _truth(Op op, PyObject** slots, Layout target):
+    """all(input) and any(input) of all elements of some contiguous booleans."""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, out
+    cdef bint any_ = op.name == "any"
+    if target is not None or <object>slots[1] is not None or <object>slots[2] is not False or x.dtype.code != BOOL:
+        return None
+    if not x.contiguous or x.storage.where.kind != CPU or x.numel > RELEASE:
+        return None
+    cdef const uint8_t* at = <const uint8_t*>x.data()
+    cdef const uint8_t* end = at + x.numel
+    while at != end and (at[0] != 0) != any_:
+        at += 1
+    out = fresh(x.dtype, 0, NULL)
+    (<uint8_t*>out.data())[0] = (at != end) == any_
+    return out
+
+
 cdef bint _last_axis(Op op, PyObject** slots, int at, Layout x):
     dim = <object>slots[at]
     return type(dim) is int and x.ndim > 0 and (dim == -1 or dim == x.ndim - 1)
@@ -159,7 +176,9 @@ cdef int prepare(Op op) except -1:
     if kernel is None:
         return 0
     name = kernel.encode()
-    if op.kind == REDUCTION:
+    if kernel == "truth":
+        op.fast = _truth
+    elif op.kind == REDUCTION:
         if take_kernels(op, b"reduce", name):
             op.fast = _reduce
             if kernel == "sum":

@@ -187,13 +187,12 @@ def cross_entropy(x, target, str reduction, int64_t ignored):
     cdef CrossEntropy s
     cdef int code = code_of(x)
     cdef cross_entropy_fn f
-    cdef reduce_fn add
     cdef int64_t wrong, counted
     cdef cnp.npy_intp shape[2]
     if not _scores(&s, x, target):
         return None
     s.ignored = ignored
-    f, add = <cross_entropy_fn>find("loss", "forward", code), <reduce_fn>find("reduce", "sum", code)
+    f = <cross_entropy_fn>find("loss", "forward", code)
     wrong = _wrong(s.target, s.rows, s.classes, ignored, &counted)
     if wrong >= 0:
         raise IndexError(f"Target {s.target[wrong]} is out of bounds.")
@@ -202,17 +201,66 @@ def cross_entropy(x, target, str reduction, int64_t ignored):
     s.loss, s.kept = cnp.PyArray_DATA(<cnp.ndarray>loss), cnp.PyArray_DATA(<cnp.ndarray>kept)
     with nogil:
         f(&s)
+    return _reduced(loss, reduction, counted), kept
+
+
+cdef object _reduced(object loss, str reduction, int64_t counted):
+    """A loss for each row as it is, their sum, or their mean over the rows that count."""
+    cdef int code = code_of(loss)
+    cdef cnp.npy_intp* no_axes = NULL
     if reduction == "none":
-        return loss, kept
-    total = cnp.PyArray_EMPTY(0, shape, (<cnp.ndarray>x).descr.type_num, 0)
+        return loss
+    total = cnp.PyArray_EMPTY(0, no_axes, (<cnp.ndarray>loss).descr.type_num, 0)
     cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>total)
-    add(s.loss, into, 1, s.rows, 1)
+    (<reduce_fn>find("reduce", "sum", code))(cnp.PyArray_DATA(<cnp.ndarray>loss), into, 1, cnp.PyArray_SIZE(<cnp.ndarray>loss), 1)
     if reduction == "mean":
         if code == F32:
             (<float*>into)[0] /= <float>counted
         else:
             (<double*>into)[0] /= <double>counted
-    return total, kept
+    return total
+
+
+def picked(x, target, str reduction, int64_t ignored):
+    """Minus the entry of each row (rows, classes) at its class, reduced; or None."""
+    cdef CrossEntropy s
+    cdef int code = code_of(x)
+    cdef int64_t r, counted
+    if not _scores(&s, x, target) or _wrong(s.target, s.rows, s.classes, ignored, &counted) >= 0:
+        return None
+    loss = _new(x, s.rows)
+    s.loss = cnp.PyArray_DATA(<cnp.ndarray>loss)
+    for r in range(s.rows):
+        if code == F32:
+            (<float*>s.loss)[r] = 0 if s.target[r] == ignored else -(<const float*>s.x)[r * s.classes + s.target[r]]
+        else:
+            (<double*>s.loss)[r] = 0 if s.target[r] == ignored else -(<const double*>s.x)[r * s.classes + s.target[r]]
+    return _reduced(loss, reduction, counted)
+
+
+def placed(g, target, str reduction, int64_t ignored, tuple shape):
+    """Minus g at the class of each row, over the rows that count for a mean, and zero elsewhere; or None."""
+    cdef CrossEntropy s
+    cdef int code = code_of(g)
+    cdef int64_t r, counted
+    cdef void* from_
+    if (code != F32 and code != F64) or len(shape) != 2:
+        return None
+    out = numpy.zeros(shape, g.dtype)
+    if not _scores(&s, out, target) or _wrong(s.target, s.rows, s.classes, ignored, &counted) >= 0:
+        return None
+    if not _take(g, code, s.rows if reduction == "none" else 1, &from_):
+        return None
+    cdef bint each = reduction == "none"
+    cdef int64_t divisor = counted if reduction == "mean" else 1
+    for r in range(s.rows):
+        if s.target[r] == ignored:
+            continue
+        if code == F32:
+            (<float*>s.x)[r * s.classes + s.target[r]] = -(<float*>from_)[r if each else 0] / <float>divisor
+        else:
+            (<double*>s.x)[r * s.classes + s.target[r]] = -(<double*>from_)[r if each else 0] / <double>divisor
+    return out
 
 
 def cross_entropy_backward(x, target, kept, g, str reduction, int64_t ignored):

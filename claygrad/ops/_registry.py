@@ -94,8 +94,8 @@ def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dic
     return [name.rstrip("_") for name in names], defaults, positional, annotations
 
 
-_TO_INFO = ("kernel", "geometry", "no_dims", "names_given_dims", "wide", "overlap", "alias", "contiguous", "out", "check_out",
-            "overloads", "out_alias", "across", "short")
+_TO_INFO = ("kernel", "geometry", "no_dims", "names_given_dims", "wide", "overlap", "alias", "contiguous", "out",
+            "check_out", "overloads", "out_alias", "across", "short")
 _TO_CORE = ("kernel", "kernel_if", "varargs", "half", "meta", "differentiable", "keep", "check", "number_edge")
 
 

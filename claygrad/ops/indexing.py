@@ -152,7 +152,7 @@ def _shares_with_put(input: Tensor, indices: list, values: Tensor, accumulate: b
     return "ok" if values.numel() == 1 and not accumulate and kinds in (["bool"], ["uint8"]) else "refuse"
 
 
-@op(alias=_shares_with_put, half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+@op(kernel="put", alias=_shares_with_put, half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     overlap=_expanded("index_put_", "tensor[indices] = tensor"),
     samples=lambda t: [t.args(t(4, 3), (t.index((1,), 4),), t(3)), t.args(t(4, 3), (t(4, 3, dtype="bool"),), t()),
                        t.args(t(4, 3), (t.index((5,), 4), t.index((5,), 3)), t(5), accumulate=True)],

@@ -85,7 +85,7 @@ def _joined_plainly(xp, arrays: list, dim: int):
     return out if out.flags.c_contiguous else xp.ascontiguousarray(out)
 
 
-@op(method=False, promote="common", half="raw", names=("concat", "concatenate"), meta=_joined_shape,
+@op(kernel="joined", method=False, promote="common", half="raw", names=("concat", "concatenate"), meta=_joined_shape,
     check_out=_check_out, out_alias="refuse",
     samples=lambda t: [t.args([t(2, 3), t(1, 3)]), t.args([t(2, 3), t(2, 1), t(2, 2)], -1), t.args([t(0), t(2, 3)]),
                        t.args([t(2), t(3, dtype="int64")])],
@@ -141,7 +141,7 @@ def _stacked_shape(tensors: list, dim: int) -> tuple[int, ...]:
     return (*first[:dim], len(tensors), *first[dim:])
 
 
-@op(method=False, promote="common", half="raw", meta=_stacked_shape, check_out=_check_out,
+@op(kernel="joined", method=False, promote="common", half="raw", meta=_stacked_shape, check_out=_check_out,
     samples=lambda t: [t.args([t(2, 3), t(2, 3)]), t.args([t(2, 3), t(2, 3)], -1), t.args([t(), t(), t()])],
     errors=lambda t: [(t.args([]), RuntimeError, "stack expects a non-empty TensorList"),
                       (t.args([t(2), t(3)]), RuntimeError,

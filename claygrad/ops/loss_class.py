@@ -48,6 +48,9 @@ def nll_result_shape(input: Tensor, reduction: str) -> tuple[int, ...]:
 def picked_loss(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int):
     "Minus the input at the target class, weighted, reduced; the mean is over the weights."
     need(input, FLOATS, "nll_loss_out_frame" if input.ndim <= 2 else "nll_loss2d_forward_out_frame")
+    made = native.picked(input, target, reduction, ignore_index) if weight is None else None
+    if made is not None:
+        return made
     axis = class_axis(input)
     safe, weights = sorted_out(xp, target, weight, ignore_index, input.shape[axis])
     loss = -xp.take_along_axis(input, xp.expand_dims(safe, axis), axis).squeeze(axis)
@@ -69,6 +72,9 @@ picked_loss.rule(input=picked_grad, target=constant, weight=constant)
 def placed_grad(xp, grad_output: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int,
                 shape: tuple[int, ...]):
     "The gradient of the picked loss: minus the weight at the target class, zero elsewhere."
+    made = native.placed(grad_output, target, reduction, ignore_index, shape) if weight is None else None
+    if made is not None:
+        return made
     axis = 0 if len(shape) == 1 else 1
     safe, weights = sorted_out(xp, target, weight, ignore_index, shape[axis])
     each = -grad_output * weights

@@ -64,7 +64,8 @@ def unfold_backward(xp, g: Tensor, shape: ints, dim: int, size: int, step: int):
         return out + g.sum()
     line, pieces = xp.moveaxis(out, dim, -1), xp.moveaxis(g, dim, -2)        # (..., n), (..., count, size)
     each = line.strides[-1]
-    for start in range(0, size, step):          # pieces of the windows, no longer than the way to the next: they do not meet
+    # Pieces of the windows, no longer than the way to the next: they do not meet.
+    for start in range(0, size, step):
         part = pieces[..., start:start + step]
         if part.size:
             at = xp.lib.stride_tricks.as_strided(line[..., start:], part.shape, (*line.strides[:-1], step * each, each))

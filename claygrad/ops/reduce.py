@@ -181,14 +181,14 @@ def truth_samples(t):
             t.args(t(3, dtype="uint8"))]
 
 
-@reduction(no_dims="keep", out=ALL, promote="bool", meta=truth, samples=truth_samples)
+@reduction(kernel="truth", no_dims="keep", out=ALL, promote="bool", meta=truth, samples=truth_samples)
 def all(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether all elements are true (not zero). Of uint8: 1 or 0 as uint8."""
     out = xp.all(input, axis=dim, keepdims=keepdim)
     return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
 
-@reduction(no_dims="keep", out=ANY, promote="bool", meta=truth, samples=truth_samples)
+@reduction(kernel="truth", no_dims="keep", out=ANY, promote="bool", meta=truth, samples=truth_samples)
 def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether any element is true (not zero). Of uint8: 1 or 0 as uint8."""
     out = xp.any(input, axis=dim, keepdims=keepdim)
