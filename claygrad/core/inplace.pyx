@@ -169,8 +169,9 @@ cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
     cdef int code
     if op.kind != POINTWISE or op.promote == PROMOTE_NONE or op.promote == PROMOTE_BOOL:
         return 0
-    if op.n_params >= 2 and isinstance(<object>slots[1], Tensor) and (<Tensor>slots[1]).layout.dtype is target.dtype and op.n_tensors == 2:
-        return 0
+    if (target.dtype.category >= CAT_FLOAT and op.n_tensors == 2 and isinstance(<object>slots[1], Tensor)
+            and (<Tensor>slots[1]).layout.dtype is target.dtype):
+        return 0                                      # the common case: nothing to promote
     code = result_code(op, slots)
     if category_of(code) > target.dtype.category:
         run_check(op, slots)                          # a reason of its own comes first
