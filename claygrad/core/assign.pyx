@@ -202,9 +202,9 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
         return None
     first = (<Tensor>parts[0]).layout
     ndim = first.ndim + stacked
-    d = dim + ndim if dim < 0 else dim
-    if ndim == 0 or ndim > 3 or d < 0 or d >= ndim:               # with four axes the order of memory is a question
+    if ndim > 3 or not -ndim <= dim < ndim:                       # with four axes the order of memory is a question
         return None
+    d = dim + ndim if dim < 0 else dim
     for part in parts:
         if not isinstance(part, Tensor):
             return None

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
 from claygrad.core.device cimport META, device
 from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code, promote)
-from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
+from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout, same_shape
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
 from claygrad.core.storage cimport storage_on
 from claygrad.core.tensor cimport Tensor
@@ -226,9 +226,14 @@ cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
         n += 1
     if plain and made.contiguous:
         return made
+    cdef bint by_channels = ndim == 4 and n == op.n_tensors
+    for i in range(op.n_tensors):
+        by_channels = by_channels and _channels_last((<Tensor><object>slots[op.tensors[i]]).layout, made)
     for k in range(ndim):
         order[k] = ndim - 1 - k                       # fastest first
-    for i in range(1, ndim):
+    if by_channels:                                   # it matters for axes of one element, whose strides else tell of others
+        order[0], order[1], order[2], order[3] = 1, 3, 2, 0
+    for i in range(1, ndim if not by_channels else 0):
         at = i
         for before in range(i - 1, -1, -1):
             verdict = _slower(steps, n, made.shape, order[before], order[at])
@@ -248,6 +253,20 @@ cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
     out = new_layout(storage_on(made.storage.where, made.numel * made.dtype.itemsize), made.dtype, ndim, made.shape, strides, 0)
     numpy.copyto(out.array(), made.array())
     return out
+
+
+cdef bint _channels_last(Layout v, Layout made) noexcept:
+    """Whether it has the shape of the result, four axes, and its channels are neighbours."""
+    cdef int i, axis
+    cdef int64_t expected = 1
+    if not same_shape(v, made):
+        return False
+    for i in range(4):
+        axis = 1 if i == 0 else 3 if i == 1 else 2 if i == 2 else 0
+        if v.shape[axis] != 1 and v.strides[axis] != expected:
+            return False
+        expected *= v.shape[axis]
+    return True
 
 
 cdef int _slower(int64_t[16][64] steps, int n, const int64_t* shape, int a, int b) noexcept:

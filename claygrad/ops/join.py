@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import Tensor as TensorType
 from claygrad.core import moving
 from claygrad.ops._formats import contiguous_format, element_strides, empty_array, strides_for, suggested_format
-from claygrad.ops._geometry import axis, text
+from claygrad.ops._geometry import axis, text, view_strides
 from claygrad.ops._registry import composite, op
 from claygrad.ops.fill import zeros
 from claygrad.ops.ranges import arange
@@ -16,6 +16,7 @@ from claygrad.ops.view import atleast_1d, atleast_2d, atleast_3d
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
+    from claygrad.ops._formats import memory_format
 
 
 def _is_skipped(shape: tuple[int, ...]) -> bool:
@@ -109,10 +110,13 @@ def cat(xp, tensors: list[Tensor], dim: int = 0):
     arrays = [array for array in tensors if not _is_skipped(array.shape)]
     if not arrays:
         return xp.empty(0, tensors[0].dtype)
-    formats = {suggested_format(array.shape, element_strides(array)) for array in arrays}
-    form = formats.pop() if len(formats) == 1 else contiguous_format
-    out = empty_array(xp, shape, strides_for(shape, form), arrays[0].dtype)
+    out = empty_array(xp, shape, strides_for(shape, _format_of_all(arrays)), arrays[0].dtype)
     return xp.concatenate(arrays, axis(dim, len(shape)), out=out)
+
+
+def _format_of_all(arrays: list) -> memory_format:
+    formats = {suggested_format(array.shape, element_strides(array)) for array in arrays}
+    return formats.pop() if len(formats) == 1 else contiguous_format
 
 
 def _uncat(g: Tensor, tensors_shape: tuple, dim: int) -> list:
@@ -152,8 +156,13 @@ def stack(xp, tensors: list[Tensor], dim: int = 0):
     dim = axis(dim, len(shape))
     wide = (slice(None),) * dim + (None,)
     parts = [array[wide] for array in tensors]
-    out = _joined_natively(xp, parts, dim)
-    return xp.concatenate(parts, dim, out=xp.empty(shape, tensors[0].dtype)) if out is None else out
+    form = _format_of_all(tensors) if dim < len(shape) - 1 in (4, 5) else contiguous_format
+    if form is contiguous_format:
+        out = _joined_natively(xp, parts, dim)
+        return xp.concatenate(parts, dim, out=xp.empty(shape, tensors[0].dtype)) if out is None else out
+    joined = (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2:])    # along the axis there is, then split
+    strides = view_strides(joined, strides_for(joined, form), shape)
+    return xp.concatenate(parts, dim, out=empty_array(xp, shape, strides, tensors[0].dtype))
 stack.rule(tensors=lambda g, dim: list(g.unbind(dim)))
 
 

@@ -303,3 +303,20 @@ def test_the_extreme_of_nothing_names_the_axis_as_it_was_given(lib, name):
     for dim, said in ((-3, -3), (0, 0), ((-1, -2), -1), ((1, -3), -3)):
         with raises(lib, IndexError, f"{name}(): Expected reduction dim {said} to have non-zero size."):
             getattr(lib.zeros(0, 3, 0), name)(dim)
+
+
+def test_axes_of_one_element_lie_as_channels_where_all_operands_have_them_last(lib):
+    """And where a number takes part, or a shape is stretched, as in the operand."""
+    x = lib.randn(2, 1, 3).transpose(0, 2).unsqueeze(0)
+    assert x.stride() == (3, 1, 3, 3)
+    assert x.tanh().stride() == (6, 1, 6, 3)
+    assert (x + x).stride() == (6, 1, 6, 3)
+    assert (x * 2).stride() == (3, 1, 3, 3)
+    assert x.clone().stride() == (3, 1, 3, 3)
+    assert lib.stack([x.tanh(), x.tanh()], -3).stride() == (3, 1, 6, 6, 3)
+
+
+def test_an_axis_far_out_of_range(lib):
+    for join in (lib.cat, lib.stack):
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            join([lib.zeros(2), lib.zeros(2)], 2**40)
