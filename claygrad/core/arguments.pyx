@@ -148,7 +148,7 @@ cdef object axes(Op op, object dim, int ndim):
         if d in out:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
         out.append(d)
-    if op.info.get("names_given_dims") and ndim:
+    if op.names_given_dims and ndim:
         made = Axes(out)
         made.given = given
         return made

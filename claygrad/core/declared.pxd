@@ -128,6 +128,7 @@ cdef class Op:
     cdef int tensors[16]
     cdef int list_at              # position in `tensors` of the list parameter, or -1
     cdef int dim_at               # reduction: index of `dim`, `keepdim`, `dtype`, or -1
+    cdef bint names_given_dims    # its refusals name dims as they were given
     cdef int keepdim_at
     cdef int dtype_at
     cdef object meta

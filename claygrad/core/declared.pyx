@@ -78,6 +78,7 @@ cdef class Op:
             self.promote = _PROMOTE[promote]
         self.half_raw = half == "raw"
         self.params = tuple(names)
+        self.names_given_dims = bool(info and info.get("names_given_dims"))
         self.wide_at = self.params.index(info["wide"]) if info and info.get("wide") else -1
         self.n_params = len(names)
         self.n_positional = n_positional
@@ -176,7 +177,7 @@ cdef class Op:
         twin.dim_at, twin.keepdim_at, twin.dtype_at = self.dim_at, self.keepdim_at, self.dtype_at
         twin.meta, twin.returns, twin.differentiable = self.meta, self.returns, self.differentiable
         twin.slot_names, twin.rule_fns, twin.rule_args = (), (), ()
-        twin.info = self.info
+        twin.info, twin.names_given_dims = self.info, self.names_given_dims
         twin.vectorcall = self.vectorcall
         self.twins.append(twin)
         _copy_rules(self, twin)

@@ -301,6 +301,8 @@ cdef inline Tensor _attach(Layout layout, Node edge, int nr, bint create_graph):
 # which got a node of its own on that history: there, where hooks on the view hang, derivatives of the output arrive. A weak
 # reference, for that node leads to this one; when it is gone, so are its hooks.
 
+cdef object _VIEW = object()                       # a key that no user of .metadata can have
+
 cdef int note_view(Node node, Tensor view) except -1:
     cdef int k
     if node.op is None:
@@ -310,14 +312,14 @@ cdef int note_view(Node node, Tensor view) except -1:
             import weakref
             if node.notes is None:
                 node.notes = {}
-            node.notes["view"] = weakref.ref(view.node)
+            node.notes[_VIEW] = weakref.ref(view.node)
     return 0
 
 
 cdef Node _giver(Node node):
     """The node that a saved output of this one is an output of."""
-    if node.notes is not None and "view" in node.notes:
-        found = node.notes["view"]()
+    if node.notes is not None and _VIEW in node.notes:
+        found = node.notes[_VIEW]()
         if found is not None:
             return <Node>found
     return node
