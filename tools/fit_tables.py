@@ -1,4 +1,4 @@
-"""Prints claygrad/kernels/vmath_tables.hpp: polynomials of tanh and erf, from 0 to where they are 1 in float32.
+"""Prints claygrad/kernels/vmath_tables.hpp: polynomials of odd functions, from 0 to where they are constant in float32.
 
 A float from 1/16 on has its interval in its bits: exponent and two digits after the point, four to an octave.
 The first interval begins at 0. Each polynomial is in the distance from where its interval begins.
@@ -43,10 +43,15 @@ def table(function: Callable[[float], float]) -> numpy.ndarray:
     return rows
 
 
+def gelu_slope(x: float) -> float:
+    """The derivative of gelu is this and a half."""
+    return math.erf(x * math.sqrt(0.5)) / 2 + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
 def main() -> None:
-    print("// Made by tools/fit_tables.py: polynomials of tanh and erf, by power and by interval.\n#pragma once\n")
+    print("// Made by tools/fit_tables.py: polynomials of odd functions, by power and by interval.\n#pragma once\n")
     print("namespace clay {\n")
-    for name, function in (("TANH", math.tanh), ("ERF", math.erf)):
+    for name, function in (("TANH", math.tanh), ("ERF", math.erf), ("GELU_SLOPE", gelu_slope)):
         print(f"alignas(64) constexpr float {name}_TABLE[{DEGREE + 1}][32] = {{")
         for row in table(function):
             texts = [f"{float(x)!r}f" for x in row]

@@ -30,13 +30,7 @@ CLAY_BACKWARD(SigmoidBackward, Cheap, out, g * (CLAY_NUMBER(1) - out) * out)
 CLAY_BACKWARD(ReluBackward, Cheap, out, pick(out <= CLAY_NUMBER(0), CLAY_NUMBER(0), g))
 CLAY_BACKWARD(SqrtBackward, Cheap, out, g / (CLAY_NUMBER(2) * out))
 
-struct GeluBackward : Costly {
-    template <class V> V operator()(V g, V x) const {
-        V cdf = splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF)));
-        V pdf = splat<V>(0.5 * SQRT_2_OVER_PI) * exp(splat<V>(-0.5) * x * x);
-        return g * (cdf + x * pdf);
-    }
-};
+CLAY_BACKWARD(GeluBackward, Costly, x, g * gelu_slope(x))
 
 struct GeluTanhBackward : Costly {
     template <class V> V operator()(V g, V x) const {

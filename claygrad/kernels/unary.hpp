@@ -93,6 +93,13 @@ constexpr double GELU_CUBIC = 0.044715;
 
 CLAY_UNARY(Gelu, Costly, x * CLAY_NUMBER(0.5) * (CLAY_NUMBER(1) + erf(x * CLAY_NUMBER(SQRT_HALF))))
 
+// The derivative of gelu; vmath_f32.hpp has it by table too.
+template <class V> V gelu_slope(V x) {
+    V cdf = splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF)));
+    V pdf = splat<V>(0.5 * SQRT_2_OVER_PI) * exp(splat<V>(-0.5) * x * x);
+    return cdf + x * pdf;
+}
+
 struct GeluTanh : Costly {
     template <class V> V operator()(V x) const {
         V inner = splat<V>(SQRT_2_OVER_PI) * (x + splat<V>(GELU_CUBIC) * (x * x * x));

@@ -75,7 +75,7 @@ inline f32v log1p_of_part(f32v x) {
 }
 
 #if defined(__AVX512F__)
-// An odd function that is 1 from 15 on, by the polynomial of the interval that x lies in (tools/fit_tables.py): two registers
+// An odd function that is constant from 15 on, by the polynomial of the interval that x lies in (tools/fit_tables.py): two registers
 // hold a coefficient for all 32 intervals, and one instruction looks 16 of them up.
 inline f32v by_table(const float (&table)[7][32], f32v x) {
     const f32v size = smaller(splat<f32v>(15), abs(x));
@@ -93,6 +93,8 @@ inline f32v by_table(const float (&table)[7][32], f32v x) {
 
 inline f32v tanh(f32v x) { return by_table(TANH_TABLE, x); }
 inline f32v erf(f32v x) { return by_table(ERF_TABLE, x); }
+// the derivative of gelu; NaN at infinity, where its formula has 0 * inf
+inline f32v gelu_slope(f32v x) { return multiply_add(x, splat<f32v>(0), splat<f32v>(0.5)) + by_table(GELU_SLOPE_TABLE, x); }
 
 #else
 inline f32v tanh(f32v x) {
