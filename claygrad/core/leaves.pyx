@@ -21,9 +21,14 @@ cnp.import_array()
 
 
 cdef bint private(Tensor t) noexcept:
-    """Whether nobody but one holder of this tensor can see its memory: from the pool, or an array that a forward made."""
-    if (Py_REFCNT(<PyObject*>t.layout) != 1 or Py_REFCNT(<PyObject*>t.layout.storage) != 1 or t.base is not None
-            or t.node is not None or t.leaf_grad or t.layout.storage.exports):
+    """Whether nobody but one holder of this tensor can see its memory: from the pool, or an array that a forward made.
+    It may be a view of the whole of a tensor that is left to it alone."""
+    cdef int seen = 1
+    if t.base is not None:
+        if Py_REFCNT(<PyObject*>t.base) != 1 or t.base.layout.numel != t.layout.numel or not _unseen(t.base):
+            return False
+        seen = 2
+    if not _unseen(t) or Py_REFCNT(<PyObject*>t.layout.storage) != seen or t.layout.storage.exports:
         return False
     if t.layout.storage.owner is None:
         return True
@@ -33,6 +38,10 @@ cdef bint private(Tensor t) noexcept:
             return cnp.PyArray_ISWRITEABLE(<cnp.ndarray>array)
         array = <PyObject*>cnp.PyArray_BASE(<cnp.ndarray>array)       # what it is a view of, such as before reshape
     return False
+
+
+cdef bint _unseen(Tensor t) noexcept:
+    return Py_REFCNT(<PyObject*>t.layout) == 1 and t.node is None and not t.leaf_grad
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------
@@ -150,7 +159,11 @@ cdef Tensor _own(Tensor variable, Tensor g):
     """The gradient in memory of its own, laid out as its leaf."""
     cdef Tensor out
     if Py_REFCNT(<PyObject*>g) == 1 and private(g) and g.layout.contiguous and variable.layout.contiguous:
-        return g
+        if g.base is None:
+            return g
+        out = Tensor.__new__(Tensor)
+        out.layout = g.layout
+        return out
     if variable.layout.contiguous or not dense(variable.layout):
         out = Tensor.__new__(Tensor)
         if g.layout.storage.where.kind != CPU:

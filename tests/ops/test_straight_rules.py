@@ -119,7 +119,22 @@ def test_both_factors_get_their_own_gradient():
     assert claygrad.equal(y.grad, b.grad)
 
 
-def test_backward_along_a_chain_needs_one_buffer():
+def test_a_view_of_a_gradient_that_somebody_else_sees_stays_his():
+    x, seen = claygrad.tensor([0.5, -1.0, 2.0, 1.0], requires_grad=True), []
+    y = x.view(2, 2)
+    y.register_hook(seen.append)
+    (y * 2.0).backward(claygrad.ones(2, 2))
+    x.grad.zero_()
+    assert seen[0].tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    given = claygrad.ones(2, 2)
+    x.grad = None
+    x.view(2, 2).backward(given)
+    x.grad.zero_()
+    assert given.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("step", ["-y", "-y.view(-1)", "-y.view(1000, -1).unsqueeze(0)"])
+def test_backward_along_a_chain_needs_one_buffer(step):
     """The input, the result, its gradient and one more; a fifth if every node wrote its own."""
     size = 1_000_000
     program = f"""
@@ -127,7 +142,8 @@ import claygrad
 x = claygrad.ones({size}, requires_grad=True)
 y = x
 for _ in range(20):
-    y = -y
+    y = {step}
+y = y.view(-1)
 y.backward(claygrad.ones({size}))
 print(claygrad.memory.peak())
 """
