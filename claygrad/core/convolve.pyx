@@ -1,10 +1,16 @@
-"""The native loops of two-dimensional convolution; claygrad/ops/_conv.py says what they compute."""
+"""The native loops of convolution; claygrad/ops/_conv.py says what they compute."""
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 cimport numpy as cnp
 
 from claygrad.core.arrays cimport code_of
-from claygrad.core.kernels cimport find
+from claygrad.core.declared cimport Op
+from claygrad.core.dtypes cimport F32
+from claygrad.core.kernels cimport find, gemm, gemm_many
+from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.taken cimport floats_at, int_at, ints_at, vector_at
+from claygrad.core.tensor cimport Tensor
 
 cdef extern from "conv.hpp" namespace "clay" nogil:
     struct Convolution:
@@ -13,6 +19,26 @@ cdef extern from "conv.hpp" namespace "clay" nogil:
         const void* bias
 
     ctypedef bint (*convolution_fn)(const Convolution* shape, const void* a, const void* b, void* made) noexcept nogil
+
+    struct Volume:
+        int64_t n, c, o, groups
+        int64_t size[3]
+        int64_t kernel[3]
+        int64_t out[3]
+        int64_t stride[3]
+        int64_t pad[3]
+        int64_t dilation[3]
+        const void* bias
+
+    enum ConvolutionWay:
+        FORWARD
+        TO_INPUT
+        TO_WEIGHT
+    bint convolve_small(int dtype, const Volume* shape, ConvolutionWay way, const void* a, const void* b, void* made) noexcept
+    void layers_as_channels(const Volume* shape, int64_t item, const void* x, void* made) noexcept
+    void layers_from_channels(int dtype, const Volume* shape, const void* from_, void* made) noexcept
+    void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias) noexcept
+    void swap_axes(const void* from_, void* made, int64_t n, int64_t a, int64_t b, int64_t bytes) noexcept
 
 cnp.import_array()
 
@@ -46,3 +72,252 @@ def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, str
     with nogil:
         filled = f(&s, x, y, out)
     return filled
+
+
+# --- fast paths: tensors of one dtype, float32 or float64, in row-major order ----------------------------------------------
+cdef enum:
+    FEW = 4096               # multiplications below which packing costs more than it saves
+    MUCH = 16777216          # bytes of layers as channels that are made at a time
+
+
+cdef bint _measure(Volume* s, int dims, PyObject** how) except -1:
+    """The stride, padding and dilation of every axis; of fewer than three the first ones count as of size 1."""
+    cdef int i
+    for i in range(3):
+        s.size[i] = s.kernel[i] = s.out[i] = s.stride[i] = s.dilation[i] = 1
+        s.pad[i] = 0
+    if not (ints_at(<object>how[0], dims, s.stride + 3 - dims) and ints_at(<object>how[1], dims, s.pad + 3 - dims)
+            and ints_at(<object>how[2], dims, s.dilation + 3 - dims)):
+        return False
+    for i in range(3 - dims, 3):
+        if s.stride[i] < 1 or s.pad[i] < 0 or s.dilation[i] < 1:
+            return False
+    return True
+
+
+cdef bint _weighed(Volume* s, Layout w, object groups) except -1:
+    """The kernels, (o, c / groups, *kernel)."""
+    cdef int i, dims = w.ndim - 2
+    if not int_at(groups, &s.groups) or s.groups < 1 or w.numel == 0 or w.shape[0] % s.groups:
+        return False
+    s.o, s.c = w.shape[0], w.shape[1] * s.groups
+    for i in range(dims):
+        s.kernel[3 - dims + i] = w.shape[2 + i]
+    return True
+
+
+cdef bint _filled(const char* name, ConvolutionWay way, Volume* s, Layout x, const void* a, const void* b, void* made) except -1:
+    """Whether it was done: of few elements directly, by a product of matrices, over layers as channels, or over planes."""
+    cdef int code = x.dtype.code
+    cdef int64_t work = s.n * s.o * s.out[0] * s.out[1] * s.out[2] * (s.c // s.groups) * s.kernel[0] * s.kernel[1] * s.kernel[2]
+    cdef bint deep = s.size[0] * s.kernel[0] * s.out[0] != 1 or s.pad[0] != 0
+    cdef bint single = s.kernel[0] * s.kernel[1] * s.kernel[2] == 1 and s.groups == 1 and s.pad[0] + s.pad[1] + s.pad[2] == 0
+    if work <= FEW and (single or deep):
+        return convolve_small(code, s, way, a, b, made)
+    if single:
+        return _by_products(way, s, code, a, b, made)
+    if deep:
+        return _by_layers(name, way, s, x, a, b, made)
+    return _by_planes(name, s, code, s.n, s.c, a, b, made)
+
+
+cdef bint _by_planes(const char* name, Volume* s, int code, int64_t n, int64_t c, const void* a, const void* b, void* made):
+    """Over two axes, for so many examples and channels."""
+    cdef Convolution plane
+    cdef convolution_fn f
+    cdef bint done
+    plane.n, plane.c, plane.o, plane.groups, plane.bias = n, c, s.o, s.groups, s.bias
+    plane.h, plane.kh, plane.oh = s.size[1], s.kernel[1], s.out[1]
+    plane.w, plane.kw, plane.ow = s.size[2], s.kernel[2], s.out[2]
+    plane.stride_h, plane.pad_h, plane.dilation_h = s.stride[1], s.pad[1], s.dilation[1]
+    plane.stride_w, plane.pad_w, plane.dilation_w = s.stride[2], s.pad[2], s.dilation[2]
+    f = <convolution_fn>find("depthwise" if c == s.groups and s.groups > 1 else "conv", name, code)
+    if f == NULL:
+        return False
+    with nogil:
+        done = f(&plane, a, b, made)
+    return done
+
+
+cdef bint _by_products(ConvolutionWay way, Volume* s, int code, const void* a, const void* b, void* made):
+    """Kernels of a single element: a product for each example."""
+    cdef int64_t length = s.out[0] * s.out[1] * s.out[2], i, item = 4 if code == F32 else 8
+    if s.size[0] * s.size[1] * s.size[2] != length or length < 16 and s.n > 1:
+        return False
+    with nogil:
+        if way == FORWARD:
+            gemm_many(code, False, False, s.n, s.o, length, s.c, b, s.c, 0, a, length, s.c * length, made)
+            if s.bias != NULL:
+                add_bias(code, made, s.n, s.o, length, s.bias)
+        elif way == TO_INPUT:
+            gemm_many(code, True, False, s.n, s.c, length, s.o, b, s.c, 0, a, length, s.o * length, made)
+        else:
+            for i in range(s.n):
+                gemm(code, False, True, s.o, s.c, length, <const char*>b + i * s.o * length * item, length,
+                     <const char*>a + i * s.c * length * item, length, made, s.c, i > 0)
+    return True
+
+
+cdef bint _by_layers(const char* name, ConvolutionWay way, Volume* s, Layout x, const void* a, const void* b, void* made) except -1:
+    """Over two axes, the layers that the windows of each output layer meet taken for channels; some examples at a time."""
+    cdef int64_t plane = s.size[1] * s.size[2], out = s.out[1] * s.out[2], item = x.dtype.itemsize
+    cdef int64_t wide = s.out[0] * s.c * s.kernel[0] * plane, high = s.out[0] * s.o * out, size = s.c * s.size[0] * plane
+    cdef int64_t weight = s.o * (s.c // s.groups) * s.kernel[0] * s.kernel[1] * s.kernel[2]
+    cdef int64_t together = MUCH // (wide * item + 1) + 1, begin, count, i, n = s.n
+    cdef Volume part = s[0]
+    cdef Layout layers, windows, sums = None
+    cdef bint done = True
+    together = n if together > n else together
+    count = together * wide
+    layers = fresh(x.dtype, 1, &count)
+    count = together * high
+    windows = fresh(x.dtype, 1, &count)
+    for begin in range(0, n, together):
+        part.n = n - begin if n - begin < together else together
+        if way == TO_INPUT:
+            swap_axes(<const char*>a + begin * high * item, windows.data(), part.n, s.o, s.out[0], out * item)
+            done = done and _by_planes(name, &part, x.dtype.code, part.n * s.out[0], s.c * s.kernel[0], windows.data(), b, layers.data())
+            layers_from_channels(x.dtype.code, &part, layers.data(), <char*>made + begin * size * item)
+            continue
+        layers_as_channels(&part, item, <const char*>a + begin * size * item, layers.data())
+        if way == FORWARD:
+            done = done and _by_planes(name, &part, x.dtype.code, part.n * s.out[0], s.c * s.kernel[0], layers.data(), b, windows.data())
+            swap_axes(windows.data(), <char*>made + begin * high * item, part.n, s.out[0], s.o, out * item)
+            continue
+        swap_axes(<const char*>b + begin * high * item, windows.data(), part.n, s.o, s.out[0], out * item)
+        if begin and sums is None:
+            sums = fresh(x.dtype, 1, &weight)
+        done = done and _by_planes(name, &part, x.dtype.code, part.n * s.out[0], s.c * s.kernel[0], layers.data(), windows.data(),
+                                   made if begin == 0 else sums.data())
+        for i in range(weight if begin else 0):
+            if x.dtype.code == F32:
+                (<float*>made)[i] += (<float*>sums.data())[i]
+            else:
+                (<double*>made)[i] += (<double*>sums.data())[i]
+    return done
+
+
+cdef bint _forward_sizes(Volume* s, Layout x) noexcept:
+    """The number of windows of an input; False if there are none, or it is not for these kernels."""
+    cdef int i, dims = x.ndim - 2
+    cdef int64_t room
+    s.n = x.shape[0]
+    if x.shape[1] != s.c or x.numel == 0:
+        return False
+    for i in range(dims):
+        s.size[3 - dims + i] = x.shape[2 + i]
+    for i in range(3 - dims, 3):
+        room = s.size[i] + 2 * s.pad[i] - s.dilation[i] * (s.kernel[i] - 1) - 1
+        if room < 0:
+            return False
+        s.out[i] = room // s.stride[i] + 1
+    return True
+
+
+cdef bint _spread_sizes(Volume* s, Layout g, const int64_t* spare) noexcept:
+    """The size of an input whose windows these are."""
+    cdef int i, dims = g.ndim - 2
+    s.n = g.shape[0]
+    if g.shape[1] != s.o or g.numel == 0:
+        return False
+    for i in range(dims):
+        s.out[3 - dims + i] = g.shape[2 + i]
+    for i in range(3 - dims, 3):
+        s.size[i] = (s.out[i] - 1) * s.stride[i] - 2 * s.pad[i] + s.dilation[i] * (s.kernel[i] - 1) + 1 + spare[i]
+        if spare[i] < 0 or s.size[i] < 1:
+            return False
+    return True
+
+
+cdef Layout _new(Layout like, int64_t n, int64_t c, int dims, const int64_t* size):
+    cdef int64_t shape[5]
+    cdef int i
+    shape[0], shape[1] = n, c
+    for i in range(dims):
+        shape[2 + i] = size[3 - dims + i]
+    return fresh(like.dtype, dims + 2, shape)
+
+
+cdef Layout _convolution(Op op, PyObject** slots, Layout target):
+    """convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)"""
+    cdef Layout x = floats_at(slots[0]), w = floats_at(slots[1]), out
+    cdef Volume s
+    cdef int64_t spare[3]
+    cdef int dims, i
+    if target is not None or x is None or w is None or x.dtype is not w.dtype or x.ndim != w.ndim or not 3 <= x.ndim <= 5:
+        return None
+    dims = x.ndim - 2
+    if not _measure(&s, dims, slots + 3) or not _weighed(&s, w, <object>slots[8]):
+        return None
+    if <object>slots[6] is False:
+        if not vector_at(slots[2], x, s.o, &s.bias) or s.bias != NULL and (<Tensor>slots[2]).layout.ndim != 1 or not _forward_sizes(&s, x):
+            return None
+        out = _new(x, s.n, s.o, dims, s.out)
+        return out if _filled("forward", FORWARD, &s, x, x.data(), w.data(), out.data()) else None
+    spare[0] = spare[1] = spare[2] = 0
+    if not vector_at(slots[2], x, s.c, &s.bias) or s.bias != NULL and (<Tensor>slots[2]).layout.ndim != 1:
+        return None
+    if not ints_at(<object>slots[7], dims, spare + 3 - dims) or not _spread_sizes(&s, x, spare):
+        return None
+    for i in range(3 - dims, 3):
+        if spare[i] >= s.stride[i] and spare[i] >= s.dilation[i]:
+            return None                            # refused
+    out = _new(x, s.n, s.c, dims, s.size)
+    if not _filled("input_grad", TO_INPUT, &s, x, x.data(), w.data(), out.data()):
+        return None
+    if s.bias != NULL:
+        add_bias(x.dtype.code, out.data(), s.n, s.c, s.size[0] * s.size[1] * s.size[2], s.bias)
+    return out
+
+
+cdef Layout _to_input(Op op, PyObject** slots, Layout target):
+    """_conv_input(grad_output, weight, stride, padding, dilation, spare, groups)"""
+    cdef Layout g = floats_at(slots[0]), w = floats_at(slots[1]), out
+    cdef Volume s
+    cdef int64_t spare[3]
+    cdef int dims
+    if target is not None or g is None or w is None or g.dtype is not w.dtype or g.ndim != w.ndim or not 3 <= g.ndim <= 5:
+        return None
+    dims = g.ndim - 2
+    spare[0] = spare[1] = spare[2] = 0
+    s.bias = NULL
+    if not _measure(&s, dims, slots + 2) or not _weighed(&s, w, <object>slots[6]):
+        return None
+    if not ints_at(<object>slots[5], dims, spare + 3 - dims) or not _spread_sizes(&s, g, spare):
+        return None
+    out = _new(g, s.n, s.c, dims, s.size)
+    return out if _filled("input_grad", TO_INPUT, &s, g, g.data(), w.data(), out.data()) else None
+
+
+cdef Layout _to_weight(Op op, PyObject** slots, Layout target):
+    """_conv_weight(grad_output, input, kernel, stride, padding, dilation, groups)"""
+    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), out
+    cdef Volume s
+    cdef int dims, i
+    if target is not None or g is None or x is None or g.dtype is not x.dtype or g.ndim != x.ndim or not 3 <= g.ndim <= 5:
+        return None
+    dims = g.ndim - 2
+    s.bias = NULL
+    if not _measure(&s, dims, slots + 3) or not ints_at(<object>slots[2], dims, s.kernel + 3 - dims):
+        return None
+    if not int_at(<object>slots[6], &s.groups) or s.groups < 1 or g.numel == 0 or x.shape[1] % s.groups or g.shape[1] % s.groups:
+        return None
+    s.o, s.c = g.shape[1], x.shape[1]
+    if not _forward_sizes(&s, x) or g.shape[0] != s.n:
+        return None
+    for i in range(dims):
+        if s.kernel[3 - dims + i] < 1 or g.shape[2 + i] > s.out[3 - dims + i]:
+            return None
+        s.out[3 - dims + i] = g.shape[2 + i]
+    out = _new(g, s.o, s.c // s.groups, dims, s.kernel)
+    return out if _filled("weight_grad", TO_WEIGHT, &s, g, x.data(), g.data(), out.data()) else None
+
+
+cdef int prepare(Op op) except -1:
+    if op.name == "convolution":
+        op.fast = _convolution
+    elif op.name == "_conv_input":
+        op.fast = _to_input
+    elif op.name == "_conv_weight":
+        op.fast = _to_weight
+    return 0

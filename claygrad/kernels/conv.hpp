@@ -15,4 +15,20 @@ struct Convolution {
 // weight_grad: a = input, b = gradient, made = weight's gradient. False: no memory, or not this kernel's case.
 using convolution_fn = bool (*)(const Convolution* shape, const void* a, const void* b, void* made);
 
+// The same over three axes, for few elements: input (n, c, *size), weight (o, c / groups, *kernel), output (n, o, *out).
+struct Volume {
+    int64_t n, c, o, groups;
+    int64_t size[3], kernel[3], out[3], stride[3], pad[3], dilation[3];
+    const void* bias;
+};
+enum ConvolutionWay { FORWARD, TO_INPUT, TO_WEIGHT };             // a, b and made as above
+bool convolve_small(int dtype, const Volume* shape, ConvolutionWay way, const void* a, const void* b, void* made);
+
+// For one over two axes: the layers of the input x that the windows of each output layer meet, as channels
+// (n, out[0], c, kernel[0], *size[1:]); and such channels added up at the layers that they came from.
+void layers_as_channels(const Volume* shape, int64_t item, const void* x, void* made);
+void layers_from_channels(int dtype, const Volume* shape, const void* from, void* made);
+void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias);       // to (n, c, length)
+void swap_axes(const void* from, void* made, int64_t n, int64_t a, int64_t b, int64_t bytes);       // (n, a, b) to (n, b, a)
+
 }  // namespace clay

@@ -128,12 +128,38 @@ void euclidean(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batc
     });
 }
 
+// The gradient of the distances between the rows i < j of x (m, k), p 1 or 2: `weights` has for each pair the gradient, over the
+// distance if p is 2, times which the difference, or its sign, is added to row i and taken from row j.
+template <class T> void pairs_back(const void* x_mk, const void* weights, void* out_mk, int64_t, int64_t m, int64_t, int64_t k, double p) {
+    using V = vec<T>;
+    const T *x = (const T*)x_mk, *weight = (const T*)weights;
+    T* out = (T*)out_mk;
+    const V zero = splat<V>(0);
+    along<T>(m * k, [=](int64_t i, int64_t n) { put<V>(out + i, zero, n); });
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = i + 1; j < m; j++) {
+            const V by = splat<V>(*weight++);
+            const T *a = x + i * k, *b = x + j * k;
+            T *to_a = out + i * k, *to_b = out + j * k;
+            const bool signs = p == 1;
+            along<T>(k, [=](int64_t e, int64_t n) {
+                const V gap = get<V>(a + e, n) - get<V>(b + e, n);
+                const V sign = pick(gap > zero, by, pick(gap < zero, -by, gap * zero));
+                const V part = signs ? sign : gap * by;
+                put<V>(to_a + e, get<V>(to_a + e, n) + part, n);
+                put<V>(to_b + e, get<V>(to_b + e, n) - part, n);
+            });
+        }
+}
+
 }  // namespace
 
 const Kernel distance_kernels[] = {{"norm", F32, (void*)(distances_fn)distances<float>},
                                    {"norm", F64, (void*)(distances_fn)distances<double>},
                                    {"euclidean", F32, (void*)(distances_fn)euclidean<float>},
-                                   {"euclidean", F64, (void*)(distances_fn)euclidean<double>}};
+                                   {"euclidean", F64, (void*)(distances_fn)euclidean<double>},
+                                   {"pairs_back", F32, (void*)(distances_fn)pairs_back<float>},
+                                   {"pairs_back", F64, (void*)(distances_fn)pairs_back<double>}};
 CLAY_COUNT(distance)
 
 }  // namespace CLAY_ISA

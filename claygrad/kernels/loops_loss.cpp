@@ -1,8 +1,9 @@
-// Cross entropy of rows of scores with the right classes. The scores are read once forward and once backward; nothing of
-// their size is kept between.
+// Cross entropy of rows of scores with the right classes: the scores are read once forward and once backward, nothing of
+// their size is kept between. And the recursions over alignments of labels with frames.
 #include "families.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
+#include "scratch.hpp"
 #include "threads.hpp"
 #include "vmath.hpp"
 
@@ -55,11 +56,125 @@ template <class T> void backward(const CrossEntropy* s) {
     parallel_for(s->rows, COSTLY / s->classes + 1, backward_range<T>, (void*)s);
 }
 
+// --- alignments --------------------------------------------------------------------------------------------------------
+thread_local Room room;
+
+template <class V> V log_of_sum(V a, V b, V c) {
+    using T = typename Lanes<V>::T;
+    const V top = maximum(maximum(a, b), c), none = splat<V>(-(T)__builtin_inf()), safe = pick(top == none, splat<V>(0), top);
+    return log(exp(a - safe) + exp(b - safe) + exp(c - safe)) + safe;
+}
+
+// out[s] = log(exp(from[s]) + exp(from[s + step]) + where it may, exp(from[s + 2 step])) + said[s]; `from` has room around
+template <class T> void step_on(const T* from, const uint8_t* leaps, const T* said, int64_t n, int step, T* out) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    for (int64_t s = 0; s < n; s += W) {
+        const int64_t m = n - s < W ? n - s : W;
+        T far[W] __attribute__((aligned(64)));
+        for (int64_t i = 0; i < W; i++) far[i] = i < m && leaps[s + i] ? from[s + i + 2 * step] : -(T)__builtin_inf();
+        const V next = log_of_sum(get<V>(from + s, m), get<V>(from + s + step, m), load<V>(far)) + get<V>(said + s, m);
+        put<V>(out + s, next, m);
+    }
+}
+
+template <class T> T log_of_two(T a, T b) {
+    const T top = a > b ? a : b, less = a > b ? b : a;
+    return top == -(T)__builtin_inf() ? top : top + log1p(exp(less - top));
+}
+
+// Room around rows, and how long a row is with it
+constexpr int64_t AROUND = 16;
+
+template <class T> struct Rows {
+    T *a, *b, *said;
+    Rows(int64_t places) {
+        const int64_t line = places + 4 * AROUND;
+        a = (T*)room.get(3 * line * sizeof(T));
+        if (!a) return;
+        for (int64_t i = 0; i < 3 * line; i++) a[i] = -(T)__builtin_inf();
+        a += AROUND, b = a + line, said = b + line;
+    }
+};
+
+template <class T> void speak(const Alignment& s, int64_t example, int64_t t, T* said) {
+    const T* x = (const T*)s.log_probs + (t * s.examples + example) * s.classes;
+    const int64_t* labels = s.labels + example * s.places;
+    for (int64_t i = 0; i < s.places; i++) said[i] = x[labels[i]];
+}
+
+template <class T> bool align(const Alignment* job) {
+    const Alignment& s = *job;
+    volatile bool short_of_memory = false;
+    each_task(s.examples, s.frames * s.places * 64, [&](int64_t e) {
+        Rows<T> rows(s.places);
+        if (!rows.a) {
+            short_of_memory = true;
+            return;
+        }
+        T* alpha = (T*)s.alpha + e * s.frames * s.places;
+        const int64_t span = s.spans[e], end = s.lengths[e] - 1;
+        for (int64_t t = 0; t < s.frames; t++, alpha += s.places) {
+            speak(s, e, t, rows.said);
+            if (t) step_on(rows.a, s.skips + e * s.places, rows.said, s.places, -1, alpha);
+            else
+                for (int64_t i = 0; i < s.places; i++) alpha[i] = i == 0 || (i == 1 && end > 0) ? rows.said[i] : -(T)__builtin_inf();
+            for (int64_t i = 0; i < s.places; i++) rows.a[i] = alpha[i];
+            if (t == span - 1) ((T*)s.loss)[e] = -log_of_two(alpha[end], end > 0 ? alpha[end - 1] : -(T)__builtin_inf());
+        }
+        if (span == 0) ((T*)s.loss)[e] = end > 0 ? (T)__builtin_inf() : -(T)0.0;
+    });
+    return !short_of_memory;
+}
+
+template <class T> bool align_back(const Alignment* job) {
+    using V = vec<T>;
+    const Alignment& s = *job;
+    volatile bool short_of_memory = false;
+    each_task(s.examples, s.frames * s.places * 64, [&](int64_t e) {
+        Rows<T> rows(s.places + s.places);
+        if (!rows.a) {
+            short_of_memory = true;
+            return;
+        }
+        uint8_t* leaps = (uint8_t*)(rows.said + s.places + AROUND);
+        for (int64_t i = 0; i < s.places; i++) leaps[i] = i + 2 < s.places && s.skips[e * s.places + i + 2];
+        const int64_t last = s.spans[e] - 1, end = s.lengths[e] - 1;
+        const int64_t* labels = s.labels + e * s.places;
+        const T loss = ((const T*)s.loss)[e], g = ((const T*)s.g)[e];
+        const bool nothing = s.zero_infinity && (loss == (T)__builtin_inf() || loss == -(T)__builtin_inf());
+        for (int64_t t = s.frames - 1; t >= 0; t--) {
+            T* to = (T*)s.to_log_probs + (t * s.examples + e) * s.classes;
+            if (t > last || nothing) {
+                for (int64_t c = 0; c < s.classes; c++) to[c] = 0;
+                continue;
+            }
+            speak(s, e, t, rows.said);
+            if (t < last) step_on(rows.a, leaps, rows.said, end + 1, 1, rows.b);
+            else
+                for (int64_t i = 0; i <= end; i++) rows.b[i] = i >= end - 1 ? rows.said[i] : -(T)__builtin_inf();
+            for (int64_t i = 0; i <= end; i++) rows.a[i] = rows.b[i];
+            const T *alpha = (const T*)s.alpha + (e * s.frames + t) * s.places, *beta = rows.b, *said = rows.said;
+            T* share = rows.b + s.places;
+            along<T>(end + 1, [=](int64_t i, int64_t m) {
+                put<V>(share + i, exp(get<V>(alpha + i, m) + get<V>(beta + i, m) - get<V>(said + i, m) + splat<V>(loss)), m);
+            });
+            const T* x = (const T*)s.log_probs + (t * s.examples + e) * s.classes;
+            along<T>(s.classes, [=](int64_t i, int64_t m) { put<V>(to + i, exp(get<V>(x + i, m)), m); });
+            for (int64_t i = 0; i <= end; i++) to[labels[i]] -= share[i];
+            for (int64_t c = 0; c < s.classes; c++) to[c] *= g;
+        }
+    });
+    return !short_of_memory;
+}
+
 #define BOTH(name, f) {name, F32, (void*)(cross_entropy_fn)f<float>}, {name, F64, (void*)(cross_entropy_fn)f<double>}
 
 }  // namespace
 
-const Kernel loss_kernels[] = {BOTH("forward", forward), BOTH("backward", backward)};
+const Kernel loss_kernels[] = {BOTH("forward", forward), BOTH("backward", backward),
+                               {"align", F32, (void*)align<float>}, {"align", F64, (void*)align<double>},
+                               {"align_back", F32, (void*)align_back<float>}, {"align_back", F64, (void*)align_back<double>}};
 CLAY_COUNT(loss)
 
 }  // namespace CLAY_ISA

@@ -60,6 +60,12 @@ CLAY_THREE(HuberBackward, Cheap, g, x, y, (Clamp{{-p, p}}(x - y) * g))
 CLAY_TWO(Logits, Costly, x, y, (CLAY_NUMBER(1) - y) * x + log_of_exp_and_1(-x))
 CLAY_THREE(LogitsBackward, Costly, g, x, y, g * (CLAY_NUMBER(1) / (CLAY_NUMBER(1) + exp(-x)) - y))
 
+// Of probabilities, the logarithms bounded by -100
+CLAY_TWO(TwoWay, Costly, x, y,
+         (y - CLAY_NUMBER(1)) * maximum(log1p(-x), CLAY_NUMBER(-100)) - y * maximum(log(x), CLAY_NUMBER(-100)))
+CLAY_TWO(SoftMargin, Costly, x, y, log1p(exp(-y * x)))
+CLAY_THREE(TwoWayBackward, Cheap, g, x, y, g * (x - y) / maximum((CLAY_NUMBER(1) - x) * x, CLAY_NUMBER(1e-12)))
+
 template <class F, class T> struct ShapedJob {
     const T *a, *b, *c;
     T* out;
@@ -182,12 +188,15 @@ const Kernel shaped_kernels[] = {
     {"pow_backward", F32, (void*)pow_backward<float>}, {"pow_backward", F64, (void*)pow_backward<double>},
     SHAPED("squared", Squared), SHAPED("squared_backward", SquaredBackward), SHAPED("smooth", Smooth),
     SHAPED("smooth_backward", SmoothBackward), SHAPED("huber", Huber), SHAPED("huber_backward", HuberBackward),
-    SHAPED("logits", Logits), SHAPED("logits_backward", LogitsBackward),
+    SHAPED("logits", Logits), SHAPED("logits_backward", LogitsBackward), SHAPED("two_way", TwoWay),
+    SHAPED("soft_margin", SoftMargin),
+    SHAPED("two_way_backward", TwoWayBackward),
 };
 CLAY_COUNT(shaped)
 
 const Kernel total_kernels[] = {TOTAL("squared", Squared), TOTAL("smooth", Smooth), TOTAL("huber", Huber),
-                                TOTAL("logits", Logits)};
+                                TOTAL("logits", Logits), TOTAL("two_way", TwoWay),
+                                TOTAL("soft_margin", SoftMargin)};
 CLAY_COUNT(total)
 
 const Kernel gate_kernels[] = {{"glu", F32, (void*)glu_backward<float>}, {"glu", F64, (void*)glu_backward<double>}};

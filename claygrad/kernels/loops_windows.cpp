@@ -70,8 +70,8 @@ template <class T> struct Quads {
     static constexpr int W = Lanes<V>::width, WL = Lanes<f64v>::width;
 
     static bool take(const Pooling& s) {
-        return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && !s.pad_h && !s.pad_w && s.dilation_h == 1 &&
-               s.dilation_w == 1 && 2 * s.oh <= s.h && 2 * s.ow <= s.w;
+        return s.t == 1 && s.kt == 1 && !s.pad_t && s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 &&
+               !s.pad_h && !s.pad_w && s.dilation_h == 1 && s.dilation_w == 1 && 2 * s.oh <= s.h && 2 * s.ow <= s.w;
     }
 
     // The even and odd ones of 2 m <= 2 W numbers
@@ -173,14 +173,46 @@ template <class T> struct Quads {
 };
 #endif
 
+// The maxima of row r of windows in layer d; `found` is room for their places
+template <class T>
+void max_row(const Pooling& s, const T* x, int64_t d, int64_t r, T* best, typename PlaceOf<T>::type* found, int64_t* places) {
+    using P = typename PlaceOf<T>::type;
+    const int64_t front = start_of(d, s.stride_t, s.pad_t, s.dilation_t), top = start_of(r, s.stride_h, s.pad_h, s.dilation_h);
+    const int64_t first = (front * s.h + top) * s.w;
+    for (int64_t q = 0; q < s.ow; q++) best[q] = -__builtin_inf();
+    if (places)
+        for (int64_t q = 0; q < s.ow; q++) found[q] = (P)(first + start_of(q, s.stride_w, s.pad_w, s.dilation_w));
+    for (int64_t u = 0; u < s.kt; u++) {
+        const int64_t layer = d * s.stride_t - s.pad_t + u * s.dilation_t;
+        if (layer < 0 || layer >= s.t) continue;
+        for (int64_t y = 0; y < s.kh; y++) {
+            const int64_t row = r * s.stride_h - s.pad_h + y * s.dilation_h;
+            if (row < 0 || row >= s.h) continue;
+            for (int64_t z = 0; z < s.kw; z++) {
+                const int64_t at = z * s.dilation_w - s.pad_w;
+                const Met met(at, s.stride_w, s.ow, s.w);
+                const int64_t place = (layer * s.h + row) * s.w + at + met.low * s.stride_w, count = met.high - met.low;
+                if (!places)
+                    (s.stride_w == 1 ? largest_of<T, 1> : s.stride_w == 2 ? largest_of<T, 2> : largest_of<T, 0>)(
+                        x + place, s.stride_w, count, best + met.low);
+                else
+                    (s.stride_w == 1 ? larger_of<T, 1> : s.stride_w == 2 ? larger_of<T, 2> : larger_of<T, 0>)(
+                        x + place, s.stride_w, count, (P)place, best + met.low, found + met.low);
+            }
+        }
+    }
+    if (places)
+        for (int64_t q = 0; q < s.ow; q++) places[q] = found[q];
+}
+
 template <class T> bool max(const Pooling* shape, const void* a, void* made, int64_t* places) {
     using P = typename PlaceOf<T>::type;
     const Pooling& s = *shape;
-    if (sizeof(P) == 4 && s.h * s.w > INT32_MAX) return false;
+    if (sizeof(P) == 4 && s.t * s.h * s.w > INT32_MAX) return false;
     volatile bool short_of_memory = false;
     const bool quads = Quads<T>::take(s);
-    each_task(s.planes, s.oh * s.ow * s.kh * s.kw * 2, [&](int64_t plane) {
-        const T* x = (const T*)a + plane * s.h * s.w;
+    each_task(s.planes, s.ot * s.oh * s.ow * s.kt * s.kh * s.kw * 2, [&](int64_t plane) {
+        const T* x = (const T*)a + plane * s.t * s.h * s.w;
         if (quads) {
             for (int64_t r = 0, to = plane * s.oh * s.ow; r < s.oh; r++, to += s.ow)
                 Quads<T>::row(x + 2 * r * s.w, s.w, s.ow, 2 * r * s.w, (T*)made + to, places ? places + to : nullptr);
@@ -191,39 +223,20 @@ template <class T> bool max(const Pooling* shape, const void* a, void* made, int
             short_of_memory = true;
             return;
         }
-        for (int64_t r = 0; r < s.oh; r++) {
-            T* best = (T*)made + (plane * s.oh + r) * s.ow;
-            const int64_t first = start_of(r, s.stride_h, s.pad_h, s.dilation_h) * s.w;
-            for (int64_t q = 0; q < s.ow; q++) best[q] = -__builtin_inf();
-            if (places)
-                for (int64_t q = 0; q < s.ow; q++) found[q] = (P)(first + start_of(q, s.stride_w, s.pad_w, s.dilation_w));
-            for (int64_t y = 0; y < s.kh; y++) {
-                const int64_t row = r * s.stride_h - s.pad_h + y * s.dilation_h;
-                if (row < 0 || row >= s.h) continue;
-                for (int64_t z = 0; z < s.kw; z++) {
-                    const int64_t at = z * s.dilation_w - s.pad_w;
-                    const Met met(at, s.stride_w, s.ow, s.w);
-                    const int64_t place = row * s.w + at + met.low * s.stride_w, count = met.high - met.low;
-                    if (!places)
-                        (s.stride_w == 1 ? largest_of<T, 1> : s.stride_w == 2 ? largest_of<T, 2> : largest_of<T, 0>)(
-                            x + place, s.stride_w, count, best + met.low);
-                    else
-                        (s.stride_w == 1 ? larger_of<T, 1> : s.stride_w == 2 ? larger_of<T, 2> : larger_of<T, 0>)(
-                            x + place, s.stride_w, count, (P)place, best + met.low, found + met.low);
-                }
+        for (int64_t d = 0; d < s.ot; d++)
+            for (int64_t r = 0; r < s.oh; r++) {
+                const int64_t line = ((plane * s.ot + d) * s.oh + r) * s.ow;
+                max_row(s, x, d, r, (T*)made + line, found, places ? places + line : nullptr);
             }
-            if (places)
-                for (int64_t q = 0; q < s.ow; q++) places[(plane * s.oh + r) * s.ow + q] = found[q];
-        }
     });
     return !short_of_memory;
 }
 
 template <class T> bool max_back(const Pooling* shape, const void* a, void* made, int64_t* places) {
     const Pooling& s = *shape;
-    const int64_t inside = s.h * s.w, many = s.oh * s.ow;
+    const int64_t inside = s.t * s.h * s.w, many = s.ot * s.oh * s.ow;
     volatile bool astray = false;
-    const bool quads = 2 * s.oh == s.h && 2 * s.ow == s.w;     // maybe: the places tell
+    const bool quads = s.t == 1 && 2 * s.oh == s.h && 2 * s.ow == s.w;     // maybe: the places tell
     each_task(s.planes, inside + 2 * many, [&](int64_t plane) {
         const T* g = (const T*)a + plane * many;
         const int64_t* place = places + plane * many;
@@ -242,12 +255,30 @@ template <class T> bool max_back(const Pooling* shape, const void* a, void* made
 }
 
 // By how much the sum of a window is divided; 0 if nothing of it lies inside
-int64_t divisor_of(const Pooling& s, int64_t r, int64_t q) {
+int64_t divisor_of(const Pooling& s, int64_t d, int64_t r, int64_t q) {
+    const int64_t front = d * s.stride_t - s.pad_t, back = least(front + s.kt, s.t + s.pad_t);
+    const int64_t deep = least(back, s.t) - most(front, 0);
     const int64_t top = r * s.stride_h - s.pad_h, left = q * s.stride_w - s.pad_w;
     const int64_t bottom = least(top + s.kh, s.h + s.pad_h), right = least(left + s.kw, s.w + s.pad_w);
     const int64_t high = least(bottom, s.h) - most(top, 0), wide = least(right, s.w) - most(left, 0);
-    if (high <= 0 || wide <= 0) return 0;
-    return s.divisor ? s.divisor : s.counted ? (bottom - top) * (right - left) : high * wide;
+    if (deep <= 0 || high <= 0 || wide <= 0) return 0;
+    return s.divisor ? s.divisor : s.counted ? (back - front) * (bottom - top) * (right - left) : deep * high * wide;
+}
+
+// A row of windows over their divisors, 0 where nothing lies inside; those that lie inside as a whole have the same one.
+template <class T> void divide(const Pooling& s, int64_t d, int64_t r, const T* x, T* out) {
+    const int64_t low = least((s.pad_w + s.stride_w - 1) / s.stride_w, s.ow);
+    const int64_t high = s.w + s.pad_w < s.kw ? low : most(low, least((s.w + s.pad_w - s.kw) / s.stride_w + 1, s.ow));
+    for (int64_t q = 0; q < s.ow; q++) {
+        if (q == low && low < high) {
+            const int64_t by = divisor_of(s, d, r, q);
+            const T whole = by ? (T)by : 1;
+            for (; q < high; q++) out[q] = by ? x[q] / whole : 0;
+            if (q >= s.ow) break;
+        }
+        const int64_t by = divisor_of(s, d, r, q);
+        out[q] = by ? x[q] / (T)by : 0;
+    }
 }
 
 template <class T, int STEP> void add_row(const T* x, int64_t stride, int64_t count, T* sum) {
@@ -262,31 +293,35 @@ template <class T, int STEP> void add_back(const T* g, int64_t stride, int64_t c
     for (int64_t q = 0; q < count; q++) dx[q * step] += g[q];
 }
 
-// f(place in the plane, first window, count of windows) for the elements of the kernel that row r of windows meets
-template <class F> void each_tap(const Pooling& s, int64_t r, F f) {
-    for (int64_t y = 0; y < s.kh; y++) {
-        const int64_t row = r * s.stride_h - s.pad_h + y;
-        if (row < 0 || row >= s.h) continue;
-        for (int64_t z = 0; z < s.kw; z++) {
-            const Met met(z - s.pad_w, s.stride_w, s.ow, s.w);
-            f(row * s.w + z - s.pad_w + met.low * s.stride_w, met.low, met.high - met.low);
+// f(place in the plane, first window, count of windows) for the elements of the kernel that row r of windows in layer d meets
+template <class F> void each_tap(const Pooling& s, int64_t d, int64_t r, F f) {
+    for (int64_t u = 0; u < s.kt; u++) {
+        const int64_t layer = d * s.stride_t - s.pad_t + u;
+        if (layer < 0 || layer >= s.t) continue;
+        for (int64_t y = 0; y < s.kh; y++) {
+            const int64_t row = r * s.stride_h - s.pad_h + y;
+            if (row < 0 || row >= s.h) continue;
+            for (int64_t z = 0; z < s.kw; z++) {
+                const Met met(z - s.pad_w, s.stride_w, s.ow, s.w);
+                f((layer * s.h + row) * s.w + z - s.pad_w + met.low * s.stride_w, met.low, met.high - met.low);
+            }
         }
     }
 }
 
 template <class T> bool mean(const Pooling* shape, const void* a, void* made, int64_t*) {
     const Pooling& s = *shape;
-    each_task(s.planes, s.oh * s.ow * s.kh * s.kw, [&](int64_t plane) {
-        const T* x = (const T*)a + plane * s.h * s.w;
-        for (int64_t r = 0; r < s.oh; r++) {
-            T* sum = (T*)made + (plane * s.oh + r) * s.ow;
+    each_task(s.planes, s.ot * s.oh * s.ow * s.kt * s.kh * s.kw, [&](int64_t plane) {
+        const T* x = (const T*)a + plane * s.t * s.h * s.w;
+        for (int64_t line = 0; line < s.ot * s.oh; line++) {
+            const int64_t d = line / s.oh, r = line % s.oh;
+            T* sum = (T*)made + (plane * s.ot * s.oh + line) * s.ow;
             memset(sum, 0, s.ow * sizeof(T));
-            each_tap(s, r, [&](int64_t place, int64_t low, int64_t count) {
+            each_tap(s, d, r, [&](int64_t place, int64_t low, int64_t count) {
                 (s.stride_w == 1 ? add_row<T, 1> : s.stride_w == 2 ? add_row<T, 2> : add_row<T, 0>)(
                     x + place, s.stride_w, count, sum + low);
             });
-            for (int64_t q = 0; q < s.ow; q++)
-                if (const int64_t by = divisor_of(s, r, q)) sum[q] /= (T)by;
+            divide(s, d, r, sum, sum);
         }
     });
     return true;
@@ -295,20 +330,18 @@ template <class T> bool mean(const Pooling* shape, const void* a, void* made, in
 template <class T> bool mean_back(const Pooling* shape, const void* a, void* made, int64_t*) {
     const Pooling& s = *shape;
     volatile bool short_of_memory = false;
-    each_task(s.planes, s.oh * s.ow * s.kh * s.kw, [&](int64_t plane) {
-        const T* g = (const T*)a + plane * s.oh * s.ow;
-        T *dx = (T*)made + plane * s.h * s.w, *share = (T*)rows.get(s.ow * sizeof(T));
+    each_task(s.planes, s.ot * s.oh * s.ow * s.kt * s.kh * s.kw, [&](int64_t plane) {
+        const T* g = (const T*)a + plane * s.ot * s.oh * s.ow;
+        T *dx = (T*)made + plane * s.t * s.h * s.w, *share = (T*)rows.get(s.ow * sizeof(T));
         if (!share) {
             short_of_memory = true;
             return;
         }
-        memset(dx, 0, s.h * s.w * sizeof(T));
-        for (int64_t r = 0; r < s.oh; r++) {
-            for (int64_t q = 0; q < s.ow; q++) {
-                const int64_t by = divisor_of(s, r, q);
-                share[q] = by ? g[r * s.ow + q] / (T)by : 0;
-            }
-            each_tap(s, r, [&](int64_t place, int64_t low, int64_t count) {
+        memset(dx, 0, s.t * s.h * s.w * sizeof(T));
+        for (int64_t line = 0; line < s.ot * s.oh; line++) {
+            const int64_t d = line / s.oh, r = line % s.oh;
+            divide(s, d, r, g + line * s.ow, share);
+            each_tap(s, d, r, [&](int64_t place, int64_t low, int64_t count) {
                 (s.stride_w == 1 ? add_back<T, 1> : s.stride_w == 2 ? add_back<T, 2> : add_back<T, 0>)(
                     share + low, s.stride_w, count, dx + place);
             });
@@ -317,12 +350,89 @@ template <class T> bool mean_back(const Pooling* shape, const void* a, void* mad
     return !short_of_memory;
 }
 
+// --- windows that share an axis out, of about the same size -----------------------------------------------------------
+struct Share {
+    int64_t begin, end;
+    Share(int64_t i, int64_t n, int64_t of) : begin(i * n / of), end(((i + 1) * n + of - 1) / of) {}
+    int64_t size() const { return end - begin; }
+};
+
+// f(number, along t, along h, along w) for every window of a plane
+template <class F> void each_share(const Pooling& s, F f) {
+    int64_t number = 0;
+    for (int64_t d = 0; d < s.ot; d++)
+        for (int64_t r = 0; r < s.oh; r++)
+            for (int64_t q = 0; q < s.ow; q++) f(number++, Share(d, s.t, s.ot), Share(r, s.h, s.oh), Share(q, s.w, s.ow));
+}
+
+int64_t work_of_shares(const Pooling& s) { return s.t * s.h * s.w * 2 + s.ot * s.oh * s.ow * 4; }
+
+template <class T> bool shared_mean(const Pooling* shape, const void* a, void* made, int64_t*) {
+    const Pooling& s = *shape;
+    each_task(s.planes, work_of_shares(s), [&](int64_t plane) {
+        const T* x = (const T*)a + plane * s.t * s.h * s.w;
+        T* out = (T*)made + plane * s.ot * s.oh * s.ow;
+        each_share(s, [&](int64_t number, Share d, Share r, Share q) {
+            T sum = 0;
+            for (int64_t u = d.begin; u < d.end; u++)
+                for (int64_t y = r.begin; y < r.end; y++) {
+                    const T* row = x + (u * s.h + y) * s.w;
+                    for (int64_t z = q.begin; z < q.end; z++) sum += row[z];
+                }
+            out[number] = sum / (T)(d.size() * r.size() * q.size());
+        });
+    });
+    return true;
+}
+
+template <class T> bool shared_mean_back(const Pooling* shape, const void* a, void* made, int64_t*) {
+    const Pooling& s = *shape;
+    each_task(s.planes, work_of_shares(s), [&](int64_t plane) {
+        const T* g = (const T*)a + plane * s.ot * s.oh * s.ow;
+        T* dx = (T*)made + plane * s.t * s.h * s.w;
+        memset(dx, 0, s.t * s.h * s.w * sizeof(T));
+        each_share(s, [&](int64_t number, Share d, Share r, Share q) {
+            const T share = g[number] / (T)(d.size() * r.size() * q.size());
+            for (int64_t u = d.begin; u < d.end; u++)
+                for (int64_t y = r.begin; y < r.end; y++) {
+                    T* row = dx + (u * s.h + y) * s.w;
+                    for (int64_t z = q.begin; z < q.end; z++) row[z] += share;
+                }
+        });
+    });
+    return true;
+}
+
+template <class T> bool shared_max(const Pooling* shape, const void* a, void* made, int64_t* places) {
+    const Pooling& s = *shape;
+    each_task(s.planes, work_of_shares(s), [&](int64_t plane) {
+        const T* x = (const T*)a + plane * s.t * s.h * s.w;
+        const int64_t to = plane * s.ot * s.oh * s.ow;
+        each_share(s, [&](int64_t number, Share d, Share r, Share q) {
+            int64_t place = (d.begin * s.h + r.begin) * s.w + q.begin;
+            T best = -__builtin_inf();
+            for (int64_t u = d.begin; u < d.end; u++)
+                for (int64_t y = r.begin; y < r.end; y++)
+                    for (int64_t z = q.begin, at = (u * s.h + y) * s.w + z; z < q.end; z++, at++)
+                    {
+                        const bool takes = (x[at] > best) | (x[at] != x[at]);
+                        best = takes ? x[at] : best;
+                        place = takes ? at : place;
+                    }
+            ((T*)made)[to + number] = best;
+            places[to + number] = place;
+        });
+    });
+    return true;
+}
+
 #define BOTH(name, f) {name, F32, (void*)f<float>}, {name, F64, (void*)f<double>}
 
 }  // namespace
 
 const Kernel windows_kernels[] = {BOTH("max", max), BOTH("max_back", max_back), BOTH("mean", mean),
-                                  BOTH("mean_back", mean_back)};
+                                  BOTH("mean_back", mean_back), BOTH("shared_max", shared_max),
+                                  BOTH("shared_mean", shared_mean), BOTH("shared_mean_back", shared_mean_back)};
 CLAY_COUNT(windows)
 
 }  // namespace CLAY_ISA

@@ -35,6 +35,20 @@ struct CrossEntropy {
 };
 using cross_entropy_fn = void (*)(const CrossEntropy* job);
 
+// Alignments of labels with frames (claygrad/ops/ctc.py). All sums are of logarithms of probabilities.
+struct Alignment {
+    int64_t frames, examples, classes, places;
+    const void* log_probs;               // (frames, examples, classes)
+    const int64_t* labels;               // (examples, places): the class of every place
+    const uint8_t* skips;                // (examples, places): whether it may be reached over the place before
+    const int64_t *spans, *lengths;      // (examples): how many frames count, and how many places: 2 * labels + 1
+    void *loss, *alpha;                  // (examples), (examples, frames, places)
+    const void* g;                       // (examples): backward
+    void* to_log_probs;
+    bool zero_infinity;
+};
+using alignment_fn = bool (*)(const Alignment* job);              // false: no memory
+
 // Family "scan": running sums along the middle axis of x (outer, n, inner), floats in double precision; from the end if
 // `reverse`.
 using scan_fn = void (*)(const void* x_oni, void* out_oni, int64_t outer, int64_t n, int64_t inner, bool reverse);

@@ -10,7 +10,7 @@ from claygrad.ops._registry import REGISTRY, composite, reduction
 from claygrad.ops.moments import check_norm, norm_gradient, vector_norm
 
 if TYPE_CHECKING:
-    from claygrad.core import Tensor
+    from claygrad.core import Tensor, dtype
 
     ints = int | tuple[int, ...] | list[int]
 
@@ -39,10 +39,11 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 # vector_norm, under the node that PyTorch's older norm has
-@reduction(name="_norm", node="NormBackward1", function=False, method=False, out=False, check=check_norm,
+@reduction(name="_norm", kernel="vector_norm", node="NormBackward1", function=False, method=False, out=False,
+           check=check_norm,
            meta=lambda input, dim, keepdim: (reduced(input.shape, dim, keepdim), input.dtype.to_real()))
-def old_norm(xp, input: Tensor, ord: float, dim: ints, keepdim: bool):
-    return REGISTRY["vector_norm"].fn(xp, input, ord, dim, keepdim)
+def old_norm(xp, input: Tensor, ord: float, dim: ints, keepdim: bool, *, dtype: dtype | None = None):
+    return REGISTRY["vector_norm"].fn(xp, input, ord, dim, keepdim, dtype=dtype)
 old_norm.rule(input=norm_gradient)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from claygrad.ops import _resample
 from claygrad.ops._conv import same_format
 from claygrad.ops._registry import composite, op
+from claygrad.ops.pool_adaptive import shared_means
+from claygrad.ops.reduce import mean
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -133,7 +135,7 @@ def refuse_mode(input: Tensor, mode: str) -> None:
                                   f"(got {mode})")
 
 
-@composite(**functional,
+@composite(**functional, short="interpolate", parts=(upsample_to, shared_means, mean),
            samples=lambda t: [t.args(t(1, 2, 5), 3), t.args(t(1, 2, 4, 3), (6, 5), mode="nearest-exact"),
                               t.args(t(1, 2, 4), 7, mode="linear"), t.args(t(1, 2, 4, 3), (6, 2), mode="bilinear"),
                               t.args(t(1, 2, 4, 3), scale_factor=1.7, mode="bilinear", align_corners=True),

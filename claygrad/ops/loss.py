@@ -63,7 +63,8 @@ mse_loss_backward.rule(grad_output=lambda g, input, target: mse_loss_backward(g,
                        target=lambda g, grad_output: g * (grad_output * -2))
 
 
-@composite(**functional, samples=lambda t: [*three(t), t.args(*pair(t), weight=t(3, 4, low=0.1))],
+@composite(**functional, short="loss", parts=(squared_error,),
+           samples=lambda t: [*three(t), t.args(*pair(t), weight=t(3, 4, low=0.1))],
            errors=lambda t: [(t.args(t(2), t(2), reduction="x"), ValueError, "x is not a valid value for reduction"),
                              (t.args(t(2), t(2), weight=t(3)), ValueError,
                               "Weights and input must have the same size.")])
@@ -127,7 +128,8 @@ smooth_l1_loss_backward.rule(
     target=lambda g, grad_output, input, target, beta: -smooth_second(g, grad_output, input, target, beta))
 
 
-@composite(**functional, samples=lambda t: [*three(t), t.args(*pair(t), beta=0.3), t.args(*pair(t), beta=0.0)],
+@composite(**functional, short="loss", parts=(smooth_error,),
+           samples=lambda t: [*three(t), t.args(*pair(t), beta=0.3), t.args(*pair(t), beta=0.0)],
            errors=lambda t: [(t.args(t(2), t(2), beta=-1.0), RuntimeError,
                               "smooth_l1_loss does not support negative values for beta.")])
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
@@ -179,7 +181,7 @@ huber_loss_backward.rule(
     target=lambda g, grad_output, input, target, delta: -huber_second(g, grad_output, input, target, delta))
 
 
-@composite(**functional,
+@composite(**functional, short="loss", parts=(huber_error,),
            samples=lambda t: [*three(t), t.args(*pair(t), delta=0.3), t.args(*pair(t), weight=t(3, 4, low=0.1))],
            errors=lambda t: [(t.args(t(2), t(2), delta=0.0), RuntimeError,
                               "huber_loss does not support non-positive values for delta.")])
@@ -222,11 +224,30 @@ def bce(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str
 def bce_grads(g, input, target, weight, reduction, needs):
     each = shared(g, reduction, input.numel())
     each = each if weight is None else each * weight
-    return (each * (input - target) / ((1 - input) * input).clamp(min=1e-12) if needs[0] else None,
+    return (bce_backward(each, input, target) if needs[0] else None,
             each * ((-input).log1p().clamp(min=-100) - input.log().clamp(min=-100)) if needs[1] else None, None)
 
 
-@composite(**functional,
+@pointwise(kernel="two_way_backward", **slope | {"samples": lambda t: [
+    t.args(t(3, 4), t(3, 4, low=0.1, high=0.9), t(3, 4)), t.args(t(), t(3, 4, low=0.1, high=0.9), t(3, 4))]})
+def bce_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor):
+    "The slope of the cross entropy of probabilities: (input - target) / (input * (1 - input)), times grad_output."
+    return grad_output * (input - target) / xp.maximum((1 - input) * input, 1e-12)
+
+
+def bce_second(g, grad_output, input, target):
+    product = (1 - input) * input
+    size = product.clamp(min=1e-12)
+    bent = ((input - target) * (1 - 2 * input) / size).masked_fill(product < 1e-12, 0)
+    return g * grad_output * (1 - bent) / size
+
+
+bce_backward.rule(
+    grad_output=lambda g, input, target: bce_backward(g, input, target), input=bce_second,
+    target=lambda g, grad_output, input: -g * grad_output / ((1 - input) * input).clamp(min=1e-12))
+
+
+@composite(**functional, short="loss", parts=(bce,),
            samples=lambda t: [t.args(t(3, 4, low=0.1, high=0.9), t(3, 4, low=0.1, high=0.9), reduction=r)
                               for r in ("mean", "sum", "none")]
            + [t.args(t(3, 4, low=0.1, high=0.9), t(3, 4, low=0.1, high=0.9),
@@ -291,8 +312,9 @@ bce_logits_backward.rule(grad_output=lambda g, input, target: bce_logits_backwar
                          input=bce_logits_second, target=lambda g, grad_output: g * -grad_output)
 
 
-@composite(**functional, samples=lambda t: [*three(t), t.args(*pair(t), weight=t(4, low=0.1, requires_grad=False)),
-                                            t.args(*pair(t), pos_weight=t(4, low=0.1, requires_grad=False))],
+@composite(**functional, short="loss", parts=(bce_logits,),
+           samples=lambda t: [*three(t), t.args(*pair(t), weight=t(4, low=0.1, requires_grad=False)),
+                              t.args(*pair(t), pos_weight=t(4, low=0.1, requires_grad=False))],
            errors=lambda t: [(t.args(t(2), t(3)), ValueError, "Target size (")])
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      size_average: bool | None = None,

@@ -56,8 +56,8 @@ def check_soft_margin(input) -> None:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy}")
 
 
-@op(name="_soft_margin_loss", node="SoftMarginLossBackward0", check=check_soft_margin, promote="common",
-    meta=reduced_shape, **private,
+@op(name="_soft_margin_loss", kernel="soft_margin", node="SoftMarginLossBackward0", check=check_soft_margin,
+    promote="common", meta=reduced_shape, **private,
     samples=lambda t: [t.args(t(4), signs(t, 4), "mean")])
 def soft_margin(xp, input: Tensor, target: Tensor, reduction: str):
     "log(1 + e ** (-target * input)), reduced."
@@ -71,7 +71,7 @@ def soft_margin_grad(g, input, target, reduction):
 soft_margin.rule(input=soft_margin_grad, target=constant)
 
 
-@composite(**functional,
+@composite(**functional, short="loss", parts=(soft_margin,),
            samples=lambda t: [t.args(t(3, 4), signs(t, 3, 4), reduction=r) for r in ("mean", "sum", "none")])
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Tensor:

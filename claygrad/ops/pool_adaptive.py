@@ -8,7 +8,8 @@ from claygrad.ops import _pool
 from claygrad.ops._conv import same_format
 from claygrad.ops._formats import product
 from claygrad.ops._registry import composite, op
-from claygrad.ops.pool_max import put_back
+from claygrad.ops.pool_max import maxima_back
+from claygrad.ops.reduce import mean
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -100,6 +101,9 @@ shared_means_back.rule(grad_output=lambda g, grad_output_shape, dims: shared_mea
     g, tuple(grad_output_shape[-dims:])))
 
 
+shortly = {"short": "adaptive_avg_pool", "parts": (shared_means, mean)}
+
+
 def sizes_of(input: Tensor, output_size, dims: int, said: str) -> tuple[int, ...]:
     """The size of the result along every axis; None keeps that of the input."""
     if isinstance(output_size, int):
@@ -145,14 +149,14 @@ def line_mistakes(t) -> list:
             (t.args(t(1, 2, 5), ()), RuntimeError, "adaptive_")]
 
 
-@composite(namespace=("torch", "nn.functional"), method=False, samples=samples_of(1), errors=line_mistakes)
+@composite(namespace=("torch", "nn.functional"), method=False, **shortly, samples=samples_of(1), errors=line_mistakes)
 def adaptive_avg_pool1d(input: Tensor, output_size: ints) -> Tensor:
     """The means of `output_size` windows that share out the last axis of (N, C, L) or (C, L)."""
     n = one_size("adaptive_avg_pool1d", input, output_size)
     return means(2, input.unsqueeze(-2), (1, n)).squeeze(-2)
 
 
-@composite(**functional, samples=lambda t: [*samples_of(2)(t), t.args(t(1, 2, 6, 5), (None, 3))],
+@composite(**functional, **shortly, samples=lambda t: [*samples_of(2)(t), t.args(t(1, 2, 6, 5), (None, 3))],
            errors=lambda t: [(t.args(t(5, 5), 2), RuntimeError, "adaptive_avg_pool2d(): Expected 3D or 4D tensor"),
                              (t.args(t(1, 2, 5, 5), ()), RuntimeError, "adaptive_avg_pool2d: output_size must be 2"),
                              (t.args(t(1, 2, 5, 5), -1), RuntimeError, "adaptive_avg_pool2d: elements of output_size")])
@@ -161,7 +165,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: tuple[int | None, ...] | int
     return means(2, input, output_size)
 
 
-@composite(**functional, samples=samples_of(3),
+@composite(**functional, **shortly, samples=samples_of(3),
            errors=lambda t: [(t.args(t(5, 5, 5), 2), RuntimeError, "adaptive_avg_pool3d(): Expected 4D or 5D tensor")])
 def adaptive_avg_pool3d(input: Tensor, output_size: tuple[int | None, ...] | int) -> Tensor:
     """The means of `output_size` windows that share out (N, C, D, H, W) or (C, D, H, W)."""
@@ -219,7 +223,11 @@ def last_place(xp, window, axis: int, unknown: bool):
     return xp.where(nan.any(axis, keepdims=True), last, place)
 
 
-shared_maxima.rule(input=lambda g, outs, input_shape, size: put_back(g, outs[1], input_shape, len(size)))
+shared_maxima.rule(
+    input=lambda g, outs, input_shape, size: maxima_back(g, outs[1], tuple(input_shape), len(size)))
+
+
+shortly_max = {"short": "adaptive_max_pool", "parts": (shared_maxima,)}
 
 
 def maxima(dims: int, input, output_size, places: bool):
@@ -239,13 +247,13 @@ def with_places(dims: int):
     return lambda t: [*samples_of(dims)(t), t.args(t(2, 3, *(6, 5, 4)[:dims]), 3, True)]
 
 
-@composite(**functional, samples=with_places(1), errors=line_mistakes)
+@composite(**functional, **shortly_max, samples=with_places(1), errors=line_mistakes)
 def adaptive_max_pool1d(input: Tensor, output_size: ints, return_indices: bool = False) -> Tensor:
     """The largest elements of `output_size` windows that share out the last axis, and on request their places."""
     return line_maxima(input, output_size, return_indices)
 
 
-@composite(**functional, samples=with_places(2),
+@composite(**functional, **shortly_max, samples=with_places(2),
            errors=lambda t: [(t.args(t(5, 5), 2), RuntimeError, "adaptive_max_pool2d(): Expected 3D or 4D tensor"),
                              (t.args(t(1, 2, 5, 5), -1), RuntimeError, "Trying to create tensor with negative")])
 def adaptive_max_pool2d(input: Tensor, output_size: tuple[int | None, ...] | int,
@@ -254,7 +262,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: tuple[int | None, ...] | int
     return maxima(2, input, output_size, return_indices)
 
 
-@composite(**functional, samples=with_places(3),
+@composite(**functional, **shortly_max, samples=with_places(3),
            errors=lambda t: [(t.args(t(5, 5, 5), 2), RuntimeError, "adaptive_max_pool3d(): Expected 4D or 5D tensor")])
 def adaptive_max_pool3d(input: Tensor, output_size: tuple[int | None, ...] | int,
                         return_indices: bool = False) -> Tensor:
@@ -262,27 +270,27 @@ def adaptive_max_pool3d(input: Tensor, output_size: tuple[int | None, ...] | int
     return maxima(3, input, output_size, return_indices)
 
 
-@composite(namespace="torch", method=False, name="adaptive_max_pool1d", samples=samples_of(1))
+@composite(namespace="torch", method=False, **shortly_max, name="adaptive_max_pool1d", samples=samples_of(1))
 def plain_adaptive_max_pool1d(input: Tensor, output_size: ints) -> tuple[Tensor, Tensor]:
     """The largest elements of `output_size` windows that share out the last axis, and their places."""
     return line_maxima(input, output_size, True)
 
 
-@composite(**functional, samples=samples_of(1))
+@composite(**functional, **shortly_max, samples=samples_of(1))
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: ints,
                                      return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """As adaptive_max_pool1d, always with the places."""
     return line_maxima(input, output_size, True)
 
 
-@composite(**functional, samples=samples_of(2))
+@composite(**functional, **shortly_max, samples=samples_of(2))
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: tuple[int | None, ...] | int,
                                      return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """As adaptive_max_pool2d, always with the places."""
     return maxima(2, input, output_size, True)
 
 
-@composite(**functional, samples=samples_of(3))
+@composite(**functional, **shortly_max, samples=samples_of(3))
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: tuple[int | None, ...] | int,
                                      return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """As adaptive_max_pool3d, always with the places."""

@@ -8,7 +8,7 @@ from claygrad.core import int64
 from claygrad.ops import _pool
 from claygrad.ops._formats import product
 from claygrad.ops._registry import composite, constant, op
-from claygrad.ops.pool_max import put_back
+from claygrad.ops.pool_max import maxima_back
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -93,7 +93,7 @@ def fractional(xp, input: Tensor, kernel: ints, size: ints, samples: Tensor):
     return best.reshape(shape), at.reshape(shape)
 
 
-fractional.rule(input=lambda g, outs, input_shape, kernel: put_back(g, outs[1], input_shape, len(kernel)),
+fractional.rule(input=lambda g, outs, input_shape, kernel: maxima_back(g, outs[1], tuple(input_shape), len(kernel)),
                 samples=constant)
 
 

@@ -70,13 +70,6 @@ def maxima_at(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dila
     return tuple([same_format(xp, x, input) for x in made])
 
 
-def put_back(g: Tensor, indices: Tensor, shape, dims: int) -> Tensor:
-    """Values added up at places of an input of this shape."""
-    line = (*g.shape[:-dims], product(g.shape[-dims:]))
-    flat = g.new_zeros((*line[:-1], product(shape[-dims:])))
-    return flat.scatter_add(-1, indices.reshape(line), g.reshape(line)).view(tuple(shape))
-
-
 @op(name="_max_pool_backward", node=lambda dims: f"MaxPool{dims}DWithIndicesBackwardBackward0", **hidden,
     meta=lambda shape: shape, samples=lambda t: [t.args(t(2, 3), t.index((2, 3), 5), (2, 5), 1),
                                                  t.args(t(2, 2, 3), t.index((2, 2, 3), 12), (2, 3, 4), 2)])
@@ -106,6 +99,8 @@ maxima_at.rule(input=lambda g, outs, input_shape, kernel: maxima_back(g, outs[1]
 
 
 # The public forms
+
+shortly = {"short": "max_pool", "parts": (maxima, maxima_at)}
 
 def run(dims: int, input, kernel_size, stride, padding, dilation, ceil_mode, places: bool):
     name = f"max_pool{dims}d"
@@ -202,56 +197,56 @@ def line_mistakes(t) -> list:
             (t.args(t(1, 2, 5), (2, 2)), RuntimeError, "max_pool1d() kernel_size must be an int, list of ints or")]
 
 
-@composite(**functional, samples=with_places(samples_of(1)), errors=line_mistakes)
+@composite(**functional, **shortly, samples=with_places(samples_of(1)), errors=line_mistakes)
 def max_pool1d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, L) or (C, L), and on request their places."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@composite(**functional, samples=with_places(samples_of(2)), errors=mistakes)
+@composite(**functional, **shortly, samples=with_places(samples_of(2)), errors=mistakes)
 def max_pool2d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, H, W) or (C, H, W), and on request their places."""
     return run(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@composite(**functional, samples=with_places(samples_of(3)))
+@composite(**functional, **shortly, samples=with_places(samples_of(3)))
 def max_pool3d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, D, H, W) or (C, D, H, W), and on request their places."""
     return run(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@composite(**plain, name="max_pool1d", samples=samples_of(1), errors=line_mistakes)
+@composite(**plain, **shortly, name="max_pool1d", samples=samples_of(1), errors=line_mistakes)
 def plain_max_pool1d(input: Tensor, kernel_size: ints, stride: ints = (), padding: ints = 0, dilation: ints = 1,
                      ceil_mode: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, L) or (C, L)."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
 
-@composite(**plain, name="max_pool2d", samples=samples_of(2), errors=mistakes)
+@composite(**plain, **shortly, name="max_pool2d", samples=samples_of(2), errors=mistakes)
 def plain_max_pool2d(input: Tensor, kernel_size: ints, stride: ints = (), padding: ints = 0, dilation: ints = 1,
                      ceil_mode: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, H, W) or (C, H, W)."""
     return run(2, input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
 
-@composite(**plain, name="max_pool3d", samples=samples_of(3))
+@composite(**plain, **shortly, name="max_pool3d", samples=samples_of(3))
 def plain_max_pool3d(input: Tensor, kernel_size: ints, stride: ints = (), padding: ints = 0, dilation: ints = 1,
                      ceil_mode: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, D, H, W) or (C, D, H, W)."""
     return run(3, input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
 
-@composite(**plain, samples=samples_of(1))
+@composite(**plain, **shortly, samples=samples_of(1))
 def max_pool1d_with_indices(input: Tensor, kernel_size: ints, stride: ints = (), padding: ints = 0, dilation: ints = 1,
                             ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
     """The largest elements of windows of (N, C, L) or (C, L), and their places."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-@composite(**functional, name="max_pool1d_with_indices", samples=samples_of(1))
+@composite(**functional, **shortly, name="max_pool1d_with_indices", samples=samples_of(1))
 def functional_max_pool1d_at(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                              dilation: ints = 1, ceil_mode: bool = False,
                              return_indices: bool = False) -> tuple[Tensor, Tensor]:
@@ -259,7 +254,7 @@ def functional_max_pool1d_at(input: Tensor, kernel_size: ints, stride: ints | No
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-@composite(**functional, name="max_pool2d_with_indices", samples=samples_of(2))
+@composite(**functional, **shortly, name="max_pool2d_with_indices", samples=samples_of(2))
 def functional_max_pool2d_at(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                              dilation: ints = 1, ceil_mode: bool = False,
                              return_indices: bool = False) -> tuple[Tensor, Tensor]:
@@ -267,7 +262,7 @@ def functional_max_pool2d_at(input: Tensor, kernel_size: ints, stride: ints | No
     return run(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-@composite(**functional, name="max_pool3d_with_indices", samples=samples_of(3))
+@composite(**functional, **shortly, name="max_pool3d_with_indices", samples=samples_of(3))
 def functional_max_pool3d_at(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                              dilation: ints = 1, ceil_mode: bool = False,
                              return_indices: bool = False) -> tuple[Tensor, Tensor]:
@@ -281,7 +276,7 @@ def functional_max_pool3d_at(input: Tensor, kernel_size: ints, stride: ints | No
 def max_pool2d_with_indices_backward(grad_output: Tensor, input: Tensor, kernel_size: ints, stride: ints,
                                      padding: ints, dilation: ints, ceil_mode: bool, indices: Tensor) -> Tensor:
     """The gradient of max_pool2d in its input: what arrived for each window, added up at the place of its maximum."""
-    return put_back(grad_output, indices, input.shape, 2)
+    return maxima_back(grad_output, indices, tuple(input.shape), 2)
 
 
 # The inverse

@@ -1,0 +1,113 @@
+"""Fast paths of the loss of connectionist temporal classification; claygrad/ops/ctc.py says what it is."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t
+
+from claygrad.core.declared cimport Op
+from claygrad.core.dtypes cimport I64, U8, of_code
+from claygrad.core.kernels cimport find
+from claygrad.core.layout cimport Layout, fresh, fresh_like
+from claygrad.core.taken cimport floats_at, int_at, numbers_at
+
+cdef extern from "rows.hpp" namespace "clay" nogil:
+    struct Alignment:
+        int64_t frames, examples, classes, places
+        const void* log_probs
+        const int64_t* labels
+        const uint8_t* skips
+        const int64_t* spans
+        const int64_t* lengths
+        void* loss
+        void* alpha
+        const void* g
+        void* to_log_probs
+        bint zero_infinity
+
+    ctypedef bint (*alignment_fn)(const Alignment*) noexcept nogil
+
+
+cdef list _places(Alignment* s, Layout x, Layout targets, object spans, object lengths, object blank):
+    """Fill in the labels of every place and where a skip may end, with what keeps their memory; None if something is odd."""
+    cdef Layout labels, skips, sizes
+    cdef int64_t shape[2]
+    cdef int64_t silent, e, i, longest = 0, start = 0, stride, own
+    cdef int64_t* at
+    cdef const int64_t* given
+    if x is None or targets is None or x.ndim != 3 or x.numel == 0 or not int_at(blank, &silent):
+        return None
+    s.frames, s.examples, s.classes, s.log_probs = x.shape[0], x.shape[1], x.shape[2], x.data()
+    if type(spans) is not tuple or type(lengths) is not tuple or len(<tuple>spans) != s.examples or len(<tuple>lengths) != s.examples:
+        return None
+    shape[0], shape[1] = 2, s.examples
+    sizes = fresh(of_code(I64), 2, shape)
+    at = <int64_t*>sizes.data()
+    for e in range(s.examples):
+        if not int_at((<tuple>spans)[e], at + e) or not int_at((<tuple>lengths)[e], &own) or at[e] < 0 or at[e] > s.frames or own < 0:
+            return None
+        at[s.examples + e] = 2 * own + 1
+        longest = own if own > longest else longest
+    s.spans, s.lengths, s.places = at, at + s.examples, 2 * longest + 1
+    stride = targets.shape[1] if targets.ndim == 2 else 0
+    if targets.ndim == 2 and (targets.shape[0] != s.examples or stride < longest) or not 1 <= targets.ndim <= 2:
+        return None
+    shape[0], shape[1] = s.examples, s.places
+    labels, skips = fresh(of_code(I64), 2, shape), fresh(of_code(U8), 2, shape)
+    at, given = <int64_t*>labels.data(), <const int64_t*>targets.data()
+    s.labels, s.skips = at, <uint8_t*>skips.data()
+    for e in range(s.examples):
+        own = s.lengths[e] // 2
+        if targets.ndim == 1 and start + own > targets.numel:
+            return None
+        for i in range(s.places):
+            at[i] = silent
+            if i % 2 and i < 2 * own:
+                at[i] = given[(e * stride if targets.ndim == 2 else start) + i // 2]
+            if at[i] < 0 or at[i] >= s.classes:
+                return None
+            (<uint8_t*>s.skips)[e * s.places + i] = i >= 2 and at[i] != silent and at[i] != at[i - 2]
+        at += s.places
+        start += own
+    return [sizes, labels, skips]
+
+
+cdef list _align(Op op, PyObject** slots):
+    """_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)"""
+    cdef Alignment s
+    cdef Layout x = floats_at(slots[0]), loss, alpha
+    cdef list kept = _places(&s, x, numbers_at(slots[1]), <object>slots[2], <object>slots[3], <object>slots[4])
+    cdef int64_t shape[3]
+    cdef bint done
+    if kept is None:
+        return None
+    shape[0], shape[1], shape[2] = s.examples, s.frames, s.places
+    loss, alpha = fresh(x.dtype, 1, shape), fresh(x.dtype, 3, shape)
+    s.loss, s.alpha = loss.data(), alpha.data()
+    with nogil:
+        done = (<alignment_fn>find("loss", "align", x.dtype.code))(&s)
+    return [loss, alpha] if done else None
+
+
+cdef Layout _align_back(Op op, PyObject** slots, Layout target):
+    """_ctc_loss_backward(grad_output, log_probs, targets, loss, log_alpha, input_lengths, target_lengths, blank, zero_infinity)"""
+    cdef Alignment s
+    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), loss = floats_at(slots[3]), alpha = floats_at(slots[4]), out
+    cdef list kept = _places(&s, x, numbers_at(slots[2]), <object>slots[5], <object>slots[6], <object>slots[7])
+    cdef bint done
+    if target is not None or kept is None or g is None or loss is None or alpha is None:
+        return None
+    if g.dtype is not x.dtype or loss.dtype is not x.dtype or alpha.dtype is not x.dtype or g.numel != s.examples:
+        return None
+    if loss.numel != s.examples or alpha.numel != s.examples * s.frames * s.places:
+        return None
+    out = fresh_like(x)
+    s.g, s.loss, s.alpha, s.to_log_probs, s.zero_infinity = g.data(), loss.data(), alpha.data(), out.data(), <object>slots[8] is True
+    with nogil:
+        done = (<alignment_fn>find("loss", "align_back", x.dtype.code))(&s)
+    return out if done else None
+
+
+cdef int prepare(Op op) except -1:
+    if op.name == "_ctc_loss":
+        op.many = _align
+    elif op.name == "_ctc_loss_backward":
+        op.fast = _align_back
+    return 0

@@ -1,0 +1,230 @@
+"""Fast paths of embedding_bag and its gradient, and of the sliding blocks of images; claygrad/ops/bag.py and fold.py say what
+they compute."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from claygrad.core.declared cimport Op
+from claygrad.core.dtypes cimport F32, I64, of_code
+from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, vector_at
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    SUM = 0
+    MAX = 2
+
+cdef extern from "bags.hpp" namespace "clay" nogil:
+    struct Bags:
+        int64_t entries, bags, rows, width, padding, mode
+        const int64_t* index
+        const void* weight
+        int64_t* bag
+        int64_t* sizes
+        int64_t* best
+
+    void fill_bags(int dtype, const Bags* bags, const void* table, void* out) noexcept
+    void empty_bags(int dtype, const Bags* bags, const void* g, void* out) noexcept
+
+
+cdef bint _in_bags(Bags* s, const int64_t* starts) noexcept nogil:
+    """The bag of every entry; False if there is something to refuse."""
+    cdef int64_t i, b = 0
+    if s.bags < 1 or starts[0] != 0 or starts[s.bags - 1] > s.entries:
+        return False
+    for i in range(1, s.bags):
+        if starts[i] < starts[i - 1]:
+            return False
+    for i in range(s.entries):
+        if s.index[i] < 0 or s.index[i] >= s.rows:
+            return False
+        while b + 1 < s.bags and starts[b + 1] <= i:
+            b += 1
+        s.bag[i] = b
+    return True
+
+
+cdef list _bagged(Op op, PyObject** slots):
+    """_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, by_freq, sparse)"""
+    cdef Layout table = floats_at(slots[0]), index = numbers_at(slots[1]), offsets = numbers_at(slots[2]), out, bag, sizes, best
+    cdef Bags s
+    cdef int64_t shape[2]
+    cdef int64_t count
+    if table is None or index is None or offsets is None or table.ndim != 2 or index.ndim != 1 or offsets.ndim != 1:
+        return None
+    if not int_at(<object>slots[3], &s.mode) or not int_at(<object>slots[6], &s.padding) or <object>slots[8] is not False:
+        return None
+    if not 0 <= s.mode <= MAX or not vector_at(slots[4], table, index.numel, &s.weight) or s.weight != NULL and s.mode != SUM:
+        return None
+    s.entries, s.rows, s.width, count = index.numel, table.shape[0], table.shape[1], offsets.numel
+    s.bags = count - (1 if <object>slots[5] is True else 0)
+    if s.bags < 1 or table.numel == 0 or count and (<int64_t*>offsets.data())[count - 1] > s.entries:
+        return None
+    if count > 1 and (<int64_t*>offsets.data())[count - 1] < (<int64_t*>offsets.data())[count - 2]:
+        return None
+    bag = fresh(of_code(I64), 1, &s.entries)
+    s.index, s.bag = <const int64_t*>index.data(), <int64_t*>bag.data()
+    if not _in_bags(&s, <const int64_t*>offsets.data()):
+        return None
+    shape[0], shape[1] = s.bags, s.width
+    out, sizes = fresh(table.dtype, 2, shape), fresh(of_code(I64), 1, shape)
+    best = fresh(of_code(I64), 2 if s.mode == MAX else 1, shape)
+    s.sizes, s.best = <int64_t*>sizes.data(), <int64_t*>best.data()
+    with nogil:
+        fill_bags(table.dtype.code, &s, table.data(), out.data())
+    if s.mode != MAX:
+        memcpy(s.best, s.sizes, s.bags * sizeof(int64_t))
+    return [out, bag, sizes, best]
+
+
+cdef Layout _bag_back(Op op, PyObject** slots, Layout target):
+    """_embedding_bag_dense_backward(grad_output, indices, bags, sizes, best, per_sample_weights, num_weights, mode, padding_idx,
+    scale_grad_by_freq)"""
+    cdef Layout g = floats_at(slots[0]), index = numbers_at(slots[1]), bag = numbers_at(slots[2]), sizes = numbers_at(slots[3])
+    cdef Layout best = numbers_at(slots[4]), out
+    cdef Bags s
+    cdef int64_t shape[2]
+    cdef int64_t i
+    if target is not None or g is None or index is None or bag is None or sizes is None or best is None or <object>slots[9] is not False:
+        return None
+    if not int_at(<object>slots[6], &s.rows) or not int_at(<object>slots[7], &s.mode) or not int_at(<object>slots[8], &s.padding):
+        return None
+    if g.ndim != 2 or g.numel == 0 or index.ndim != 1 or bag.numel != index.numel or sizes.numel != g.shape[0] or s.rows < 1:
+        return None
+    s.entries, s.bags, s.width = index.numel, g.shape[0], g.shape[1]
+    if not vector_at(slots[5], g, s.entries, &s.weight) or s.mode == MAX and best.numel != g.numel:
+        return None
+    s.index, s.bag, s.sizes, s.best = <int64_t*>index.data(), <int64_t*>bag.data(), <int64_t*>sizes.data(), <int64_t*>best.data()
+    for i in range(s.entries):
+        if not (0 <= s.index[i] < s.rows and 0 <= s.bag[i] < s.bags):
+            return None
+    for i in range(best.numel if s.mode == MAX else 0):
+        if not 0 <= s.best[i] < s.rows:
+            return None
+    shape[0], shape[1] = s.rows, s.width
+    out = fresh(g.dtype, 2, shape)
+    with nogil:
+        empty_bags(g.dtype.code, &s, g.data(), out.data())
+    return out
+
+
+# --- sliding blocks ---------------------------------------------------------------------------------------------------------------
+cdef struct Blocks:
+    int64_t size[2]
+    int64_t kernel[2]
+    int64_t dilation[2]
+    int64_t padding[2]
+    int64_t stride[2]
+    int64_t out[2]
+
+
+cdef bint _blocks(Blocks* s, PyObject** how) except -1:
+    """How many blocks of (kernel, dilation, padding, stride) there are along both axes; False if something is refused."""
+    cdef int i
+    cdef int64_t room
+    if not (ints_at(<object>how[0], 2, s.kernel) and ints_at(<object>how[1], 2, s.dilation) and ints_at(<object>how[2], 2, s.padding)
+            and ints_at(<object>how[3], 2, s.stride)):
+        return False
+    for i in range(2):
+        room = s.size[i] + 2 * s.padding[i] - s.dilation[i] * (s.kernel[i] - 1) - 1
+        if s.kernel[i] < 1 or s.dilation[i] < 1 or s.padding[i] < 0 or s.stride[i] < 1 or room < 0 or s.size[i] < 1:
+            return False
+        s.out[i] = room // s.stride[i] + 1
+    return True
+
+
+cdef void _columns(Blocks* s, int64_t planes, real* image, real* columns, bint back) noexcept nogil:
+    """The blocks of every plane as columns; or, back, columns added to planes."""
+    cdef int64_t p, i, j, r, q, y, x, low, high
+    cdef int64_t step = s.stride[1]
+    cdef real* row
+    cdef real* line = columns
+    for p in range(planes):
+        for i in range(s.kernel[0]):
+            for j in range(s.kernel[1]):
+                x = j * s.dilation[1] - s.padding[1]
+                low = (-x + step - 1) // step if x < 0 else 0
+                high = (s.size[1] - x + step - 1) // step if s.size[1] > x else 0
+                high = s.out[1] if high > s.out[1] else high
+                low = high if low > high else low
+                for r in range(s.out[0]):
+                    y = r * s.stride[0] + i * s.dilation[0] - s.padding[0]
+                    row = image + (p * s.size[0] + y) * s.size[1] + x
+                    if y < 0 or y >= s.size[0]:
+                        if not back:
+                            memset(line, 0, s.out[1] * sizeof(real))
+                    elif back:
+                        for q in range(low, high):
+                            row[q * step] += line[q]
+                    else:
+                        for q in range(low):
+                            line[q] = 0
+                        if step == 1:
+                            memcpy(line + low, row + low, (high - low) * sizeof(real))
+                        else:
+                            for q in range(low, high):
+                                line[q] = row[q * step]
+                        for q in range(high, s.out[1]):
+                            line[q] = 0
+                    line += s.out[1]
+
+
+cdef Layout _unfold(Op op, PyObject** slots, Layout target):
+    """im2col(input, kernel, dilation, padding, stride)"""
+    cdef Layout x = floats_at(slots[0]), out
+    cdef Blocks s
+    cdef int64_t shape[3]
+    cdef int64_t planes
+    if target is not None or x is None or x.ndim != 3 and x.ndim != 4 or x.shape[x.ndim - 3] < 1:
+        return None
+    s.size[0], s.size[1] = x.shape[x.ndim - 2], x.shape[x.ndim - 1]
+    if not _blocks(&s, slots + 1):
+        return None
+    shape[0], shape[1], shape[2] = x.shape[0], x.shape[x.ndim - 3] * s.kernel[0] * s.kernel[1], s.out[0] * s.out[1]
+    out = fresh(x.dtype, x.ndim - 1, shape + (4 - x.ndim))
+    planes = x.shape[x.ndim - 3] * (x.shape[0] if x.ndim == 4 else 1)
+    with nogil:
+        if x.dtype.code == F32:
+            _columns[float](&s, planes, <float*>x.data(), <float*>out.data(), False)
+        else:
+            _columns[double](&s, planes, <double*>x.data(), <double*>out.data(), False)
+    return out
+
+
+cdef Layout _fold(Op op, PyObject** slots, Layout target):
+    """col2im(input, size, kernel, dilation, padding, stride)"""
+    cdef Layout x = floats_at(slots[0]), out
+    cdef Blocks s
+    cdef int64_t shape[4]
+    cdef int64_t each
+    if target is not None or x is None or x.ndim != 2 and x.ndim != 3 or not ints_at(<object>slots[1], 2, s.size):
+        return None
+    if not _blocks(&s, slots + 2):
+        return None
+    each = s.kernel[0] * s.kernel[1]
+    if x.shape[x.ndim - 2] < 1 or x.shape[x.ndim - 2] % each or x.shape[x.ndim - 1] != s.out[0] * s.out[1]:
+        return None
+    shape[0], shape[1], shape[2], shape[3] = x.shape[0], x.shape[x.ndim - 2] // each, s.size[0], s.size[1]
+    out = fresh(x.dtype, x.ndim + 1, shape + (3 - x.ndim))
+    memset(out.data(), 0, out.numel * out.dtype.itemsize)
+    with nogil:
+        if x.dtype.code == F32:
+            _columns[float](&s, out.numel // (s.size[0] * s.size[1]), <float*>out.data(), <float*>x.data(), True)
+        else:
+            _columns[double](&s, out.numel // (s.size[0] * s.size[1]), <double*>out.data(), <double*>x.data(), True)
+    return out
+
+
+cdef int prepare(Op op) except -1:
+    if op.name == "_embedding_bag":
+        op.many = _bagged
+    elif op.name == "_embedding_bag_dense_backward":
+        op.fast = _bag_back
+    elif op.name == "im2col":
+        op.fast = _unfold
+    elif op.name == "col2im":
+        op.fast = _fold
+    return 0

@@ -1,0 +1,453 @@
+"""Fast paths of losses over classes and of probabilities, for scores of float32 and float64 in row-major order; what they
+compute is said in claygrad/ops/loss*.py."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memset
+
+from claygrad.core.declared cimport Op
+from claygrad.core.dtypes cimport F32
+from claygrad.core.kernels cimport find, reduce_fn
+from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.taken cimport floats_at, int_at, numbers_at, vector_at
+
+cdef extern from "rows.hpp" namespace "clay" nogil:
+    struct CrossEntropy:
+        int64_t rows, classes, ignored
+        const void* x
+        const int64_t* target
+        void* loss
+        void* kept
+        const void* scale
+        bint one_scale
+        void* to_x
+
+    ctypedef void (*cross_entropy_fn)(const CrossEntropy*) noexcept nogil
+
+cdef extern from "shaped.hpp" namespace "clay" nogil:
+    ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
+    ctypedef void (*total_fn)(const void*, const void*, void*, int64_t, double, double, double) noexcept nogil
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    EACH = 0
+    SUM = 1
+    MEAN = 2
+
+
+cdef int _way(object reduction):
+    """Which reduction is meant, or -1."""
+    if reduction == "mean":
+        return MEAN
+    return SUM if reduction == "sum" else EACH if reduction == "none" else -1
+
+
+cdef Layout _reduced(Layout each, int way, double by):
+    """The losses as they are, their sum, or that over a number."""
+    cdef Layout out
+    if way == EACH:
+        return each
+    out = fresh(each.dtype, 0, NULL)
+    (<reduce_fn>find("reduce", "sum", each.dtype.code))(each.data(), out.data(), 1, each.numel, 1)
+    if way == MEAN:
+        if each.dtype.code == F32:
+            (<float*>out.data())[0] /= <float>by
+        else:
+            (<double*>out.data())[0] /= by
+    return out
+
+
+# --- one right class ----------------------------------------------------------------------------------------------------------
+cdef struct Classes:
+    int64_t rows, classes, places, ignored      # scores (rows, classes, places), a class for each row and place
+    const int64_t* target
+    const void* weight
+    double counted                              # the sum of the weights of what is not ignored
+
+
+cdef bint _classes(Classes* s, int ndim, const int64_t* shape, Layout target, Layout like, PyObject* weight, object ignored) except -1:
+    """The sizes; False if they do not fit, or a class is not there."""
+    cdef int i, axis = 0 if ndim == 1 else 1
+    cdef int64_t k, wanted, ignored_ones = 0, wrong = 0
+    if ndim < 1 or target is None or target.ndim != ndim - 1 or not int_at(ignored, &s.ignored):
+        return False
+    s.rows, s.classes, s.places = 1 if ndim == 1 else shape[0], shape[axis], 1
+    for i in range(ndim - 1):
+        wanted = shape[i if i < axis else i + 1]
+        if target.shape[i] != wanted:
+            return False
+        s.places *= wanted if i >= axis else 1
+    s.target, s.counted = <const int64_t*>target.data(), 0
+    if s.classes < 1 or target.numel == 0 or not vector_at(weight, like, s.classes, &s.weight):
+        return False
+    for k in range(target.numel):
+        ignored_ones += s.target[k] == s.ignored
+        wrong += <uint64_t>s.target[k] >= <uint64_t>s.classes and s.target[k] != s.ignored
+    if wrong:
+        return False
+    if s.weight == NULL:
+        s.counted = target.numel - ignored_ones
+        return True
+    for k in range(target.numel):
+        if s.target[k] != s.ignored:
+            s.counted += (<const float*>s.weight)[s.target[k]] if like.dtype.code == F32 else (<const double*>s.weight)[s.target[k]]
+    return True
+
+
+cdef void _pick(Classes* s, const real* x, real* loss) noexcept nogil:
+    cdef int64_t r, p, at
+    cdef real weight
+    for r in range(s.rows):
+        for p in range(s.places):
+            at = s.target[r * s.places + p]
+            weight = 0 if at == s.ignored else 1 if s.weight == NULL else (<const real*>s.weight)[at]
+            loss[r * s.places + p] = 0 if weight == 0 else -x[(r * s.classes + at) * s.places + p] * weight
+
+
+cdef Layout _nll(Op op, PyObject** slots, Layout target):
+    """_nll_loss(input, target, weight, reduction, ignore_index)"""
+    cdef Layout x = floats_at(slots[0]), classes = numbers_at(slots[1]), each
+    cdef Classes s
+    cdef int way = _way(<object>slots[3])
+    if x is None or target is not None or way < 0 or not _classes(&s, x.ndim, x.shape, classes, x, slots[2], <object>slots[4]):
+        return None
+    each = fresh(x.dtype, classes.ndim, classes.shape)
+    if x.dtype.code == F32:
+        _pick[float](&s, <const float*>x.data(), <float*>each.data())
+    else:
+        _pick[double](&s, <const double*>x.data(), <double*>each.data())
+    return _reduced(each, way, s.counted)
+
+
+cdef void _place(Classes* s, const real* g, bint one, bint mean, real* out) noexcept nogil:
+    cdef int64_t r, p, at
+    cdef real weight
+    memset(out, 0, s.rows * s.classes * s.places * sizeof(real))
+    for r in range(s.rows):
+        for p in range(s.places):
+            at = s.target[r * s.places + p]
+            weight = 0 if at == s.ignored else 1 if s.weight == NULL else (<const real*>s.weight)[at]
+            if weight != 0:
+                weight = -g[0 if one else r * s.places + p] * weight
+                out[(r * s.classes + at) * s.places + p] = weight / <real>s.counted if mean else weight
+
+
+cdef Layout _nll_back(Op op, PyObject** slots, Layout target):
+    """_nll_loss_backward(grad_output, target, weight, reduction, ignore_index, shape)"""
+    cdef Layout g = floats_at(slots[0]), classes = numbers_at(slots[1]), out
+    cdef Classes s
+    cdef int64_t shape[8]
+    cdef int way = _way(<object>slots[3]), ndim, i
+    given = <object>slots[5]
+    if g is None or target is not None or way < 0 or type(given) is not tuple or not 1 <= len(<tuple>given) <= 8:
+        return None
+    ndim = len(<tuple>given)
+    for i in range(ndim):
+        if not int_at((<tuple>given)[i], shape + i):
+            return None
+    if not _classes(&s, ndim, shape, classes, g, slots[2], <object>slots[4]):
+        return None
+    if g.numel != (classes.numel if way == EACH else 1):
+        return None
+    out = fresh(g.dtype, ndim, shape)
+    if g.dtype.code == F32:
+        _place[float](&s, <const float*>g.data(), way != EACH, way == MEAN, <float*>out.data())
+    else:
+        _place[double](&s, <const double*>g.data(), way != EACH, way == MEAN, <double*>out.data())
+    return out
+
+
+# --- cross entropy of rows -------------------------------------------------------------------------------------------------------
+cdef bint _rows(Classes* c, CrossEntropy* s, Layout x, PyObject* target, object ignored) except -1:
+    cdef PyObject* nothing = <PyObject*>None
+    if x is None or x.ndim != 2 or not _classes(c, 2, x.shape, numbers_at(target), x, nothing, ignored):
+        return False
+    s.rows, s.classes, s.ignored, s.x, s.target = c.rows, c.classes, c.ignored, x.data(), c.target
+    return True
+
+
+cdef list _cross_entropy(Op op, PyObject** slots):
+    """_cross_entropy(input, target, reduction, ignore_index)"""
+    cdef Layout x = floats_at(slots[0]), each, kept
+    cdef Classes c
+    cdef CrossEntropy s
+    cdef int64_t shape[2]
+    cdef int way = _way(<object>slots[2])
+    if way < 0 or not _rows(&c, &s, x, slots[1], <object>slots[3]):
+        return None
+    shape[0], shape[1] = 2, s.rows
+    each, kept = fresh(x.dtype, 1, shape + 1), fresh(x.dtype, 2, shape)
+    s.loss, s.kept = each.data(), kept.data()
+    with nogil:
+        (<cross_entropy_fn>find("loss", "forward", x.dtype.code))(&s)
+    return [_reduced(each, way, c.counted), kept]
+
+
+cdef Layout _cross_entropy_back(Op op, PyObject** slots, Layout target):
+    """_cross_entropy_backward(grad_output, input, target, kept, reduction, ignore_index)"""
+    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), kept = floats_at(slots[3]), out
+    cdef Classes c
+    cdef CrossEntropy s
+    cdef float single
+    cdef double double_
+    cdef int way = _way(<object>slots[4])
+    if target is not None or g is None or kept is None or way < 0 or not _rows(&c, &s, x, slots[2], <object>slots[5]):
+        return None
+    if g.dtype is not x.dtype or kept.dtype is not x.dtype or kept.numel != 2 * s.rows or g.numel != (s.rows if way == EACH else 1):
+        return None
+    s.kept, s.scale, s.one_scale = kept.data(), g.data(), way != EACH
+    if way == MEAN:
+        if x.dtype.code == F32:
+            single = (<float*>g.data())[0] / <float>c.counted
+            s.scale = &single
+        else:
+            double_ = (<double*>g.data())[0] / c.counted
+            s.scale = &double_
+    out = fresh_like(x)
+    s.to_x = out.data()
+    with nogil:
+        (<cross_entropy_fn>find("loss", "backward", x.dtype.code))(&s)
+    return out
+
+
+# --- two-way probabilities -----------------------------------------------------------------------------------------------------------
+cdef bint _probable(const real* x, int64_t n) noexcept nogil:
+    """Whether all are between 0 and 1."""
+    cdef int64_t i, wrong = 0
+    for i in range(n):
+        wrong += not (x[i] >= 0 and x[i] <= 1)
+    return wrong == 0
+
+
+cdef Layout _two_way(Op op, PyObject** slots, Layout target):
+    """_binary_cross_entropy(input, target, weight, reduction)"""
+    cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1]), out
+    cdef int way = _way(<object>slots[3])
+    cdef bint fine
+    if target is not None or x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y) or <object>slots[2] is not None:
+        return None
+    if way < 0 or x.numel == 0:
+        return None
+    if x.dtype.code == F32:
+        fine = _probable(<const float*>x.data(), x.numel) and _probable(<const float*>y.data(), x.numel)
+    else:
+        fine = _probable(<const double*>x.data(), x.numel) and _probable(<const double*>y.data(), x.numel)
+    if not fine:
+        return None                                # the general path says which
+    if way == EACH:
+        out = fresh_like(x)
+        with nogil:
+            (<shaped_fn>find("shaped", "two_way", x.dtype.code))(x.data(), y.data(), NULL, out.data(), x.numel, 0, 0, 0)
+        return out
+    out = fresh(x.dtype, 0, NULL)
+    with nogil:
+        (<total_fn>find("total", "two_way", x.dtype.code))(x.data(), y.data(), out.data(), x.numel,
+                                                           1.0 / x.numel if way == MEAN else 1.0, 0, 0)
+    return out
+
+
+# --- margins -----------------------------------------------------------------------------------------------------------------------------
+cdef bint _examples(Layout x, int64_t* rows, int64_t* classes) noexcept:
+    """The sizes of (examples, classes), (classes) or ()."""
+    if x.ndim > 2 or x.numel == 0:
+        return False
+    rows[0] = x.shape[0] if x.ndim == 2 else 1
+    classes[0] = x.numel // rows[0]
+    return True
+
+
+cdef real _above(const real* x, int64_t n, real least, int p) noexcept nogil:
+    """The sum of what elements are above a number, or of its squares."""
+    cdef int64_t k
+    cdef real a = 0, b = 0, first, second
+    for k in range(0, n - 1, 2):                   # two sums, which need not wait for each other
+        first, second = x[k] - least, x[k + 1] - least
+        first, second = 0 if first <= 0 else first, 0 if second <= 0 else second
+        a += first if p == 1 else first * first
+        b += second if p == 1 else second * second
+    if n % 2:
+        first = x[n - 1] - least
+        first = 0 if first <= 0 else first
+        a += first if p == 1 else first * first
+    return a + b
+
+
+cdef real _excess(const real* x, int64_t n, int64_t right, int p, real margin, real weight, real scale, real* to_x) noexcept nogil:
+    """The loss of one example; or, into to_x, scale times its gradient."""
+    cdef int64_t k
+    cdef real over, sum = 0, part = weight / <real>n, each
+    if to_x == NULL:
+        return (_above(x, right, x[right] - margin, p) + _above(x + right + 1, n - 1 - right, x[right] - margin, p)) * part
+    for k in range(n):
+        over = x[k] - x[right] + margin
+        each = 0 if k == right or not over > 0 else (1 if p == 1 else 2 * over) * part
+        if over != over and p == 2 and k != right:
+            each = over
+        to_x[k] = each * scale
+        sum += each
+    to_x[right] = -sum * scale
+    return 0
+
+
+cdef Layout _multi_margin(Op op, PyObject** slots, Layout target):
+    """_multi_margin_loss(input, target, p, margin, weight, reduction)"""
+    cdef Layout x = floats_at(slots[0]), classes = numbers_at(slots[1]), each
+    cdef int64_t rows, n, r, p
+    cdef const int64_t* right
+    cdef const void* weight
+    cdef double margin
+    cdef int way = _way(<object>slots[5])
+    if target is not None or x is None or classes is None or way < 0 or not _examples(x, &rows, &n) or classes.numel != rows:
+        return None
+    if classes.ndim > 1 or not int_at(<object>slots[2], &p) or p != 1 and p != 2 or not vector_at(slots[4], x, n, &weight):
+        return None
+    right, margin = <const int64_t*>classes.data(), <object>slots[3]
+    for r in range(rows):
+        if right[r] < 0 or right[r] >= n:
+            return None
+    each = fresh(x.dtype, 1 if x.ndim == 2 or way != EACH else 0, &rows)
+    for r in range(rows):
+        if x.dtype.code == F32:
+            (<float*>each.data())[r] = _excess[float](<float*>x.data() + r * n, n, right[r], p, <float>margin,
+                                                      (<float*>weight)[right[r]] if weight != NULL else 1, 1, NULL)
+        else:
+            (<double*>each.data())[r] = _excess[double](<double*>x.data() + r * n, n, right[r], p, margin,
+                                                        (<double*>weight)[right[r]] if weight != NULL else 1, 1, NULL)
+    return _reduced(each, way, rows)
+
+
+cdef Layout _multi_margin_back(Op op, PyObject** slots, Layout target):
+    """multi_margin_loss_backward(grad_output, input, target, p, margin, weight, reduction)"""
+    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), classes = numbers_at(slots[2]), out
+    cdef int64_t rows, n, r, p
+    cdef const int64_t* right
+    cdef const void* weight
+    cdef double margin
+    cdef int way = _way(<object>slots[6])
+    if target is not None or g is None or x is None or classes is None or way < 0 or not _examples(x, &rows, &n):
+        return None
+    if g.dtype is not x.dtype or classes.numel != rows or g.numel != (rows if way == EACH else 1):
+        return None
+    if not int_at(<object>slots[3], &p) or p != 1 and p != 2 or not vector_at(slots[5], x, n, &weight):
+        return None
+    right, margin = <const int64_t*>classes.data(), <object>slots[4]
+    for r in range(rows):
+        if right[r] < 0 or right[r] >= n:
+            return None
+    out = fresh_like(x)
+    for r in range(rows):
+        if x.dtype.code == F32:
+            _excess[float](<float*>x.data() + r * n, n, right[r], p, <float>margin,
+                           (<float*>weight)[right[r]] if weight != NULL else 1,
+                           (<float*>g.data())[r if way == EACH else 0] / (<float>rows if way == MEAN else 1), <float*>out.data() + r * n)
+        else:
+            _excess[double](<double*>x.data() + r * n, n, right[r], p, margin,
+                            (<double*>weight)[right[r]] if weight != NULL else 1,
+                            (<double*>g.data())[r if way == EACH else 0] / (<double>rows if way == MEAN else 1),
+                            <double*>out.data() + r * n)
+    return out
+
+
+cdef real _shortfall(const real* x, const int64_t* listed, int64_t n, real scale, real* to_x) noexcept nogil:
+    """The loss of one example with its list of right classes, which ends at -1; or, into to_x, scale times its gradient."""
+    cdef int64_t j, k, i
+    cdef real sum = 0, lack, part = 1 / <real>n
+    cdef bint right
+    if to_x != NULL:
+        memset(to_x, 0, n * sizeof(real))
+    for k in range(n):
+        right = False
+        for j in range(n):
+            if listed[j] < 0:
+                break
+            right = right or listed[j] == k
+        if right:
+            continue
+        for j in range(n):
+            i = listed[j]
+            if i < 0:
+                break
+            lack = 1 - x[i] + x[k]
+            if lack > 0 or lack != lack:
+                sum += lack
+            if to_x != NULL and lack > 0:
+                to_x[k] += part * scale
+                to_x[i] -= part * scale
+    return sum / <real>n
+
+
+cdef bint _lists(Layout x, Layout target, int64_t* rows, int64_t* n) noexcept:
+    """Whether there is a list of classes for each example, short enough to be searched."""
+    cdef int64_t i
+    cdef const int64_t* at
+    if x is None or target is None or not _examples(x, rows, n) or target.numel != x.numel or n[0] > 64:
+        return False
+    if not same_shape(x, target) and (x.ndim == 2 or target.ndim > 1):
+        return False
+    at = <const int64_t*>target.data()
+    for i in range(target.numel):
+        if at[i] < -1 or at[i] >= n[0]:
+            return False
+    return True
+
+
+cdef Layout _multilabel(Op op, PyObject** slots, Layout target):
+    """_multilabel_margin_loss(input, target, reduction)"""
+    cdef Layout x = floats_at(slots[0]), classes = numbers_at(slots[1]), each
+    cdef int64_t rows, n, r
+    cdef int way = _way(<object>slots[2])
+    if target is not None or way < 0 or not _lists(x, classes, &rows, &n):
+        return None
+    each = fresh(x.dtype, 1 if x.ndim == 2 or way != EACH else 0, &rows)
+    for r in range(rows):
+        if x.dtype.code == F32:
+            (<float*>each.data())[r] = _shortfall[float](<float*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL)
+        else:
+            (<double*>each.data())[r] = _shortfall[double](<double*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL)
+    return _reduced(each, way, rows)
+
+
+cdef Layout _multilabel_back(Op op, PyObject** slots, Layout target):
+    """multilabel_margin_loss_backward(grad_output, input, target, reduction)"""
+    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), classes = numbers_at(slots[2]), out
+    cdef int64_t rows, n, r
+    cdef int way = _way(<object>slots[3])
+    if target is not None or g is None or way < 0 or not _lists(x, classes, &rows, &n) or g.dtype is not x.dtype:
+        return None
+    if g.numel != (rows if way == EACH else 1):
+        return None
+    out = fresh_like(x)
+    for r in range(rows):
+        if x.dtype.code == F32:
+            _shortfall[float](<float*>x.data() + r * n, <int64_t*>classes.data() + r * n, n,
+                              (<float*>g.data())[r if way == EACH else 0] / (<float>rows if way == MEAN else 1), <float*>out.data() + r * n)
+        else:
+            _shortfall[double](<double*>x.data() + r * n, <int64_t*>classes.data() + r * n, n,
+                               (<double*>g.data())[r if way == EACH else 0] / (<double>rows if way == MEAN else 1),
+                               <double*>out.data() + r * n)
+    return out
+
+
+cdef int prepare(Op op) except -1:
+    name = op.name
+    if name == "_nll_loss":
+        op.fast = _nll
+    elif name == "_nll_loss_backward":
+        op.fast = _nll_back
+    elif name == "_cross_entropy":
+        op.many = _cross_entropy
+    elif name == "_cross_entropy_backward":
+        op.fast = _cross_entropy_back
+    elif name == "_binary_cross_entropy":
+        op.fast = _two_way
+    elif name == "_multi_margin_loss":
+        op.fast = _multi_margin
+    elif name == "multi_margin_loss_backward":
+        op.fast = _multi_margin_back
+    elif name == "_multilabel_margin_loss":
+        op.fast = _multilabel
+    elif name == "multilabel_margin_loss_backward":
+        op.fast = _multilabel_back
+    return 0

@@ -1,0 +1,188 @@
+"""Fast paths of interpolation without antialiasing; claygrad/ops/_resample.py says what the taps are."""
+from cpython.object cimport PyObject
+from libc.math cimport floor, floorf
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from claygrad.core.declared cimport Op
+from claygrad.core.dtypes cimport F32, I64, of_code
+from claygrad.core.kernels cimport find
+from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.taken cimport floats_at, int_at, ints_at
+
+cdef extern from "resample.hpp" namespace "clay" nogil:
+    struct Resampling:
+        int64_t outer, n, out, inner, taps
+        const int64_t* index
+        const void* weight
+
+    ctypedef void (*resample_fn)(const Resampling* axis, const void* x, void* made) noexcept nogil
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    NEAREST = 0
+    EXACT = 1
+    LINEAR = 2
+    CUBIC = 3
+
+cdef dict _KINDS = {"nearest": NEAREST, "nearest-exact": EXACT, "linear": LINEAR, "bilinear": LINEAR, "trilinear": LINEAR,
+                    "bicubic": CUBIC}
+
+
+cdef bint _nearest(int64_t n, int64_t out, double scale, bint exact, bint flat, int64_t* index) noexcept:
+    """The one old element that each new one repeats; whether the axis stays as it is."""
+    cdef float step = <float>(1.0 / scale) if scale > 0 else <float>n / <float>out
+    cdef int64_t i, at
+    if not exact and flat and out == n:
+        return True
+    for i in range(out):
+        if not exact and flat and out == 2 * n:
+            at = i // 2
+        else:
+            at = <int64_t>floorf((<float>i + <float>0.5 if exact else <float>i) * step)
+        index[i] = at if at < n - 1 else n - 1
+    return False
+
+
+cdef real _cubic(real x) noexcept:
+    """The cubic convolution kernel for x >= 0."""
+    if x < 1:
+        return (<real>1.25 * x - <real>2.25) * x * x + 1
+    if x < 2:
+        return ((x - 5) * x + 8) * x * <real>-0.75 + 3
+    return 0
+
+
+cdef void _taps(int64_t n, int64_t out, int kind, bint align, double scale, int64_t* index, real* weight) noexcept:
+    cdef real step, place, part
+    cdef int64_t i, j, first, at
+    if align:
+        step = <real>(n - 1) / <real>(out - 1) if out > 1 else 0
+    else:
+        step = <real>(1.0 / scale) if scale > 0 else <real>n / <real>out
+    for i in range(out):
+        place = <real>i * step if align else (<real>i + <real>0.5) * step - <real>0.5
+        if kind == LINEAR and place < 0:
+            place = 0
+        first = <int64_t>(floorf(place) if real is float else floor(place))
+        if first > n - 1:
+            first = n - 1
+        part = place - <real>first
+        part = 0 if part < 0 else 1 if part > 1 else part
+        if kind == LINEAR:
+            index[2 * i], index[2 * i + 1] = first, first + 1 if first < n - 1 else n - 1
+            weight[2 * i], weight[2 * i + 1] = 1 - part, part
+            continue
+        for j in range(4):
+            at = first - 1 + j
+            index[4 * i + j] = 0 if at < 0 else n - 1 if at > n - 1 else at
+        weight[4 * i], weight[4 * i + 1] = _cubic(<real>(part + 1)), _cubic(part)
+        weight[4 * i + 2], weight[4 * i + 3] = _cubic(<real>(1 - part)), _cubic(<real>(2 - part))
+
+
+cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* new, PyObject** how, bint back):
+    """x with its last axes of the sizes `new` instead of `old`, or, back, the other way; or None."""
+    cdef int kind, axis, step, i
+    cdef int64_t shape[5]
+    cdef Resampling s
+    cdef Layout index, weight = None, made
+    cdef double scale
+    cdef object scales = <object>how[3]
+    cdef const char* name = "back" if back else "apply"
+    cdef bint same
+    if <object>how[2] is not False or <object>how[0] not in _KINDS or scales is not None and len(scales) != dims:
+        return None
+    kind = _KINDS[<object>how[0]]
+    for i in range(x.ndim):
+        shape[i] = x.shape[i]
+    made = x
+    for step in range(dims):
+        axis = step if back else dims - 1 - step
+        scale = 0
+        if scales is not None:
+            if type(scales[axis]) is not float and type(scales[axis]) is not int:
+                return None
+            scale = scales[axis]
+        s.n, s.out = old[axis], new[axis]
+        s.taps = 1 if kind <= EXACT else 2 if kind == LINEAR else 4
+        if kind == LINEAR and s.n == s.out:
+            continue
+        shape[2 + axis] = s.out * s.taps
+        index = fresh(of_code(I64), 1, shape + 2 + axis)
+        s.index, s.weight = <int64_t*>index.data(), NULL
+        same = False
+        if kind <= EXACT:
+            same = _nearest(s.n, s.out, scale, kind == EXACT, dims == 2, <int64_t*>index.data())
+        else:
+            weight = fresh(x.dtype, 1, shape + 2 + axis)
+            s.weight = weight.data()
+            if x.dtype.code == F32:
+                _taps[float](s.n, s.out, kind, <object>how[1] is True, scale, <int64_t*>index.data(), <float*>weight.data())
+            else:
+                _taps[double](s.n, s.out, kind, <object>how[1] is True, scale, <int64_t*>index.data(), <double*>weight.data())
+        shape[2 + axis] = s.n if back else s.out
+        if same:
+            continue
+        s.outer = s.inner = 1
+        for i in range(x.ndim):
+            if i < 2 + axis:
+                s.outer *= shape[i]
+            elif i > 2 + axis:
+                s.inner *= shape[i]
+        x = made
+        made = fresh(x.dtype, x.ndim, shape)
+        with nogil:
+            (<resample_fn>find("resample", name, x.dtype.code))(&s, x.data(), made.data())
+    return made
+
+
+cdef Layout _own(Layout made, Layout x):
+    """A result of its own memory."""
+    if made is x:
+        made = fresh(x.dtype, x.ndim, x.shape)
+        memcpy(made.data(), x.data(), x.numel * x.dtype.itemsize)
+    return made
+
+
+cdef Layout _upsample(Op op, PyObject** slots, Layout target):
+    """_upsample(input, size, mode, align, antialias, scales)"""
+    cdef Layout x = floats_at(slots[0]), made
+    cdef int64_t size[3]
+    cdef int i, dims
+    if target is not None or x is None or not 3 <= x.ndim <= 5 or x.numel == 0:
+        return None
+    dims = x.ndim - 2
+    if not isinstance(<object>slots[1], (tuple, list)) or len(<object>slots[1]) != dims or not ints_at(<object>slots[1], dims, size):
+        return None
+    for i in range(dims):
+        if size[i] < 1:
+            return None
+    made = _resampled(x, dims, x.shape + 2, size, slots + 2, False)
+    return None if made is None else _own(made, x)
+
+
+cdef Layout _upsample_back(Op op, PyObject** slots, Layout target):
+    """_upsample_backward(grad_output, shape, mode, align, antialias, scales)"""
+    cdef Layout g = floats_at(slots[0]), made
+    cdef int64_t shape[5]
+    cdef int i
+    if target is not None or g is None or not 3 <= g.ndim <= 5 or g.numel == 0 or type(<object>slots[1]) is not tuple:
+        return None
+    if len(<tuple><object>slots[1]) != g.ndim:
+        return None
+    for i in range(g.ndim):
+        if not int_at((<tuple><object>slots[1])[i], shape + i) or shape[i] < 1 or i < 2 and shape[i] != g.shape[i]:
+            return None
+    made = _resampled(g, g.ndim - 2, shape + 2, g.shape + 2, slots + 2, True)
+    return None if made is None else _own(made, g)
+
+
+cdef int prepare(Op op) except -1:
+    if op.name == "_upsample":
+        op.fast = _upsample
+    elif op.name == "_upsample_backward":
+        op.fast = _upsample_back
+    return 0

@@ -1,0 +1,152 @@
+// Convolution over three axes: of few elements a row of windows at a time, without packing anything; of more as one over two
+// axes, the layers that a kernel meets taken for channels.
+#include "conv.hpp"
+
+#include <string.h>
+
+#include "codes.hpp"
+
+namespace clay {
+namespace {
+
+constexpr int64_t LONGEST = 16;            // of a kernel, along an axis
+
+// Along an axis: which windows meet the input with each element of the kernel, and where the first of them does
+struct Taps {
+    int64_t low[LONGEST], high[LONGEST], at[LONGEST];
+    Taps(const Volume& s, int axis) {
+        const int64_t stride = s.stride[axis], size = s.size[axis], out = s.out[axis];
+        for (int64_t j = 0; j < s.kernel[axis]; j++) {
+            const int64_t first = j * s.dilation[axis] - s.pad[axis], left = size - first;
+            low[j] = first < 0 ? (-first + stride - 1) / stride : 0;
+            high[j] = left <= 0 ? 0 : (left + stride - 1) / stride;
+            if (high[j] > out) high[j] = out;
+            if (low[j] > high[j]) low[j] = high[j];
+            at[j] = first;
+        }
+    }
+};
+
+// f(offset in the weight, offset in the input's channel, offset in the output's, count) for every run of windows along the
+// last axis that one element of a kernel meets
+template <class F> void each_run(const Volume& s, const Taps* taps, F f) {
+    int64_t tap = 0;
+    for (int64_t u = 0; u < s.kernel[0]; u++)
+        for (int64_t y = 0; y < s.kernel[1]; y++)
+            for (int64_t z = 0; z < s.kernel[2]; z++, tap++) {
+                const int64_t low = taps[2].low[z], count = taps[2].high[z] - low;
+                if (!count) continue;
+                for (int64_t d = taps[0].low[u]; d < taps[0].high[u]; d++)
+                    for (int64_t r = taps[1].low[y]; r < taps[1].high[y]; r++) {
+                        const int64_t row = (d * s.stride[0] + taps[0].at[u]) * s.size[1] + r * s.stride[1] + taps[1].at[y];
+                        f(tap, row * s.size[2] + low * s.stride[2] + taps[2].at[z], (d * s.out[1] + r) * s.out[2] + low, count);
+                    }
+            }
+}
+
+template <class T> void small(const Volume& s, ConvolutionWay way, const T* a, const T* b, T* made) {
+    const Taps taps[3] = {Taps(s, 0), Taps(s, 1), Taps(s, 2)};
+    const int64_t size = s.size[0] * s.size[1] * s.size[2], out = s.out[0] * s.out[1] * s.out[2];
+    const int64_t kernel = s.kernel[0] * s.kernel[1] * s.kernel[2], c = s.c / s.groups, o = s.o / s.groups, step = s.stride[2];
+    const T* bias = (const T*)s.bias;
+    if (way == FORWARD)
+        for (int64_t i = 0; i < s.n * s.o * out; i++) made[i] = bias ? bias[i / out % s.o] : 0;
+    else
+        memset(made, 0, (way == TO_INPUT ? s.n * s.c * size : s.o * c * kernel) * sizeof(T));
+    for (int64_t n = 0; n < s.n; n++)
+        for (int64_t i = 0; i < s.o; i++)
+            for (int64_t j = 0; j < c; j++) {
+                const int64_t x_at = (n * s.c + i / o * c + j) * size, y_at = (n * s.o + i) * out, w_at = (i * c + j) * kernel;
+                each_run(s, taps, [&](int64_t tap, int64_t from, int64_t to, int64_t count) {
+                    if (way == FORWARD) {
+                        const T *x = a + x_at + from, w = b[w_at + tap];
+                        T* y = made + y_at + to;
+                        for (int64_t q = 0; q < count; q++) y[q] += w * x[q * step];
+                    } else if (way == TO_INPUT) {
+                        const T *y = a + y_at + to, w = b[w_at + tap];
+                        T* x = made + x_at + from;
+                        for (int64_t q = 0; q < count; q++) x[q * step] += w * y[q];
+                    } else {
+                        const T *x = a + x_at + from, *y = b + y_at + to;
+                        T sum = 0;
+                        for (int64_t q = 0; q < count; q++) sum += x[q * step] * y[q];
+                        made[w_at + tap] += sum;
+                    }
+                });
+            }
+}
+
+}  // namespace
+
+bool convolve_small(int dtype, const Volume* shape, ConvolutionWay way, const void* a, const void* b, void* made) {
+    for (int axis = 0; axis < 3; axis++)
+        if (shape->kernel[axis] > LONGEST) return false;
+    if (dtype == F32) small(*shape, way, (const float*)a, (const float*)b, (float*)made);
+    else small(*shape, way, (const double*)a, (const double*)b, (double*)made);
+    return true;
+}
+
+// --- layers as channels ---------------------------------------------------------------------------------------------------
+
+void layers_as_channels(const Volume* shape, int64_t item, const void* x, void* made) {
+    const Volume& s = *shape;
+    const size_t plane = (size_t)(s.size[1] * s.size[2] * item);
+    char* to = (char*)made;
+    for (int64_t n = 0; n < s.n; n++)
+        for (int64_t d = 0; d < s.out[0]; d++)
+            for (int64_t c = 0; c < s.c; c++)
+                for (int64_t u = 0; u < s.kernel[0]; u++, to += plane) {
+                    const int64_t layer = d * s.stride[0] - s.pad[0] + u * s.dilation[0];
+                    if (layer < 0 || layer >= s.size[0]) memset(to, 0, plane);
+                    else memcpy(to, (const char*)x + ((n * s.c + c) * s.size[0] + layer) * plane, plane);
+                }
+}
+
+namespace {
+
+template <class T> void add_layers(const Volume& s, const T* from, T* made) {
+    const int64_t plane = s.size[1] * s.size[2];
+    memset(made, 0, (size_t)(s.n * s.c * s.size[0] * plane) * sizeof(T));
+    for (int64_t n = 0; n < s.n; n++)
+        for (int64_t d = 0; d < s.out[0]; d++)
+            for (int64_t c = 0; c < s.c; c++)
+                for (int64_t u = 0; u < s.kernel[0]; u++, from += plane) {
+                    const int64_t layer = d * s.stride[0] - s.pad[0] + u * s.dilation[0];
+                    if (layer < 0 || layer >= s.size[0]) continue;
+                    T* to = made + ((n * s.c + c) * s.size[0] + layer) * plane;
+                    for (int64_t i = 0; i < plane; i++) to[i] += from[i];
+                }
+}
+
+}  // namespace
+
+void layers_from_channels(int dtype, const Volume* shape, const void* from, void* made) {
+    if (dtype == F32) add_layers(*shape, (const float*)from, (float*)made);
+    else add_layers(*shape, (const double*)from, (double*)made);
+}
+
+namespace {
+
+template <class T> void add_to_channels(T* out, int64_t n, int64_t c, int64_t length, const T* bias) {
+    for (int64_t i = 0; i < n * c; i++, out += length) {
+        const T more = bias[i % c];
+        for (int64_t k = 0; k < length; k++) out[k] += more;
+    }
+}
+
+}  // namespace
+
+void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias) {
+    if (dtype == F32) add_to_channels((float*)out, n, c, length, (const float*)bias);
+    else add_to_channels((double*)out, n, c, length, (const double*)bias);
+}
+
+void swap_axes(const void* from, void* made, int64_t n, int64_t a, int64_t b, int64_t bytes) {
+    char* to = (char*)made;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < b; k++)
+            for (int64_t j = 0; j < a; j++, to += bytes)
+                memcpy(to, (const char*)from + ((i * a + j) * b + k) * bytes, (size_t)bytes);
+}
+
+}  // namespace clay

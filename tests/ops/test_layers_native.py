@@ -1,0 +1,276 @@
+"""The native ways of what networks are made of against the declared forwards, which are their specification."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+import claygrad
+import claygrad.nn.functional as F
+from claygrad.core import rows
+from claygrad.core.declared import op_named
+from claygrad.ops import _conv, _pool, norm_batch, norm_group, norm_layer
+
+KINDS = pytest.mark.parametrize("dtype", ["float32", "float64"])
+
+
+@pytest.fixture
+def declared(monkeypatch):
+    """declared(name, *arguments): what the forward of an operation gives, without any native loop."""
+    def off(*_, **__):
+        return None
+
+    for module in (_pool, _conv):
+        monkeypatch.setattr(module, "natively", off)
+    for module in (norm_layer, norm_batch, norm_group):
+        for name in ("native_forward", "native_backward", "native_apply"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, off)
+    for name in ("picked", "placed", "cross_entropy", "cross_entropy_backward"):
+        monkeypatch.setattr(rows, name, off)
+
+    def run(name: str, *given):
+        with numpy.errstate(all="ignore"):
+            made = op_named(name).forward(numpy, *[x.numpy() if isinstance(x, claygrad.Tensor) else x for x in given])
+        return made if isinstance(made, tuple) else (made,)
+    return run
+
+
+def compare(declared, name: str, *given, loose: float = 0) -> None:
+    made = op_named(name)(*given)
+    made = made if isinstance(made, tuple) else (made,)
+    for a, b in zip(made, declared(name, *given), strict=True):
+        b = numpy.asarray(b)
+        assert tuple(a.shape) == b.shape, name
+        assert a.is_contiguous()
+        numpy.testing.assert_allclose(a.numpy(), b, rtol=loose, atol=loose, err_msg=f"{name} {given[1:]}")
+
+
+def values(rng, dtype: str, *shape: int, odd: bool = False):
+    x = rng.integers(-4, 5, shape).astype(dtype) if odd else rng.standard_normal(shape).astype(dtype)
+    if odd and x.size:
+        spoiled = rng.random(x.shape)
+        x[spoiled < 0.05], x[spoiled > 0.9], x[(spoiled > 0.4) & (spoiled < 0.45)] = numpy.nan, -numpy.inf, -0.0
+    return claygrad.tensor(x)
+
+
+def precision(dtype: str) -> float:
+    return 3e-5 if dtype == "float32" else 1e-12
+
+
+# Pooling
+
+@KINDS
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_windows_that_slide(dims, dtype, declared):
+    rng = numpy.random.default_rng(dims)
+    for trial in range(30):
+        kernel, stride = (tuple(map(int, rng.integers(1, high, dims))) for high in (4, 3))
+        padding = tuple(int(rng.integers(0, k // 2 + 1)) for k in kernel)
+        dilation = tuple(map(int, rng.integers(1, 3, dims)))
+        size = [d * (k - 1) + 1 + int(rng.integers(0, 6)) for k, d in zip(kernel, dilation)]
+        lead = ((2, 3), (3,), (0, 2))[trial % 3]
+        how, ceil = (kernel, stride, padding), bool(trial % 2)
+        x = values(rng, dtype, *lead, *size, odd=True)
+        compare(declared, "_max_pool", x, *how, dilation, ceil)
+        compare(declared, "_max_pool_with_indices", x, *how, dilation, ceil)
+        _, places = op_named("_max_pool_with_indices")(x, *how, dilation, ceil)
+        compare(declared, "_max_pool_backward", values(rng, dtype, *places.shape), places, tuple(x.shape), dims,
+                loose=precision(dtype))
+        more = ceil, bool(trial % 3), (None, 3, -2)[trial % 3]
+        plain = values(rng, dtype, *lead, *size)
+        compare(declared, "_avg_pool", plain, *how, *more, loose=precision(dtype))
+        g = values(rng, dtype, *op_named("_avg_pool")(plain, *how, *more).shape)
+        compare(declared, "_avg_pool_backward", g, tuple(plain.shape), *how, *more, loose=precision(dtype))
+
+
+@KINDS
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_windows_that_share_out(dims, dtype, declared):
+    rng = numpy.random.default_rng(dims)
+    for trial in range(20):
+        size, out = (tuple(map(int, rng.integers(1, 8, dims))) for _ in range(2))
+        lead = ((2, 3), (3,), (0, 2))[trial % 3]
+        compare(declared, "_adaptive_max_pool", values(rng, dtype, *lead, *size, odd=True), out)
+        x = values(rng, dtype, *lead, *size)
+        compare(declared, "_adaptive_avg_pool", x, out, loose=precision(dtype))
+        compare(declared, "_adaptive_avg_pool_backward", values(rng, dtype, *lead, *out), tuple(x.shape), dims,
+                loose=precision(dtype))
+
+
+@KINDS
+def test_values_put_back(dtype, declared):
+    rng = numpy.random.default_rng(1)
+    for size in ((6,), (3, 4), (2, 3, 2)):
+        count, small = int(numpy.prod(size)), tuple(max(1, n // 2) for n in size)
+        places = claygrad.tensor(rng.integers(0, count, (2, 3, *small)))
+        compare(declared, "_max_unpool", values(rng, dtype, 2, 3, *small), places, size)
+
+
+# Normalisation
+
+@KINDS
+@pytest.mark.parametrize("affine", ["neither", "weight", "both"])
+def test_norms(affine, dtype, declared):
+    rng, loose = numpy.random.default_rng(3), 2e-4 if dtype == "float32" else 1e-11
+
+    def parameters(*shape):
+        return (values(rng, dtype, *shape) if affine != "neither" else None,
+                values(rng, dtype, *shape) if affine == "both" else None)
+
+    for shape in ((3, 4), (2, 3, 5), (2, 6, 3, 2), (5, 4, 33)):
+        x, g = values(rng, dtype, *shape), values(rng, dtype, *shape)
+        for last in (1, 2):
+            weight, bias = parameters(*shape[-last:])
+            compare(declared, "native_layer_norm", x, shape[-last:], weight, bias, 1e-5, loose=loose)
+            _, mean, rstd = op_named("native_layer_norm")(x, shape[-last:], weight, bias, 1e-5)
+            for mask in ((True, True, True), (False, True, False), (True, False, False)):
+                compare(declared, "native_layer_norm_backward", g, x, shape[-last:], mean, rstd, weight, 1e-5, mask, loose=loose)
+            compare(declared, "_rms_norm", x, shape[-last:], weight, 1e-5, loose=loose)
+            rstd = op_named("_rms_norm")(x, shape[-last:], weight, 1e-5)[1]
+            compare(declared, "rms_backward", g, x, shape[-last:], rstd, weight, 1e-5, (True, True), loose=loose)
+        weight, bias = parameters(shape[1])
+        sizes = (*shape[:2], int(numpy.prod(shape[2:])))
+        for group in (1, shape[1]):
+            compare(declared, "native_group_norm", x, weight, bias, *sizes, group, 1e-5, loose=loose)
+            _, mean, rstd = op_named("native_group_norm")(x, weight, bias, *sizes, group, 1e-5)
+            if sizes[2] * shape[1] // group > 1:
+                compare(declared, "group_norm_backward", g, x, mean, rstd, weight, *sizes, group, 1e-5, (True, True), loose=loose * 10)
+        moments = values(rng, dtype, shape[1]), values(rng, dtype, shape[1]).abs() + 0.5
+        for training in (True, False):
+            compare(declared, "_batch_norm", x, weight, bias, *moments, training, 1e-5, loose=loose)
+        _, mean, rstd, _ = op_named("_batch_norm")(x, weight, bias, None, None, True, 1e-5)
+        for training in (True, False):
+            compare(declared, "batch_norm_backward", g, x, mean, rstd, weight, training, 1e-5, (True, True, True), loose=loose * 10)
+
+
+# Convolution and other sizes
+
+@KINDS
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_convolution(dims, dtype, declared):
+    rng, loose = numpy.random.default_rng(dims), 2e-4 if dtype == "float32" else 1e-10
+    for trial in range(25):
+        kernel, stride = (tuple(map(int, rng.integers(1, 4, dims))) for _ in range(2))
+        padding, dilation = (tuple(map(int, rng.integers(low, low + 2, dims))) for low in (0, 1))
+        size = [d * (k - 1) + 1 + int(rng.integers(0, 5)) for k, d in zip(kernel, dilation)]
+        groups = (1, 2, 3)[trial % 3]
+        x = values(rng, dtype, 2, 2 * groups, *size)
+        w, bias = values(rng, dtype, 3 * groups, 2, *kernel), values(rng, dtype, 3 * groups) if trial % 2 else None
+        how = stride, padding, dilation
+        compare(declared, "convolution", x, w, bias, *how, False, 0, groups, loose=loose)
+        g = values(rng, dtype, *op_named("convolution")(x, w, bias, *how, False, 0, groups).shape)
+        compare(declared, "_conv_weight", g, x, kernel, *how, groups, loose=loose)
+        least = _conv.transposed_sizes(g.shape[2:], kernel, *how, (0,) * dims)
+        spare = tuple(n - m for n, m in zip(size, least))
+        compare(declared, "_conv_input", g, w, *how, spare, groups, loose=loose)
+        bias = values(rng, dtype, 2 * groups) if trial % 2 else None
+        if min(_conv.transposed_sizes(g.shape[2:], kernel, *how, (0,) * dims)) > 0:
+            compare(declared, "convolution", g, w, bias, *how, True, 0, groups, loose=loose)
+
+
+@KINDS
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "cubic"])
+def test_other_sizes(mode, dtype, declared):
+    rng, loose = numpy.random.default_rng(5), 2e-5 if dtype == "float32" else 1e-12
+    for trial in range(40):
+        dims = 2 if mode == "cubic" else trial % 3 + 1
+        size, out = (tuple(map(int, rng.integers(1, 9, dims))) for _ in range(2))
+        if trial % 5 == 0:
+            out = tuple(2 * n for n in size)
+        name = {"linear": ("linear", "bilinear", "trilinear")[dims - 1], "cubic": "bicubic"}.get(mode, mode)
+        scales = [o / n + 0.01 for o, n in zip(out, size)] if trial % 4 == 1 else None
+        how = name, mode in ("linear", "cubic") and trial % 2 == 1, False, scales
+        x, g = values(rng, dtype, 2, 3, *size), values(rng, dtype, 2, 3, *out)
+        compare(declared, "_upsample", x, list(out), *how, loose=loose)
+        compare(declared, "_upsample_backward", g, tuple(x.shape), *how, loose=loose)
+
+
+# Losses
+
+@KINDS
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_losses_of_classes(reduction, dtype, declared):
+    rng, loose = numpy.random.default_rng(7), precision(dtype)
+    for shape in ((5, 4), (4,), (2, 4, 3), (2, 4, 3, 2), (70, 9)):
+        classes, rest = shape[0 if len(shape) == 1 else 1], (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
+        x, target = values(rng, dtype, *shape), claygrad.tensor(rng.integers(0, classes, rest))
+        g = values(rng, dtype, *(rest if reduction == "none" else ()))
+        for weight in (None, values(rng, dtype, classes).abs()):
+            for ignored in (-100, 1):
+                compare(declared, "_nll_loss", x, target, weight, reduction, ignored, loose=loose)
+                compare(declared, "_nll_loss_backward", g, target, weight, reduction, ignored, shape, loose=loose)
+        if len(shape) == 2:
+            for ignored in (-100, 1):
+                compare(declared, "_cross_entropy", x, target, reduction, ignored, loose=loose)
+                kept = op_named("_cross_entropy")(x, target, reduction, ignored)[1]
+                each = g.numpy() if reduction == "none" else numpy.full(rest, g.numpy())
+                made = op_named("_cross_entropy_backward")(g, x, target, kept, reduction, ignored).numpy()
+                score, right = x.numpy() - x.numpy().max(1, keepdims=True), target.numpy()
+                wanted = numpy.exp(score) / numpy.exp(score).sum(1, keepdims=True) - numpy.eye(classes)[right]
+                wanted *= (each * (right != ignored) / ((right != ignored).sum() if reduction == "mean" else 1))[:, None]
+                numpy.testing.assert_allclose(made, wanted, rtol=10 * loose, atol=10 * loose)
+
+
+@KINDS
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_losses_with_margins(reduction, dtype, declared):
+    rng, loose = numpy.random.default_rng(8), precision(dtype)
+    for shape in ((5, 4), (4,), (1,), ()):
+        x, count = values(rng, dtype, *shape), shape[0] if len(shape) == 2 else 1
+        classes = shape[-1] if shape else 1
+        rest = (count,) if len(shape) == 2 else ()
+        target, g = claygrad.tensor(rng.integers(0, classes, rest)), values(rng, dtype, *(rest if reduction == "none" else ()))
+        for p in (1, 2):
+            for weight in (None, values(rng, dtype, classes)):
+                compare(declared, "_multi_margin_loss", x, target, p, 0.7, weight, reduction, loose=loose)
+                compare(declared, "multi_margin_loss_backward", g, x, target, p, 0.7, weight, reduction, loose=loose)
+        lists = claygrad.tensor(rng.integers(-1, classes, shape))
+        compare(declared, "_multilabel_margin_loss", x, lists, reduction, loose=loose)
+        compare(declared, "multilabel_margin_loss_backward", g, x, lists, reduction, loose=loose)
+
+
+@KINDS
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_losses_of_probabilities(reduction, dtype, declared):
+    rng, loose = numpy.random.default_rng(9), precision(dtype)
+    for n in (1, 7, 70):
+        x, y = (claygrad.tensor(rng.random(n).astype(dtype)) for _ in range(2))
+        x[0], y[-1] = 0, 1
+        compare(declared, "_binary_cross_entropy", x, y, None, reduction, loose=loose)
+        compare(declared, "bce_backward", values(rng, dtype, n), x, y, loose=loose)
+        compare(declared, "_soft_margin_loss", values(rng, dtype, n) * 50, values(rng, dtype, n).sign(), reduction, loose=loose)
+    with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
+        F.binary_cross_entropy(claygrad.tensor([0.5, float("nan")]), claygrad.tensor([0.5, 0.5]))
+
+
+# Bags and blocks
+
+@KINDS
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_bags(mode, dtype, declared):
+    rng, loose = numpy.random.default_rng(4), precision(dtype)
+    for trial in range(12):
+        table, index = values(rng, dtype, 6, 3, odd=mode == 2 and trial % 2 == 1), claygrad.tensor(rng.integers(0, 6, 9))
+        last = trial % 3 == 0
+        offsets = claygrad.tensor([0, *sorted(rng.integers(0, 10, 3)), *([9] if last else [])])
+        weights = values(rng, dtype, 9) if mode == 0 and trial % 2 else None
+        padding = 2 if trial % 4 == 3 else -1
+        compare(declared, "_embedding_bag", table, index, offsets, mode, weights, last, padding, False, False, loose=loose)
+        out, bag, sizes, best = op_named("_embedding_bag")(table, index, offsets, mode, weights, last, padding, False, False)
+        compare(declared, "_embedding_bag_dense_backward", values(rng, dtype, *out.shape), index, bag, sizes, best, weights, 6, mode,
+                padding, False, loose=loose)
+
+
+@KINDS
+def test_blocks(dtype, declared):
+    rng, loose = numpy.random.default_rng(6), precision(dtype)
+    for trial in range(30):
+        kernel, stride, dilation = (tuple(map(int, rng.integers(1, 4, 2))) for _ in range(3))
+        padding = tuple(map(int, rng.integers(0, 3, 2)))
+        size = tuple(d * (k - 1) + 1 + int(rng.integers(0, 5)) for k, d in zip(kernel, dilation))
+        lead = ((2, 3), (3,), (0, 2))[trial % 3]
+        x = values(rng, dtype, *lead, *size)
+        compare(declared, "im2col", x, kernel, dilation, padding, stride)
+        columns = values(rng, dtype, *op_named("im2col")(x, kernel, dilation, padding, stride).shape)
+        compare(declared, "col2im", columns, size, kernel, dilation, padding, stride, loose=loose)
