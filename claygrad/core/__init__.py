@@ -44,6 +44,7 @@ from claygrad.core.promotion import describe, result_type
 from claygrad.core import index as _index
 from claygrad.core.node import Node, RemovableHandle
 from claygrad.core.random import Generator
+from claygrad.core.shorts import shorten
 from claygrad.core.storage import Storage
 from claygrad.core.size import Size
 from claygrad.core.tensor import LATE, AccumulateGrad, Tensor

@@ -2,7 +2,8 @@
 import numpy
 
 from cpython.object cimport PyObject
-from claygrad.core cimport assign, fft, grid, matmul, pointwise, reduce, shaped, views
+from claygrad.core cimport (alignments, assign, bags, convolve, distances, each, extremes, factors, fft, grid, losses, matmul,
+                            moments, norms, pointwise, reduce, resample, shaped, views, windows)
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import op_named
@@ -133,6 +134,10 @@ cdef object run(Op op, PyObject** slots):
         return views.call_view(op, slots)
     if op.fast != NULL:
         made = op.fast(op, slots, None)
+    elif op.many != NULL:
+        result = op.many(op, slots)
+        if result is not None:
+            return _several(op, slots, <list>result)
     if made is None:
         result = general(op, slots)
         if type(result) is not Layout:
@@ -314,6 +319,18 @@ cdef object _log_softmax(Op op, PyObject** slots):
 
 
 # --- registration and Python's operators ---------------------------------------------------------------------
+cdef int _for_layers(Op op) except -1:
+    """The fast paths of what networks are made of."""
+    alignments.prepare(op)
+    bags.prepare(op)
+    convolve.prepare(op)
+    distances.prepare(op)
+    losses.prepare(op)
+    norms.prepare(op)
+    resample.prepare(op)
+    return windows.prepare(op)
+
+
 def install(Op op):
     """Make a declared operation callable."""
     op.vectorcall = _call
@@ -335,6 +352,11 @@ def install(Op op):
     else:
         views.prepare(op)
         reduce.prepare(op)
+        extremes.prepare(op)
+        moments.prepare(op)
+        factors.prepare(op)
+        if op.many != NULL:
+            return op
         if op.fast == NULL:
             matmul.prepare(op)
         if op.fast == NULL:
@@ -345,6 +367,8 @@ def install(Op op):
             fft.prepare(op)
         if op.fast == NULL:
             grid.prepare(op)
+        _for_layers(op)
+    each.prepare(op)
     return op
 
 

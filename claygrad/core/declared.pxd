@@ -78,6 +78,8 @@ cdef enum:
 ctypedef object (*vectorcall_t)(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
 # Computes a result natively into `target` (None: into new memory); None when it does not apply.
 ctypedef Layout (*fast_t)(Op op, PyObject** slots, Layout target)
+# The same for several results: their layouts in a list.
+ctypedef list (*many_t)(Op op, PyObject** slots)
 # What a composite comes to in its common case; None when it does not apply.
 ctypedef object (*short_t)(Op op, PyObject** slots)
 # A rule for a run that records nothing, with the arguments of the declared one; None when it does not apply.
@@ -86,11 +88,21 @@ ctypedef Layout (*fast_rule_t)(PyObject** args)
 cdef class Op:
     cdef vectorcall_t vectorcall
     cdef fast_t fast
+    cdef many_t many
     cdef short_t short
+    cdef tuple parts              # of a composite: the operations that it comes to in its common case
     cdef fast_rule_t fast_rules[4]  # by tensor parameter
     cdef void* kernels[12]        # by dtype code
     cdef void* number_kernels[12]  # the same with a Python number as second operand
     cdef int family
+    cdef fast_t own_fast          # the path of its family, where each.pyx stands behind it
+    cdef void* each_kernels[12]   # by dtype code: kernels for operands of any layout,
+    cdef signed char each_kinds[12]    # how they are called,
+    cdef signed char each_results[12]  # the dtype of what they make,
+    cdef long long each_grains[12]     # the least share of a thread
+    cdef bint checks_dtypes       # its check is about dtypes alone, and content with equal floating ones
+    cdef dict variants            # by the value of a parameter: operations whose kernel computes that
+    cdef int variant_at
     cdef readonly str name
     cdef readonly object forward
     cdef readonly str node_label

@@ -91,6 +91,7 @@ cdef class Op:
         self.differentiable = differentiable
         self.has_out = out
         self.info = info if info is not None else {}
+        self.parts = self.info.get("parts") or ()
         self.number_edge = number_edge
         self.dim_at = self.keepdim_at = self.dtype_at = self.list_at = self.inplace_at = -1
         if self.n_params > MAX_PARAMS:
@@ -136,7 +137,9 @@ cdef class Op:
         self.rule_args = ()
         if kernel is not None:
             _find_kernels(self, kernel.encode())
-        _ops[name] = self
+        said = self.info.get("declaration")
+        if said is None or "masked" not in said.namespaces:       # those go by the names of others
+            _ops[name] = self
 
     def _places(self, fn):
         """The parameters that a helper names, as numbers; -1 for `inplace` where that is no parameter."""
@@ -157,9 +160,13 @@ cdef class Op:
         cdef Op twin = Op.__new__(Op)
         cdef int i
         twin.name = self.name
-        twin.fast, twin.short = self.fast, self.short
+        twin.fast, twin.many, twin.short, twin.parts = self.fast, self.many, self.short, self.parts
         twin.fast_rules = self.fast_rules
         twin.family = self.family
+        twin.own_fast, twin.checks_dtypes, twin.variants, twin.variant_at = (self.own_fast, self.checks_dtypes, self.variants,
+                                                                             self.variant_at)
+        twin.each_kernels, twin.each_kinds = self.each_kernels, self.each_kinds
+        twin.each_results, twin.each_grains = self.each_results, self.each_grains
         for i in range(N_DTYPES):
             twin.kernels[i] = self.kernels[i]
             twin.number_kernels[i] = self.number_kernels[i]

@@ -2,12 +2,14 @@
 from cpython.object cimport PyObject
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport C64, C128, F32, F64, of_code
 from claygrad.core.kernels cimport copy_strided, find, isa
-from claygrad.core.layout cimport MAX_DIMS, Layout, fresh, fresh_like
+from claygrad.core.inplace cimport write_layout
+from claygrad.core.layout cimport MAX_DIMS, Layout, fresh, fresh_like, new_layout
 from claygrad.core.tensor cimport Tensor
 
 cdef extern from "fft.hpp" namespace "clay" nogil:
@@ -128,6 +130,72 @@ cdef Layout _r2c(Op op, PyObject** slots, Layout target):
 
 cdef Layout _c2r(Op op, PyObject** slots, Layout target):
     return _transform((<Tensor>slots[0]).layout, FROM_HALF, <object>slots[1], <object>slots[2], False, <object>slots[3])
+
+
+# --- along several axes at once, of a tensor without a history ----------------------------------------------------------------
+cdef Layout _sized(Layout x, const int64_t* shape, bint as_complex):
+    """x cut or filled up with zeros to this shape; as complex numbers, if it is not such already and they are wanted."""
+    cdef int64_t sizes[MOST]
+    cdef int64_t steps[MOST]
+    cdef int i
+    cdef bint single = x.dtype.code == F32 or x.dtype.code == C64, fits = True, wider
+    cdef Layout out
+    wider = as_complex and (x.dtype.code == F32 or x.dtype.code == F64)
+    for i in range(x.ndim):
+        fits = fits and x.shape[i] == shape[i]
+        sizes[i] = min(x.shape[i], shape[i])
+    if fits and not wider:
+        return x
+    out = fresh(of_code(C64 if single else C128) if wider else x.dtype, x.ndim, shape)
+    memset(out.data(), 0, out.numel * out.dtype.itemsize)
+    for i in range(x.ndim):
+        steps[i] = out.strides[i] * (2 if wider else 1)
+    write_layout(new_layout(out.storage, x.dtype, x.ndim, sizes, steps, 0),
+                 new_layout(x.storage, x.dtype, x.ndim, sizes, x.strides, x.offset))
+    return out
+
+
+cdef Layout several(Layout x, object s, object dim, object norm, bint half, bint forward):
+    """fftn, ifftn, and rfftn (`half`); None where there is more to it."""
+    cdef int64_t shape[MOST]
+    cdef int64_t d, n
+    cdef int i, count, scale
+    cdef bint seen[MOST]
+    cdef list axes = []
+    if x.ndim == 0 or x.ndim > MOST or x.storage.where.kind != CPU or x.numel == 0:
+        return None
+    if half and x.dtype.code != F32 and x.dtype.code != F64 or not (F32 <= x.dtype.code <= C128):
+        return None
+    scale = 0 if norm is None or norm == "backward" else 1 if norm == "ortho" else 2 if norm == "forward" else -1
+    if scale < 0 or s is not None and type(s) is not tuple and type(s) is not list:
+        return None
+    scale = scale if forward else 2 - scale
+    for i in range(x.ndim):
+        shape[i], seen[i] = x.shape[i], False
+    if dim is None:
+        count = x.ndim if s is None else <int>len(s)
+        dim = range(x.ndim - count, x.ndim)
+    elif type(dim) is not tuple and type(dim) is not list:
+        return None
+    count = <int>len(dim)
+    if count == 0 or count > x.ndim or s is not None and len(s) != count:
+        return None
+    for i in range(count):
+        d = dim[i]
+        if not -x.ndim <= d < x.ndim:
+            return None
+        d = d + x.ndim if d < 0 else d
+        if seen[d]:
+            return None
+        seen[d] = True
+        axes.append(d)
+        if s is not None:
+            n = s[i]
+            if n != -1:
+                shape[d] = n
+        if shape[d] < 1:
+            return None
+    return _transform(_sized(x, shape, not half), TO_HALF if half else COMPLEX, tuple(axes), scale, forward, 0)
 
 
 cdef int prepare(Op op) except -1:

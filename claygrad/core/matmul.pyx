@@ -3,17 +3,31 @@ import numpy
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport C64, C128, F32, F64
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport blas_load, gemm, gemm_from, gemm_many
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout
+from claygrad.core.kernels cimport blas_load, find, gemm, gemm_from, gemm_many
+from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.tensor cimport Tensor
 
 blas_load(numpy._core._multiarray_umath.__file__.encode())
+
+cdef extern from "combine.hpp" namespace "clay" nogil:
+    ctypedef void (*combine_fn)(void*, const void*, int64_t, int64_t, int64_t, int64_t, double, double) noexcept nogil
+    ctypedef void (*outer_fn)(const void*, const void*, void*, const void*, int64_t, int64_t, int64_t, int64_t, double,
+                              double) noexcept nogil
+
+    ctypedef void (*dot_fn)(const void*, const void*, void*, int64_t) noexcept nogil
+
+cdef dot_fn[2] _inner
+_inner[0], _inner[1] = <dot_fn>find(b"combine", b"dot", F32), <dot_fn>find(b"combine", b"dot", F64)
+cdef combine_fn[2] _combine
+cdef outer_fn[2] _outer
+_combine[0], _combine[1] = <combine_fn>find(b"combine", b"sum", F32), <combine_fn>find(b"combine", b"sum", F64)
+_outer[0], _outer[1] = <outer_fn>find(b"combine", b"outer", F32), <outer_fn>find(b"combine", b"outer", F64)
 
 # Multiply-adds above which BLAS runs without the interpreter lock.
 cdef enum:
@@ -96,44 +110,179 @@ cdef Layout _mm(Op op, PyObject** slots, Layout target):
     return _product(a, b, shape, None)
 
 
+# --- sums with products: beta * input + alpha * product -------------------------------------------------------------------
+cdef bint _factors(PyObject** at, double* beta, double* alpha) except -1:
+    """The two numbers, if that is what they are."""
+    cdef object b = <object>at[0], a = <object>at[1]
+    if (type(b) is not int and type(b) is not float) or (type(a) is not int and type(a) is not float):
+        return False
+    beta[0], alpha[0] = b, a
+    return True
+
+
+cdef bint _steps(Layout c, Layout out, int64_t* steps) noexcept:
+    """How c is walked along the axes of a result that it is stretched to."""
+    cdef int i, k
+    if c.ndim > out.ndim or c.storage.where.kind != CPU:
+        return False
+    for i in range(out.ndim):
+        k = i - (out.ndim - c.ndim)
+        if k >= 0 and c.shape[k] != out.shape[i] and c.shape[k] != 1:
+            return False
+        steps[i] = 0 if k < 0 or c.shape[k] == 1 else c.strides[k]
+        if steps[i] < 0:
+            return False
+    return True
+
+
+cdef Layout _with(Layout out, Layout c, double beta, double alpha, Layout target):
+    """beta * c + alpha * out, in the place of out; or in the target, if that has its shape."""
+    cdef combine_fn f = _combine[out.dtype.code == F64]
+    cdef int64_t steps[3]
+    cdef int64_t m = 1, n = out.shape[out.ndim - 1], count = 1, i, item = out.dtype.itemsize
+    cdef char* start
+    if not _steps(c, out, steps) or target is not None and not same_shape(target, out):
+        return None
+    if out.ndim > 1:
+        m = out.shape[out.ndim - 2]
+    if out.ndim > 2:
+        count = out.shape[0]
+    start = c.data()
+    for i in range(count if n and m else 0):
+        f(out.data() + i * m * n * item, NULL if beta == 0 else <void*>(start + i * (steps[0] if out.ndim > 2 else 0) * item),
+          steps[out.ndim - 2] if out.ndim > 1 else 0, steps[out.ndim - 1], m, n, alpha, beta)
+    return _into(out, target)
+
+
+cdef Layout _into(Layout out, Layout target):
+    if target is None:
+        return out
+    memcpy(target.data(), out.data(), out.numel * out.dtype.itemsize)
+    return target
+
+
+cdef bint _real(Layout c, Layout a, Layout b, Layout target) noexcept:
+    """Whether all three are of one type of real numbers, on the CPU, and none but the first is what is written to."""
+    if a.dtype is not b.dtype or c.dtype is not a.dtype or (a.dtype.code != F32 and a.dtype.code != F64):
+        return False
+    if target is not None and (a.storage is target.storage or b.storage is target.storage):
+        return False
+    return a.storage.where.kind == CPU and b.storage.where.kind == CPU and c.storage.where.kind == CPU
+
+
 cdef Layout _addmm(Op op, PyObject** slots, Layout target):
-    """addmm(input, mat1, mat2, beta=1, alpha=1) with a row or a full matrix as input."""
+    """addmm(input, mat1, mat2, beta, alpha)"""
     cdef Layout c = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, b = (<Tensor><object>slots[2]).layout
     cdef int64_t shape[2]
-    cdef int i
-    if target is not None:
-        return None
-    for i in range(3, op.n_params):
-        if <object>slots[i] != 1:
-            return None
-    if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or c.dtype is not a.dtype or not _blas(a) or not _blas(b):
-        return None
-    if a.shape[1] != b.shape[0] or not c.contiguous or c.storage.where.kind != CPU:
+    cdef double beta, alpha
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or not _factors(slots + 3, &beta, &alpha):
         return None
     shape[0] = a.shape[0]
     shape[1] = b.shape[1]
-    if c.ndim == 1 and c.shape[0] == shape[1] or c.ndim == 2 and c.shape[1] == shape[1] and (c.shape[0] == shape[0] or c.shape[0] == 1):
-        return _product(a, b, shape, c)
-    return None
+    if target is None and beta == 1 and alpha == 1 and a.dtype is b.dtype and c.dtype is a.dtype and _blas(a) and _blas(b):
+        if c.contiguous and c.storage.where.kind == CPU and (c.ndim == 1 or c.ndim == 2) and c.shape[c.ndim - 1] == shape[1]:
+            if c.ndim == 1 or c.shape[0] == shape[0] or c.shape[0] == 1:
+                return _product(a, b, shape, c)
+    if not _real(c, a, b, target) or a.shape[1] == 0:
+        return None
+    return _with(_product(a, b, shape, None), c, beta, alpha, target)
+
+
+cdef Layout _addmv(Op op, PyObject** slots, Layout target):
+    """addmv(input, mat, vec, beta, alpha)"""
+    cdef Layout c = (<Tensor><object>slots[0]).layout, out
+    cdef double beta, alpha
+    if not _real(c, (<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout, target):
+        return None
+    if c.ndim > 1 or not _factors(slots + 3, &beta, &alpha):
+        return None
+    out = _mv(op, slots + 1, None)
+    return None if out is None else _with(out, c, beta, alpha, target)
+
+
+cdef Layout _baddbmm(Op op, PyObject** slots, Layout target):
+    """baddbmm(input, batch1, batch2, beta, alpha)"""
+    cdef Layout c = (<Tensor><object>slots[0]).layout, out
+    cdef double beta, alpha
+    if not _real(c, (<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout, target):
+        return None
+    if not _factors(slots + 3, &beta, &alpha):
+        return None
+    out = _bmm(op, slots + 1, None)
+    return None if out is None else _with(out, c, beta, alpha, target)
+
+
+cdef Layout _addbmm(Op op, PyObject** slots, Layout target):
+    """addbmm(input, batch1, batch2, beta, alpha)"""
+    cdef Layout c = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, b = (<Tensor><object>slots[2]).layout, out
+    cdef bint ta, tb
+    cdef int64_t lda, ldb, i, item = a.dtype.itemsize
+    cdef int64_t shape[2]
+    cdef double beta, alpha
+    if not _real(c, a, b, target) or not _factors(slots + 3, &beta, &alpha) or a.ndim != 3 or b.ndim != 3:
+        return None
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or a.numel == 0 or b.numel == 0:
+        return None
+    if not _matrix(a, 1, &ta, &lda) or not _matrix(b, 1, &tb, &ldb):
+        return None
+    shape[0], shape[1] = a.shape[1], b.shape[2]
+    out = fresh(a.dtype, 2, shape)
+    for i in range(a.shape[0]):
+        _gemm(a.dtype.code, ta, tb, shape[0], shape[1], a.shape[2], a.data() + i * a.strides[0] * item, lda,
+              b.data() + i * b.strides[0] * item, ldb, out.data(), shape[1], i > 0)
+    return _with(out, c, beta, alpha, target)
+
+
+cdef Layout _addr(Op op, PyObject** slots, Layout target):
+    """addr(input, vec1, vec2, beta, alpha)"""
+    cdef Layout c = (<Tensor><object>slots[0]).layout, x = (<Tensor><object>slots[1]).layout, y = (<Tensor><object>slots[2]).layout, out
+    cdef int64_t shape[2]
+    cdef int64_t steps[2]
+    cdef double beta, alpha
+    if not _real(c, x, y, target) or not _factors(slots + 3, &beta, &alpha) or x.ndim != 1 or y.ndim != 1:
+        return None
+    shape[0], shape[1] = x.shape[0], y.shape[0]
+    out = fresh(x.dtype, 2, shape)
+    if out.numel == 0 or not _steps(c, out, steps) or target is not None and not same_shape(target, out):
+        return None
+    x, y = x if x.contiguous else _in_rows(x), y if y.contiguous else _in_rows(y)
+    cdef void* start = NULL if beta == 0 else <void*>c.data()
+    with nogil:
+        _outer[x.dtype.code == F64](x.data(), y.data(), out.data(), start, steps[0], steps[1], shape[0], shape[1], alpha, beta)
+    return _into(out, target)
 
 
 cdef Layout _bmm(Op op, PyObject** slots, Layout target):
-    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out
-    cdef int64_t shape[3]
-    cdef bint ta, tb
-    cdef int64_t lda, ldb, item = a.dtype.itemsize
+    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout
     if a.ndim != 3 or b.ndim != 3 or a.dtype is not b.dtype or not _blas(a) or not _blas(b):
         return None
-    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or not _matrix(a, 1, &ta, &lda) or not _matrix(b, 1, &tb, &ldb):
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         return None
+    return products(a, b)
+
+
+cdef Layout products(Layout a, Layout b):
+    """Of two batches of matrices that fit."""
+    cdef int64_t shape[3]
+    cdef bint ta, tb
+    cdef int64_t lda, ldb
+    cdef Layout out
     shape[0], shape[1], shape[2] = a.shape[0], a.shape[1], b.shape[2]
     out = fresh(a.dtype, 3, shape)
     if out.numel == 0:
         return out
     if a.shape[2] == 0:
-        memset(out.data(), 0, out.numel * item)
+        memset(out.data(), 0, out.numel * out.dtype.itemsize)
         return out
-    if out.numel * a.shape[2] > RELEASE:
+    if not _matrix(a, 1, &ta, &lda):
+        a = _in_rows(a)
+        _matrix(a, 1, &ta, &lda)
+    if not _matrix(b, 1, &tb, &ldb):
+        b = _in_rows(b)
+        _matrix(b, 1, &tb, &ldb)
+    if shape[0] == 1:
+        _gemm(a.dtype.code, ta, tb, shape[1], shape[2], a.shape[2], a.data(), lda, b.data(), ldb, out.data(), shape[2], False)
+    elif out.numel * a.shape[2] > RELEASE:
         with nogil:
             gemm_many(a.dtype.code, ta, tb, shape[0], shape[1], shape[2], a.shape[2], a.data(), lda, a.strides[0], b.data(), ldb,
                       b.strides[0], out.data())
@@ -150,8 +299,12 @@ cdef Layout _mv(Op op, PyObject** slots, Layout target):
     cdef int64_t shape[1]
     if a.ndim != 2 or x.ndim != 1 or a.dtype is not x.dtype or not _blas(a) or not _blas(x) or a.shape[1] != x.shape[0]:
         return None
-    if not _matrix(a, 0, &ta, &lda) or not x.contiguous or a.shape[1] == 0:
+    if a.shape[1] == 0:
         return None
+    if not _matrix(a, 0, &ta, &lda):
+        a = _in_rows(a)
+        _matrix(a, 0, &ta, &lda)
+    x = x if x.contiguous else _in_rows(x)
     shape[0] = a.shape[0]
     out = fresh(a.dtype, 1, shape)
     if shape[0]:
@@ -163,10 +316,21 @@ cdef Layout _dot(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout, out
     if x.ndim != 1 or y.ndim != 1 or x.dtype is not y.dtype or not _blas(x) or not _blas(y) or x.shape[0] != y.shape[0]:
         return None
-    if not x.contiguous or not y.contiguous or x.shape[0] == 0:
+    if op.name == "vdot" and x.dtype.code != F32 and x.dtype.code != F64:
         return None
+    if x.shape[0] == 0:
+        out = fresh(x.dtype, 0, NULL)
+        memset(out.data(), 0, out.dtype.itemsize)
+        return out
+    x, y = x if x.contiguous else _in_rows(x), y if y.contiguous else _in_rows(y)
     out = fresh(x.dtype, 0, NULL)
-    _gemm(x.dtype.code, False, False, 1, 1, x.shape[0], x.data(), x.shape[0], y.data(), 1, out.data(), 1, False)
+    if x.dtype.code != F32 and x.dtype.code != F64:
+        _gemm(x.dtype.code, False, False, 1, 1, x.shape[0], x.data(), x.shape[0], y.data(), 1, out.data(), 1, False)
+    elif x.shape[0] > RELEASE:
+        with nogil:
+            _inner[x.dtype.code == F64](x.data(), y.data(), out.data(), x.shape[0])
+    else:
+        _inner[x.dtype.code == F64](x.data(), y.data(), out.data(), x.shape[0])
     return out
 
 
@@ -235,4 +399,12 @@ cdef int prepare(Op op) except -1:
         op.fast = _mv
     elif kernel == "dot":
         op.fast = _dot
+    elif kernel == "addmv":
+        op.fast = _addmv
+    elif kernel == "baddbmm":
+        op.fast = _baddbmm
+    elif kernel == "addbmm":
+        op.fast = _addbmm
+    elif kernel == "addr":
+        op.fast = _addr
     return 0

@@ -1,3 +1,13 @@
+from libc.stdint cimport int64_t
+
 from claygrad.core.declared cimport Op
+from claygrad.core.dtypes cimport dtype
+from claygrad.core.kernels cimport reduce_fn
+from claygrad.core.layout cimport Layout
+
 cdef int prepare(Op op) except -1
 cdef bint take_kernels(Op op, bytes family, bytes name)      # into op.kernels, by dtype; whether there are any
+# x as (outer, n, inner) with the axes `dim` (None: all) in the middle, in memory order; copied if need be, or None
+cdef Layout arranged(Layout x, object dim, bint in_order, int64_t* outer, int64_t* n, int64_t* inner)
+cdef Layout without(dtype kind, Layout x, object dim, bint keep)       # room for a result that lacks those axes
+cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint keep, dtype kind)

@@ -1,66 +1,186 @@
-"""Fast paths of reductions and of the softmax family: contiguous CPU tensors, one axis or all."""
+"""Fast paths of reductions and of the softmax family."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport PROMOTE_SUM, REDUCTION, Op
+from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, I64, N_DTYPES, of_code
+from claygrad.core.dtypes cimport BOOL, F32, F64, I64, N_DTYPES, dtype, of_code
+from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
-from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_contiguous, new_layout, same_shape
 from claygrad.core.modes cimport modes
-from claygrad.core.pointwise cimport numbers_of
 from claygrad.core.tensor cimport Tensor, requires
 
 cdef enum:
     RELEASE = 16384
+    # Elements of a stretched or jumbled tensor up to which it is copied into order.
+    COPIED = 1 << 22
+
+
+cdef Layout _put_in_order(Layout x, const int* order):
+    """A copy of x with its axes in another order, contiguous."""
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    cdef Layout out
+    for i in range(x.ndim):
+        shape[i], strides[i] = x.shape[order[i]], x.strides[order[i]]
+    out = fresh(x.dtype, x.ndim, shape)
+    write_layout(out, new_layout(x.storage, x.dtype, x.ndim, shape, strides, x.offset))
+    return out
+
+
+cdef Layout arranged(Layout x, object dim, bint in_order, int64_t* outer, int64_t* n, int64_t* inner):
+    """The elements as (outer, n, inner) in memory, the axes `dim` in the middle: x itself, or a copy; None if neither will do.
+
+    The other axes come in their order, and those of `dim` too if that matters.
+    """
+    cdef bint chosen[64]
+    cdef int order[64]
+    cdef int i, k, at, count = 0, first = -1, last = -1
+    cdef int64_t expected = 1
+    outer[0] = n[0] = inner[0] = 1
+    if dim is None or x.ndim == 0 or len(<tuple>dim) == x.ndim and not in_order:
+        n[0] = x.numel
+        if x.contiguous or not in_order and dense(x):
+            return x
+        if x.numel > COPIED:
+            return None
+        for i in range(x.ndim):
+            order[i] = i
+        return _put_in_order(x, order)
+    for i in range(x.ndim):
+        chosen[i] = False
+        order[i] = i
+    for axis in <tuple>dim:
+        chosen[<int>axis] = True
+        count += 1
+    if not x.contiguous:                       # the axes by their steps in memory, longest first; those of one element keep theirs
+        for i in range(1, x.ndim):
+            for k in range(i, 0, -1):
+                if x.strides[order[k]] <= x.strides[order[k - 1]]:
+                    break
+                if (chosen[order[k]] == chosen[order[k - 1]] and (in_order or not chosen[order[k]])
+                        and x.shape[order[k]] != 1 and x.shape[order[k - 1]] != 1):
+                    break                      # these two must keep their order
+                order[k], order[k - 1] = order[k - 1], order[k]
+        for i in range(x.ndim - 1, -1, -1):
+            if x.shape[order[i]] != 1:
+                if x.strides[order[i]] != expected:
+                    expected = -1
+                    break
+                expected *= x.shape[order[i]]
+    for i in range(x.ndim):
+        if chosen[order[i]]:
+            first = i if first < 0 else first
+            last = i
+    if expected < 0 or last - first + 1 != count:
+        if x.numel > COPIED:
+            return None
+        at = 0
+        for k in range(2):
+            for i in range(x.ndim):
+                if chosen[i] == k:
+                    order[at] = i
+                    at += 1
+        first, last = x.ndim - count, x.ndim - 1
+        for i in range(x.ndim):
+            if chosen[i]:
+                n[0] *= x.shape[i]
+            else:
+                outer[0] *= x.shape[i]
+        return _put_in_order(x, order)
+    for i in range(x.ndim):
+        if i < first:
+            outer[0] *= x.shape[order[i]]
+        elif i <= last:
+            n[0] *= x.shape[order[i]]
+        else:
+            inner[0] *= x.shape[order[i]]
+    return x
+
+
+cdef Layout without(dtype kind, Layout x, object dim, bint keep):
+    """Room for a result that lacks these axes, or has one element there."""
+    cdef int64_t shape[64]
+    cdef int i, k = 0
+    for i in range(x.ndim):
+        if dim is None or i in <tuple>dim:
+            if not keep:
+                continue
+            shape[k] = 1
+        else:
+            shape[k] = x.shape[i]
+        k += 1
+    return fresh(kind, k, shape)
+
+
+cdef Layout _last_run(reduce_fn f, Layout x, list axes, dtype kind):
+    """x without the last of its runs of neighbouring axes, which leave the list; None if there is only one run."""
+    cdef int64_t shape[64]
+    cdef int64_t outer = 1, n = 1, inner = 1
+    cdef int i, k = 0, last = axes[len(axes) - 1], first = last
+    cdef Layout out
+    while len(axes) and <int>axes[len(axes) - 1] == first:
+        axes.pop()
+        first -= 1
+    first += 1
+    if not axes:
+        return None
+    for i in range(x.ndim):
+        if first <= i <= last:
+            n *= x.shape[i]
+            continue
+        shape[k] = x.shape[i]
+        k += 1
+        if i < first:
+            outer *= x.shape[i]
+        else:
+            inner *= x.shape[i]
+    out = fresh(kind, k, shape)
+    with nogil:
+        f(x.data(), out.data(), outer, n, inner)
+    return out
+
+
+cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint keep, dtype kind):
+    """What a kernel makes of x over the axes, and another of what it has made, run by run; None where it does not apply."""
+    cdef int64_t outer, n, inner
+    cdef Layout from_, out
+    if f == NULL or x.storage.where.kind != CPU or x.numel == 0 or dim is not None and len(<tuple>dim) == 0 and x.ndim:
+        return None
+    if again != NULL and x.contiguous and dim is not None and 1 < len(<tuple>dim) < x.ndim and x.numel > RELEASE:
+        axes = sorted(<tuple>dim)
+        from_ = _last_run(f, x, axes, kind)
+        if from_ is not None:
+            from_ = reduced(again, again, from_, tuple(axes), False, kind)
+            if from_ is None:
+                return None
+            out = without(kind, x, dim, keep)
+            return new_contiguous(from_.storage, kind, out.ndim, out.shape)
+    from_ = arranged(x, dim, False, &outer, &n, &inner)
+    if from_ is None:
+        return None
+    out = without(kind, x, dim, keep)
+    if x.numel > RELEASE:
+        with nogil:
+            f(from_.data(), out.data(), outer, n, inner)
+    else:
+        f(from_.data(), out.data(), outer, n, inner)
+    return out
 
 
 cdef Layout _reduce(Op op, PyObject** slots, Layout target):
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
-    cdef reduce_fn f = <reduce_fn>op.kernels[x.dtype.code]
-    cdef int64_t shape[64]
-    cdef int64_t outer = 1, n = 1, inner = 1
-    cdef double numbers[2]
-    cdef int i, k = 0, first, last
-    if f == NULL or x.storage.where.kind != CPU or x.numel == 0 or not x.contiguous and not dense(x):
+    cdef Layout x = (<Tensor><object>slots[0]).layout
+    cdef dtype kind = x.dtype
+    if op.kernels[kind.code] == NULL or op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
         return None
-    if op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
-        return None
-    if op.n_kernel_if and not numbers_of(op, slots, numbers):
-        return None
-    cdef bint keep = op.keepdim_at >= 0 and <object>slots[op.keepdim_at]
-    dim = None if op.dim_at < 0 else <object>slots[op.dim_at]
-    if dim is None:
-        first, last = 0, x.ndim - 1
-    else:
-        if len(<tuple>dim) == 0:
-            return None
-        axes = sorted(<tuple>dim)
-        first, last = axes[0], axes[len(axes) - 1]
-        if last - first + 1 != len(axes):
-            return None                        # axes that do not lie together
-    if not x.contiguous and last - first + 1 != x.ndim:
-        return None                            # all of a run of memory, in any order, or some axes of a contiguous one
-    for i in range(x.ndim):
-        if i < first:
-            outer *= x.shape[i]
-        elif i <= last:
-            n *= x.shape[i]
-            if keep:
-                shape[k] = 1
-                k += 1
-            continue
-        else:
-            inner *= x.shape[i]
-        shape[k] = x.shape[i]
-        k += 1
-    out = fresh(of_code(I64) if x.dtype.code == BOOL and op.promote == PROMOTE_SUM else x.dtype, k, shape)
-    if x.numel > RELEASE:
-        with nogil:
-            f(x.data(), out.data(), outer, n, inner)
-    else:
-        f(x.data(), out.data(), outer, n, inner)
-    return out
+    if op.promote == PROMOTE_BOOL:
+        kind = of_code(BOOL)
+    elif op.promote == PROMOTE_INDEX or kind.code == BOOL and op.promote == PROMOTE_SUM:
+        kind = of_code(I64)
+    return reduced(<reduce_fn>op.kernels[x.dtype.code], <reduce_fn>op.number_kernels[x.dtype.code], x, None if op.dim_at < 0 else <object>slots[op.dim_at],
+                   op.keepdim_at >= 0 and <object>slots[op.keepdim_at] is True, kind)
 
 
 def spread_over(Tensor t, shape):
@@ -104,21 +224,12 @@ cdef Layout _sum_back(PyObject** args):
     return new_layout(g.storage, g.dtype, ndim, dims, steps, g.offset)
 
 
-cdef Layout _truth(Op op, PyObject** slots, Layout target):
-    """all(input) and any(input) of all elements of some contiguous booleans."""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
-    cdef bint any_ = op.name == "any"
-    if target is not None or <object>slots[1] is not None or <object>slots[2] is not False or x.dtype.code != BOOL:
-        return None
-    if not x.contiguous or x.storage.where.kind != CPU or x.numel > RELEASE:
-        return None
-    cdef const uint8_t* at = <const uint8_t*>x.data()
-    cdef const uint8_t* end = at + x.numel
-    while at != end and (at[0] != 0) != any_:
-        at += 1
-    out = fresh(x.dtype, 0, NULL)
-    (<uint8_t*>out.data())[0] = (at != end) == any_
-    return out
+cdef list _both(Op op, PyObject** slots):
+    """aminmax(input, dim, keepdim)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout
+    cdef bint keep = <object>slots[2] is True
+    low = reduced(<reduce_fn>op.kernels[x.dtype.code], NULL, x, <object>slots[1], keep, x.dtype)
+    return None if low is None else [low, reduced(<reduce_fn>op.number_kernels[x.dtype.code], NULL, x, <object>slots[1], keep, x.dtype)]
 
 
 cdef bint _last_axis(Op op, PyObject** slots, int at, Layout x):
@@ -172,15 +283,26 @@ cdef bint take_kernels(Op op, bytes family, bytes name):
 
 
 cdef int prepare(Op op) except -1:
+    cdef int code
     kernel = op.info.get("kernel")
     if kernel is None:
         return 0
     name = kernel.encode()
-    if kernel == "truth":
-        op.fast = _truth
+    if kernel == "both":
+        take_kernels(op, b"reduce", b"amin")
+        for code in range(N_DTYPES):
+            op.number_kernels[code] = find(b"reduce", b"amax", code)
+        op.many = _both
     elif op.kind == REDUCTION:
         if take_kernels(op, b"reduce", name):
             op.fast = _reduce
+            name = b"sum" if kernel == "nansum" or kernel == "count" else name
+            for code in range(N_DTYPES):                     # of results: what is made of several runs of axes
+                op.number_kernels[code] = find(b"reduce", name, code if op.promote != PROMOTE_BOOL else BOOL)
+            if kernel == "count" or kernel == "sum":
+                for code in (BOOL, F32, F64):
+                    if kernel == "count" or code == BOOL:
+                        op.number_kernels[<int>code] = op.number_kernels[I64]
             if kernel == "sum":
                 op.fast_rules[0] = _sum_back
     elif take_kernels(op, b"rows", name):

@@ -9,9 +9,10 @@ void bind_math(void* (*lookup)(const char*));
 static const Family families[] = {
     {"unary", unary_kernels, unary_count},     {"binary", binary_kernels, binary_count},
     {"compare", compare_kernels, compare_count}, {"compare_unary", compare_unary_kernels, compare_unary_count},
-    {"reduce", reduce_kernels, reduce_count},  {"rows", rows_kernels, rows_count},
-    {"rows2", rows2_kernels, rows2_count},     {"gemm", gemm_kernels, gemm_count},
+    {"extreme", extreme_kernels, extreme_count}, {"reduce", reduce_kernels, reduce_count},  {"rows", rows_kernels, rows_count},
+    {"rows2", rows2_kernels, rows2_count},     {"gemm", gemm_kernels, gemm_count}, {"combine", combine_kernels, combine_count},
     {"conv", conv_kernels, conv_count},       {"attention", attention_kernels, attention_count},
+    {"resample", resample_kernels, resample_count},
     {"windows", windows_kernels, windows_count}, {"depthwise", depthwise_kernels, depthwise_count},
     {"optim", optim_kernels, optim_count},     {"recurrent", recurrent_kernels, recurrent_count},
     {"norm", norm_kernels, norm_count},        {"variance", variance_kernels, variance_count},
@@ -19,6 +20,10 @@ static const Family families[] = {
     {"shaped", shaped_kernels, shaped_count},  {"total", total_kernels, total_count},
     {"gate", gate_kernels, gate_count},        {"cast", cast_kernels, cast_count},
     {"select", select_kernels, select_count},   {"distance", distance_kernels, distance_count},
+    // One family in several files
+    {"each", each_kernels, each_count},        {"each", test_kernels, test_count},
+    {"each", complex_kernels, complex_count},  {"each", gamma_kernels, gamma_count},
+    {"each", bessel_kernels, bessel_count},    {"each", polynomial_kernels, polynomial_count},
     {"linalg", linalg_kernels, linalg_count},       {"fft", fft_kernels, fft_count},           {"grid", grid_kernels, grid_count},
 };
 

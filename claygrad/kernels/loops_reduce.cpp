@@ -56,15 +56,6 @@ struct MinInt {
     static constexpr int64_t identity = INT64_MAX;
     static int64_t combine(int64_t x, int64_t y) { return x < y ? x : y; }
 };
-struct AnyOf {
-    static constexpr uint8_t identity = 0;
-    static uint8_t combine(uint8_t x, uint8_t y) { return x | y; }
-};
-struct AllOf {
-    static constexpr uint8_t identity = 1;
-    static uint8_t combine(uint8_t x, uint8_t y) { return x & y; }
-};
-
 template <class R> struct ReduceJob {
     const typename R::In* x_oni;
     typename R::Out* out_oci;              // c: parts of the reduced axis
@@ -115,36 +106,122 @@ template <class T> void mean(const void* x_oni, void* out_oi, int64_t outer, int
     for (int64_t i = 0; i < outer * inner; i++) out[i] /= (T)n;
 }
 
-// sqrt(sum of squares)
-template <class T> struct Squares {
+// Sums of what becomes of the elements
+struct SquareOf {
+    template <class V> static V of(V x) { return x * x; }
+};
+struct SizeOf {
+    template <class V> static V of(V x) { return abs(x); }
+};
+struct KnownOf {
+    template <class V> static V of(V x) { return pick(x != x, splat<V>(0), x); }
+};
+
+template <class F, class T> struct SumsOf {
     using In = T;
     using Out = T;
     using Merge = Floats<SumOf, T>;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         using V = vec<T>;
         if (stride == 1) {
-            sums<1, T>(0, n, out_i, [=](int64_t i, int64_t m, V* term) {
-                const V x = get<V>(x_ni + i, m);
-                term[0] = x * x;
-            });
+            sums<1, T>(0, n, out_i, [=](int64_t i, int64_t m, V* term) { term[0] = F::of(get<V>(x_ni + i, m)); });
             return;
         }
         T sum_i[1][TILE];
         sums_of_columns<1, T>(0, n, width, sum_i, [=](int64_t row, int64_t i, int64_t m, V* term) {
-            const V x = get<V>(x_ni + row * stride + i, m);
-            term[0] = x * x;
+            term[0] = F::of(get<V>(x_ni + row * stride + i, m));
         });
         for (int64_t i = 0; i < width; i++) out_i[i] = sum_i[0][i];
     }
 };
 
 template <class T> void norm(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
-    reduce<Squares<T>>(x_oni, out_oi, outer, n, inner);
+    reduce<SumsOf<SquareOf, T>>(x_oni, out_oi, outer, n, inner);
     T* out = (T*)out_oi;
     for (int64_t i = 0; i < outer * inner; i++) out[i] = sqrt(out[i]);
 }
 
+// The largest or smallest size
+template <class Op, class T> struct Sizes {
+    using In = T;
+    using Out = T;
+    using Merge = Floats<Op, T>;
+    static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
+        T size[TILE];
+        if (stride == 1) {
+            T best = (T)Op::identity;
+            for (int64_t at = 0; at < n; at += TILE) {
+                const int64_t count = n - at < TILE ? n - at : TILE;
+                for (int64_t i = 0; i < count; i++) size[i] = abs(x_ni[at + i]);
+                best = Op::combine(best, reduce_row<Op, T>(size, count));
+            }
+            *out_i = best;
+            return;
+        }
+        for (int64_t i = 0; i < width; i++) out_i[i] = (T)Op::identity;
+        for (int64_t r = 0; r < n; r++)
+#pragma GCC ivdep
+            for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(out_i[i], abs(x_ni[r * stride + i]));
+    }
+};
+
+// How many elements are not zero, as the type of the result
+template <class I, class O> struct Counts {
+    using In = I;
+    using Out = O;
+    using Merge = Exact<SumInt, O, O>;
+    static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, O* out_i) {
+        constexpr int64_t SPAN = 1 << 20;
+        if (stride == 1) {
+            int64_t sum = 0;
+            for (int64_t at = 0; at < n; at += SPAN) {
+                const int64_t end = n - at < SPAN ? n : at + SPAN;
+                int32_t count = 0;
+                for (int64_t i = at; i < end; i++) count += x_ni[i] != 0;
+                sum += count;
+            }
+            *out_i = (O)sum;
+            return;
+        }
+        for (int64_t i = 0; i < width; i++) out_i[i] = 0;
+        for (int64_t r = 0; r < n; r++)
+#pragma GCC ivdep
+            for (int64_t i = 0; i < width; i++) out_i[i] += x_ni[r * stride + i] != 0;
+    }
+};
+
+// Whether any element is not zero, or all
+template <class I, bool ANY> struct Truth {
+    using In = I;
+    using Out = uint8_t;
+    using Merge = Truth<uint8_t, ANY>;
+    static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, uint8_t* out_i) {
+        constexpr int64_t CHUNK = 64;
+        if (stride == 1) {
+            int64_t at = 0;
+            int found = 0;                       // one that settles it
+            for (; at + CHUNK <= n && !found; at += CHUNK)
+                for (int64_t i = at; i < at + CHUNK; i++) found |= (x_ni[i] != 0) == ANY;
+            for (; at < n && !found; at++) found = (x_ni[at] != 0) == ANY;
+            *out_i = found ? ANY : !ANY;
+            return;
+        }
+        for (int64_t i = 0; i < width; i++) out_i[i] = !ANY;
+        for (int64_t r = 0; r < n; r++)
+#pragma GCC ivdep
+            for (int64_t i = 0; i < width; i++) {
+                const uint8_t yes = x_ni[r * stride + i] != 0;
+                out_i[i] = ANY ? out_i[i] | yes : out_i[i] & yes;
+            }
+    }
+};
+
 #define FLOATS(name, Op) {name, F32, (void*)reduce<Floats<Op, float>>}, {name, F64, (void*)reduce<Floats<Op, double>>}
+
+#define MADE(name, R, Op) {name, F32, (void*)reduce<R<Op, float>>}, {name, F64, (void*)reduce<R<Op, double>>}
+#define WHOLE(name, R, with)                                                                             \
+    {name, F32, (void*)reduce<R<float, with>>}, {name, F64, (void*)reduce<R<double, with>>},              \
+    {name, I64, (void*)reduce<R<int64_t, with>>}, {name, BOOL, (void*)reduce<R<uint8_t, with>>}
 
 }  // namespace
 
@@ -157,8 +234,10 @@ const Kernel reduce_kernels[] = {
     {"amax", I64, (void*)reduce<Exact<MaxInt, int64_t, int64_t>>},
     {"amin", I64, (void*)reduce<Exact<MinInt, int64_t, int64_t>>},
     {"sum", BOOL, (void*)reduce<Exact<SumInt, uint8_t, uint64_t>>},
-    {"any", BOOL, (void*)reduce<Exact<AnyOf, uint8_t, uint8_t>>},
-    {"all", BOOL, (void*)reduce<Exact<AllOf, uint8_t, uint8_t>>},
+    WHOLE("any", Truth, true), WHOLE("all", Truth, false), WHOLE("count", Counts, int64_t),
+    MADE("nansum", SumsOf, KnownOf), MADE("size_sum", SumsOf, SizeOf), MADE("size_max", Sizes, MaxOf),
+    MADE("size_min", Sizes, MinOf),
+    {"size_count", F32, (void*)reduce<Counts<float, float>>}, {"size_count", F64, (void*)reduce<Counts<double, double>>},
 };
 CLAY_COUNT(reduce)
 

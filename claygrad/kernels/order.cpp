@@ -1,12 +1,8 @@
-// Sorting with places: elements become unsigned keys in the same order, which are sorted by their digits. The same for every
-// instruction set.
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
-#include <algorithm>
-
+// Orders, ranks and searches: elements become unsigned keys in the same order, which are sorted by their digits. The same for
+// every instruction set.
 #include "codes.hpp"
+#include "extremes.hpp"
+#include "keys.hpp"
 #include "pick.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
@@ -15,190 +11,174 @@ namespace clay {
 
 namespace {
 
-// Zeros are equal whatever their sign; NaNs are equal, and above everything.
-inline uint32_t key_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    bits = bits == 0x80000000u ? 0 : bits;
-    const uint32_t key = bits ^ ((uint32_t)((int32_t)bits >> 31) | 0x80000000u);       // no branch: signs are a coin toss
-    return (bits & 0x7fffffffu) > 0x7f800000u ? 0xffffffffu : key;
-}
-inline uint64_t key_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, 8);
-    bits = bits == 1ull << 63 ? 0 : bits;
-    const uint64_t key = bits ^ ((uint64_t)((int64_t)bits >> 63) | 1ull << 63);
-    return (bits & ~(1ull << 63)) > 0x7ff0000000000000ull ? ~0ull : key;
-}
-inline uint64_t key_of(int64_t x) { return (uint64_t)x ^ 1ull << 63; }
-inline uint32_t key_of(int32_t x) { return (uint32_t)x ^ 1u << 31; }
+template <class T> using KeyOf = decltype(key_of(T()));
 
-// An element from its key; of zeros and NaNs the key does not tell which.
-inline bool tells(uint32_t key, float) { return key != 0x80000000u && key != 0xffffffffu; }
-inline bool tells(uint64_t key, double) { return key != 1ull << 63 && key != ~0ull; }
-inline bool tells(uint64_t, int64_t) { return true; }
-inline bool tells(uint32_t, int32_t) { return true; }
-inline void from_key(uint32_t key, float& x) {
-    key = key >> 31 ? key & 0x7fffffffu : ~key;
-    memcpy(&x, &key, 4);
-}
-inline void from_key(uint64_t key, double& x) {
-    key = key >> 63 ? key & ~(1ull << 63) : ~key;
-    memcpy(&x, &key, 8);
-}
-inline void from_key(uint64_t key, int64_t& x) { x = (int64_t)(key ^ 1ull << 63); }
-inline void from_key(uint32_t key, int32_t& x) { x = (int32_t)(key ^ 1u << 31); }
-
-template <class K> struct Item {
-    K key;
-    uint32_t place;
-    bool operator<(const Item& other) const { return key != other.key ? key < other.key : place < other.place; }
-};
-template <> struct Item<uint32_t> {
-    uint32_t place, key;                 // together one number
-    Item() = default;
-    Item(uint32_t key, uint32_t place) : place(place), key(key) {}
-    bool operator<(const Item& other) const {
-        return ((uint64_t)key << 32 | place) < ((uint64_t)other.key << 32 | other.place);
+// The key of rank k; `among` becomes the number of equal keys before it in order. Of many keys all but those that share their
+// first digits with it are left out.
+template <class T> KeyOf<T> key_of_rank(const T* x, int64_t n, int64_t k, KeyOf<T>* keys, int64_t* among) {
+    using K = KeyOf<T>;
+    constexpr int BITS = 11, VALUES = 1 << BITS, TABLES = 4;
+    constexpr int64_t MANY = 2048;
+    int shift = (int)sizeof(K) * 8;
+    if (n <= MANY)
+        for (int64_t i = 0; i < n; i++) keys[i] = key_of(x[i]);
+    const bool from_x = n > MANY;
+    for (bool first = from_x; n > MANY && shift > 0; first = false) {
+        thread_local uint32_t counts[TABLES][VALUES];    // neighbours are often equal: each counts in a table of its own
+        const int down = shift > BITS ? shift - BITS : 0;
+        auto kept = [&](auto key_at) {
+            memset(counts, 0, sizeof counts);
+            int64_t i = 0, held = 0;
+            for (; i + TABLES <= n; i += TABLES)
+                for (int t = 0; t < TABLES; t++) counts[t][key_at(i + t) >> down & (VALUES - 1)]++;
+            for (; i < n; i++) counts[0][key_at(i) >> down & (VALUES - 1)]++;
+            K digit = 0;
+            for (;; digit++) {
+                const int64_t count = (int64_t)counts[0][digit] + counts[1][digit] + counts[2][digit] + counts[3][digit];
+                if (k < count) break;
+                k -= count;
+            }
+            for (i = 0; i < n; i++) {
+                const K key = key_at(i);
+                keys[held] = key;
+                held += (key >> down & (VALUES - 1)) == digit;
+            }
+            return held;
+        };
+        n = first ? kept([&](int64_t i) { return key_of(x[i]); }) : kept([&](int64_t i) { return keys[i]; });
+        shift = down;
     }
-};
-
-constexpr int64_t FEW = 512;             // up to here comparing beats counting
-
-// By digits of 11 bits from the lowest; digits that all items share are passed over.
-template <class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n) {
-    constexpr int BITS = 11, DIGITS = (sizeof(K) * 8 + BITS - 1) / BITS, VALUES = 1 << BITS;
-    thread_local uint32_t counts[DIGITS][VALUES];
-    memset(counts, 0, sizeof counts);
-    for (int64_t i = 0; i < n; i++)
-        for (int d = 0; d < DIGITS; d++) counts[d][items[i].key >> d * BITS & (VALUES - 1)]++;
-    for (int d = 0; d < DIGITS; d++) {
-        uint32_t* count = counts[d];
-        if (count[items[0].key >> d * BITS & (VALUES - 1)] == n) continue;
-        uint32_t at = 0;
-        for (int v = 0; v < VALUES; v++) {
-            const uint32_t size = count[v];
-            count[v] = at;
-            at += size;
-        }
-        for (int64_t i = 0; i < n; i++) spare[count[items[i].key >> d * BITS & (VALUES - 1)]++] = items[i];
-        std::swap(items, spare);
-    }
-    return items;
+    if (shift == 0) return *among = k, keys[0];          // all that are left are equal
+    std::nth_element(keys, keys + k, keys + n);
+    *among = 0;
+    for (int64_t j = 0; j < k; j++) *among += keys[j] == keys[k];
+    return keys[k];
 }
 
-// The k smallest items, in order. Candidates gather until there are 2 k; then the better half stays, and what is above its
-// last is no candidate any more.
-template <class T, class K> void best_of(const T* x, int64_t n, Item<K>* items, int64_t k, K flip) {
-    int64_t held = 0;
-    K worst = ~(K)0;
-    for (int64_t i = 0; i < n; i++) {
-        const K key = key_of(x[i]) ^ flip;
-        if (key > worst) continue;
-        items[held++] = {key, (uint32_t)i};
-        if (held < 2 * k) continue;
-        std::nth_element(items, items + k - 1, items + held);
-        held = k, worst = items[k - 1].key;
-    }
-    std::sort(items, items + held);
+template <class T> int64_t place_of_rank(const T* x, int64_t n, int64_t k, void* room) {
+    int64_t among, i = 0;
+    const auto key = key_of_rank(x, n, k, (KeyOf<T>*)room, &among);
+    for (;; i++)
+        if (key_of(x[i]) == key && among-- == 0) return i;
 }
 
-// Random access to much memory: few large pages serve it best.
-void* room_for(int64_t bytes) {
-    constexpr int64_t HUGE_PAGE = 2 << 20;
-    void* room = nullptr;
-    if (bytes < 2 * HUGE_PAGE) return malloc((size_t)bytes);
-    if (posix_memalign(&room, HUGE_PAGE, (size_t)bytes)) return nullptr;
-#if defined(MADV_HUGEPAGE)
-    madvise(room, (size_t)bytes, MADV_HUGEPAGE);
-#endif
+// Sorted, NaN stands behind all numbers: at `known` is the first of them.
+template <class T> int64_t middle_rank(const T* x, int64_t n, bool skip_nan) {
+    int64_t known = 0;
+    for (int64_t i = 0; i < n; i++) known += x[i] == x[i];
+    return skip_nan ? (known ? (known - 1) / 2 : 0) : known < n ? known : (n - 1) / 2;
+}
+
+// The items of the k first elements; `flip` turns their order.
+template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, KeyOf<T> flip, Item<KeyOf<T>>* room) {
+    if (k < n / 8) {
+        best_of(x, n, room, k, flip);
+        return room;
+    }
+    for (int64_t i = 0; i < n; i++) room[i] = {(KeyOf<T>)(key_of(x[i]) ^ flip), (uint32_t)i};
+    if (n > FEW) return by_digits(room, room + n, n);
+    std::sort(room, room + n);
     return room;
 }
 
-template <class T> struct OrderJob {
-    const T* x_rn;
-    T* values_rk;
-    int64_t* indices_rk;
-    int64_t n, k;
-    bool descending, failed;
+template <class T> int64_t place_of_mode(const T* x, int64_t n, Item<KeyOf<T>>* room) {
+    const auto items = in_order(x, n, n, (KeyOf<T>)0, room);
+    int64_t most = 0, at = 0;
+    for (int64_t i = 0, j; i < n; i = j) {
+        const T value = x[items[i].place];
+        j = i + 1;
+        while (j < n && value == value && items[j].key == items[i].key) j++;
+        if (j - i > most) most = j - i, at = items[j - 1].place;
+    }
+    return at;
+}
+
+template <class T> struct ChoiceJob {
+    const T* x_oni;
+    T* values_oki;
+    int64_t* places_oki;
+    int64_t n, inner, k, kept;           // kept: results of each line
+    int what;
+    bool failed;
 };
 
-template <class T> void order_range(void* data, int64_t begin, int64_t end) {
-    using K = decltype(key_of(T()));
-    auto& job = *(OrderJob<T>*)data;
-    const int64_t n = job.n, k = job.k;
-    auto room = (Item<K>*)room_for(2 * n * (int64_t)sizeof(Item<K>));
+// One line; results `step` apart.
+template <class T>
+void choose_line(const ChoiceJob<T>& job, const T* x, Item<KeyOf<T>>* room, T* values, int64_t* places, int64_t step) {
+    const int64_t n = job.n;
+    if (job.what >= ASCENDING) {
+        const KeyOf<T> flip = job.what == DESCENDING ? ~(KeyOf<T>)0 : 0;
+        const auto items = in_order(x, n, job.k, flip, room);
+        for (int64_t i = 0; i < job.k; i++) {
+            const KeyOf<T> key = items[i].key ^ flip;
+            places[i * step] = items[i].place;
+            if (tells(key, T())) from_key(key, values[i * step]);
+            else values[i * step] = x[items[i].place];
+        }
+        return;
+    }
+    if (!job.places_oki) {                               // the value alone
+        int64_t among;
+        const auto key = key_of_rank(x, n, job.what == RANK ? job.k : middle_rank(x, n, job.what == NANMEDIAN), (KeyOf<T>*)room, &among);
+        if (tells(key, T())) return from_key(key, *values);
+        while (key_of(*x) != key) x++;
+        *values = *x;
+        return;
+    }
+    *places = job.what == RANK ? place_of_rank(x, n, job.k, room)
+              : job.what == MODE ? place_of_mode(x, n, room) : place_of_rank(x, n, middle_rank(x, n, job.what == NANMEDIAN), room);
+    *values = x[*places];
+}
+
+constexpr int64_t TOGETHER = 16;         // neighbouring lines that are fetched at once
+
+template <class T> void choice_range(void* data, int64_t begin, int64_t end) {
+    using K = KeyOf<T>;
+    auto& job = *(ChoiceJob<T>*)data;
+    const int64_t n = job.n, inner = job.inner, tiles = (inner + TOGETHER - 1) / TOGETHER;
+    const int64_t items = 2 * n * (int64_t)sizeof(Item<K>), lines = inner > 1 ? TOGETHER * n * (int64_t)sizeof(T) : 0;
+    constexpr int64_t SMALL = 4096;
+    alignas(16) char small[SMALL];
+    char* room = items + lines <= SMALL ? small : (char*)room_for(items + lines);
     if (!room) {
         __atomic_store_n(&job.failed, true, __ATOMIC_RELAXED);
         return;
     }
-    for (int64_t r = begin; r < end; r++) {
-        const T* x = job.x_rn + r * n;
-        Item<K>* items = room;
-        const K flip = job.descending ? ~(K)0 : 0;
-        if (k < n / 8) {
-            best_of(x, n, items, k, flip);
-        } else {
-            for (int64_t i = 0; i < n; i++) items[i] = {(K)(key_of(x[i]) ^ flip), (uint32_t)i};
-            if (n <= FEW) std::sort(items, items + n);
-            else items = by_digits(items, room + n, n);
+    auto keys = (Item<K>*)room;
+    T* line = (T*)(room + items);
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t o = task / tiles, first = task % tiles * TOGETHER;
+        const int64_t width = inner - first < TOGETHER ? inner - first : TOGETHER;
+        const T* x = job.x_oni + o * n * inner + first;
+        T* values = job.values_oki + o * job.kept * inner + first;
+        int64_t* places = job.places_oki ? job.places_oki + o * job.kept * inner + first : nullptr;
+        if (inner == 1) {
+            choose_line(job, x, keys, values, places, 1);
+            continue;
         }
-        T* values = job.values_rk + r * k;
-        int64_t* indices = job.indices_rk + r * k;
-        for (int64_t i = 0; i < k; i++) {
-            const K key = items[i].key ^ flip;
-            indices[i] = items[i].place;
-            if (tells(key, T())) from_key(key, values[i]);
-            else values[i] = x[items[i].place];
-        }
+        for (int64_t r = 0; r < n; r++)
+            for (int64_t c = 0; c < width; c++) line[c * n + r] = x[r * inner + c];
+        for (int64_t c = 0; c < width; c++) choose_line(job, line + c * n, keys, values + c, places ? places + c : nullptr, inner);
     }
-    free(room);
+    if (room != small) free(room);
+}
+
+template <class T>
+bool choose(const void* x_oni, void* values, int64_t* places, int64_t outer, int64_t n, int64_t inner, int64_t k, int what) {
+    if (n >= 1ll << 32) return false;
+    ChoiceJob<T> job{(const T*)x_oni, (T*)values, places, n, inner, k, what >= ASCENDING ? k : 1, what, false};
+    const int64_t tasks = outer * ((inner + TOGETHER - 1) / TOGETHER), width = inner < TOGETHER ? inner : TOGETHER;
+    if (n > 0 && job.kept > 0) parallel_for(tasks, COSTLY / 8 / (n * width) + 1, choice_range<T>, &job);
+    return !job.failed;
 }
 
 template <class T>
 bool order(const void* x_rn, void* values_rk, int64_t* indices_rk, int64_t rows, int64_t n, int64_t k, bool descending) {
-    if (n >= 1ll << 32) return false;
-    OrderJob<T> job{(const T*)x_rn, (T*)values_rk, indices_rk, n, k, descending, false};
-    if (n > 0 && k > 0) parallel_for(rows, COSTLY / 8 / n + 1, order_range<T>, &job);
-    return !job.failed;
-}
-
-// By rank: keys alone find the element, and how many are below it tells which of its equals is meant.
-template <class T> struct RankJob {
-    const T* x_rn;
-    T* values_r;
-    int64_t* indices_r;
-    int64_t n, k;
-    bool failed;
-};
-
-template <class T> void rank_range(void* data, int64_t begin, int64_t end) {
-    using K = decltype(key_of(T()));
-    auto& job = *(RankJob<T>*)data;
-    const int64_t n = job.n;
-    auto keys = (K*)room_for(n * (int64_t)sizeof(K));
-    if (!keys) {
-        __atomic_store_n(&job.failed, true, __ATOMIC_RELAXED);
-        return;
-    }
-    for (int64_t r = begin; r < end; r++) {
-        const T* x = job.x_rn + r * n;
-        for (int64_t i = 0; i < n; i++) keys[i] = key_of(x[i]);
-        std::nth_element(keys, keys + job.k, keys + n);
-        const K key = keys[job.k];
-        int64_t equals = 0, i = 0;                       // of those before it in order: all that are not below
-        for (int64_t j = 0; j < job.k; j++) equals += keys[j] == key;
-        for (;; i++)
-            if (key_of(x[i]) == key && equals-- == 0) break;
-        job.values_r[r] = x[i], job.indices_r[r] = i;
-    }
-    free(keys);
+    return choose<T>(x_rn, values_rk, indices_rk, rows, n, 1, k, descending ? DESCENDING : ASCENDING);
 }
 
 template <class T> bool rank(const void* x_rn, void* values_r, int64_t* indices_r, int64_t rows, int64_t n, int64_t k) {
-    RankJob<T> job{(const T*)x_rn, (T*)values_r, indices_r, n, k, false};
-    parallel_for(rows, COSTLY / 8 / n + 1, rank_range<T>, &job);
-    return !job.failed;
+    return choose<T>(x_rn, values_r, indices_r, rows, n, 1, k, RANK);
 }
 
 // Binary search without branches: the half that is kept is chosen by a conditional move.
@@ -252,6 +232,16 @@ search_fn find_search(int dtype) {
     case F64: return search<double>;
     case I32: return search<int32_t>;
     case I64: return search<int64_t>;
+    }
+    return nullptr;
+}
+
+choose_fn find_choice(int dtype) {
+    switch (dtype) {
+    case F32: return choose<float>;
+    case F64: return choose<double>;
+    case I32: return choose<int32_t>;
+    case I64: return choose<int64_t>;
     }
     return nullptr;
 }

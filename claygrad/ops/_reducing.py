@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 from claygrad.core.reduce import spread_over
 from claygrad.ops._geometry import product
-from claygrad.ops._registry import op
+from claygrad.ops._registry import constant, op
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
 
     Axes = tuple[int, ...] | None        # None: all of them
+    ints = int | tuple[int, ...] | list[int]
 
 BLOCK = 128
 
@@ -77,6 +78,29 @@ def selected(g: Tensor, indices: Tensor, shape: tuple[int, ...], dim: int, keepd
     if not keepdim:
         g, indices = g.unsqueeze(dim), indices.unsqueeze(dim)
     return g.new_zeros(shape).scatter_add(dim, indices, g)
+
+
+@op(kernel="placed", function=False, method=False, out=False, node="ScatterBackward0", meta=lambda size: size,
+    samples=lambda t: [t.args(t(3), t.index((3,), 4), (3, 4), 1, False),
+                       t.args(t(1, 4), t.index((1, 4), 3), (3, 4), 0, True)])
+def placed(xp, grad: Tensor, indices: Tensor, size: ints, dim: int, keepdim: bool):
+    """Zeros of this size, with an element of grad in each line along an axis: the gradient of what was picked there."""
+    if not size:
+        return grad.copy()
+    out = xp.zeros(size, grad.dtype)
+    if not keepdim:
+        grad, indices = xp.expand_dims(grad, dim), xp.expand_dims(indices, dim)
+    xp.put_along_axis(out, indices, grad, dim)
+    return out
+
+
+def _taken_back(g: Tensor, indices: Tensor, size: tuple[int, ...], dim: int, keepdim: bool) -> Tensor:
+    if not size:
+        return g
+    return g.gather(dim, indices) if keepdim else g.gather(dim, indices.unsqueeze(dim)).squeeze(dim)
+
+
+placed.rule(grad=_taken_back, indices=constant)
 
 
 def shared(g: Tensor, mask: Tensor, dim: Axes = None) -> Tensor:

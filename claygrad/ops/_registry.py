@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import Op, conj, constant, install, missing, zero
+from claygrad.core import Op, conj, constant, cuts, install, layers, lossforms, making, missing, shorten, zero
 from claygrad.ops._returns import named_tuple
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dic
 
 
 _TO_INFO = ("kernel", "geometry", "no_dims", "names_given_dims", "wide", "overlap", "alias", "contiguous", "out",
-            "check_out", "overloads", "out_alias", "across", "short")
+            "check_out", "overloads", "out_alias", "across", "short", "parts", "check_of",
+            "variants")
 _TO_CORE = ("kernel", "kernel_if", "varargs", "half", "meta", "differentiable", "keep", "check", "number_edge")
 
 
@@ -111,6 +112,11 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
               returns=named_tuple(said.label, returns) if returns else None,
               info={key: options.get(key) for key in _TO_INFO} | {"declaration": said}, **passed)
     install(made)
+    shorten(made)
+    making.shorten(made)
+    cuts.shorten(made)
+    layers.shorten(made)
+    lossforms.shorten(made)
     said.op = made
     if said.inplace and kind == "composite":
         METHODS[said.name + "_"] = _in_place(said.name, made)
@@ -164,6 +170,8 @@ def _plain(fn: Callable, options: dict[str, Any]) -> Callable:
     """A composite that binds its own arguments: *args, **kwargs, an out= of its own, or raw=True for speed."""
     said = Declaration("composite", fn, fn, options)
     made = _returning(fn, named_tuple(said.label, options["returns"])) if options.get("returns") else fn
+    if options.get("short"):
+        made = making.Factory(fn, options["short"])
     said.op = made
     if said.inplace:
         METHODS[said.name + "_"] = _in_place(said.name, made)

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
+from claygrad.core import contract as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import product
 from claygrad.ops._out import TENSORDOT
@@ -158,6 +159,9 @@ def einsum(equation: str, *operands) -> Tensor:
     >>> claygrad.einsum("ij,jk->ik", a, b).shape
     claygrad.Size([2, 4])
     """
+    made = native.einsum(equation, operands)
+    if made is not None:
+        return made
     if isinstance(equation, TensorType):
         tensors, labels, output = spelled((equation, *operands))
         inputs, output = completed(labels, output, tuple(tensor.ndim for tensor in tensors))
@@ -222,7 +226,7 @@ def summed(tensors: list[Tensor], inputs: list[list[str]], output: list[str]) ->
 
 # Contraction by numbers
 
-@composite(method=False, out=TENSORDOT,
+@composite(short="tensordot", method=False, out=TENSORDOT,
            samples=lambda t: [t.args(t(2, 3), t(3, 4), 1), t.args(t(2, 3), t(2, 3)),
                               t.args(t(2, 3, 4), t(4, 5, 2), ([0, 2], [2, 0])), t.args(t(2), t(3), 0)],
            errors=lambda t: [(t.args(t(2, 3), t(3, 4), ([0], [0])), RuntimeError,
@@ -259,8 +263,8 @@ def tensordot(a: Tensor, b: Tensor, dims: int | tuple | Tensor = 2) -> Tensor:
     return rows.mm(columns).reshape([a.shape[i] for i in left] + [b.shape[j] for j in right])
 
 
-@composite(out=True, samples=lambda t: [t.args(t(2, 3), t(2, 2)), t.args(t(3), t(2)), t.args(t(2, 3), t(2)),
-                                        t.args(t(), t(2))])
+@composite(short="kron", out=True, samples=lambda t: [t.args(t(2, 3), t(2, 2)), t.args(t(3), t(2)),
+                                                      t.args(t(2, 3), t(2)), t.args(t(), t(2))])
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every element of `input` times the whole of `other`."""
     n = max(input.ndim, other.ndim)

@@ -9,7 +9,7 @@ from claygrad.core import int64
 from claygrad.core import pick as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._out import EXACT, MEDIAN
-from claygrad.ops._reducing import far, need_elements, no_complex_gradient, selected, shared
+from claygrad.ops._reducing import far, need_elements, no_complex_gradient, placed, shared
 from claygrad.ops._registry import composite, op, reduction
 from claygrad.ops._words import need
 
@@ -54,7 +54,7 @@ def lone(xp, input):
 
 
 def picked(g: Tensor, outs, input_shape, dim: int, keepdim: bool) -> Tensor:
-    return selected(g, outs[1], input_shape, dim, keepdim)
+    return placed(g, outs[1], input_shape, dim, keepdim)
 
 
 # max, min: of everything (ties share the gradient), along an axis (the first one gets it), of two tensors
@@ -90,13 +90,13 @@ def min_of_all(xp, input: Tensor):
 min_of_all.rule(input=attained)
 
 
-@op(name="max", node="MaxBackward0", **along("max"), **hidden)
+@op(kernel="max_along", name="max", node="MaxBackward0", **along("max"), **hidden)
 def max_along(xp, input: Tensor, dim: int, keepdim: bool):
     return extreme(xp, "max", input, xp.amax, xp.argmax, dim, keepdim)
 max_along.rule(input=picked)
 
 
-@op(name="min", node="MinBackward0", **along("min"), **hidden)
+@op(kernel="min_along", name="min", node="MinBackward0", **along("min"), **hidden)
 def min_along(xp, input: Tensor, dim: int, keepdim: bool):
     return extreme(xp, "min", input, xp.amin, xp.argmin, dim, keepdim)
 min_along.rule(input=picked)
@@ -121,7 +121,8 @@ def overload_samples(t):
             t.args(t(), 0)]
 
 
-@composite(out="pair:" + EXACT, overloads=True, returns=PAIR, samples=overload_samples,
+@composite(short="extreme", parts=(max_of_all, max_along), out="pair:" + EXACT, overloads=True, returns=PAIR,
+           samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "max(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
@@ -132,7 +133,8 @@ def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *
     return overload("max", input, dim, keepdim, other, max_of_all, max_along, input.maximum)
 
 
-@composite(out="pair:" + EXACT, overloads=True, returns=PAIR, samples=overload_samples,
+@composite(short="extreme", parts=(min_of_all, min_along), out="pair:" + EXACT, overloads=True, returns=PAIR,
+           samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "min(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, 0), 1), IndexError,
@@ -152,7 +154,7 @@ def check_where(name: str, input: Tensor, dim: tuple[int, ...] | None) -> None:
     need_elements(name, input.shape, dim)
 
 
-@reduction(out=EXACT, promote="index", check=lambda input, dim: check_where("argmax", input, dim),
+@reduction(kernel="argmax", out=EXACT, promote="index", check=lambda input, dim: check_where("argmax", input, dim),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), IndexError,
                               "argmax(): Expected reduction dim to be specified for input.numel() == 0."),
@@ -162,7 +164,7 @@ def argmax(xp, input: Tensor, dim: int | None = None, keepdim: bool = False):
     return xp.argmax(input, axis=dim[0] if dim else None, keepdims=keepdim)
 
 
-@reduction(out=EXACT, promote="index", check=lambda input, dim: check_where("argmin", input, dim),
+@reduction(kernel="argmin", out=EXACT, promote="index", check=lambda input, dim: check_where("argmin", input, dim),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(0)), IndexError,
                               "argmin(): Expected reduction dim to be specified for input.numel() == 0."),
@@ -221,31 +223,31 @@ def middle_along(xp, name: str, input, dim: int, keepdim: bool):
     return ranked(xp, input, xp.where(known < length, known, rank), axis, keepdim)
 
 
-@op(name="median", node="MedianBackward0", meta=lambda input: (), **hidden)
+@op(kernel="median", name="median", node="MedianBackward0", meta=lambda input: (), **hidden)
 def median_of_all(xp, input: Tensor):
     return middle(xp, input, skip_nan=False)
 median_of_all.rule(input=attained)
 
 
-@op(name="nanmedian", node="NanmedianBackward0", meta=lambda input: (), **hidden)
+@op(kernel="median", name="nanmedian", node="NanmedianBackward0", meta=lambda input: (), **hidden)
 def nanmedian_of_all(xp, input: Tensor):
     return middle(xp, input, skip_nan=True)
 nanmedian_of_all.rule(input=lambda g, input, out: shared(g, (input == out).logical_or(input.isnan() & out.isnan())))
 
 
-@op(name="median", node="MedianBackward1", **along("median"), **hidden)
+@op(kernel="median_along", name="median", node="MedianBackward1", **along("median"), **hidden)
 def median_along(xp, input: Tensor, dim: int, keepdim: bool):
     return middle_along(xp, "median", input, dim, keepdim)
 median_along.rule(input=picked)
 
 
-@op(name="nanmedian", node="NanmedianBackward1", **along("nanmedian"), **hidden)
+@op(kernel="median_along", name="nanmedian", node="NanmedianBackward1", **along("nanmedian"), **hidden)
 def nanmedian_along(xp, input: Tensor, dim: int, keepdim: bool):
     return middle_along(xp, "nanmedian", input, dim, keepdim)
 nanmedian_along.rule(input=picked)
 
 
-@composite(out=MEDIAN, returns=PAIR,
+@composite(short="median", parts=(median_of_all, median_along), out=MEDIAN, returns=PAIR,
            samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(2, 0), 1), IndexError,
                               "median(): Expected reduction dim 1 to have non-zero size.")])
@@ -254,7 +256,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return median_of_all(input) if dim is None else median_along(input, dim, keepdim)
 
 
-@composite(out=MEDIAN, returns=PAIR,
+@composite(short="median", parts=(nanmedian_of_all, nanmedian_along), out=MEDIAN, returns=PAIR,
            samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())])
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     """The (lower) median of the elements that are not NaN, or values and indices along `dim`."""
@@ -270,7 +272,8 @@ def check_rank(input: Tensor, k: int, dim: int) -> None:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
 
 
-@op(out="output values must be of same type as input", out_alias="refuse", **along("kthvalue") | {"check": check_rank},
+@op(kernel="kth", out="output values must be of same type as input", out_alias="refuse",
+    **along("kthvalue") | {"check": check_rank},
     samples=lambda t: [t.args(far(t, 3, 4), 2), t.args(far(t, 3, 4), 1, 0), t.args(far(t, 3, 4), 4, -1, True),
                        t.args(t(), 1)],
     errors=lambda t: [(t.args(t(3), 4), RuntimeError, "kthvalue(): selected number k out of range for dimension 0"),
@@ -291,7 +294,7 @@ def check_mode(input: Tensor, dim: int) -> None:
     need_elements("mode", input.shape, (axis_of(dim, input.ndim),) if input.ndim else ())
 
 
-@op(**along("mode") | {"check": check_mode},
+@op(kernel="mode", **along("mode") | {"check": check_mode},
     out="expected scalar type '{0.legacy}' but got '{1.legacy}' for values output",
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(6, dtype="int64"), -1, True), t.args(t())],
     errors=lambda t: [(t.args(t(0)), IndexError, "mode(): Expected reduction dim 0 to have non-zero size.")])

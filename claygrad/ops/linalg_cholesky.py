@@ -70,8 +70,9 @@ def definite(t, *shape: int):
     return t(*shape, low=0.5, high=2).diag_embed() + 0.3
 
 
-@op(namespace="linalg", method=False, returns=("L", "info"), differentiable=(0,), check=check_cholesky, out=EXACT,
-    symmetric=True, meta=lambda input: [(input.shape, input.dtype), (input.shape[:-2], int32)],
+@op(kernel="linalg.cholesky", namespace="linalg", method=False, returns=("L", "info"), differentiable=(0,),
+    check=check_cholesky, out=EXACT, symmetric=True,
+    meta=lambda input: [(input.shape, input.dtype), (input.shape[:-2], int32)],
     samples=lambda t: [t.args(definite(t, 3)), t.args(definite(t, 2, 4), upper=True), t.args(t(0, 0)),
                        t.args(t(3, 3, requires_grad=False) - 9)],
     errors=lambda t: [(t.args(t(2, 2) - 9, check_errors=True), RuntimeError,
@@ -162,7 +163,7 @@ def with_factor(xp, factor, b, upper: bool):
     return _lapack.columns(xp, _lapack.triangular(xp, second, _lapack.triangular(xp, first, b, False), True))
 
 
-@op(check=check_cholesky_solve,
+@op(kernel="linalg.cholesky_solve", check=check_cholesky_solve,
     meta=lambda input, input2: (*stretched(input2.shape, input.shape), *input.shape[-2:]),
     samples=lambda t: [t.args(t(3, 2), t(3, 3, requires_grad=False) + 4),
                        t.args(t(3, 2), t(2, 3, 3, requires_grad=False) + 4, upper=True)],
@@ -189,7 +190,7 @@ def check_cholesky_inverse(input: Tensor) -> None:
     check_loop("cholesky_inverse_out_cpu", input)
 
 
-@op(check=check_cholesky_inverse, meta=lambda input: input.shape,
+@op(kernel="linalg.cholesky_solve", check=check_cholesky_inverse, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 3, dtype="float64", requires_grad=False) + 4),
                        t.args(t(2, 3, 3, dtype="float32", requires_grad=False) + 4, upper=True), t.args(t(0, 0))],
     errors=lambda t: [(t.args(t(2, 3)), RuntimeError,

@@ -4,10 +4,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64, result_type
+from claygrad.core.modes import get_grad_enabled
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._out import EXACT
-from claygrad.ops._registry import NAMESPACES, REGISTRY, composite, op
+from claygrad.ops._registry import NAMESPACES, REGISTRY, composite, missing, op
 from claygrad.ops.arithmetic import check_subtraction
 from claygrad.ops.linalg_norm import number_text
 from claygrad.ops.moments import check_norm, norm_gradient, vector_norm
@@ -34,7 +35,7 @@ def check_dist(input: Tensor, other: Tensor) -> None:
                            f"{kind.legacy} instead.")
 
 
-@op(out=False, promote="common", check=check_dist,
+@op(kernel="dist", out=False, promote="common", check=check_dist,
     meta=lambda input, other: ((), result_type(input, other).to_real()),
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), 1), t.args(t(5), t(5), 3),
                        t.args(t(5), t(5), inf), t.args(t(5, requires_grad=False), t(5, requires_grad=False), 0)],
@@ -78,7 +79,7 @@ def other_axes(ndim: int, dim: int) -> tuple[int, ...]:
 SHORT = 1e-7                # added to a norm before something is divided by it
 
 
-@op(inplace=True, out=EXACT, check=check_renorm, meta=lambda input: input.shape,
+@op(kernel="renorm", inplace=True, out=EXACT, check=check_renorm, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 2, 0, 1.0), t.args(t(2, 3, 4), 1, 1, 5.0), t.args(t(3, 4), inf, 1, 0.5)],
     errors=lambda t: [(t.args(t(3), 2, 0, 1.0), RuntimeError,
                        "renorm: input needs at least 2 dimensions, got 1 dimensions"),
@@ -144,6 +145,8 @@ def pdist(xp, input: Tensor, p: float = 2.0):
 
 
 def pdist_gradient(g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor | None:
+    if p in (1, 2) and input.numel() and not get_grad_enabled():
+        return pdist_back(g, input, out, p)
     first, second = (g.new_tensor(at, dtype=int64) for at in pairs(input.shape[0]))
     if not input.shape[1]:
         return None
@@ -154,3 +157,17 @@ def pdist_gradient(g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor | 
 
 
 pdist.rule(input=pdist_gradient)
+
+
+@op(name="_pdist_backward", function=False, method=False, out=False, meta=lambda input: input.shape)
+def pdist_back(xp, grad_output: Tensor, input: Tensor, out: Tensor, p: float):
+    """The gradient for p = 1 and p = 2: what was compared moves apart along the difference, or its sign."""
+    first, second = xp.triu_indices(input.shape[0], 1)
+    gap = input[first] - input[second]
+    each = xp.sign(gap) * grad_output[:, None] if p == 1 else gap * xp.where(
+        out == 0, 0, grad_output / xp.where(out == 0, 1, out))[:, None]
+    made = xp.zeros_like(input)
+    xp.add.at(made, first, each)
+    xp.subtract.at(made, second, each)
+    return made
+pdist_back.rule(grad_output=missing, input=missing, out=missing)

@@ -123,8 +123,8 @@ def linalg_lu_gradient(gs, outs, pivot: bool) -> tuple[Tensor | None]:
     return (lu_gradient(gs[1], gs[2], P if pivot else None, L, U),)
 
 
-@op(namespace="linalg", method=False, returns=("LU", "pivots", "info"), differentiable=(0,), check=check_lu_factor,
-    out=EXACT, samples=lu_samples,
+@op(kernel="linalg.lu", namespace="linalg", method=False, returns=("LU", "pivots", "info"), differentiable=(0,),
+    check=check_lu_factor, out=EXACT, samples=lu_samples,
     meta=lambda A: [(A.shape, A.dtype), ((*A.shape[:-2], min(A.shape[-2:])), int32), (A.shape[:-2], int32)],
     errors=lambda t: [(t.args(t(3)), RuntimeError,
                        "torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: [3] instead")])
@@ -256,7 +256,7 @@ def mixed(t):
     return t(3, 3, low=1, high=2)
 
 
-@op(namespace="linalg", method=False, check=check_lu_solve, out=EXACT,
+@op(kernel="linalg.lu_solve", namespace="linalg", method=False, check=check_lu_solve, out=EXACT,
     meta=lambda LU, B: (*stretched(LU.shape, B.shape), *B.shape[-2:]),
     samples=lambda t: [t.args(mixed(t), t.index((3,), 1, dtype="int32") + 3, t(2, 3, 2)),
                        t.args(mixed(t), t.index((3,), 1, dtype="int32") + 3, t(3, 2), adjoint=True),

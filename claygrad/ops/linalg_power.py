@@ -9,6 +9,7 @@ from claygrad.ops._out import EXACT
 from claygrad.ops._registry import composite, op
 from claygrad.ops.join import cat
 from claygrad.ops.linalg_solve import inv
+from claygrad.ops.matrix import vdot
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -129,7 +130,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return cat((powers.new_ones((*x.shape, 1)), powers), -1)
 
 
-@composite(namespace="linalg", name="vecdot", method=False, out=EXACT,
+@composite(short="vecdot", parts=(vdot,), namespace="linalg", name="vecdot", method=False, out=EXACT,
            samples=lambda t: [t.args(t(3), t(3)), t.args(t(2, 3), t(4, 1, 3)), t.args(t(3, 2), t(3, 2), dim=0)])
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along an axis, x conjugated: sum(conj(x) * y)."""

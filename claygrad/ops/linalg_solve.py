@@ -40,7 +40,7 @@ def check_triangular(A: Tensor, B: Tensor, left: bool) -> None:
     check_loop("triangular_solve_cpu", A)
 
 
-@op(namespace="linalg", method=False, out=EXACT, check=check_triangular,
+@op(kernel="linalg.triangular", namespace="linalg", method=False, out=EXACT, check=check_triangular,
     meta=lambda A, B: (*stretched(A.shape, B.shape), *B.shape[-2:]),
     samples=lambda t: [t.args(t(3, 3) + 4, t(3, 2), upper=True),
                        t.args(t(2, 3, 3) + 4, t(3, 2), upper=False),
@@ -180,7 +180,8 @@ def solve_samples(t) -> list:
             t.args(t(2, 1, 3, 3), t(4, 3, 2)), t.args(t(3, 3), t(2, 4, 3), left=False), t.args(t(0, 0), t(0, 2))]
 
 
-@op(namespace="linalg", method=False, returns=("result", "info"), differentiable=(0,), check=check_solve, out=EXACT,
+@op(kernel="linalg.solve", namespace="linalg", method=False, returns=("result", "info"), differentiable=(0,),
+    check=check_solve, out=EXACT,
     meta=solved_shape, samples=solve_samples,
     errors=lambda t: [(t.args(t(3, 3), t(2, 3)), RuntimeError,
                        "linalg.solve: Incompatible shapes of A and B for the equation AX = B (3x3 and 2x3)")])
@@ -233,7 +234,8 @@ def check_inverse(A: Tensor) -> None:
     check_fractions("linalg.inv", A, low=True)
 
 
-@op(namespace="linalg", method=False, returns=("inverse", "info"), differentiable=(0,), check=check_inverse, out=EXACT,
+@op(kernel="linalg.solve", namespace="linalg", method=False, returns=("inverse", "info"), differentiable=(0,),
+    check=check_inverse, out=EXACT,
     meta=lambda A: [(A.shape, A.dtype), (A.shape[:-2], int32)],
     samples=lambda t: [t.args(t(3, 3)), t.args(t(2, 2, 3, 3)), t.args(t(0, 0)), t.args(t(0, 2, 2))],
     errors=lambda t: [(t.args(t(2, 3)), RuntimeError,

@@ -74,7 +74,8 @@ def by_finite_matrices(xp, function, a, results: tuple):
     return results
 
 
-@op(namespace="linalg", method=False, returns=("eigenvalues", "eigenvectors"), check=check_eigh, symmetric=True,
+@op(kernel="linalg.symmetric", namespace="linalg", method=False, returns=("eigenvalues", "eigenvectors"),
+    check=check_eigh, symmetric=True,
     settled=lambda r: (r[0], r[1].abs()),
     meta=lambda input: [(input.shape[:-1], input.dtype.to_real()), (input.shape, input.dtype)],
     samples=lambda t: [t.args(t(3, 3)), t.args(t(2, 3, 3), UPLO="U"), t.args(t(0, 0, dtype="float64"))],
@@ -241,7 +242,8 @@ def svd_shapes(A: Tensor, full_matrices: bool) -> list[tuple]:
             ((*batch, n if full_matrices else k, n), A.dtype)]
 
 
-@op(namespace="linalg", method=False, returns=("U", "S", "Vh"), check=check_svd, meta=svd_shapes,
+@op(kernel="linalg.singular", namespace="linalg", method=False, returns=("U", "S", "Vh"), check=check_svd,
+    meta=svd_shapes,
     settled=lambda r: (r[0].abs(), r[1], r[2].abs()),
     samples=lambda t: [t.args(t(4, 3), False), t.args(t(2, 2, 3), False), t.args(t(3, 3)), t.args(t(3, 0)),
                        t.args(t(3, 2, requires_grad=False))],

@@ -122,8 +122,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return bias.addmm(input.view((product(batch), features)), weight.t()).view((*batch, weight.shape[0]))
 
 
-@composite(out=TENSORDOT, samples=lambda t: [t.args(t(4), t(4)), t.args(t(2, 4), t(3, 4)), t.args(t(), t(3)),
-                                        t.args(t(2, 3, 4), t(4))],
+@composite(short="inner", out=TENSORDOT,
+           samples=lambda t: [t.args(t(4), t(4)), t.args(t(2, 4), t(3, 4)), t.args(t(), t(3)),
+                              t.args(t(2, 3, 4), t(4))],
            errors=lambda t: [(t.args(t(3), t(2)), RuntimeError,
                               "inner() the last dimension must match on both input tensors but got shapes [3]")])
 def inner(input: Tensor, other: Tensor) -> Tensor:
@@ -155,7 +156,7 @@ def check_triangle(name: str, input: Tensor) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-@op(out=EXACT, inplace=True, half="raw", check=lambda input: check_triangle("tril", input),
+@op(kernel="tril", out=EXACT, inplace=True, half="raw", check=lambda input: check_triangle("tril", input),
     meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(2, 3, 3), -1), t.args(t(0, 3))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "tril: input tensor must have at least 2 dimensions")])
@@ -166,7 +167,7 @@ def tril(xp, input: Tensor, diagonal: int = 0):
 tril.rule(input=lambda g, diagonal: g.tril(diagonal))
 
 
-@op(out=EXACT, inplace=True, half="raw", check=lambda input: check_triangle("triu", input),
+@op(kernel="triu", out=EXACT, inplace=True, half="raw", check=lambda input: check_triangle("triu", input),
     meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(2, 3, 3), -1), t.args(t(0, 3))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "triu: input tensor must have at least 2 dimensions")])
@@ -182,7 +183,7 @@ def check_trace(input: Tensor) -> None:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
 
 
-@op(out=False, check=check_trace,
+@op(kernel="trace", out=False, check=check_trace,
     meta=lambda input: ((), input.dtype if input.is_floating_point() or input.is_complex() else int64),
     samples=lambda t: [t.args(t(3, 3)), t.args(t(2, 4)), t.args(t(0, 2))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "trace: expected a matrix, but got tensor with dim 1"),

@@ -80,13 +80,13 @@ def spread_and_mean_of(input: Tensor, dim: Axes, keepdim: bool) -> list[tuple]:
     return [spread_of(input, dim, keepdim), (reduced(input.shape, dim, keepdim), input.dtype)]
 
 
-@reduction(name="var", function=False, method=False, node="VarBackward0", meta=spread_of)
+@reduction(kernel="variance", name="var", function=False, method=False, node="VarBackward0", meta=spread_of)
 def variance(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
     return moments(xp, "var", input, dim, keepdim, correction)[0]
 variance.rule(input=var_gradient)
 
 
-@reduction(name="std", function=False, method=False, node="StdBackward0", meta=spread_of)
+@reduction(kernel="variance", name="std", function=False, method=False, node="StdBackward0", meta=spread_of)
 def deviation(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
     var = moments(xp, "std", input, dim, keepdim, correction)[0]
     if var.dtype.itemsize == 4 and not xp.isfinite(var).all():      # the square may overflow where its root does not
@@ -97,12 +97,14 @@ def deviation(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Nu
 deviation.rule(input=std_gradient)
 
 
-@reduction(name="var_mean", function=False, method=False, node="VarMeanBackward0", meta=spread_and_mean_of)
+@reduction(kernel="moments", name="var_mean", function=False, method=False, node="VarMeanBackward0",
+           meta=spread_and_mean_of)
 def variance_and_mean(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
     return moments(xp, "var_mean", input, dim, keepdim, correction)
 
 
-@reduction(name="std_mean", function=False, method=False, node="StdMeanBackward0", meta=spread_and_mean_of)
+@reduction(kernel="moments", name="std_mean", function=False, method=False, node="StdMeanBackward0",
+           meta=spread_and_mean_of)
 def deviation_and_mean(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
     var, mean = moments(xp, "std_mean", input, dim, keepdim, correction)
     return xp.sqrt(var), mean
@@ -154,7 +156,8 @@ def moment_samples(t):
             t.args(t(5), 0, correction=0.5, keepdim=True)]
 
 
-@composite(out=True, samples=moment_samples, errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
+@composite(short="moments", parts=(variance,), out=True, samples=moment_samples,
+           errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                                                    "std and var only support floating point and complex dtypes")])
 def var(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Number | None = None) -> Tensor:
@@ -164,7 +167,8 @@ def var(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = N
     return variance(input, dim, keepdim, correction)
 
 
-@composite(out=True, samples=moment_samples, errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
+@composite(short="moments", parts=(deviation,), out=True, samples=moment_samples,
+           errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                                                    "std and var only support floating point and complex dtypes")])
 def std(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Number | None = None) -> Tensor:
@@ -174,7 +178,8 @@ def std(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = N
     return deviation(input, dim, keepdim, correction)
 
 
-@composite(method=False, samples=moment_samples, errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
+@composite(short="moments", parts=(variance_and_mean,), method=False, samples=moment_samples,
+           errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                                                        "var_mean only support floating point and complex dtypes")])
 def var_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Number | None = None) -> tuple[Tensor, Tensor]:
@@ -184,7 +189,8 @@ def var_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | Non
     return variance_and_mean(input, dim, keepdim, correction)
 
 
-@composite(method=False, samples=moment_samples, errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
+@composite(short="moments", parts=(deviation_and_mean,), method=False, samples=moment_samples,
+           errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                                                        "std_mean only support floating point and complex dtypes")])
 def std_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Number | None = None) -> tuple[Tensor, Tensor]:
@@ -212,7 +218,7 @@ def check_norm(input: Tensor, ord: Number, dim: Axes) -> None:
                                "have an identity")
 
 
-@reduction(kernel="norm", kernel_if={"ord": 2}, out=EXACT, namespace="linalg", method=False,
+@reduction(kernel="vector_norm", out=EXACT, namespace="linalg", method=False,
            node="LinalgVectorNormBackward0", check=check_norm,
            meta=lambda input, dim, keepdim, dtype: (reduced(input.shape, dim, keepdim),
                                                     (dtype or input.dtype).to_real()),
@@ -259,7 +265,8 @@ def norm_gradient(g: Tensor, input: Tensor, ord: float, out: Tensor, dim: Axes, 
 vector_norm.rule(input=norm_gradient)
 
 
-@composite(out=EXACT, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1, 0), t.args(t(3, 4), "fro", (0, 1), True),
+@composite(short="norm", parts=(vector_norm,), out=EXACT,
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1, 0), t.args(t(3, 4), "fro", (0, 1), True),
                                         t.args(t(3, 4), dim=1), t.args(t(3, 4), float("inf"))],
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                               "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")])

@@ -57,6 +57,8 @@ def best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
            errors=lambda t: [(t.args([t(2, 3)]), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1")])
 def multi_dot(tensors: list[Tensor]) -> Tensor:
     """The product of a chain of matrices, in the order with the fewest multiplications. Its ends may be vectors."""
+    if len(tensors) == 2 and tensors[0].ndim == tensors[1].ndim == 2 and tensors[0].dtype == tensors[1].dtype:
+        return tensors[0].mm(tensors[1]).view((tensors[0].shape[0], tensors[1].shape[1]))
     tensors = list(tensors)
     check_chain(tensors)
     shape = (*tensors[0].shape[:-1], *tensors[-1].shape[1:])
@@ -131,7 +133,8 @@ def check_cross(input: Tensor, other: Tensor, dim: int) -> None:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {other.dtype.legacy}")
 
 
-@op(out=EXACT, name="cross", node="LinalgCrossBackward0", namespace="linalg", method=False, check=check_cross,
+@op(kernel="cross",
+    out=EXACT, name="cross", node="LinalgCrossBackward0", namespace="linalg", method=False, check=check_cross,
     meta=lambda input, other: broadcast(input.shape, other.shape),
     samples=lambda t: [t.args(t(3), t(3)), t.args(t(2, 3), t(2, 3)), t.args(t(3, 4), t(3, 1), dim=0)],
     errors=lambda t: [(t.args(t(2, 3), t(3)), RuntimeError,
@@ -287,7 +290,8 @@ def slopes(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tupl
     return slope.sum(-2) if needs[0] else None, -slope.sum(-3) if needs[1] else None
 
 
-@composite(method=False, samples=lambda t: [t.args(t(3, 4), t(2, 4)), t.args(t(2, 3, 4), t(2, 2, 4), 1.0),
+@composite(method=False, short="cdist", parts=(direct,),
+           samples=lambda t: [t.args(t(3, 4), t(2, 4)), t.args(t(2, 3, 4), t(2, 2, 4), 1.0),
                        t.args(t(3, 4), t(2, 4), float("inf")), t.args(t(3, 4), t(2, 4), 3.0), t.args(t(28, 2), t(2, 2)),
                        t.args(t(2, 3, 4), t(2, 4), 2.0, "use_mm_for_euclid_dist"),
                        t.args(t(3, 4), t(2, 4), 2.0, "donot_use_mm_for_euclid_dist")],

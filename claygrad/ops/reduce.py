@@ -35,8 +35,8 @@ def sum(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dt
 sum.rule(input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim))
 
 
-@reduction(promote="sum", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3), (0, 1), True),
-                                             t.args(t())])
+@reduction(kernel="nansum", promote="sum",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3), (0, 1), True), t.args(t())])
 def nansum(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The sum of the elements that are not NaN."""
     if input.dtype.kind == "c":
@@ -151,7 +151,7 @@ def check_aminmax(input: Tensor, dim: tuple[int, ...] | None) -> None:
             raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
 
 
-@reduction(out=EXACT, returns=("min", "max"), check=check_aminmax,
+@reduction(kernel="both", out=EXACT, returns=("min", "max"), check=check_aminmax,
            meta=lambda input, dim, keepdim: [(reduced(input.shape, dim, keepdim), input.dtype)] * 2,
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), dim=0), t.args(t(3, 4), dim=1, keepdim=True)],
            errors=lambda t: [(t.args(t(0)), RuntimeError,
@@ -181,21 +181,21 @@ def truth_samples(t):
             t.args(t(3, dtype="uint8"))]
 
 
-@reduction(kernel="truth", no_dims="keep", out=ALL, promote="bool", meta=truth, samples=truth_samples)
+@reduction(kernel="all", no_dims="keep", out=ALL, promote="bool", meta=truth, samples=truth_samples)
 def all(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether all elements are true (not zero). Of uint8: 1 or 0 as uint8."""
     out = xp.all(input, axis=dim, keepdims=keepdim)
     return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
 
-@reduction(kernel="truth", no_dims="keep", out=ANY, promote="bool", meta=truth, samples=truth_samples)
+@reduction(kernel="any", no_dims="keep", out=ANY, promote="bool", meta=truth, samples=truth_samples)
 def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether any element is true (not zero). Of uint8: 1 or 0 as uint8."""
     out = xp.any(input, axis=dim, keepdims=keepdim)
     return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
 
-@reduction(promote="index", out=False,
+@reduction(kernel="count", promote="index", out=False,
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0), t.args(t(2, 3, 4), (0, 1)),
                               t.args(t())])
 def count_nonzero(xp, input: Tensor, dim: ints | None = None):
@@ -207,7 +207,7 @@ def count_nonzero(xp, input: Tensor, dim: ints | None = None):
 
 # Sums in the log domain
 
-@reduction(promote="float", namespace=("torch", "special"),
+@reduction(kernel="logsumexp", promote="float", namespace=("torch", "special"),
            samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), (0, 1)), t.args(t(2, 3, 4), -1, True),
                               t.args(t(), 0)])
 def logsumexp(xp, input: Tensor, dim: ints, keepdim: bool = False):
@@ -227,7 +227,8 @@ def logsumexp(xp, input: Tensor, dim: ints, keepdim: bool = False):
     return out if keepdim else xp.squeeze(out, axis=dim)
 
 
-@op(function=False, method=False, out=False, node="LogsumexpBackward0", meta=lambda input: input.shape,
+@op(kernel="logsumexp_slope", function=False, method=False, out=False, node="LogsumexpBackward0",
+    meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3), t(3, 4), t(3))])
 def logsumexp_slope(xp, grad: Tensor, input: Tensor, total: Tensor):
     """grad * exp(input - total), with an element of grad and total for each row along the last axes of the input."""

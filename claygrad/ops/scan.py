@@ -56,7 +56,7 @@ def backwards(f, dim: int, *tensors: Tensor) -> Tensor:
 
 # Sums and products
 
-@op(inplace=True, out="dtype", meta=same_shape,
+@op(kernel="running_sum", inplace=True, out="dtype", meta=same_shape,
     check=lambda input, dtype, inplace: check_scan("cumsum", input, dtype, inplace),
     samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
                                                       t.args(t(0, 2), 0)],
@@ -68,7 +68,8 @@ def cumsum(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
 cumsum.rule(input=lambda g, dim: cumsum_from_end(g, dim))
 
 
-@op(function=False, method=False, out=False, node="CumsumBackward0", meta=lambda input: input.shape,
+@op(kernel="running_sum", function=False, method=False, out=False, node="CumsumBackward0",
+    meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0), t.args(t(0, 2), 0)])
 def cumsum_from_end(xp, input: Tensor, dim: int):
     """The running sum from the end of the axis: out[i] = input[i] + ... + input[-1]."""
@@ -78,7 +79,7 @@ def cumsum_from_end(xp, input: Tensor, dim: int):
 cumsum_from_end.rule(input=lambda g, dim: g.cumsum(dim))
 
 
-@op(inplace=True, out="dtype", meta=same_shape,
+@op(kernel="running_prod", inplace=True, out="dtype", meta=same_shape,
     check=lambda input, dtype, inplace: check_scan("cumprod", input, dtype, inplace),
     samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0),
                                                       t.args(t(0, 2), 0)],
@@ -204,14 +205,14 @@ recording = {"out": SCALAR, "returns": PAIR, "differentiable": (0,), "meta": run
              "samples": lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0), t.args(t(0), 0)]}
 
 
-@op(check=lambda input: check_record("cummax", input), **recording)
+@op(kernel="running_max", check=lambda input: check_record("cummax", input), **recording)
 def cummax(xp, input: Tensor, dim: int):
     """The running maximum, and the index of its last occurrence so far."""
     return record(xp, "cummax", xp.maximum.accumulate, input, dim)
 cummax.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
 
-@op(check=lambda input: check_record("cummin", input), **recording)
+@op(kernel="running_min", check=lambda input: check_record("cummin", input), **recording)
 def cummin(xp, input: Tensor, dim: int):
     """The running minimum, and the index of its last occurrence so far."""
     return record(xp, "cummin", xp.minimum.accumulate, input, dim)

@@ -55,7 +55,7 @@ def sorted_shape(input: Tensor, dim: int) -> list[tuple]:
     return [(input.shape, input.dtype), (input.shape, int64)]
 
 
-@op(out=EXACT, returns=PAIR, differentiable=(0,), meta=sorted_shape,
+@op(kernel="sort", out=EXACT, returns=PAIR, differentiable=(0,), meta=sorted_shape,
     node=lambda stable: "SortBackward0" if stable is None else "SortBackward1",
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True),
                        t.args(t(6, dtype="int64"), stable=True), t.args(t())],
@@ -78,8 +78,8 @@ def sort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: 
 sort.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
 
-@op(out=False, meta=lambda input: (input.shape, int64), samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True),
-                                                                  t.args(t(5), stable=True), t.args(t())])
+@op(kernel="argsort", out=False, meta=lambda input: (input.shape, int64),
+    samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True), t.args(t(5), stable=True), t.args(t())])
 def argsort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """The indices that sort an axis. Always stable."""
     if input.dtype.kind == "c":
@@ -110,7 +110,7 @@ def topk_shape(input: Tensor, k: int, dim: int) -> list[tuple]:
     return [(tuple(shape), input.dtype), (tuple(shape), int64)]
 
 
-@op(out=EXACT, contiguous=True, returns=PAIR, differentiable=(0,), check=check_topk, meta=topk_shape,
+@op(kernel="topk", out=EXACT, contiguous=True, returns=PAIR, differentiable=(0,), check=check_topk, meta=topk_shape,
     samples=lambda t: [t.args(far(t, 3, 4), 2), t.args(far(t, 3, 4), 1, 0), t.args(far(t, 3, 4), 3, -1, False),
                        t.args(far(t, 17), 1), t.args(t(), 1)],
     errors=lambda t: [(t.args(t(3), 4), RuntimeError, "selected index k out of range")])
@@ -284,7 +284,7 @@ def places(input: Tensor | Number, out_int32: bool) -> tuple:
     return () if is_number(input) else input.shape, int32 if out_int32 else int64
 
 
-@op(out=SEARCH, method=False, check=check_search, meta=places,
+@op(kernel="searchsorted", out=SEARCH, method=False, check=check_search, meta=places,
     samples=lambda t: [t.args(t(5).sort()[0], t(3, 4)), t.args(t(2, 5).sort()[0], t(2, 3), right=True),
                        t.args(t(5).sort()[0], 0.5)],
     errors=lambda t: [(t.args(t(3), 2.0, side="foo"), RuntimeError,
@@ -308,7 +308,7 @@ def check_boundaries(boundaries: Tensor) -> None:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
 
 
-@op(out=SEARCH, method=False, check=check_boundaries, meta=places,
+@op(kernel="bucketize", out=SEARCH, method=False, check=check_boundaries, meta=places,
     samples=lambda t: [t.args(t(3, 4), t(5).sort()[0]), t.args(0.5, t(5).sort()[0], right=True)],
     errors=lambda t: [(t.args(t(3), t(1, 3)), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)")])
 def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):

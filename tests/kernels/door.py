@@ -42,6 +42,7 @@ SIGNATURES = {
     "binary": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int),
     "compare": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int),
     "reduce": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64, c_int64),
+    "extreme": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int64, c_int64),
     "shaped": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_int, c_double, c_double),
     "total": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_double, c_double, c_double),
     "gate": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int64),

@@ -1,0 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
+from claygrad.core.tensor import Tensor
+
+def einsum(equation: Any, operands: Sequence[Any]) -> Tensor | None: ...

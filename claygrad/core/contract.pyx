@@ -1,0 +1,404 @@
+"""Sums of products over axes of two tensors, as one batch of matrix products: einsum, tensordot and their kin, where nothing is
+recorded. claygrad/ops/contraction.py says what they compute; every function here answers None when it does not apply."""
+from libc.stdint cimport int64_t
+
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.inplace cimport write_layout
+from claygrad.core.kernels cimport find, reduce_fn
+from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
+from claygrad.core.matmul cimport products
+from claygrad.core.modes cimport modes
+from claygrad.core.reduce cimport reduced
+from claygrad.core.tensor cimport CUT, Tensor, new_tensor, requires
+from claygrad.core.views cimport make_view
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    MOST = 16                            # axes of an operand
+
+# Axes of an operand by what becomes of them: those of the batch, of the rows (or columns), and those that are summed over.
+cdef struct Axes:
+    int batch[MOST]
+    int free[MOST]
+    int summed[MOST]
+    int n_batch, n_free, n_summed
+
+
+cdef bint plain(object x) noexcept:
+    """Whether it is a tensor on the CPU with elements and no history."""
+    cdef Tensor t
+    if not isinstance(x, Tensor):
+        return False
+    t = <Tensor>x
+    return not requires(t) and t.mark != CUT and t.layout.storage.where.kind == CPU and t.layout.numel > 0
+
+
+cdef bint _plain(object x) noexcept:
+    """Whether it is such a tensor of real numbers."""
+    cdef Layout v
+    if not plain(x):
+        return False
+    v = (<Tensor>x).layout
+    return v.ndim <= MOST and (v.dtype.code == F32 or v.dtype.code == F64)
+
+
+cdef bint _fused(Layout v, const int* axes, int n, int64_t* size, int64_t* step) noexcept:
+    """Axes as one, if they follow each other in memory."""
+    cdef int i
+    cdef int64_t next = -1
+    size[0], step[0] = 1, 0
+    for i in range(n - 1, -1, -1):
+        if v.shape[axes[i]] == 1:
+            continue
+        if next < 0:
+            step[0] = v.strides[axes[i]]
+        elif v.strides[axes[i]] != next:
+            return False
+        size[0] *= v.shape[axes[i]]
+        next = v.strides[axes[i]] * v.shape[axes[i]]
+    return True
+
+
+cdef Layout _matrices(Layout v, const Axes* s, bint summed_last):
+    """The operand as a batch of matrices: as it lies if that can be, else copied."""
+    cdef int64_t shape[3]
+    cdef int64_t steps[3]
+    cdef int64_t sizes[MOST]
+    cdef int64_t strides[MOST]
+    cdef const int* second = &s.free[0]
+    cdef const int* third = &s.summed[0]
+    cdef int n_second = s.n_free if summed_last else s.n_summed, n_third = s.n_summed if summed_last else s.n_free
+    cdef int i, k = 0
+    cdef bint lies
+    cdef Layout out
+    if not summed_last:
+        second = &s.summed[0]
+        third = &s.free[0]
+    lies = _fused(v, s.batch, s.n_batch, &shape[0], &steps[0])
+    lies = _fused(v, second, n_second, &shape[1], &steps[1]) and lies
+    lies = _fused(v, third, n_third, &shape[2], &steps[2]) and lies
+    if lies:
+        return new_layout(v.storage, v.dtype, 3, shape, steps, v.offset)
+    shape[0] = shape[1] = shape[2] = 1
+    for i in range(s.n_batch):
+        sizes[k], strides[k] = v.shape[s.batch[i]], v.strides[s.batch[i]]
+        shape[0] *= sizes[k]
+        k += 1
+    for i in range(n_second):
+        sizes[k], strides[k] = v.shape[second[i]], v.strides[second[i]]
+        shape[1] *= sizes[k]
+        k += 1
+    for i in range(n_third):
+        sizes[k], strides[k] = v.shape[third[i]], v.strides[third[i]]
+        shape[2] *= sizes[k]
+        k += 1
+    out = fresh(v.dtype, k, sizes)
+    write_layout(out, new_layout(v.storage, v.dtype, k, sizes, strides, v.offset))
+    steps[2], steps[1], steps[0] = 1, shape[2], shape[1] * shape[2]
+    return new_layout(out.storage, v.dtype, 3, shape, steps, 0)
+
+
+# --- einsum ----------------------------------------------------------------------------------------------------------------
+cdef struct Equation:
+    signed char at[2][128]               # the axis of each letter in each operand, or -1
+    char output[2 * MOST]
+    int ranks[2]
+    int operands, n_output
+
+
+cdef bint _read(str text, Equation* e) except -1:
+    """An equation of one or two operands, letters only, none of them twice in one operand."""
+    cdef Py_UCS4 c
+    cdef int i, which = 0, times
+    cdef bint out = False, arrow = False
+    for i in range(128):
+        e.at[0][i] = e.at[1][i] = -1
+    e.ranks[0] = e.ranks[1] = e.n_output = 0
+    for c in text:
+        if c == u" ":
+            continue
+        if arrow:
+            if c != u">":
+                return False
+            arrow, out = False, True
+        elif c == u"-" and not out:
+            arrow = True
+        elif c == u"," and not out:
+            which += 1
+            if which > 1:
+                return False
+        elif not (u"a" <= c <= u"z" or u"A" <= c <= u"Z"):
+            return False
+        elif out:
+            if e.n_output == 2 * MOST or e.at[0][<int>c] < 0 and e.at[1][<int>c] < 0:
+                return False
+            for i in range(e.n_output):
+                if e.output[i] == <char>c:
+                    return False
+            e.output[e.n_output] = <char>c
+            e.n_output += 1
+        else:
+            if e.at[which][<int>c] >= 0 or e.ranks[which] == MOST:
+                return False
+            e.at[which][<int>c] = e.ranks[which]
+            e.ranks[which] += 1
+    e.operands = which + 1
+    if not out and not arrow:                            # all letters that occur once, in alphabetical order
+        for i in range(128):
+            times = (e.at[0][i] >= 0) + (e.at[1][i] >= 0)
+            if times == 1:
+                e.output[e.n_output] = <char>i
+                e.n_output += 1
+    return not arrow
+
+
+cdef Layout _one(Layout a, const Equation* e):
+    """The sum over the letters that the result lacks."""
+    cdef int64_t shape[MOST]
+    cdef int64_t strides[MOST]
+    cdef int i, k = 0, axis
+    cdef bint kept[MOST]
+    if e.n_output == a.ndim:
+        return None                                      # a view
+    for i in range(a.ndim):
+        kept[i] = False
+    for i in range(e.n_output):
+        axis = e.at[0][<int>e.output[i]]
+        shape[k], strides[k], kept[axis] = a.shape[axis], a.strides[axis], True
+        k += 1
+    for i in range(a.ndim):
+        if not kept[i]:
+            shape[k], strides[k] = a.shape[i], a.strides[i]
+            k += 1
+    cdef reduce_fn f = <reduce_fn>find(b"reduce", b"sum", a.dtype.code)
+    return reduced(f, f, new_layout(a.storage, a.dtype, a.ndim, shape, strides, a.offset),
+                   tuple(range(e.n_output, a.ndim)), False, a.dtype)
+
+
+cdef Layout _two(Layout a, Layout b, const Equation* e):
+    cdef Axes of_a, of_b
+    cdef int64_t shape[2 * MOST]
+    cdef int64_t strides[2 * MOST]
+    cdef int group[2 * MOST]
+    cdef int i, j, k, letter
+    cdef int64_t n, m, step
+    cdef bint in_result[128]
+    cdef Layout out
+    of_a.n_batch = of_a.n_free = of_a.n_summed = of_b.n_batch = of_b.n_free = of_b.n_summed = 0
+    for i in range(128):
+        in_result[i] = False
+    for i in range(e.n_output):
+        letter = e.output[i]
+        in_result[letter] = True
+        j, k = e.at[0][letter], e.at[1][letter]
+        n, m = 1 if j < 0 else a.shape[j], 1 if k < 0 else b.shape[k]
+        if n != m and n != 1 and m != 1:
+            return None
+        shape[i] = n if m == 1 else m
+        if n != 1 and m != 1:
+            group[i] = 0
+            of_a.batch[of_a.n_batch], of_b.batch[of_b.n_batch] = j, k
+            of_a.n_batch += 1
+            of_b.n_batch += 1
+        elif m == 1:
+            group[i] = 1
+            if j >= 0:
+                of_a.free[of_a.n_free] = j
+                of_a.n_free += 1
+        else:
+            group[i] = 2
+            of_b.free[of_b.n_free] = k
+            of_b.n_free += 1
+    for i in range(128):
+        j, k = e.at[0][i], e.at[1][i]
+        if in_result[i] or j < 0 and k < 0:
+            continue
+        n, m = 1 if j < 0 else a.shape[j], 1 if k < 0 else b.shape[k]
+        if n != m:
+            return None                                  # summed over in one of them alone, or wrong
+        if n != 1:
+            of_a.summed[of_a.n_summed], of_b.summed[of_b.n_summed] = j, k
+            of_a.n_summed += 1
+            of_b.n_summed += 1
+    if of_a.n_summed == 0:
+        return None                                      # elementwise
+    out = products(_matrices(a, &of_a, True), _matrices(b, &of_b, False))
+    step = 1
+    for k in range(2, -1, -1):
+        for i in range(e.n_output - 1, -1, -1):
+            if group[i] == k:
+                strides[i] = step
+                step *= shape[i]
+    return new_layout(out.storage, out.dtype, e.n_output, shape, strides, 0)
+
+
+cdef Tensor _viewed(Layout made):
+    """The result as what it is elsewhere: a view of a product."""
+    cdef Tensor root = new_tensor(new_contiguous(made.storage, made.dtype, 1, &made.numel))
+    return make_view(root, made, False)
+
+
+def einsum(equation, operands):
+    """einsum(equation, *operands) of one or two tensors without a history; or None."""
+    cdef Equation e
+    cdef Layout made, a
+    cdef Py_ssize_t n = len(operands)
+    if type(equation) is not str or n == 0 or n > 2 or modes().autocast or not _plain(operands[0]) or not _read(equation, &e):
+        return None
+    a = (<Tensor>operands[0]).layout
+    if e.operands != n or e.ranks[0] != a.ndim:
+        return None
+    if n == 1:
+        made = _one(a, &e)
+    elif not _plain(operands[1]) or (<Tensor>operands[1]).layout.ndim != e.ranks[1] or (<Tensor>operands[1]).layout.dtype is not a.dtype:
+        return None
+    else:
+        made = _two(a, (<Tensor>operands[1]).layout, &e)
+        return None if made is None else _viewed(made)
+    return None if made is None else new_tensor(made)
+
+
+# --- tensordot ---------------------------------------------------------------------------------------------------------------
+cdef int _numbers(object dims, int ndim, int* into) except -2:
+    """Axes from 0 on, or -1 if they are not such, or one comes twice."""
+    cdef int n = 0, i
+    cdef int64_t d
+    if type(dims) is int:
+        dims = (dims,)
+    elif not isinstance(dims, (tuple, list)):
+        return -1
+    for x in dims:
+        if type(x) is not int or not -ndim <= x < ndim or n == MOST:
+            return -1
+        d = x
+        into[n] = d + ndim if d < 0 else d
+        for i in range(n):
+            if into[i] == into[n]:
+                return -1
+        n += 1
+    return n
+
+
+cdef Layout _over(Layout a, Layout b, const int* of_a, const int* of_b, int n):
+    """The sum of products over pairs of axes: those of a that are left, then those of b."""
+    cdef Axes left, right
+    cdef int64_t shape[2 * MOST]
+    cdef int64_t strides[2 * MOST]
+    cdef int i, j, k = 0
+    cdef int64_t step = 1
+    cdef Layout out
+    left.n_batch = right.n_batch = left.n_free = right.n_free = 0
+    left.n_summed = right.n_summed = n
+    for i in range(n):
+        left.summed[i], right.summed[i] = of_a[i], of_b[i]
+        if a.shape[of_a[i]] != b.shape[of_b[i]]:
+            return None
+    for i in range(a.ndim):
+        for j in range(n):
+            if of_a[j] == i:
+                break
+        else:
+            left.free[left.n_free] = i
+            left.n_free += 1
+            shape[k] = a.shape[i]
+            k += 1
+    for i in range(b.ndim):
+        for j in range(n):
+            if of_b[j] == i:
+                break
+        else:
+            right.free[right.n_free] = i
+            right.n_free += 1
+            shape[k] = b.shape[i]
+            k += 1
+    out = products(_matrices(a, &left, True), _matrices(b, &right, False))
+    for i in range(k - 1, -1, -1):
+        strides[i] = step
+        step *= shape[i]
+    return new_layout(out.storage, out.dtype, k, shape, strides, 0)
+
+
+cdef object tensordot(object a, object b, object dims):
+    """tensordot(a, b, dims) of tensors without a history; or None."""
+    cdef int of_a[MOST]
+    cdef int of_b[MOST]
+    cdef int n = 0, i
+    cdef Layout x, y, made
+    if modes().autocast or not _plain(a) or not _plain(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+        return None
+    x, y = (<Tensor>a).layout, (<Tensor>b).layout
+    if type(dims) is int:
+        if not 0 <= dims <= min(x.ndim, y.ndim):
+            return None
+        n = dims
+        for i in range(n):
+            of_a[i], of_b[i] = x.ndim - n + i, i
+    elif isinstance(dims, (tuple, list)) and len(dims) == 2:
+        n = _numbers(dims[0], x.ndim, of_a)
+        if n < 0 or _numbers(dims[1], y.ndim, of_b) != n:
+            return None
+    else:
+        return None
+    made = _over(x, y, of_a, of_b, n)
+    return None if made is None else _viewed(made)
+
+
+cdef object inner(object a, object b):
+    """inner(a, b) of tensors without a history; or None."""
+    cdef int last_a, last_b
+    cdef Layout made
+    if modes().autocast or not _plain(a) or not _plain(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+        return None
+    last_a, last_b = (<Tensor>a).layout.ndim - 1, (<Tensor>b).layout.ndim - 1
+    if last_a < 0 or last_b < 0:
+        return None
+    made = _over((<Tensor>a).layout, (<Tensor>b).layout, &last_a, &last_b, 1)
+    return None if made is None else _viewed(made)
+
+
+# --- Kronecker's product -------------------------------------------------------------------------------------------------------
+cdef void _times(real* out, const real* a, int64_t a_row, int64_t a_column, const real* b, int64_t b_row, int64_t b_column, int64_t m,
+                 int64_t n, int64_t p, int64_t q) noexcept nogil:
+    """out[i, k, j, l] = a[i, j] * b[k, l], a (m, n) and b (p, q)"""
+    cdef int64_t i, j, k, l
+    cdef real by
+    for i in range(m):
+        for k in range(p):
+            for j in range(n):
+                by = a[i * a_row + j * a_column]
+                if b_column == 1:
+                    for l in range(q):
+                        out[l] = by * b[k * b_row + l]
+                else:
+                    for l in range(q):
+                        out[l] = by * b[k * b_row + l * b_column]
+                out += q
+
+
+cdef object kron(object a, object b):
+    """kron(a, b) of matrices and vectors without a history; or None."""
+    cdef Layout x, y, out
+    cdef int64_t shape[2]
+    cdef int64_t m = 1, n = 1, p = 1, q = 1, a_row = 0, a_column = 0, b_row = 0, b_column = 0
+    if modes().autocast or not _plain(a) or not _plain(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+        return None
+    x, y = (<Tensor>a).layout, (<Tensor>b).layout
+    if x.ndim > 2 or y.ndim > 2 or x.ndim == 0 or y.ndim == 0:
+        return None
+    n, a_column = x.shape[x.ndim - 1], x.strides[x.ndim - 1]
+    q, b_column = y.shape[y.ndim - 1], y.strides[y.ndim - 1]
+    if x.ndim == 2:
+        m, a_row = x.shape[0], x.strides[0]
+    if y.ndim == 2:
+        p, b_row = y.shape[0], y.strides[0]
+    shape[0], shape[1] = m * p, n * q
+    out = fresh(x.dtype, 2, shape) if x.ndim == 2 or y.ndim == 2 else fresh(x.dtype, 1, &shape[1])
+    if x.dtype.code == F32:
+        _times(<float*>out.data(), <const float*>x.data(), a_row, a_column, <const float*>y.data(), b_row, b_column, m, n, p, q)
+    else:
+        _times(<double*>out.data(), <const double*>x.data(), a_row, a_column, <const double*>y.data(), b_row, b_column, m, n, p, q)
+    return new_tensor(out)

@@ -1,0 +1,267 @@
+"""Fast paths of variances, norms and sums of exponentials."""
+from cpython.object cimport PyObject
+from libc.math cimport INFINITY, fabs, isfinite, pow, sqrt
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.inplace cimport write_layout
+from claygrad.core.kernels cimport binary_fn, find, reduce_fn
+from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.reduce cimport arranged, reduced, take_kernels, without
+from claygrad.core.tensor cimport Tensor
+
+cdef extern from "rows.hpp" namespace "clay" nogil:
+    ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
+
+cdef extern from "scan.hpp" namespace "clay" nogil:
+    ctypedef void (*log_sums_fn)(const void*, void*, int64_t, int64_t) noexcept nogil
+    ctypedef void (*log_slope_fn)(const void*, const void*, const void*, void*, int64_t, int64_t) noexcept nogil
+
+cdef extern from "combine.hpp" namespace "clay" nogil:
+    ctypedef void (*scale_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
+
+cdef enum:
+    RELEASE = 4096
+
+
+cdef struct Lines:
+    int64_t outer, n, inner
+
+
+cdef bint _reduces(Layout x, object dim) noexcept:
+    """Whether there are elements and axes to reduce."""
+    return x.storage.where.kind == CPU and x.numel > 0 and (dim is None or x.ndim == 0 or len(<tuple>dim) > 0)
+
+
+# --- variance ------------------------------------------------------------------------------------------------------------
+cdef list _moments(Op op, PyObject** slots):
+    """var_mean(input, dim, keepdim, correction), std_mean(...)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, from_, variance, mean
+    cdef variance_fn f = <variance_fn>op.kernels[x.dtype.code]
+    cdef object dim = <object>slots[1], correction = <object>slots[3]
+    cdef bint keep = <object>slots[2] is True, done
+    cdef double less
+    cdef int64_t i
+    cdef Lines s
+    if f == NULL or not _reduces(x, dim) or (type(correction) is not int and type(correction) is not float):
+        return None
+    from_ = arranged(x, dim, False, &s.outer, &s.n, &s.inner)
+    less = correction
+    if from_ is None or not s.n - less > 0:
+        return None
+    variance, mean = without(x.dtype, x, dim, keep), without(x.dtype, x, dim, keep)
+    if x.numel > RELEASE:
+        with nogil:
+            done = f(from_.data(), variance.data(), mean.data(), s.outer, s.n, s.inner, less)
+    else:
+        done = f(from_.data(), variance.data(), mean.data(), s.outer, s.n, s.inner, less)
+    if not done:
+        return None
+    if op.name == "std" or op.name == "std_mean":
+        for i in range(variance.numel):
+            if x.dtype.code == F32:
+                (<float*>variance.data())[i] = <float>sqrt((<float*>variance.data())[i])
+            else:
+                (<double*>variance.data())[i] = sqrt((<double*>variance.data())[i])
+    return [variance, mean]
+
+
+cdef Layout _variance(Op op, PyObject** slots, Layout target):
+    """var(input, dim, keepdim, correction), std(...)"""
+    cdef list both = _moments(op, slots)
+    cdef Layout out
+    cdef int64_t i
+    if both is None:
+        return None
+    out = <Layout>both[0]
+    if op.name == "std" and out.dtype.code == F32:           # the square may overflow where its root does not
+        for i in range(out.numel):
+            if not isfinite((<float*>out.data())[i]):
+                return None
+    return out
+
+
+# --- norms ---------------------------------------------------------------------------------------------------------------
+cdef reduce_fn _sizes[6][2]              # of norms 2, 1, inf, -inf, 0; and sums
+cdef binary_fn _subtract[2]
+_subtract[0], _subtract[1] = <binary_fn>find(b"binary", b"sub", F32), <binary_fn>find(b"binary", b"sub", F64)
+cdef scale_fn _scale[2]
+_scale[0], _scale[1] = <scale_fn>find(b"combine", b"scale", F32), <scale_fn>find(b"combine", b"scale", F64)
+cdef double SHORT = 1e-7                 # as in claygrad/ops/linalg_distance.py
+
+
+cdef Layout _norm(Op op, PyObject** slots, Layout target):
+    """vector_norm(input, ord, dim, keepdim, dtype)"""
+    if <object>slots[4] is not None:
+        return None
+    return _norm_of((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2], <object>slots[3] is True)
+
+
+cdef Layout _norm_of(Layout x, object order, object dim, bint keep):
+    cdef double p
+    cdef int which
+    if x.dtype.code != F32 and x.dtype.code != F64:
+        return None
+    if type(order) is not int and type(order) is not float or not _reduces(x, dim):
+        return None
+    p = order
+    which = 0 if p == 2 else 1 if p == 1 else 2 if p == INFINITY else 3 if p == -INFINITY else 4 if p == 0 else -1
+    if which < 0:
+        return _power_norm(x, dim, keep, p) if p == p else None
+    return reduced(_sizes[which][x.dtype.code == F64], _sizes[5 if which == 4 else which][x.dtype.code == F64], x, dim, keep, x.dtype)
+
+
+cdef Layout _power_norm(Layout x, object dim, bint keep, double p):
+    """sum(|x| ** p) ** (1 / p) of a few elements."""
+    cdef Layout from_, out
+    cdef Lines s
+    cdef int64_t o, k, i
+    cdef double sum
+    if x.numel > RELEASE:
+        return None
+    from_ = arranged(x, dim, False, &s.outer, &s.n, &s.inner)
+    if from_ is None:
+        return None
+    out = without(x.dtype, x, dim, keep)
+    for o in range(s.outer):
+        for i in range(s.inner):
+            sum = 0
+            if x.dtype.code == F32:
+                for k in range(s.n):
+                    sum += <float>pow(fabs((<float*>from_.data())[(o * s.n + k) * s.inner + i]), p)
+                (<float*>out.data())[o * s.inner + i] = <float>pow(<float>sum, 1 / p)
+            else:
+                for k in range(s.n):
+                    sum += pow(fabs((<double*>from_.data())[(o * s.n + k) * s.inner + i]), p)
+                (<double*>out.data())[o * s.inner + i] = pow(sum, 1 / p)
+    return out
+
+
+cdef Layout _distance(Op op, PyObject** slots, Layout target):
+    """dist(input, other, p)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout, gap
+    if x.dtype is not y.dtype or (x.dtype.code != F32 and x.dtype.code != F64) or not same_shape(x, y) or x.numel == 0:
+        return None
+    if not x.contiguous or not y.contiguous or x.storage.where.kind != CPU or y.storage.where.kind != CPU:
+        return None
+    gap = fresh_like(x)
+    with nogil:
+        _subtract[x.dtype.code == F64](x.data(), y.data(), gap.data(), x.numel, 0)
+    return _norm_of(gap, <object>slots[2], None, False)
+
+
+cdef Layout _renorm(Op op, PyObject** slots, Layout target):
+    """renorm(input, p, dim, maxnorm)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, size, out
+    cdef object most = <object>slots[3]
+    cdef int64_t outer = 1, inner = 1, k, n
+    cdef double limit
+    cdef float single
+    cdef double scale
+    cdef int d, j
+    if target is not None or type(<object>slots[2]) is not int or x.ndim < 2 or not x.contiguous:
+        return None
+    if (type(most) is not int and type(most) is not float) or not <object>slots[1] > 0:
+        return None
+    d = <object>slots[2]
+    d = d + x.ndim if d < 0 else d
+    limit = most
+    if d < 0 or d >= x.ndim or limit < 0:
+        return None
+    size = _norm_of(x, <object>slots[1], tuple([j for j in range(x.ndim) if j != d]), False)
+    if size is None:
+        return None
+    for j in range(x.ndim):
+        if j < d:
+            outer *= x.shape[j]
+        elif j > d:
+            inner *= x.shape[j]
+    n, out = x.shape[d], fresh_like(x)
+    for k in range(n):
+        if x.dtype.code == F32:
+            single = (<float*>size.data())[k]
+            (<float*>size.data())[k] = <float>limit / (single + <float>SHORT) if single > limit else 1
+        else:
+            scale = (<double*>size.data())[k]
+            (<double*>size.data())[k] = limit / (scale + SHORT) if scale > limit else 1
+    with nogil:
+        _scale[x.dtype.code == F64](x.data(), size.data(), out.data(), outer, n, inner)
+    return out
+
+
+# --- sums of exponentials ------------------------------------------------------------------------------------------------
+cdef Layout _log_sums(Op op, PyObject** slots, Layout target):
+    """logsumexp(input, dim, keepdim)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, from_, turned, out
+    cdef log_sums_fn f = <log_sums_fn>op.kernels[x.dtype.code]
+    cdef object dim = <object>slots[1]
+    cdef int64_t shape[3]
+    cdef int64_t strides[3]
+    cdef Lines s
+    if f == NULL or not _reduces(x, dim):
+        return None
+    from_ = arranged(x, dim, False, &s.outer, &s.n, &s.inner)
+    if from_ is None:
+        return None
+    if s.inner > 1:                                          # rows are what the kernel reads
+        shape[0], shape[1], shape[2] = s.outer, s.inner, s.n
+        strides[0], strides[1], strides[2] = s.n * s.inner, 1, s.inner
+        turned = fresh(x.dtype, 3, shape)
+        write_layout(turned, new_layout(from_.storage, x.dtype, 3, shape, strides, from_.offset))
+        from_ = turned
+    out = without(x.dtype, x, dim, <object>slots[2] is True)
+    if x.numel > RELEASE:
+        with nogil:
+            f(from_.data(), out.data(), s.outer * s.inner, s.n)
+    else:
+        f(from_.data(), out.data(), s.outer * s.inner, s.n)
+    return out
+
+
+cdef Layout _log_slope(Op op, PyObject** slots, Layout target):
+    """logsumexp_slope(grad, input, total)"""
+    cdef Layout g = (<Tensor><object>slots[0]).layout, x = (<Tensor><object>slots[1]).layout
+    cdef Layout total = (<Tensor><object>slots[2]).layout, out
+    cdef log_slope_fn f = <log_slope_fn>op.kernels[x.dtype.code]
+    if f == NULL or g.dtype is not x.dtype or total.dtype is not x.dtype or x.numel == 0 or x.storage.where.kind != CPU:
+        return None
+    if not x.contiguous or not total.contiguous or g.numel != total.numel or x.numel % total.numel:
+        return None
+    if not g.contiguous:
+        out = fresh_like(g)
+        write_layout(out, g)
+        g = out
+    out = fresh_like(x)
+    if x.numel > RELEASE:
+        with nogil:
+            f(g.data(), x.data(), total.data(), out.data(), total.numel, x.numel // total.numel)
+    else:
+        f(g.data(), x.data(), total.data(), out.data(), total.numel, x.numel // total.numel)
+    return out
+
+
+cdef int prepare(Op op) except -1:
+    kernel = op.info.get("kernel")
+    if kernel == "moments":
+        take_kernels(op, b"variance", b"variance")
+        op.many = _moments
+    elif kernel == "variance":
+        take_kernels(op, b"variance", b"variance")
+        op.fast = _variance
+    elif kernel == "vector_norm":
+        for i, name in enumerate((b"norm", b"size_sum", b"size_max", b"size_min", b"size_count", b"sum")):
+            _sizes[<int>i][0], _sizes[<int>i][1] = <reduce_fn>find(b"reduce", name, F32), <reduce_fn>find(b"reduce", name, F64)
+        op.fast = _norm
+    elif kernel == "dist":
+        op.fast = _distance
+    elif kernel == "renorm":
+        op.fast = _renorm
+    elif kernel == "logsumexp":
+        take_kernels(op, b"scan", b"logsumexp")
+        op.fast = _log_sums
+    elif kernel == "logsumexp_slope":
+        take_kernels(op, b"scan", b"logsumexp_slope")
+        op.fast = _log_slope
+    return 0

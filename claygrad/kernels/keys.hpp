@@ -1,0 +1,114 @@
+// Elements as unsigned keys in the same order, and the sorting of keys with places.
+#pragma once
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace clay {
+namespace {
+
+// Zeros are equal whatever their sign; NaNs are equal, and above everything.
+inline uint32_t key_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    bits = bits == 0x80000000u ? 0 : bits;
+    const uint32_t key = bits ^ ((uint32_t)((int32_t)bits >> 31) | 0x80000000u);       // no branch: signs are a coin toss
+    return (bits & 0x7fffffffu) > 0x7f800000u ? 0xffffffffu : key;
+}
+inline uint64_t key_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    bits = bits == 1ull << 63 ? 0 : bits;
+    const uint64_t key = bits ^ ((uint64_t)((int64_t)bits >> 63) | 1ull << 63);
+    return (bits & ~(1ull << 63)) > 0x7ff0000000000000ull ? ~0ull : key;
+}
+inline uint64_t key_of(int64_t x) { return (uint64_t)x ^ 1ull << 63; }
+inline uint32_t key_of(int32_t x) { return (uint32_t)x ^ 1u << 31; }
+
+// An element from its key; of zeros and NaNs the key does not tell which.
+inline bool tells(uint32_t key, float) { return key != 0x80000000u && key != 0xffffffffu; }
+inline bool tells(uint64_t key, double) { return key != 1ull << 63 && key != ~0ull; }
+inline bool tells(uint64_t, int64_t) { return true; }
+inline bool tells(uint32_t, int32_t) { return true; }
+inline void from_key(uint32_t key, float& x) {
+    key = key >> 31 ? key & 0x7fffffffu : ~key;
+    memcpy(&x, &key, 4);
+}
+inline void from_key(uint64_t key, double& x) {
+    key = key >> 63 ? key & ~(1ull << 63) : ~key;
+    memcpy(&x, &key, 8);
+}
+inline void from_key(uint64_t key, int64_t& x) { x = (int64_t)(key ^ 1ull << 63); }
+inline void from_key(uint32_t key, int32_t& x) { x = (int32_t)(key ^ 1u << 31); }
+
+template <class K> struct Item {
+    K key;
+    uint32_t place;
+    bool operator<(const Item& other) const { return key != other.key ? key < other.key : place < other.place; }
+};
+template <> struct Item<uint32_t> {
+    uint32_t place, key;                 // together one number
+    Item() = default;
+    Item(uint32_t key, uint32_t place) : place(place), key(key) {}
+    bool operator<(const Item& other) const {
+        return ((uint64_t)key << 32 | place) < ((uint64_t)other.key << 32 | other.place);
+    }
+};
+
+constexpr int64_t FEW = 512;             // up to here comparing beats counting
+
+// By digits of 11 bits from the lowest; digits that all items share are passed over.
+template <class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n) {
+    constexpr int BITS = 11, DIGITS = (sizeof(K) * 8 + BITS - 1) / BITS, VALUES = 1 << BITS;
+    thread_local uint32_t counts[DIGITS][VALUES];
+    memset(counts, 0, sizeof counts);
+    for (int64_t i = 0; i < n; i++)
+        for (int d = 0; d < DIGITS; d++) counts[d][items[i].key >> d * BITS & (VALUES - 1)]++;
+    for (int d = 0; d < DIGITS; d++) {
+        uint32_t* count = counts[d];
+        if (count[items[0].key >> d * BITS & (VALUES - 1)] == n) continue;
+        uint32_t at = 0;
+        for (int v = 0; v < VALUES; v++) {
+            const uint32_t size = count[v];
+            count[v] = at;
+            at += size;
+        }
+        for (int64_t i = 0; i < n; i++) spare[count[items[i].key >> d * BITS & (VALUES - 1)]++] = items[i];
+        std::swap(items, spare);
+    }
+    return items;
+}
+
+// The k smallest items, in order. Candidates gather until there are 2 k; then the better half stays, and what is above its
+// last is no candidate any more.
+template <class T, class K> void best_of(const T* x, int64_t n, Item<K>* items, int64_t k, K flip) {
+    int64_t held = 0;
+    K worst = ~(K)0;
+    for (int64_t i = 0; i < n; i++) {
+        const K key = key_of(x[i]) ^ flip;
+        if (key > worst) continue;
+        items[held++] = {key, (uint32_t)i};
+        if (held < 2 * k) continue;
+        std::nth_element(items, items + k - 1, items + held);
+        held = k, worst = items[k - 1].key;
+    }
+    std::sort(items, items + held);
+}
+
+// Random access to much memory: few large pages serve it best.
+void* room_for(int64_t bytes) {
+    constexpr int64_t HUGE_PAGE = 2 << 20;
+    void* room = nullptr;
+    if (bytes < 2 * HUGE_PAGE) return malloc((size_t)bytes);
+    if (posix_memalign(&room, HUGE_PAGE, (size_t)bytes)) return nullptr;
+#if defined(MADV_HUGEPAGE)
+    madvise(room, (size_t)bytes, MADV_HUGEPAGE);
+#endif
+    return room;
+}
+
+}  // namespace
+}  // namespace clay

@@ -1,0 +1,154 @@
+// The extreme of each line and its first place.
+#include <stdlib.h>
+
+#include "extremes.hpp"
+#include "families.hpp"
+#include "reduce.hpp"
+#include "threads.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+template <bool LARGEST, class T> bool beats(T x, T best) {
+    return (LARGEST ? x > best : x < best) | ((x != x) & (best == best));
+}
+
+template <bool LARGEST, class T> T extreme_of(const T* x_n, int64_t n) {
+    if constexpr (LARGEST) return reduce_row<MaxOf, T>(x_n, n);
+    else return reduce_row<MinOf, T>(x_n, n);
+}
+template <bool LARGEST> int64_t extreme_of(const int64_t* x_n, int64_t n) {
+    int64_t best = x_n[0];
+    for (int64_t i = 1; i < n; i++) best = (LARGEST ? x_n[i] > best : x_n[i] < best) ? x_n[i] : best;
+    return best;
+}
+
+// The first element that equals a value which is among them; NaN equals NaN. Many are looked at without a branch between.
+template <class T> int64_t first_among(const T* x, int64_t n, T value) {
+    constexpr int64_t CHUNK = 64;
+    const bool unknown = value != value;
+    int64_t at = 0;
+    for (; at + CHUNK <= n; at += CHUNK) {
+        int found = 0;
+        if (unknown)
+            for (int64_t i = 0; i < CHUNK; i++) found |= x[at + i] != x[at + i];
+        else
+            for (int64_t i = 0; i < CHUNK; i++) found |= x[at + i] == value;
+        if (found) break;
+    }
+    while (unknown ? x[at] == x[at] : x[at] != value) at++;
+    return at;
+}
+
+constexpr int64_t BLOCK = 2048, SHORT = 24;
+
+template <bool LARGEST, class T> int64_t place_in_row(const T* x, int64_t n) {
+    int64_t at = 0;
+    T best = x[0];
+    if (n <= SHORT) {
+        for (int64_t i = 1; i < n; i++)
+            if (beats<LARGEST>(x[i], best)) best = x[i], at = i;
+        return at;
+    }
+    for (int64_t i = 0; i < n && best == best; i += BLOCK) {
+        const T top = extreme_of<LARGEST>(x + i, n - i < BLOCK ? n - i : BLOCK);
+        if (i == 0 || beats<LARGEST>(top, best)) best = top, at = i;
+    }
+    return at + first_among(x + at, n - at, best);
+}
+
+template <class T> struct Job {
+    const T* x_oni;
+    T* values_oi;
+    int64_t* places_oi;
+    int64_t n, inner, part;
+};
+
+template <bool LARGEST, class T> void rows_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(Job<T>*)data;
+    for (int64_t r = begin; r < end; r++) {
+        const T* x = job.x_oni + r * job.n;
+        const int64_t at = place_in_row<LARGEST>(x, job.n);
+        if (job.places_oi) job.places_oi[r] = at;
+        if (job.values_oi) job.values_oi[r] = x[at];
+    }
+}
+
+// Parts of one long row, a place for each.
+template <bool LARGEST, class T> void parts_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(Job<T>*)data;
+    for (int64_t p = begin; p < end; p++) {
+        const int64_t first = p * job.part, size = job.n - first < job.part ? job.n - first : job.part;
+        job.places_oi[p] = first + place_in_row<LARGEST>(job.x_oni + first, size);
+    }
+}
+
+constexpr int64_t WIDE = 256;            // columns looked at together
+template <class T> struct PlaceOf { using type = int64_t; };
+template <> struct PlaceOf<float> { using type = int32_t; };
+
+template <bool LARGEST, class T> void columns_range(void* data, int64_t begin, int64_t end) {
+    using I = typename PlaceOf<T>::type;
+    auto& job = *(Job<T>*)data;
+    const int64_t step = job.inner, tiles = (step + WIDE - 1) / WIDE;
+    T best[WIDE];
+    I at[WIDE];
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t o = task / tiles, first = task % tiles * WIDE, width = step - first < WIDE ? step - first : WIDE;
+        const T* x = job.x_oni + o * job.n * step + first;
+        for (int64_t i = 0; i < width; i++) best[i] = x[i], at[i] = 0;
+        for (int64_t r = 1; r < job.n; r++) {
+            const T* row = x + r * step;
+#pragma GCC ivdep
+            for (int64_t i = 0; i < width; i++) {
+                const T value = row[i], old = best[i];
+                const bool better = beats<LARGEST>(value, old);
+                best[i] = better ? value : old;
+                at[i] = better ? (I)r : at[i];
+            }
+        }
+        if (job.places_oi)
+            for (int64_t i = 0; i < width; i++) job.places_oi[o * step + first + i] = at[i];
+        if (job.values_oi)
+            for (int64_t i = 0; i < width; i++) job.values_oi[o * step + first + i] = best[i];
+    }
+}
+
+template <bool LARGEST, class T>
+void extreme(const void* x_oni, void* values_oi, int64_t* places_oi, int64_t outer, int64_t n, int64_t inner) {
+    Job<T> job{(const T*)x_oni, (T*)values_oi, places_oi, n, inner, CHEAP / 2};
+    if (inner > 1) {
+        const int64_t tasks = outer * ((inner + WIDE - 1) / WIDE), width = inner < WIDE ? inner : WIDE;
+        parallel_for(tasks, CHEAP / 4 / (n * width + 1) + 1, columns_range<LARGEST, T>, &job);
+        return;
+    }
+    const int64_t parts = (n + job.part - 1) / job.part;
+    if (outer == 1 && parts > 4) {
+        if (auto best = (int64_t*)malloc((size_t)parts * sizeof(int64_t))) {
+            const T* x = job.x_oni;
+            int64_t at = 0;
+            job.places_oi = best;
+            parallel_for(parts, 1, parts_range<LARGEST, T>, &job);
+            for (int64_t p = 0; p < parts; p++)
+                if (p == 0 || beats<LARGEST>(x[best[p]], x[at])) at = best[p];
+            free(best);
+            if (places_oi) *places_oi = at;
+            if (values_oi) *(T*)values_oi = x[at];
+            return;
+        }
+    }
+    parallel_for(outer, CHEAP / 2 / (n + 1) + 1, rows_range<LARGEST, T>, &job);
+}
+
+}  // namespace
+
+#define BOTH(T, code)                                      \
+    {"max", code, (void*)(extreme_fn)extreme<true, T>},   \
+    {"min", code, (void*)(extreme_fn)extreme<false, T>}
+
+const Kernel extreme_kernels[] = {BOTH(float, F32), BOTH(double, F64), BOTH(int64_t, I64)};
+CLAY_COUNT(extreme)
+
+}  // namespace CLAY_ISA
+}  // namespace clay
