@@ -6,6 +6,7 @@ from libc.string cimport memcpy, memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32, I64, of_code
+from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, vector_at
 
@@ -26,8 +27,7 @@ cdef extern from "bags.hpp" namespace "clay" nogil:
         int64_t* sizes
         int64_t* best
 
-    void fill_bags(int dtype, const Bags* bags, const void* table, void* out) noexcept
-    void empty_bags(int dtype, const Bags* bags, const void* g, void* out) noexcept
+    ctypedef void (*bags_fn)(const Bags* bags, const void* from_, void* made) noexcept nogil
 
 
 cdef bint _in_bags(Bags* s, const int64_t* starts) noexcept nogil:
@@ -74,7 +74,7 @@ cdef list _bagged(Op op, PyObject** slots):
     best = fresh(of_code(I64), 2 if s.mode == MAX else 1, shape)
     s.sizes, s.best = <int64_t*>sizes.data(), <int64_t*>best.data()
     with nogil:
-        fill_bags(table.dtype.code, &s, table.data(), out.data())
+        (<bags_fn>find("bags", "fill", table.dtype.code))(&s, table.data(), out.data())
     if s.mode != MAX:
         memcpy(s.best, s.sizes, s.bags * sizeof(int64_t))
     return [out, bag, sizes, best]
@@ -107,7 +107,7 @@ cdef Layout _bag_back(Op op, PyObject** slots, Layout target):
     shape[0], shape[1] = s.rows, s.width
     out = fresh(g.dtype, 2, shape)
     with nogil:
-        empty_bags(g.dtype.code, &s, g.data(), out.data())
+        (<bags_fn>find("bags", "empty", g.dtype.code))(&s, g.data(), out.data())
     return out
 
 

@@ -1,17 +1,20 @@
 """Fast paths of the distances between rows, for float32 and float64 in row-major order; claygrad/ops/products.py and
 linalg_distance.py say what they compute."""
 from cpython.object cimport PyObject
+from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like
+from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.taken cimport floats_at
 
 cdef extern from "scan.hpp" namespace "clay" nogil:
     ctypedef void (*distances_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t, int64_t, double) noexcept nogil
+    ctypedef void (*between_back_fn)(const void*, const void*, const void*, void*, void*, int64_t, int64_t, int64_t, int64_t,
+                                     double) noexcept nogil
 
 cdef enum:
     ROWS = 64                # that are compared with the others at a time
@@ -104,26 +107,106 @@ cdef Layout _among(Op op, PyObject** slots, Layout target):
     return out
 
 
+cdef Layout _weights(Layout g, Layout d, double p):
+    """For each distance its gradient; for p = 2 over the distance, 0 where that is 0."""
+    cdef Layout weight
+    cdef int64_t i
+    if p == 1:
+        return g
+    weight = fresh_like(g)
+    for i in range(g.numel):
+        if g.dtype.code == F32:
+            (<float*>weight.data())[i] = 0 if (<float*>d.data())[i] == 0 else (<float*>g.data())[i] / (<float*>d.data())[i]
+        else:
+            (<double*>weight.data())[i] = 0 if (<double*>d.data())[i] == 0 else (<double*>g.data())[i] / (<double*>d.data())[i]
+    return weight
+
+
+cdef list _between_back(Op op, PyObject** slots):
+    """_cdist_backward(grad_output, x1, x2, out, p, needs), p 1 or 2, of tensors with the same leading axes"""
+    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), y = floats_at(slots[2]), d = floats_at(slots[3]), weight
+    cdef Layout to_x, to_y
+    cdef int64_t m, n, k, none = 0
+    cdef double p = <object>slots[4]
+    cdef int i, last
+    cdef object needs = <object>slots[5]
+    if g is None or x is None or y is None or d is None or p != 1 and p != 2 or x.ndim != y.ndim or x.ndim < 2:
+        return None
+    if x.dtype is not y.dtype or g.dtype is not x.dtype or d.dtype is not x.dtype or x.numel == 0 or y.numel == 0:
+        return None
+    last = x.ndim - 1
+    m, n, k = x.shape[last - 1], y.shape[last - 1], x.shape[last]
+    for i in range(last - 1):
+        if x.shape[i] != y.shape[i]:
+            return None
+    if y.shape[last] != k or g.numel != x.numel // k * n or d.numel != g.numel:
+        return None
+    weight = _weights(g, d, p)
+    to_x = fresh_like(x) if needs[0] else fresh(x.dtype, 1, &none)
+    to_y = fresh_like(y) if needs[1] else fresh(x.dtype, 1, &none)
+    cdef void* into_x = to_x.data() if needs[0] else NULL
+    cdef void* into_y = to_y.data() if needs[1] else NULL
+    with nogil:
+        (<between_back_fn>find("distance", "between_back", x.dtype.code))(x.data(), y.data(), weight.data(), into_x, into_y,
+                                                                          x.numel // (m * k), m, n, k, p)
+    return [to_x, to_y]
+
+
+cdef void _cosines(const real* x, const real* y, real* out, int64_t outer, int64_t n, int64_t inner, real eps) noexcept nogil:
+    cdef int64_t o, i, k, at
+    cdef real a, b, both
+    for o in range(outer):
+        for i in range(inner):
+            a = b = both = 0
+            for k in range(n):
+                at = (o * n + k) * inner + i
+                a += x[at] * x[at]
+                b += y[at] * y[at]
+            a, b = sqrt(a), sqrt(b)
+            a, b = eps if a < eps else a, eps if b < eps else b
+            for k in range(n):
+                at = (o * n + k) * inner + i
+                both += (x[at] / a) * (y[at] / b)
+            out[o * inner + i] = both
+
+
+cdef Layout _cosine(Op op, PyObject** slots, Layout target):
+    """_cosine_similarity(x1, x2, dim, eps) of few elements"""
+    cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1]), out
+    cdef int64_t shape[16]
+    cdef int64_t outer = 1, inner = 1
+    cdef int i, dim
+    if target is not None or x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y) or not 1 <= x.ndim <= 16:
+        return None
+    dim = <object>slots[2]
+    dim = dim + x.ndim if dim < 0 else dim
+    if dim < 0 or dim >= x.ndim or x.numel == 0:
+        return None
+    for i in range(x.ndim):
+        if i < dim:
+            outer *= x.shape[i]
+            shape[i] = x.shape[i]
+        elif i > dim:
+            inner *= x.shape[i]
+            shape[i - 1] = x.shape[i]
+    out = fresh(x.dtype, x.ndim - 1, shape)
+    if x.dtype.code == F32:
+        _cosines[float](<float*>x.data(), <float*>y.data(), <float*>out.data(), outer, x.shape[dim], inner, <object>slots[3])
+    else:
+        _cosines[double](<double*>x.data(), <double*>y.data(), <double*>out.data(), outer, x.shape[dim], inner, <object>slots[3])
+    return out
+
+
 cdef Layout _among_back(Op op, PyObject** slots, Layout target):
     """_pdist_backward(grad_output, input, out, p), p 1 or 2"""
-    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), d = floats_at(slots[2]), weight = g, made
-    cdef int64_t i
+    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), d = floats_at(slots[2]), weight, made
     cdef double p
-    cdef float* single
-    cdef double* double_
     if target is not None or g is None or x is None or d is None or x.ndim != 2 or g.dtype is not x.dtype or d.dtype is not x.dtype:
         return None
     p = <object>slots[3]
     if p != 1 and p != 2 or g.numel != x.shape[0] * (x.shape[0] - 1) // 2 or d.numel != g.numel or x.numel == 0:
         return None
-    if p == 2:
-        weight = fresh_like(g)
-        single, double_ = <float*>weight.data(), <double*>weight.data()
-        for i in range(g.numel):
-            if x.dtype.code == F32:
-                single[i] = 0 if (<float*>d.data())[i] == 0 else (<float*>g.data())[i] / (<float*>d.data())[i]
-            else:
-                double_[i] = 0 if (<double*>d.data())[i] == 0 else (<double*>g.data())[i] / (<double*>d.data())[i]
+    weight = _weights(g, d, p)
     made = fresh_like(x)
     with nogil:
         (<distances_fn>find("distance", "pairs_back", x.dtype.code))(x.data(), weight.data(), made.data(), 1, x.shape[0], 0, x.shape[1], p)
@@ -135,6 +218,10 @@ cdef int prepare(Op op) except -1:
         op.fast = _between
     elif op.name == "pdist":
         op.fast = _among
+    elif op.name == "_cdist_backward":
+        op.many = _between_back
+    elif op.name == "_cosine_similarity":
+        op.fast = _cosine
     elif op.name == "_pdist_backward":
         op.fast = _among_back
     return 0

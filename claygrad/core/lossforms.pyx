@@ -6,9 +6,13 @@ from libc.stdint cimport int64_t
 from claygrad.core.call cimport run
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.layout cimport Layout, fresh, same_shape
-from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, tuple_of
+from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of
 from claygrad.core.tensor cimport Tensor, new_tensor
 from claygrad.core.views cimport call_view
+
+cdef enum:
+    FEW = 16384              # elements that one pass after the other is not worth it for
+
 
 cdef inline object _run(object op, list values):
     """Run with these arguments, all of them."""
@@ -123,7 +127,9 @@ cdef object _embedding_bag(Op op, PyObject** slots):
     cdef int64_t padding = -1, i
     cdef object mode = <object>slots[6], entries = <object>slots[0], offsets = <object>slots[2], weights = <object>slots[8]
     cdef object last = <object>slots[9]
-    if index is None or table is None or table.ndim != 2 or table.numel == 0 or <object>slots[3] is not None or <object>slots[7] is not False:
+    if index is None or table is None or table.ndim != 2 or table.numel == 0:
+        return None
+    if <object>slots[3] is not None or <object>slots[7] is not False:
         return None
     mode = 0 if mode == "sum" else 1 if mode == "mean" else 2 if mode == "max" else -1
     if mode < 0 or mode == 2 and <object>slots[5] is not False:
@@ -183,6 +189,17 @@ cdef object _cdist(Op op, PyObject** slots):
     return _run(op.parts[0], [<object>slots[0], <object>slots[1], p])
 
 
+cdef object _cosine(Op op, PyObject** slots):
+    """cosine_similarity(x1, x2, dim, eps) of few elements, where nothing is recorded"""
+    cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1])
+    cdef int64_t dim
+    if x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y) or not 0 < x.numel <= FEW or x.ndim > 16:
+        return None
+    if not int_at(<object>slots[2], &dim) or not -x.ndim <= dim < x.ndim or type(<object>slots[3]) is not float:
+        return None
+    return None if recording(slots[0]) or recording(slots[1]) else run(<Op>op.parts[0], slots)
+
+
 def shorten(Op op):
     """Give a composite its short way, if the declaration names one of these."""
     cdef Op part
@@ -204,5 +221,7 @@ def shorten(Op op):
         op.short = _embedding_bag
     elif name == "cdist":
         op.short = _cdist
+    elif name == "cosine":
+        op.short = _cosine
     elif name == "blocks":
         op.short = _blocks

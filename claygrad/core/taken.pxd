@@ -45,7 +45,6 @@ cdef inline bint vector_at(PyObject* slot, Layout like, int64_t n, const void** 
 
 cdef inline bint int_at(object value, int64_t* into):
     """A Python int of moderate size."""
-    cdef int64_t x
     if type(value) is not int or not -0x40000000 < value < 0x40000000:
         return False
     into[0] = value

@@ -9,7 +9,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, same_shape
-from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, numbers_at
+from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at
 
 cdef extern from "windows.hpp" namespace "clay" nogil:
     struct Pooling:

@@ -1,4 +1,4 @@
-// Bags of rows: what the compiled core hands to embedding_bag and its gradient.
+// Bags of rows: what the compiled core hands to the kernels of family "bags".
 #pragma once
 #include <stdint.h>
 
@@ -13,7 +13,7 @@ struct Bags {
     int64_t* best;                       // maxima: the row that gave each element
 };
 
-void fill_bags(int dtype, const Bags* bags, const void* table, void* out);          // table (rows, width), out (bags, width)
-void empty_bags(int dtype, const Bags* bags, const void* g, void* out);             // the gradient: g (bags, width), out (rows, width)
+// fill: from the table (rows, width) to made (bags, width); empty: the gradient, from (bags, width) to (rows, width)
+using bags_fn = void (*)(const Bags* bags, const void* from, void* made);
 
 }  // namespace clay

@@ -12,7 +12,7 @@ static const Family families[] = {
     {"extreme", extreme_kernels, extreme_count}, {"reduce", reduce_kernels, reduce_count},  {"rows", rows_kernels, rows_count},
     {"rows2", rows2_kernels, rows2_count},     {"gemm", gemm_kernels, gemm_count}, {"combine", combine_kernels, combine_count},
     {"conv", conv_kernels, conv_count},       {"attention", attention_kernels, attention_count},
-    {"resample", resample_kernels, resample_count},
+    {"resample", resample_kernels, resample_count}, {"bags", bags_kernels, bags_count},
     {"windows", windows_kernels, windows_count}, {"depthwise", depthwise_kernels, depthwise_count},
     {"optim", optim_kernels, optim_count},     {"recurrent", recurrent_kernels, recurrent_count},
     {"norm", norm_kernels, norm_count},        {"variance", variance_kernels, variance_count},

@@ -152,12 +152,41 @@ template <class T> void pairs_back(const void* x_mk, const void* weights, void* 
         }
 }
 
+// The same for the distances of all rows of x (batch, m, k) from those of y (batch, n, k): to_x or to_y may be null
+template <class T>
+void between_back(const void* x_bmk, const void* y_bnk, const void* weights_bmn, void* to_x, void* to_y, int64_t batch, int64_t m,
+                  int64_t n, int64_t k, double p) {
+    using V = vec<T>;
+    const V zero = splat<V>(0);
+    each_task(batch, 2 * m * n * k, [=](int64_t b) {
+        const T *x = (const T*)x_bmk + b * m * k, *y = (const T*)y_bnk + b * n * k, *weight = (const T*)weights_bmn + b * m * n;
+        T *dx = to_x ? (T*)to_x + b * m * k : nullptr, *dy = to_y ? (T*)to_y + b * n * k : nullptr;
+        if (dx) along<T>(m * k, [=](int64_t i, int64_t count) { put<V>(dx + i, zero, count); });
+        if (dy) along<T>(n * k, [=](int64_t i, int64_t count) { put<V>(dy + i, zero, count); });
+        const bool signs = p == 1;
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) {
+                const V by = splat<V>(*weight++);
+                const T *from = x + i * k, *other = y + j * k;
+                T *to = dx ? dx + i * k : nullptr, *back = dy ? dy + j * k : nullptr;
+                along<T>(k, [=](int64_t e, int64_t count) {
+                    const V gap = get<V>(from + e, count) - get<V>(other + e, count);
+                    const V part = signs ? pick(gap > zero, by, pick(gap < zero, -by, gap * zero)) : gap * by;
+                    if (to) put<V>(to + e, get<V>(to + e, count) + part, count);
+                    if (back) put<V>(back + e, get<V>(back + e, count) - part, count);
+                });
+            }
+    });
+}
+
 }  // namespace
 
 const Kernel distance_kernels[] = {{"norm", F32, (void*)(distances_fn)distances<float>},
                                    {"norm", F64, (void*)(distances_fn)distances<double>},
                                    {"euclidean", F32, (void*)(distances_fn)euclidean<float>},
                                    {"euclidean", F64, (void*)(distances_fn)euclidean<double>},
+                                   {"between_back", F32, (void*)between_back<float>},
+                                   {"between_back", F64, (void*)between_back<double>},
                                    {"pairs_back", F32, (void*)(distances_fn)pairs_back<float>},
                                    {"pairs_back", F64, (void*)(distances_fn)pairs_back<double>}};
 CLAY_COUNT(distance)

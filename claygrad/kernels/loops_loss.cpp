@@ -142,11 +142,12 @@ template <class T> bool align_back(const Alignment* job) {
         const int64_t last = s.spans[e] - 1, end = s.lengths[e] - 1;
         const int64_t* labels = s.labels + e * s.places;
         const T loss = ((const T*)s.loss)[e], g = ((const T*)s.g)[e];
-        const bool nothing = s.zero_infinity && (loss == (T)__builtin_inf() || loss == -(T)__builtin_inf());
+        const bool endless = loss == (T)__builtin_inf() || loss == -(T)__builtin_inf();
         for (int64_t t = s.frames - 1; t >= 0; t--) {
             T* to = (T*)s.to_log_probs + (t * s.examples + e) * s.classes;
-            if (t > last || nothing) {
-                for (int64_t c = 0; c < s.classes; c++) to[c] = 0;
+            if (t > last || endless) {               // no alignment at all: nothing to share out
+                const T all = t > last || s.zero_infinity ? 0 : (T)__builtin_nan("");
+                for (int64_t c = 0; c < s.classes; c++) to[c] = all;
                 continue;
             }
             speak(s, e, t, rows.said);

@@ -15,5 +15,8 @@ using running_logs_fn = bool (*)(const void* x_rn, void* out_rn, int64_t rows, i
 // Family "distance": the p-norm of the difference of every row of x (batch, m, k) and of y (batch, n, k).
 using distances_fn = void (*)(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batch, int64_t m, int64_t n,
                               int64_t k, double p);
+// The gradients of such distances, p 1 or 2, given a weight for each pair; those that are not wanted are null.
+using between_back_fn = void (*)(const void* x_bmk, const void* y_bnk, const void* weights_bmn, void* to_x, void* to_y, int64_t batch,
+                                 int64_t m, int64_t n, int64_t k, double p);
 
 }  // namespace clay

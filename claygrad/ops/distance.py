@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import result_type
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._reducing import reduced
-from claygrad.ops._registry import REGISTRY, composite, reduction
+from claygrad.ops._registry import REGISTRY, composite, missing, op, reduction
 from claygrad.ops.moments import check_norm, norm_gradient, vector_norm
 
 if TYPE_CHECKING:
@@ -19,7 +19,16 @@ def at_least(norm: Tensor, eps: float) -> Tensor:
     return norm + (norm.detach().clamp_min(eps) - norm.detach())
 
 
-@composite(namespace=("torch", "nn.functional"), method=False,
+@op(name="_cosine_similarity", function=False, method=False, out=False,
+    meta=lambda x1, dim: tuple(n for i, n in enumerate(x1.shape) if i != dim % x1.ndim))
+def cosines(xp, x1: Tensor, x2: Tensor, dim: int, eps: float):
+    "cosine_similarity of few elements of one shape, for who asks for no gradients."
+    first, second = (xp.maximum(xp.sqrt((x * x).sum(axis=dim, keepdims=True)), eps) for x in (x1, x2))
+    return ((x1 / first) * (x2 / second)).sum(axis=dim)
+cosines.rule(x1=missing, x2=missing)
+
+
+@composite(namespace=("torch", "nn.functional"), method=False, short="cosine", parts=(cosines,),
            samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), -1),
                               t.args(t(3, 4, 2), t(3, 1, 2), 2, 1e-3)],
            errors=lambda t: [(t.args(t(2, 3, dtype="int64"), t(2, 3, dtype="int64")), RuntimeError,

@@ -5,11 +5,12 @@ import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import pick as native
+from claygrad.core.modes import get_grad_enabled
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, MULTI_DOT
 from claygrad.ops._reducing import no_complex_gradient
-from claygrad.ops._registry import NAMESPACES, composite, conj, op
+from claygrad.ops._registry import NAMESPACES, composite, conj, missing, op
 from claygrad.ops._words import need
 from claygrad.ops.moments import norm_gradient
 
@@ -269,6 +270,9 @@ def direct(xp, x1: Tensor, x2: Tensor, p: float):
 
 @direct.rules
 def direct_gradient(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tuple[bool, bool]) -> tuple:
+    if p in (1, 2) and x1.shape[:-2] == x2.shape[:-2] and x1.numel() and x2.numel() and not get_grad_enabled():
+        made = direct_back(g, x1, x2, out, p, needs)
+        return made[0] if needs[0] else None, made[1] if needs[1] else None
     rows = x1.shape[-2]
     step = max(PAIRS // max(product(out.shape) // max(rows, 1) * x1.shape[-1], 1), 1)
     if step >= rows:
@@ -280,6 +284,18 @@ def direct_gradient(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, ne
         to_x1.append(first)
         to_x2 = second if to_x2 is None or second is None else to_x2 + second
     return NAMESPACES["torch"]["cat"](to_x1, -2) if to_x1[0] is not None else None, to_x2
+
+
+@op(name="_cdist_backward", function=False, method=False, out=False,
+    meta=lambda x1, x2, needs: [(x.shape if need else (0,), x.dtype) for x, need in zip((x1, x2), needs)])
+def direct_back(xp, grad_output: Tensor, x1: Tensor, x2: Tensor, out: Tensor, p: float, needs: tuple):
+    """The gradients for p = 1 and p = 2: what was compared moves apart along the difference, or its sign."""
+    gap = x1[..., :, None, :] - x2[..., None, :, :]
+    weight = grad_output if p == 1 else xp.where(out == 0, 0, grad_output / xp.where(out == 0, 1, out))
+    each = (xp.sign(gap) if p == 1 else gap) * weight[..., None]
+    nothing = xp.empty(0, dtype=x1.dtype)
+    return each.sum(-2) if needs[0] else nothing, -each.sum(-3) if needs[1] else nothing
+direct_back.rule(grad_output=missing, x1=missing, x2=missing, out=missing)
 
 
 def slopes(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tuple[bool, bool]) -> tuple:

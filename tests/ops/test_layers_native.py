@@ -7,7 +7,7 @@ import pytest
 
 import claygrad
 import claygrad.nn.functional as F
-from claygrad.core import rows
+from claygrad.core import pick, rows
 from claygrad.core.declared import op_named
 from claygrad.ops import _conv, _pool, norm_batch, norm_group, norm_layer
 
@@ -274,3 +274,124 @@ def test_blocks(dtype, declared):
         compare(declared, "im2col", x, kernel, dilation, padding, stride)
         columns = values(rng, dtype, *op_named("im2col")(x, kernel, dilation, padding, stride).shape)
         compare(declared, "col2im", columns, size, kernel, dilation, padding, stride, loose=loose)
+
+
+# Distances and alignments
+
+@KINDS
+def test_distances(dtype, declared, monkeypatch):
+    monkeypatch.setattr(pick, "distances", lambda *_: None)
+    rng, loose = numpy.random.default_rng(2), 2e-5 if dtype == "float32" else 1e-11
+    for lead, m, n, k in (((), 3, 4, 5), ((2,), 1, 7, 3), ((2, 3), 5, 5, 1), ((), 70, 9, 17)):
+        x, y = values(rng, dtype, *lead, m, k), values(rng, dtype, *lead, n, k)
+        for p in (0.0, 1.0, 2.0, 3.0, float("inf")):
+            compare(declared, "_cdist_forward", x, y, p, loose=loose)
+        compare(declared, "_euclidean_dist", x, y, loose=50 * loose)
+        y[..., 0, :] = x[..., 0, :]
+        for p in (1.0, 2.0):
+            out, g = op_named("_cdist_forward")(x, y, p), values(rng, dtype, *lead, m, n)
+            for needs in ((True, True), (True, False), (False, True)):
+                compare(declared, "_cdist_backward", g, x, y, out, p, needs, loose=10 * loose)
+    for count in (1, 2, 5, 70):
+        x = values(rng, dtype, count, 4)
+        for p in (0.0, 1.0, 2.0, 2.5):
+            compare(declared, "pdist", x, p, loose=loose)
+        for p in (1.0, 2.0):
+            out = op_named("pdist")(x, p)
+            compare(declared, "_pdist_backward", values(rng, dtype, *out.shape), x, out, p, loose=10 * loose)
+    for shape in ((4, 5), (2, 3, 4), (7,)):
+        for dim in range(-len(shape), len(shape)):
+            compare(declared, "_cosine_similarity", values(rng, dtype, *shape), values(rng, dtype, *shape), dim, 1e-8, loose=loose)
+
+
+@KINDS
+def test_alignments(dtype, declared):
+    rng, loose = numpy.random.default_rng(3), 2e-4 if dtype == "float32" else 1e-10
+    for trial in range(12):
+        frames, examples, classes = (int(n) for n in rng.integers((2, 1, 2), (12, 4, 7)))
+        spans = tuple(int(n) for n in rng.integers(0 if trial % 3 == 0 else 1, frames + 1, examples))
+        lengths = tuple(int(n) for n in rng.integers(0 if trial % 2 else 1, 5, examples))
+        scores = values(rng, dtype, frames, examples, classes).log_softmax(2)
+        matrix = claygrad.tensor(rng.integers(0, classes, (examples, max(lengths) + 1)))
+        for targets in (matrix, claygrad.tensor(rng.integers(0, classes, sum(lengths)))):
+            given = scores, targets, spans, lengths, trial % classes, bool(trial % 2)
+            compare(declared, "_ctc_loss", *given, loose=loose)
+            loss, alpha = op_named("_ctc_loss")(*given)
+            compare(declared, "_ctc_loss_backward", values(rng, dtype, examples), scores, targets, loss, alpha, *given[2:],
+                    loose=loose)
+
+
+# The short ways of composites: what their Python functions do
+
+def calls(t) -> list:
+    image, line, volume = t(2, 3, 6, 5), t(2, 3, 7), t(1, 2, 4, 4, 4)
+    classes, vectors = t.index((4,), 3), (t(3), t(3))
+    return [
+        (F.max_pool1d, line, 2), (F.max_pool1d, line, 3, 2, 1, 1, True, True), (F.max_pool2d, image, 2),
+        (F.max_pool2d, image, (3, 2), (2, 1), (1, 0), 1, True, True), (F.max_pool2d, image[0], 2, None, [1, 1]),
+        (F.max_pool3d, volume, 2, 1, 0, 2), (F.avg_pool1d, line, 3, 2, 1, True, False), (F.avg_pool2d, image, [3], 2, 1, True, False, 5),
+        (F.avg_pool3d, volume, 2), (F.adaptive_avg_pool1d, line, 3), (F.adaptive_avg_pool1d, line, 1),
+        (F.adaptive_avg_pool2d, image, (None, 2)), (F.adaptive_avg_pool2d, image, 1), (F.adaptive_avg_pool3d, volume, (3, 1, 2)),
+        (F.adaptive_max_pool1d, line, 3, True), (F.adaptive_max_pool2d, image, [2, None]), (F.adaptive_max_pool3d, volume, 2),
+        (F.layer_norm, image, (6, 5), t(6, 5), t(6, 5)), (F.rms_norm, image, (5,), t(5)), (F.rms_norm, image, [6, 5], None, 0.1),
+        (F.group_norm, t(2, 4, 3), 2, t(4), None, 0.1), (F.batch_norm, image, None, None, *vectors, True),
+        (F.batch_norm, image, t(3, requires_grad=False), t(3, requires_grad=False).abs(), None, t(3)),
+        (F.instance_norm, image, None, None, *vectors), (F.conv1d, line, t(4, 3, 2), t(4), 2, 1), (F.conv2d, image, t(4, 3, 3, 3)),
+        (F.conv2d, image, t(6, 1, 3, 3), t(6), (1, 2), [1, 0], 1, 3), (F.conv2d, image, t(4, 3, 3, 3), None, 1, "same"),
+        (F.conv2d, image, t(4, 3, 2, 2), None, 1, "valid"), (F.conv3d, volume, t(3, 2, 2, 2, 2), t(3), 1, 1),
+        (F.conv_transpose1d, line, t(3, 2, 3), t(2), 2, 1, 1), (F.conv_transpose2d, image, t(3, 2, 2, 2), None, (2, 1)),
+        (F.conv_transpose3d, volume, t(2, 2, 2, 2, 2), t(2)), (F.interpolate, line, 9), (F.interpolate, image, None, 1.7, "bilinear"),
+        (F.interpolate, image, (4, 9), None, "bicubic", True), (F.interpolate, image, None, (2, 1.5), "nearest-exact"),
+        (F.interpolate, image, None, 1.7, "bilinear", None, True), (F.interpolate, volume, 3, None, "area"),
+        (F.interpolate, line, 1, None, "area"), (F.interpolate, volume, (3, 5, 2), None, "trilinear", False),
+        (F.mse_loss, image, image * 2), (F.smooth_l1_loss, line, line * 2, None, None, "sum", 0.5), (F.huber_loss, line, line * 2, "none"),
+        (F.binary_cross_entropy, line.sigmoid(), line.sigmoid() * 0.9), (F.binary_cross_entropy_with_logits, line, line.sigmoid()),
+        (F.nll_loss, t(4, 3), classes, None, None, 1, None, "sum"), (F.nll_loss, t(4, 3), classes, t(3, requires_grad=False).abs()),
+        (F.cross_entropy, t(4, 3), classes), (F.cross_entropy, t(4, 3), classes, None, None, 2, None, "none"),
+        (F.multi_margin_loss, t(4, 3), classes, 2, 0.5), (F.multilabel_margin_loss, t(4, 3), t.index((4, 3), 3), None, None, "none"),
+        (F.soft_margin_loss, line, line.detach().sign()), (F.embedding_bag, t.index((2, 3), 5), t(5, 4)),
+        (F.embedding_bag, t.index((5,), 5), t(5, 4), t.index((1,), 1), None, 2.0, False, "sum", False, t(5), False, -2),
+        (F.unfold, image, (2, 3), 1, [1]), (F.fold, t(2, 12, 20), (6, 5), 2), (claygrad.cdist, t(3, 4), t(5, 4), 1.0),
+        (F.cosine_similarity, image, image * 2 + 1, -1), (F.ctc_loss, line.log_softmax(2), t.index((3, 2), 5), (2, 2, 2), (2, 1, 0), 6),
+    ]
+
+
+class Draw:
+    """What `calls` makes its tensors with."""
+
+    def __init__(self, recorded: bool) -> None:
+        self.rng, self.recorded = numpy.random.default_rng(11), recorded
+
+    def __call__(self, *shape: int, requires_grad: bool | None = None):
+        made = claygrad.tensor(self.rng.standard_normal(shape))
+        return made.requires_grad_(self.recorded if requires_grad is None else requires_grad)
+
+    def index(self, shape: tuple, high: int):
+        return claygrad.tensor(self.rng.integers(0, high, shape))
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["plain", "recorded"])
+def test_short_ways(recorded):
+    for (function, *given), (_, *again) in zip(calls(Draw(recorded)), calls(Draw(recorded)), strict=True):
+        short, long = function(*given), function.forward(*again)
+        pairs = zip(short, long, strict=True) if isinstance(short, tuple) else [(short, long)]
+        for a, b in pairs:
+            said = f"{function.__name__} {given[1:]}"
+            assert (a.shape, a.stride(), a.dtype, a._is_view()) == (b.shape, b.stride(), b.dtype, b._is_view()), said
+            assert (a.grad_fn and a.grad_fn.name()) == (b.grad_fn and b.grad_fn.name()), said
+            numpy.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-10, atol=1e-12, err_msg=said)
+
+
+def test_running_moments_move_as_declared():
+    rng = numpy.random.default_rng(12)
+    for function in (F.batch_norm, F.instance_norm):
+        for dtype in ("float32", "float64"):
+            x = values(rng, dtype, 4, 3, 5)
+            start = values(rng, dtype, 3), values(rng, dtype, 3).abs()
+            moved, wanted = ([v.clone() for v in start] for _ in range(2))
+            versions = [v._version for v in moved]
+            function(x, *moved, None, None, True, 0.3)
+            function.forward(x, *wanted, None, None, True, 0.3)
+            for a, b, version in zip(moved, wanted, versions):
+                numpy.testing.assert_allclose(a.numpy(), b.numpy(), rtol=precision(dtype), atol=precision(dtype))
+                assert a._version == version + 1

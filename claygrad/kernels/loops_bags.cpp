@@ -1,11 +1,11 @@
 // Sums, means and maxima of bags of rows, and the gradient of that.
-#include "bags.hpp"
-
 #include <string.h>
 
-#include "codes.hpp"
+#include "bags.hpp"
+#include "families.hpp"
 
 namespace clay {
+namespace CLAY_ISA {
 namespace {
 
 enum { SUM, MEAN, MAX };
@@ -18,7 +18,10 @@ template <class T> void add_times(T* __restrict to, const T* __restrict row, T b
     for (int64_t k = 0; k < n; k++) to[k] += row[k] * by;
 }
 
-template <class T> void fill(const Bags& s, const T* table, T* out) {
+template <class T> void fill(const Bags* job, const void* from, void* made) {
+    const Bags& s = *job;
+    const T* table = (const T*)from;
+    T* out = (T*)made;
     memset(out, 0, (size_t)(s.bags * s.width) * sizeof(T));
     memset(s.sizes, 0, (size_t)s.bags * sizeof(int64_t));
     if (s.mode == MAX) memset(s.best, 0, (size_t)(s.bags * s.width) * sizeof(int64_t));
@@ -42,7 +45,10 @@ template <class T> void fill(const Bags& s, const T* table, T* out) {
             for (int64_t k = 0; k < s.width; k++) out[b * s.width + k] /= (T)s.sizes[b];
 }
 
-template <class T> void empty(const Bags& s, const T* g, T* out) {
+template <class T> void empty(const Bags* job, const void* from, void* made) {
+    const Bags& s = *job;
+    const T* g = (const T*)from;
+    T* out = (T*)made;
     memset(out, 0, (size_t)(s.rows * s.width) * sizeof(T));
     if (s.mode == MAX) {
         for (int64_t b = 0; b < s.bags; b++)
@@ -59,16 +65,12 @@ template <class T> void empty(const Bags& s, const T* g, T* out) {
     }
 }
 
+#define BOTH(name, f) {name, F32, (void*)(bags_fn)f<float>}, {name, F64, (void*)(bags_fn)f<double>}
+
 }  // namespace
 
-void fill_bags(int dtype, const Bags* bags, const void* table, void* out) {
-    if (dtype == F32) fill(*bags, (const float*)table, (float*)out);
-    else fill(*bags, (const double*)table, (double*)out);
-}
+const Kernel bags_kernels[] = {BOTH("fill", fill), BOTH("empty", empty)};
+CLAY_COUNT(bags)
 
-void empty_bags(int dtype, const Bags* bags, const void* g, void* out) {
-    if (dtype == F32) empty(*bags, (const float*)g, (float*)out);
-    else empty(*bags, (const double*)g, (double*)out);
-}
-
+}  // namespace CLAY_ISA
 }  // namespace clay
