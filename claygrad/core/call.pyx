@@ -2,7 +2,7 @@
 import numpy
 
 from cpython.object cimport PyObject
-from claygrad.core cimport (alignments, assign, bags, convolve, distances, each, extremes, factors, fft, grid, losses, matmul,
+from claygrad.core cimport (alignments, assign, bags, convolve, distances, each, extremes, factors, fft, grid, ldl, losses, matmul,
                             moments, norms, pointwise, reduce, resample, shaped, views, windows)
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
@@ -293,23 +293,6 @@ def into(str name, target, result):
 
 
 # --- composites in their common case, without a Python frame -----------------------------------------------------
-cdef object _matmul(Op op, PyObject** slots):
-    if (<Tensor>slots[0]).layout.ndim != 2 or (<Tensor>slots[1]).layout.ndim != 2:
-        return None
-    return run(find_op("mm"), slots)
-
-
-cdef object _linear(Op op, PyObject** slots):
-    cdef PyObject* parts[5]
-    cdef object turned, one = 1
-    if (<Tensor>slots[0]).layout.ndim != 2 or <object>slots[2] is None or (<Tensor>slots[1]).layout.ndim != 2:
-        return None
-    turned = views.call_view(find_op("t"), slots + 1)
-    parts[0], parts[1], parts[2] = slots[2], slots[0], <PyObject*>turned
-    parts[3] = parts[4] = <PyObject*>one
-    return run(find_op("addmm"), parts)
-
-
 cdef object _softmax(Op op, PyObject** slots):
     return run(find_op("_softmax"), slots) if <object>slots[2] is None else None
 
@@ -336,11 +319,7 @@ def install(Op op):
     op.vectorcall = _call
     if op.kind == COMPOSITE:
         short = op.info.get("short")
-        if short == "matmul":
-            op.short = _matmul
-        elif short == "linear":
-            op.short = _linear
-        elif short == "softmax":
+        if short == "softmax":
             op.short = _softmax
         elif short == "log_softmax":
             op.short = _log_softmax
@@ -355,6 +334,7 @@ def install(Op op):
         extremes.prepare(op)
         moments.prepare(op)
         factors.prepare(op)
+        ldl.prepare(op)
         if op.many != NULL:
             return op
         if op.fast == NULL:

@@ -3,3 +3,4 @@ cdef bint plain(object x) noexcept            # a tensor on the CPU with element
 cdef object tensordot(object a, object b, object dims)
 cdef object inner(object a, object b)
 cdef object kron(object a, object b)
+cdef object matmul(object a, object b)

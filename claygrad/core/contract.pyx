@@ -360,22 +360,76 @@ cdef object inner(object a, object b):
     return None if made is None else _viewed(made)
 
 
+# --- matmul ------------------------------------------------------------------------------------------------------------------
+cdef Layout _stretched(Layout v, int batch, const int64_t* shape):
+    """The matrices of v for a batch of this shape, as they lie."""
+    cdef int64_t sizes[MOST]
+    cdef int64_t strides[MOST]
+    cdef int i, k
+    for i in range(batch):
+        k = i - (batch + 2 - v.ndim)
+        sizes[i], strides[i] = shape[i], 0 if k < 0 or v.shape[k] == 1 else v.strides[k]
+    for i in range(2):
+        sizes[batch + i], strides[batch + i] = v.shape[v.ndim - 2 + i], v.strides[v.ndim - 2 + i]
+    return new_layout(v.storage, v.dtype, batch + 2, sizes, strides, v.offset)
+
+
+cdef object matmul(object a, object b):
+    """a @ b of stacks of matrices without a history; or None."""
+    cdef Layout x, y, out
+    cdef Axes left, right
+    cdef int64_t shape[MOST]
+    cdef int i, batch
+    cdef int64_t n, m
+    if not _plain(a) or not _plain(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+        return None
+    x, y = (<Tensor>a).layout, (<Tensor>b).layout
+    if x.ndim < 2 or y.ndim < 2 or x.shape[x.ndim - 1] != y.shape[y.ndim - 2] or max(x.ndim, y.ndim) > MOST - 2:
+        return None
+    left.n_batch = right.n_batch = 0
+    left.n_summed = right.n_summed = right.n_free = 1
+    if y.ndim == 2:                                      # one tall matrix
+        left.n_free = x.ndim - 1
+        for i in range(x.ndim - 1):
+            left.free[i] = i
+            shape[i] = x.shape[i]
+        left.summed[0], right.summed[0], right.free[0] = x.ndim - 1, 0, 1
+        shape[x.ndim - 1] = y.shape[1]
+        out = products(_matrices(x, &left, True), _matrices(y, &right, False))
+        return new_tensor(new_contiguous(out.storage, out.dtype, x.ndim, shape))
+    batch = max(x.ndim, y.ndim) - 2
+    for i in range(batch):
+        n = 1 if i < batch + 2 - x.ndim else x.shape[i - (batch + 2 - x.ndim)]
+        m = 1 if i < batch + 2 - y.ndim else y.shape[i - (batch + 2 - y.ndim)]
+        if n != m and n != 1 and m != 1:
+            return None
+        shape[i] = n if m == 1 else m
+        left.batch[i] = right.batch[i] = i
+    x, y = _stretched(x, batch, shape), _stretched(y, batch, shape)
+    left.n_batch = right.n_batch = batch
+    left.n_free = 1
+    left.free[0], left.summed[0], right.summed[0], right.free[0] = batch, batch + 1, batch, batch + 1
+    shape[batch], shape[batch + 1] = x.shape[batch], y.shape[batch + 1]
+    out = products(_matrices(x, &left, True), _matrices(y, &right, False))
+    return new_tensor(new_contiguous(out.storage, out.dtype, batch + 2, shape))
+
+
 # --- Kronecker's product -------------------------------------------------------------------------------------------------------
 cdef void _times(real* out, const real* a, int64_t a_row, int64_t a_column, const real* b, int64_t b_row, int64_t b_column, int64_t m,
                  int64_t n, int64_t p, int64_t q) noexcept nogil:
-    """out[i, k, j, l] = a[i, j] * b[k, l], a (m, n) and b (p, q)"""
-    cdef int64_t i, j, k, l
+    """out[i, k, j, c] = a[i, j] * b[k, c], a (m, n) and b (p, q)"""
+    cdef int64_t i, j, k, c
     cdef real by
     for i in range(m):
         for k in range(p):
             for j in range(n):
                 by = a[i * a_row + j * a_column]
                 if b_column == 1:
-                    for l in range(q):
-                        out[l] = by * b[k * b_row + l]
+                    for c in range(q):
+                        out[c] = by * b[k * b_row + c]
                 else:
-                    for l in range(q):
-                        out[l] = by * b[k * b_row + l * b_column]
+                    for c in range(q):
+                        out[c] = by * b[k * b_row + c * b_column]
                 out += q
 
 

@@ -8,7 +8,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport binary_fn, find, reduce_fn
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.layout cimport Layout, fresh_like, same_shape
 from claygrad.core.reduce cimport arranged, reduced, take_kernels, without
 from claygrad.core.tensor cimport Tensor
 
@@ -194,29 +194,24 @@ cdef Layout _renorm(Op op, PyObject** slots, Layout target):
 # --- sums of exponentials ------------------------------------------------------------------------------------------------
 cdef Layout _log_sums(Op op, PyObject** slots, Layout target):
     """logsumexp(input, dim, keepdim)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, from_, turned, out
+    cdef Layout x = (<Tensor><object>slots[0]).layout, from_, out
     cdef log_sums_fn f = <log_sums_fn>op.kernels[x.dtype.code]
     cdef object dim = <object>slots[1]
-    cdef int64_t shape[3]
-    cdef int64_t strides[3]
     cdef Lines s
     if f == NULL or not _reduces(x, dim):
         return None
     from_ = arranged(x, dim, False, &s.outer, &s.n, &s.inner)
     if from_ is None:
         return None
-    if s.inner > 1:                                          # rows are what the kernel reads
-        shape[0], shape[1], shape[2] = s.outer, s.inner, s.n
-        strides[0], strides[1], strides[2] = s.n * s.inner, 1, s.inner
-        turned = fresh(x.dtype, 3, shape)
-        write_layout(turned, new_layout(from_.storage, x.dtype, 3, shape, strides, from_.offset))
-        from_ = turned
     out = without(x.dtype, x, dim, <object>slots[2] is True)
-    if x.numel > RELEASE:
+    if s.inner > 1:
         with nogil:
-            f(from_.data(), out.data(), s.outer * s.inner, s.n)
+            (<reduce_fn>op.number_kernels[x.dtype.code])(from_.data(), out.data(), s.outer, s.n, s.inner)
+    elif x.numel > RELEASE:
+        with nogil:
+            f(from_.data(), out.data(), s.outer, s.n)
     else:
-        f(from_.data(), out.data(), s.outer * s.inner, s.n)
+        f(from_.data(), out.data(), s.outer, s.n)
     return out
 
 
@@ -260,6 +255,7 @@ cdef int prepare(Op op) except -1:
         op.fast = _renorm
     elif kernel == "logsumexp":
         take_kernels(op, b"scan", b"logsumexp")
+        op.number_kernels[F32], op.number_kernels[F64] = find(b"reduce", b"logsumexp", F32), find(b"reduce", b"logsumexp", F64)
         op.fast = _log_sums
     elif kernel == "logsumexp_slope":
         take_kernels(op, b"scan", b"logsumexp_slope")

@@ -179,8 +179,8 @@ cdef Layout _reduce(Op op, PyObject** slots, Layout target):
         kind = of_code(BOOL)
     elif op.promote == PROMOTE_INDEX or kind.code == BOOL and op.promote == PROMOTE_SUM:
         kind = of_code(I64)
-    return reduced(<reduce_fn>op.kernels[x.dtype.code], <reduce_fn>op.number_kernels[x.dtype.code], x, None if op.dim_at < 0 else <object>slots[op.dim_at],
-                   op.keepdim_at >= 0 and <object>slots[op.keepdim_at] is True, kind)
+    return reduced(<reduce_fn>op.kernels[x.dtype.code], <reduce_fn>op.number_kernels[x.dtype.code], x,
+                   None if op.dim_at < 0 else <object>slots[op.dim_at], op.keepdim_at >= 0 and <object>slots[op.keepdim_at] is True, kind)
 
 
 def spread_over(Tensor t, shape):

@@ -1,17 +1,96 @@
 """Composites in their common case, without a Python frame: the one operation that they come to, on the same arguments."""
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
 
-from claygrad.core cimport contract, fft
+from claygrad.core cimport contract, fft, views
 from claygrad.core.arguments cimport axes
 from claygrad.core.call cimport run
 from claygrad.core.contract cimport plain
-from claygrad.core.declared cimport Op
+from claygrad.core.declared cimport Op, find_op
 from claygrad.core.dtypes cimport CAT_FLOAT
 from claygrad.core.layout cimport Layout
 from claygrad.core.modes cimport modes
-from claygrad.core.tensor cimport Tensor, new_tensor
+from claygrad.core.tensor cimport Tensor, new_tensor, requires
 
 
+# --- products ------------------------------------------------------------------------------------------------------------------
+cdef object _product_of(Layout v, int n):
+    """How many elements the first n axes have."""
+    cdef int64_t out = 1
+    cdef int i
+    for i in range(n):
+        out *= v.shape[i]
+    return out
+
+
+cdef bint _folds(Layout v) noexcept:
+    """Whether all axes but the last are one in memory."""
+    cdef int i
+    for i in range(v.ndim - 2):
+        if v.strides[i] != v.strides[i + 1] * v.shape[i + 1]:
+            return False
+    return True
+
+
+cdef object _matmul(Op op, PyObject** slots):
+    """matmul(input, other)"""
+    cdef Tensor a = <Tensor><object>slots[0], b = <Tensor><object>slots[1]
+    cdef Layout x = a.layout, y = b.layout
+    cdef int i
+    if x.ndim == 2 and y.ndim == 2:
+        return run(find_op("mm"), slots)
+    if y.ndim == 1 and (x.ndim == 1 or x.ndim == 2):
+        return run(find_op("mv" if x.ndim == 2 else "dot"), slots)
+    if x.ndim < 2 or y.ndim < 2:
+        return None
+    made = contract.matmul(a, b)
+    if made is not None:
+        return made
+    if x.ndim < 3 or x.numel == 0 or y.numel == 0:
+        return None
+    if y.ndim == 2:
+        if not requires(b) and not _folds(x):
+            return None
+        rows = find_op("reshape")(a, (_product_of(x, x.ndim - 1), x.shape[x.ndim - 1]))
+        return find_op("_unsafe_view")(find_op("mm")(rows, b), x.shape_tuple()[:-1] + (y.shape[1],))
+    if x.ndim != y.ndim:
+        return None
+    for i in range(x.ndim - 2):
+        if x.shape[i] != y.shape[i]:
+            return None
+    shape = x.shape_tuple()[:-1] + (y.shape[y.ndim - 1],)
+    if x.ndim == 3:
+        return find_op("_unsafe_view")(find_op("bmm")(a, b), shape)
+    n = _product_of(x, x.ndim - 2)
+    left = find_op("reshape")(find_op("expand")(a, x.shape_tuple()), (n, x.shape[x.ndim - 2], x.shape[x.ndim - 1]))
+    right = find_op("reshape")(find_op("expand")(b, y.shape_tuple()), (n, y.shape[y.ndim - 2], y.shape[y.ndim - 1]))
+    return find_op("_unsafe_view")(find_op("bmm")(left, right), shape)
+
+
+cdef object _linear(Op op, PyObject** slots):
+    """nn.functional.linear(input, weight, bias)"""
+    cdef PyObject* parts[5]
+    cdef Tensor x = <Tensor><object>slots[0], weight = <Tensor><object>slots[1]
+    cdef object turned, rows, one = 1
+    if x.layout.ndim < 2 or weight.layout.ndim != 2 or x.layout.numel == 0:
+        return None
+    turned = views.call_view(find_op("t"), slots + 1)
+    if <object>slots[2] is None:
+        parts[0], parts[1] = slots[0], <PyObject*>turned
+        made = _matmul(op, parts)
+        return op.parts[0](x, turned) if made is None else made
+    rows = x
+    if x.layout.ndim > 2:
+        if not x.layout.contiguous:
+            return None
+        rows = find_op("view")(x, (_product_of(x.layout, x.layout.ndim - 1), x.layout.shape[x.layout.ndim - 1]))
+    parts[0], parts[1], parts[2] = slots[2], <PyObject*>rows, <PyObject*>turned
+    parts[3] = parts[4] = <PyObject*>one
+    made = run(find_op("addmm"), parts)
+    return made if x.layout.ndim == 2 else find_op("view")(made, x.layout.shape_tuple()[:-1] + (weight.layout.shape[0],))
+
+
+# --- reductions ----------------------------------------------------------------------------------------------------------------
 cdef object _extreme(Op op, PyObject** slots):
     """max(input, dim, keepdim, other): of everything, or along an axis. The parts: those two."""
     if <object>slots[3] is not None:
@@ -95,7 +174,11 @@ cdef object _fourier(Op op, PyObject** slots):
 def shorten(Op op):
     """Give a composite its short way, if the declaration names one."""
     short = op.info.get("short")
-    if short == "extreme":
+    if short == "matmul":
+        op.short = _matmul
+    elif short == "linear":
+        op.short = _linear
+    elif short == "extreme":
         op.short = _extreme
     elif short == "median":
         op.short = _median

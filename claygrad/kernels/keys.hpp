@@ -85,16 +85,31 @@ template <class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n)
 // The k smallest items, in order. Candidates gather until there are 2 k; then the better half stays, and what is above its
 // last is no candidate any more.
 template <class T, class K> void best_of(const T* x, int64_t n, Item<K>* items, int64_t k, K flip) {
+    constexpr int64_t SPAN = 32;
     int64_t held = 0;
     K worst = ~(K)0;
-    for (int64_t i = 0; i < n; i++) {
+    const auto look = [&](int64_t i) {
         const K key = key_of(x[i]) ^ flip;
-        if (key > worst) continue;
+        if (key > worst) return;
         items[held++] = {key, (uint32_t)i};
-        if (held < 2 * k) continue;
+        if (held < 2 * k) return;
         std::nth_element(items, items + k - 1, items + held);
         held = k, worst = items[k - 1].key;
+    };
+    int64_t i = 0;
+    while (i < n && worst == ~(K)0) look(i++);
+    // Most have no chance any more: many are looked at together before any by itself. NaN always has one.
+    for (; i + SPAN <= n; i += SPAN) {
+        const T bound = x[items[k - 1].place];
+        int some = 0;
+        if (flip)
+            for (int64_t j = i; j < i + SPAN; j++) some |= !(x[j] < bound);
+        else
+            for (int64_t j = i; j < i + SPAN; j++) some |= !(x[j] > bound);
+        if (some)
+            for (int64_t j = i; j < i + SPAN; j++) look(j);
     }
+    for (; i < n; i++) look(i);
     std::sort(items, items + held);
 }
 

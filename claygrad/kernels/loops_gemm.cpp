@@ -239,6 +239,7 @@ template <class T> void by_panels(const GemmJob<T>& job) {
 // None of this is other for a share of a product than for the whole: see shared_out.
 constexpr int64_t FEW = 16, LEAST = 32;  // rows and columns
 constexpr int64_t SHORT = 32;            // rows whose lanes are more work to add up than to multiply
+constexpr int64_t PAIRED = 4;            // rows below which the sums of a panel would wait for each other
 constexpr int64_t NEARBY = 1 << 20;      // bytes of b that the second-level cache holds: no need to read them in order
 
 template <class T>
@@ -253,7 +254,8 @@ void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a
         return by_dots<T>(m, n, {k, job.a, a_i, job.b, ldb, job.c, ldc, 1, job.start, start_i, 1});
     if (n == 1 && a_i == 1 && ldc == 1 && (!start || start_i == 1))   // a column is a row of the transposed product
         job = {1, m, k, (const T*)b, 1, b_p, (const T*)a, a_p, false, (T*)c, m, (const T*)start, m};
-    if (!job.b_is_nk && job.m < FEW && job.n >= LEAST && job.ldb * k * (int64_t)sizeof(T) > NEARBY) return by_streams(job);
+    if (!job.b_is_nk && job.m < FEW && job.n >= LEAST && (job.m < PAIRED || job.ldb * k * (int64_t)sizeof(T) > NEARBY))
+        return by_streams(job);
     by_panels(job);
 }
 

@@ -3,6 +3,7 @@
 #include "families.hpp"
 #include "lines.hpp"
 #include "threads.hpp"
+#include "vmath.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -141,6 +142,24 @@ template <class T> void norm(const void* x_oni, void* out_oi, int64_t outer, int
     for (int64_t i = 0; i < outer * inner; i++) out[i] = sqrt(out[i]);
 }
 
+// log(sum(exp(x))) of columns
+template <class T> struct LogSums {
+    using In = T;
+    using Out = T;
+    using Merge = LogSums;               // of the logarithms of parts, as well
+    static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
+        using V = vec<T>;
+        const V zero = splat<V>(0);
+        T top_i[TILE], sum_i[1][TILE];
+        reduce_columns<MaxOf, T>(x_ni, n, stride, width, top_i);
+        for (int64_t i = 0; i < width; i++) top_i[i] = top_i[i] - top_i[i] == 0 ? top_i[i] : 0;
+        sums_of_columns<1, T>(0, n, width, sum_i, [&](int64_t row, int64_t i, int64_t m, V* term) {
+            term[0] = exp(get<V>(x_ni + row * stride + i, m) - (m == Lanes<V>::width ? load<V>(top_i + i) : load_part<V>(top_i + i, m, zero)));
+        });
+        along<T>(width, [&](int64_t i, int64_t m) { put<V>(out_i + i, log(get<V>(sum_i[0] + i, m)) + get<V>(top_i + i, m), m); });
+    }
+};
+
 // The largest or smallest size
 template <class Op, class T> struct Sizes {
     using In = T;
@@ -237,6 +256,7 @@ const Kernel reduce_kernels[] = {
     WHOLE("any", Truth, true), WHOLE("all", Truth, false), WHOLE("count", Counts, int64_t),
     MADE("nansum", SumsOf, KnownOf), MADE("size_sum", SumsOf, SizeOf), MADE("size_max", Sizes, MaxOf),
     MADE("size_min", Sizes, MinOf),
+    {"logsumexp", F32, (void*)reduce<LogSums<float>>}, {"logsumexp", F64, (void*)reduce<LogSums<double>>},
     {"size_count", F32, (void*)reduce<Counts<float, float>>}, {"size_count", F64, (void*)reduce<Counts<double, double>>},
 };
 CLAY_COUNT(reduce)

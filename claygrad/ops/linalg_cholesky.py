@@ -219,7 +219,7 @@ def check_ldl(input: Tensor) -> None:
     check_loop("ldl_factor_kernel_cpu", input)
 
 
-@op(namespace="linalg", method=False, returns=("LD", "pivots", "info"), check=check_ldl, out=EXACT,
+@op(kernel="ldl", namespace="linalg", method=False, returns=("LD", "pivots", "info"), check=check_ldl, out=EXACT,
     meta=lambda input: [(input.shape, input.dtype), (input.shape[:-1], int32), (input.shape[:-2], int32)],
     samples=lambda t: [t.args(t(3, 3, requires_grad=False)), t.args(t(2, 4, 4, requires_grad=False), hermitian=True),
                        t.args(t(0, 0, requires_grad=False))])
@@ -247,7 +247,8 @@ def refuse_ldl(info, name: str) -> None:
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> tuple[Tensor, Tensor]:
     """L D L^T of symmetric matrices (or L D L^H of `hermitian` ones) in one matrix, and the rows exchanged."""
     LD, pivots, info = ldl_factor_ex(input, hermitian=hermitian)
-    refuse_ldl(array_of(info), "torch.linalg.ldl_factor")
+    if native.any_wrong(info):
+        refuse_ldl(array_of(info), "torch.linalg.ldl_factor")
     return LD, pivots
 
 
@@ -267,7 +268,7 @@ def check_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor) -> None:
     check_loop("ldl_solve_kernel_cpu", LD)
 
 
-@op(namespace="linalg", method=False, check=check_ldl_solve, out=EXACT,
+@op(kernel="ldl_solve", namespace="linalg", method=False, check=check_ldl_solve, out=EXACT,
     meta=lambda LD, B: (*stretched(LD.shape, B.shape), *B.shape[-2:]),
     samples=lambda t: [t.args(t(3, 3, requires_grad=False) + 4, t.index((3,), 1) + 1, t(3, 2, requires_grad=False))])
 def ldl_solve(xp, LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False):

@@ -102,7 +102,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return folded(input, other) if folds(input, other) else batched(input, other)
 
 
-@composite(short="linear", namespace="nn.functional", method=False,
+@composite(short="linear", parts=(matmul,), namespace="nn.functional", method=False,
            samples=lambda t: [t.args(t(3, 4), t(2, 4), t(2)), t.args(t(3, 4), t(2, 4)), t.args(t(4), t(2, 4), t(2)),
                               t.args(t(2, 3, 4), t(2, 4), t(2)), t.args(t(2, 3, 4), t(2, 4)), t.args(t(3, 4), t(4))],
            errors=lambda t: [(t.args(t(1, 2), t(3, 4), t(3)), RuntimeError,

@@ -239,3 +239,75 @@ def test_fourier_transforms_of_several_axes(dtype):
                 wanted = getattr(claygrad.fft, name)(x.clone().requires_grad_(), **options)
                 near(claygrad.view_as_real(found), claygrad.view_as_real(wanted.detach()).numpy(), 10 * LIMIT[dtype])
                 assert found.dtype == wanted.dtype
+
+
+@DTYPES
+@pytest.mark.parametrize("batch", [(), (3,), (2, 2)], ids=str)
+def test_symmetric_matrices_that_are_not_definite(dtype, batch):
+    for n in (1, 2, 3, 4, 7, 20):
+        rng = numpy.random.default_rng(n)
+        a = rng.standard_normal((*batch, n, n)).astype(dtype)
+        if n > 2:
+            a[..., 0, 0] = a[..., 1, 1] = 0                      # blocks of two are needed
+        both = numpy.tril(a) + numpy.tril(a, -1).swapaxes(-2, -1)
+        b = rng.standard_normal((*batch, n, 3)).astype(dtype)
+        LD, pivots, info = claygrad.linalg.ldl_factor_ex(claygrad.tensor(a))
+        assert not info.any()
+        assert LD.triu(1).abs().max().item() == 0
+        assert LD.stride()[-2:] == (1, n)
+        if n < 20:
+            wanted = SAID["ldl_factor_ex"].fn(numpy, a)
+            near(LD, wanted[0], 200 * LIMIT[dtype])
+            assert numpy.array_equal(pivots.numpy(), wanted[1])
+        for i in numpy.ndindex(batch):
+            x = claygrad.linalg.ldl_solve(LD[i], pivots[i], claygrad.tensor(b[i]))
+            near(claygrad.tensor(both[i]) @ x, b[i], 2000 * LIMIT[dtype])
+            near(x, SAID["ldl_solve"].fn(numpy, LD[i].numpy(), pivots[i].numpy(), b[i]), 2000 * LIMIT[dtype])
+
+
+def test_a_symmetric_matrix_without_an_answer():
+    zero = claygrad.zeros(3, 3)
+    assert claygrad.linalg.ldl_factor_ex(zero).info.item() == 1
+    with pytest.raises(RuntimeError, match="zero"):
+        claygrad.linalg.ldl_factor(zero)
+    with pytest.raises(RuntimeError, match="zero"):
+        claygrad.linalg.ldl_factor_ex(zero, check_errors=True)
+
+
+STACKS = [((2, 3, 4), (2, 4, 5)), ((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)), ((2, 1, 3, 4), (5, 4, 2)), ((2, 2, 3, 4), (2, 2, 4, 5)),
+          ((1, 3, 4), (2, 4, 5)), ((2, 3, 4), (1, 4, 5)), ((2, 2, 3, 4), (4, 5)), ((2, 3, 4), (4,)), ((4,), (2, 4, 5)), ((4,), (4,)),
+          ((3, 4), (4,)), ((2, 0, 4), (2, 4, 5)), ((2, 3, 0), (2, 0, 5)), ((2, 3, 1), (2, 1, 5)), ((2, 2, 3, 4), (2, 1, 4, 5))]
+
+
+@DTYPES
+@pytest.mark.parametrize("shapes", STACKS, ids=str)
+def test_products_of_stacks(shapes, dtype):
+    a, b = drawn(dtype, *shapes)
+    wanted = numpy.matmul(a, b)
+    for x, y in itertools.product(forms(a), forms(b)):
+        found = x @ y
+        near(found, wanted, LIMIT[dtype])
+        assert found.is_contiguous()
+        assert found._base is None
+        u, v = x.clone().requires_grad_(), y.clone().requires_grad_()
+        for left, right in ((u, v), (u, y), (x, v)):
+            recorded = left @ right
+            near(recorded, wanted, LIMIT[dtype])
+        made = (u @ v)
+        g = claygrad.randn(made.shape, dtype=made.dtype)
+        of_u, of_v = claygrad.autograd.grad(made, (u, v), g)
+        if a.ndim > 1 and b.ndim > 1 and made.numel():
+            near(of_u, (g @ y.mT).sum_to_size(x.shape).numpy(), 10 * LIMIT[dtype])
+            near(of_v, (x.mT @ g).sum_to_size(y.shape).numpy(), 10 * LIMIT[dtype])
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4), (2, 2, 3, 4), (0, 4), (2, 0, 4)], ids=str)
+def test_affine_maps(shape):
+    x, weight, bias = (claygrad.randn(s, dtype=claygrad.float64) for s in (shape, (5, 4), (5,)))
+    for given in forms(x.numpy()) if x.numel() else [x]:
+        for b in (bias, None):
+            wanted = x.numpy() @ weight.numpy().T + (0 if b is None else b.numpy())
+            near(claygrad.nn.functional.linear(given, weight, b), wanted, 1e-12)
+            near(claygrad.nn.functional.linear(given.clone().requires_grad_(), weight, b), wanted, 1e-12)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        claygrad.nn.functional.linear(claygrad.randn(2, 3, 3), weight, bias)
