@@ -10,6 +10,8 @@ struct Kernel {
     const char* name;
     int dtype;
     void* function;
+    int result = -1;                     // of the family "each": the type of what it makes, if that is another one;
+    int64_t grain = 0;                   // the least share of a thread
 };
 
 struct Family {

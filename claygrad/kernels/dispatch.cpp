@@ -76,16 +76,21 @@ bool use_isa(const char* name) {
     return false;
 }
 
-void* find(const char* family, const char* name, int dtype) {
+const Kernel* find_entry(const char* family, const char* name, int dtype) {
     const IsaSet& set = *current();
     for (int64_t f = 0; f < set.count; f++) {
         if (strcmp(set.families[f].name, family)) continue;
         for (int64_t k = 0; k < set.families[f].count; k++) {
             const Kernel& kernel = set.families[f].kernels[k];
-            if (kernel.dtype == dtype && !strcmp(kernel.name, name)) return kernel.function;
+            if (kernel.dtype == dtype && !strcmp(kernel.name, name)) return &kernel;
         }
     }
     return nullptr;
+}
+
+void* find(const char* family, const char* name, int dtype) {
+    const Kernel* entry = find_entry(family, name, dtype);
+    return entry ? entry->function : nullptr;
 }
 
 }  // namespace clay

@@ -17,6 +17,8 @@ using rows2_fn = void (*)(const void* g_rn, const void* out_rn, void* dx_rn, int
 
 // The kernel of a family ("unary", "binary", "compare", "reduce", "rows", "rows2"), or nullptr: use the general path.
 void* find(const char* family, const char* name, int dtype);
+struct Kernel;
+const Kernel* find_entry(const char* family, const char* name, int dtype);       // its line in the table, or nullptr
 const char* isa();                       // "base", "avx2" or "avx512": what this process runs
 bool use_isa(const char* name);          // for tests; false if the machine lacks it
 

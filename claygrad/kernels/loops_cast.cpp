@@ -25,8 +25,17 @@ inline float float_of(uint32_t bits) {
     return x;
 }
 
+template <class T> struct Complex { T re, im; };
+
+// By way of an int: what is too large for a narrow one wraps around.
+template <class From, bool fraction> struct Whole { using type = From; };
+template <class From> struct Whole<From, true> { using type = int32_t; };
+
 template <class To> struct Into {
-    template <class From> static To make(From x) { return (To)x; }
+    template <class From> static To make(From x) {
+        constexpr bool narrows = sizeof(To) < 4 && (From)0.5 != 0;
+        return (To)(typename Whole<From, narrows>::type)x;
+    }
     static To make(Bool x) { return (To)(x.bits != 0); }
     static To make(Brain x) { return (To)float_of((uint32_t)x.bits << 16); }
     static To make(Half x) {
@@ -41,6 +50,11 @@ template <class To> struct Into {
 
 template <> struct Into<Bool> {
     template <class From> static Bool make(From x) { return {(uint8_t)(x != 0)}; }
+};
+
+template <class T> struct Into<Complex<T>> {
+    template <class From> static Complex<T> make(From x) { return {Into<T>::make(x), 0}; }
+    template <class From> static Complex<T> make(Complex<From> x) { return {(T)x.re, (T)x.im}; }
 };
 
 template <> struct Into<Brain> {
@@ -101,7 +115,10 @@ template <class From, class To> void cast(const void* x, void* out, int64_t n) {
 #define TO_FLOAT(code, From) TO("float32", float, code, From), TO("float64", double, code, From)
 #define FROM_FLOAT(code, From)                                                                              \
     TO("float16", Half, code, From), TO("bfloat16", Brain, code, From), TO("bool", Bool, code, From),         \
-    TO("int64", int64_t, code, From), TO("int32", int32_t, code, From)
+    TO("int64", int64_t, code, From), TO("int32", int32_t, code, From), NARROW(code, From)
+#define NARROW(code, From)                                                                                  \
+    TO("uint8", uint8_t, code, From), TO("int8", int8_t, code, From), TO("int16", int16_t, code, From)
+#define TO_COMPLEX(code, From) TO("complex64", Complex<float>, code, From), TO("complex128", Complex<double>, code, From)
 
 }  // namespace
 
@@ -110,6 +127,9 @@ const Kernel cast_kernels[] = {
     TO_FLOAT(F16, Half), TO_FLOAT(BF16, Brain), TO_FLOAT(BOOL, Bool), TO_FLOAT(U8, uint8_t), TO_FLOAT(I32, int32_t),
     TO_FLOAT(I64, int64_t), TO("int64", int64_t, BOOL, Bool), TO("int64", int64_t, I32, int32_t),
     TO("int64", int64_t, U8, uint8_t), TO("int32", int32_t, I64, int64_t), TO("bool", Bool, I64, int64_t),
+    TO_FLOAT(I8, int8_t), TO_FLOAT(I16, int16_t), TO("int64", int64_t, I8, int8_t), TO("int64", int64_t, I16, int16_t),
+    NARROW(I64, int64_t), TO_COMPLEX(F32, float), TO_COMPLEX(F64, double), TO_COMPLEX(I64, int64_t),
+    TO("complex128", Complex<double>, C64, Complex<float>), TO("complex64", Complex<float>, C128, Complex<double>),
 };
 CLAY_COUNT(cast)
 

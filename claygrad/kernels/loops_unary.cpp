@@ -1,5 +1,4 @@
 #include "families.hpp"
-#include "special.hpp"
 #include "unary.hpp"
 
 namespace clay {
@@ -68,7 +67,6 @@ template <class F, class T> void plain(const void* x_n, void* out_n, int64_t n, 
     else parallel_for(n, CHEAP, plain_range<F, T>, &job);
 }
 
-#define SPECIAL(name) {#name, F32, (void*)name##_f32}, {#name, F64, (void*)name##_f64}
 #define FLOATS(name, F) {name, F32, (void*)unary<F, float>}, {name, F64, (void*)unary<F, double>}
 
 }  // namespace
@@ -86,7 +84,6 @@ const Kernel unary_kernels[] = {
     FLOATS("gelu_tanh", GeluTanh), FLOATS("softplus", Softplus), FLOATS("log_sigmoid", LogSigmoid), FLOATS("selu", Selu),
     FLOATS("celu", Celu), FLOATS("mish", Mish), FLOATS("hard_sigmoid", HardSigmoid), FLOATS("hard_swish", HardSwish),
     FLOATS("hard_shrink", HardShrink), FLOATS("soft_shrink", SoftShrink), FLOATS("threshold", Threshold),
-    SPECIAL(lgamma), SPECIAL(digamma), SPECIAL(erfinv),
     {"pow", F32, (void*)unary_pow<float>}, {"pow", F64, (void*)unary_pow<double>},
     {"neg", I64, (void*)plain<NegInt, uint64_t>}, {"abs", I64, (void*)plain<AbsInt, uint64_t>},
     {"sign", I64, (void*)plain<SignInt, uint64_t>}, {"square", I64, (void*)plain<SquareInt, uint64_t>},

@@ -34,7 +34,7 @@ def check_alpha(input, other, alpha) -> None:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
-@pointwise(kernel="add", kernel_if={"alpha": 1}, number_edge=True, check=check_alpha,
+@pointwise(kernel="add", kernel_if={"alpha": 1}, number_edge=True, check=check_alpha, check_of="dtypes",
            samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), alpha=2.5), t.args(t(3, 1), t(4)),
                               t.args(t(), t(3)), t.args(t(3), 2.5)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 1, alpha=0.5), RuntimeError, "For integral input tensors"),
@@ -62,6 +62,7 @@ def check_subtraction(input, other, alpha) -> None:
 
 
 @pointwise(kernel="sub", kernel_if={"alpha": 1}, names=("subtract",), number_edge=True, check=check_subtraction,
+           check_of="dtypes",
            samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), alpha=2.5), t.args(t(3), 2.5)],
            errors=lambda t: [(t.args(t(2, dtype="bool"), t(2, dtype="bool")), RuntimeError,
                               "Subtraction, the `-` operator, with two"),
@@ -73,8 +74,8 @@ def sub(xp, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1
 sub.rule(input=lambda g: g, other=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha))
 
 
-@pointwise(method=False, inplace=False, overloads=True, check=check_subtraction,
-           node=lambda other: "RsubBackward1" if is_number(other) else "RsubBackward0",
+@pointwise(kernel="rsub", kernel_if={"alpha": 1}, method=False, inplace=False, overloads=True, check=check_subtraction,
+           check_of="dtypes", node=lambda other: "RsubBackward1" if is_number(other) else "RsubBackward0",
            samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3, 4), 2), t.args(t(3), t(3), alpha=2.5)])
 def rsub(xp, input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
     "The difference the other way round: out = other - alpha * input."
@@ -94,14 +95,16 @@ mul.rule(input=lambda g, other: g * conj(other), other=lambda g, input: g * conj
 private = {"function": False, "method": False, "inplace": False}
 
 
-@pointwise(name="_scaled", node="MulBackward1", **private, samples=lambda t: [t.args(t(3), 2.5)])
+@pointwise(name="_scaled", kernel="scaled", kernel_if={"factor": ...}, node="MulBackward1", **private,
+           samples=lambda t: [t.args(t(3), 2.5)])
 def scaled(xp, input: Tensor, factor: float):
     "The product with a number, under the node name that PyTorch's own functions give it."
     return input * input.dtype.type(factor)
 scaled.rule(input=lambda g, factor: g * factor)
 
 
-@pointwise(name="_divided", node="DivBackward1", **private, samples=lambda t: [t.args(t(3), 2.5)])
+@pointwise(name="_divided", kernel="divided", kernel_if={"divisor": ...}, node="DivBackward1", **private,
+           samples=lambda t: [t.args(t(3), 2.5)])
 def divided(xp, input: Tensor, divisor: float):
     "The quotient by a number, under the node name that PyTorch's own functions give it."
     return xp.true_divide(input, input.dtype.type(divisor))
@@ -123,14 +126,35 @@ def truncated(xp, input, other):
     return xp.floor_divide(input - xp.fmod(input, other), other)
 
 
+@pointwise(kernel="floor_divide", node="torch::autograd::NotImplemented", wide="other",
+           samples=lambda t: [t.args(t(3, 4, requires_grad=False), t(4, nonzero=True, requires_grad=False)),
+                              t.args(t(5, low=-9, high=9, dtype="int64"), 2)],
+           errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])
+def floor_divide(xp, input: Tensor | Number, other: Tensor | Number):
+    "The quotient rounded down: out = floor(input / other); it has no derivative, as in PyTorch."
+    need(input, FLOATS + INTS, "div_floor_cpu")
+    refuse_zero(xp, other)
+    return xp.floor_divide(input, other)
+floor_divide.rule(input=missing, other=missing)
+
+
+@pointwise(kernel="div_trunc", node="DivBackward2", wide="other", **private,
+           samples=lambda t: [t.args(t(3, requires_grad=False), t(3, nonzero=True, requires_grad=False))])
+def cut_divide(xp, input: Tensor | Number, other: Tensor | Number):
+    "The quotient rounded towards zero: div with rounding_mode 'trunc'."
+    return truncated(xp, input, other)
+cut_divide.rule(input=zero, other=zero)
+
+
 def check_rounding(rounding_mode) -> None:
     if rounding_mode not in (None, "trunc", "floor"):
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' "
                            f"but found '{rounding_mode}'")
 
 
-@pointwise(kernel="div", kernel_if={"rounding_mode": None}, names=("divide", "true_divide"), number_edge=True,
-           wide="other", check=check_rounding,
+@pointwise(kernel="div", kernel_if={"rounding_mode": None}, check_of="dtypes",
+           variants=("rounding_mode", {"floor": floor_divide, "trunc": cut_divide}),
+           names=("divide", "true_divide"), number_edge=True, wide="other", check=check_rounding,
            promote=lambda rounding_mode: "float" if rounding_mode is None else "common",
            node=lambda rounding_mode: "DivBackward0" if rounding_mode is None else "DivBackward2",
            samples=lambda t: [t.args(t(3, 4), t(3, 4, nonzero=True)), t.args(t(3, 1), t(4, nonzero=True)),
@@ -153,23 +177,11 @@ div.rule(input=lambda g, other, rounding_mode: zeros(g) if rounding_mode else g 
          other=lambda g, input, other, rounding_mode: zeros(g) if rounding_mode else -g * conj(input / other / other))
 
 
-@pointwise(node="torch::autograd::NotImplemented", wide="other",
-           samples=lambda t: [t.args(t(3, 4, requires_grad=False), t(4, nonzero=True, requires_grad=False)),
-                              t.args(t(5, low=-9, high=9, dtype="int64"), 2)],
-           errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])
-def floor_divide(xp, input: Tensor | Number, other: Tensor | Number):
-    "The quotient rounded down: out = floor(input / other); it has no derivative, as in PyTorch."
-    need(input, FLOATS + INTS, "div_floor_cpu")
-    refuse_zero(xp, other)
-    return xp.floor_divide(input, other)
-floor_divide.rule(input=missing, other=missing)
-
-
 def remainder_node(input, other) -> str:
     return "NotImplemented" if is_number(input) else "RemainderBackward0" if is_number(other) else "RemainderBackward1"
 
 
-@pointwise(overloads=True, node=remainder_node,
+@pointwise(kernel="remainder", overloads=True, node=remainder_node,
            samples=lambda t: [t.args(t(3, 4, low=-5, high=5), t(4, nonzero=True)), t.args(t(3), 0.7),
                               t.args(t(5, low=-9, high=9, dtype="int64"), -4)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])
@@ -192,7 +204,7 @@ def remainder_other_grad(g, input, other):
 remainder.rule(input=lambda g: g, other=remainder_other_grad)
 
 
-@pointwise(overloads=True, node=lambda other: "FmodBackward0" if is_number(other) else "FmodBackward1",
+@pointwise(kernel="fmod", overloads=True, node=lambda other: "FmodBackward0" if is_number(other) else "FmodBackward1",
            samples=lambda t: [t.args(t(3, 4, low=-5, high=5), t(4, nonzero=True)), t.args(t(3), 0.7),
                               t.args(t(5, low=-9, high=9, dtype="int64"), -4)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])
@@ -254,7 +266,7 @@ def pow_node(input, exponent) -> str:
     return "PowBackward2" if is_number(input) else "PowBackward0" if is_number(exponent) else "PowBackward1"
 
 
-@pointwise(kernel="pow", node=pow_node, check=check_pow, overloads=True,
+@pointwise(kernel="pow", node=pow_node, check=check_pow, check_of="dtypes", overloads=True,
            samples=lambda t: [t.args(t(3, 4), 3), t.args(t(3), 2), t.args(t(3), 0), t.args(t(3, low=0.2), -1.5),
                               t.args(t(3, low=0.2), t(3)), t.args(t(3, 1, low=0.2), t(4)), t.args(2.5, t(3))],
            errors=lambda t: [(t.args(t(2, dtype="int64"), -1), RuntimeError,
@@ -372,7 +384,7 @@ def reciprocal(xp, input: Tensor):
 reciprocal.rule(input=lambda g, out: -g * conj(out * out))
 
 
-@pointwise(samples=lambda t: [t.args(t(3, 4, nonzero=True), t(4, nonzero=True))])
+@pointwise(kernel="hypot", samples=lambda t: [t.args(t(3, 4, nonzero=True), t(4, nonzero=True))])
 def hypot(xp, input: Tensor, other: Tensor):
     "The hypotenuse: out = sqrt(input ** 2 + other ** 2), without overflow on the way."
     need(input, FLOATS, "hypot_cpu")
@@ -385,7 +397,7 @@ def check_ldexp(input, other, inplace) -> None:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {input.dtype.legacy}")
 
 
-@pointwise(promote="float", alias="ok", check=check_ldexp,
+@pointwise(kernel="ldexp", promote="float", alias="ok", check=check_ldexp, check_of="dtypes",
            samples=lambda t: [t.args(t(3, 4), t(4, dtype="int64", low=0, high=4)), t.args(t(3), t(3))])
 def ldexp(xp, input: Tensor, other: Tensor):
     """Scaling by a power of two: out = input * 2 ** other.
@@ -418,7 +430,8 @@ def factor(xp, value, like):
     return scale(xp, value, like)
 
 
-@pointwise(samples=lambda t: [t.args(t(3, 4), t(3, 4), t(4)), t.args(t(3), t(3), t(3), value=0.5),
+@pointwise(kernel="addcmul", kernel_if={"value": ...},
+           samples=lambda t: [t.args(t(3, 4), t(3, 4), t(4)), t.args(t(3), t(3), t(3), value=0.5),
                               t.args(t(), t(3), t(2, 1))])
 def addcmul(xp, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     "A product added: out = input + value * tensor1 * tensor2."
@@ -428,7 +441,7 @@ addcmul.rule(input=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(tenso
              tensor2=lambda g, tensor1, value: g * conj(tensor1 * value))
 
 
-@pointwise(check=check_addcdiv,
+@pointwise(kernel="addcdiv", kernel_if={"value": ...}, check=check_addcdiv, check_of="dtypes",
            samples=lambda t: [t.args(t(3, 4), t(3, 4), t(4, nonzero=True)),
                               t.args(t(3), t(3), t(3, nonzero=True), value=0.5)],
            errors=lambda t: [(t.args(t(2), t(2, dtype="int64"), t(2, dtype="int64")), RuntimeError,
@@ -449,7 +462,8 @@ def check_lerp(input, end, weight) -> None:
         raise NotImplementedError(f"\"lerp_kernel_{form}\" not implemented for '{input.dtype.legacy}'")
 
 
-@pointwise(out=lambda input, end, weight: is_number(weight) or FOUND, check=check_lerp, keep=("weight",), wide="weight",
+@pointwise(kernel="lerp", out=lambda input, end, weight: is_number(weight) or FOUND, check=check_lerp,
+           check_of="dtypes", keep=("weight",), wide="weight",
            node=lambda weight: "LerpBackward0" if is_number(weight) else "LerpBackward1",
            samples=lambda t: [t.args(t(3, 4), t(3, 4), 0.3), t.args(t(3, 4), t(4), t(3, 1)), t.args(t(3), t(3), 0.8)],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64"), 0.5), RuntimeError,

@@ -32,42 +32,42 @@ def _airy(xp, special, x):
     return xp.where(xp.isinf(x), xp.nan, xp.where(x < -1e6, wave, xp.where(x > 103.892, 0, near)))
 
 
-@pointwise(**function)
+@pointwise(kernel="airy", **function)
 def airy_ai(xp, x: Tensor):
     "Airy's function Ai, the solution of f'' = x f that vanishes at infinity."
     return _of(xp, "airy_ai", x, lambda special, x: _airy(xp, special, x))
 airy_ai.rule(x=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="j0", **function)
 def bessel_j0(xp, input: Tensor):
     "The Bessel function of the first kind, order 0."
     return _of(xp, "bessel_j0", input, lambda special, x: special.j0(x))
 bessel_j0.rule(input=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="j1", **function)
 def bessel_j1(xp, input: Tensor):
     "The Bessel function of the first kind, order 1."
     return _of(xp, "bessel_j1", input, lambda special, x: special.j1(x))
 bessel_j1.rule(input=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="y0", **function)
 def bessel_y0(xp, input: Tensor):
     "The Bessel function of the second kind, order 0: -inf at 0, NaN below."
     return _of(xp, "bessel_y0", input, lambda special, x: special.y0(x))
 bessel_y0.rule(input=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="y1", **function)
 def bessel_y1(xp, input: Tensor):
     "The Bessel function of the second kind, order 1: -inf at 0, NaN below."
     return _of(xp, "bessel_y1", input, lambda special, x: special.y1(x))
 bessel_y1.rule(input=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="i0", **function)
 def modified_bessel_i0(xp, input: Tensor):
     "The modified Bessel function of the first kind, order 0."
     need(input, "f", "modified_bessel_i0_cpu")
@@ -75,7 +75,7 @@ def modified_bessel_i0(xp, input: Tensor):
 modified_bessel_i0.rule(input=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="i1", **function)
 def modified_bessel_i1(xp, input: Tensor):
     "The modified Bessel function of the first kind, order 1."
     need(input, "f", "modified_bessel_i1_cpu")
@@ -83,35 +83,35 @@ def modified_bessel_i1(xp, input: Tensor):
 modified_bessel_i1.rule(input=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="k0", **function)
 def modified_bessel_k0(xp, input: Tensor):
     "The modified Bessel function of the second kind, order 0: inf at 0, NaN below."
     return _of(xp, "modified_bessel_k0", input, lambda special, x: special.k0(x))
 modified_bessel_k0.rule(input=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="k1", **function)
 def modified_bessel_k1(xp, input: Tensor):
     "The modified Bessel function of the second kind, order 1: inf at 0, NaN below."
     return _of(xp, "modified_bessel_k1", input, lambda special, x: special.k1(x))
 modified_bessel_k1.rule(input=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="k0e", **function)
 def scaled_modified_bessel_k0(xp, x: Tensor):
     "The scaled form of modified_bessel_k0: out = e ** x * modified_bessel_k0(x)."
     return _of(xp, "scaled_modified_bessel_k0", x, lambda special, x: special.k0e(x))
 scaled_modified_bessel_k0.rule(x=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="k1e", **function)
 def scaled_modified_bessel_k1(xp, x: Tensor):
     "The scaled form of modified_bessel_k1: out = e ** x * modified_bessel_k1(x)."
     return _of(xp, "scaled_modified_bessel_k1", x, lambda special, x: special.k1e(x))
 scaled_modified_bessel_k1.rule(x=constant)
 
 
-@pointwise(**function)
+@pointwise(kernel="spherical_j0", **function)
 def spherical_bessel_j0(xp, x: Tensor):
     "The spherical Bessel function of the first kind, order 0: out = sin(x) / x, 1 at 0 and 0 at infinity."
     need(x, "f", "spherical_bessel_j0_cpu")

@@ -114,7 +114,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
-@composite(samples=lambda t: [t.args(t(3), t(3)), t.args(t(3, dtype="int64"), t(4, dtype="int64"))])
+@composite(short="equal", samples=lambda t: [t.args(t(3), t(3)), t.args(t(3, dtype="int64"), t(4, dtype="int64"))])
 def equal(input: Tensor, other: Tensor) -> bool:
     "Whether both tensors have the same shape and equal elements."
     return input.shape == other.shape and bool((input == other).all())
@@ -127,25 +127,25 @@ def singles(t) -> list:
             t.args(t(3, dtype="complex128", requires_grad=False))]
 
 
-@pointwise(promote="bool", inplace=False, samples=singles)
+@pointwise(kernel="isnan", promote="bool", inplace=False, samples=singles)
 def isnan(xp, input: Tensor):
     "Whether the element is not a number."
     return input != input
 
 
-@pointwise(promote="bool", inplace=False, samples=singles)
+@pointwise(kernel="isinf", promote="bool", inplace=False, samples=singles)
 def isinf(xp, input: Tensor):
     "Whether the element is infinite (a complex one: in either part)."
     return xp.isinf(input)
 
 
-@pointwise(promote="bool", inplace=False, out=False, samples=singles)
+@pointwise(kernel="isfinite", promote="bool", inplace=False, out=False, samples=singles)
 def isfinite(xp, input: Tensor):
     "Whether the element is neither infinite nor nan."
     return xp.isfinite(input)
 
 
-@pointwise(out="isposinf does not support non-boolean outputs.", promote="bool", inplace=False,
+@pointwise(kernel="isposinf", out="isposinf does not support non-boolean outputs.", promote="bool", inplace=False,
            samples=lambda t: singles(t)[:2],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), RuntimeError,
                               "isposinf does not support complex inputs.")])
@@ -155,7 +155,7 @@ def isposinf(xp, input: Tensor):
     return input == float("inf")
 
 
-@pointwise(out="isneginf does not support non-boolean outputs.", promote="bool", inplace=False,
+@pointwise(kernel="isneginf", out="isneginf does not support non-boolean outputs.", promote="bool", inplace=False,
            samples=lambda t: singles(t)[:2],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), RuntimeError,
                               "isneginf does not support complex inputs.")])
@@ -165,13 +165,13 @@ def isneginf(xp, input: Tensor):
     return input == -float("inf")
 
 
-@pointwise(promote="bool", inplace=False, out=False, samples=singles)
+@pointwise(kernel="isreal", promote="bool", inplace=False, out=False, samples=singles)
 def isreal(xp, input: Tensor):
     "Whether the imaginary part is zero."
     return xp.isreal(input)
 
 
-@pointwise(out="signbit does not support non-boolean outputs.", promote="bool", inplace=False,
+@pointwise(kernel="signbit", out="signbit does not support non-boolean outputs.", promote="bool", inplace=False,
            samples=lambda t: singles(t)[:2],
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "signbit is not implemented for complex tensors.")])
@@ -197,7 +197,8 @@ def check_where(condition, input, other) -> None:
             refuse_overflow(value, float32 if kind.name in ("float16", "bfloat16") else kind)
 
 
-@pointwise(name="_where", function=False, method=False, inplace=False, keep=("condition",), check=check_where,
+@pointwise(kernel="where",
+           name="_where", function=False, method=False, inplace=False, keep=("condition",), check=check_where,
            number_edge=True,
            node="WhereBackward0", samples=lambda t: [t.args(t(3, 4, dtype="bool"), t(3, 4), t(4))])
 def choose(xp, condition: Tensor, input: Tensor | Number, other: Tensor | Number):
@@ -250,7 +251,8 @@ def check_masked_fill(input, mask, value, inplace) -> None:
                       UserWarning, stacklevel=3)
 
 
-@pointwise(keep=("mask", "value"), overlap="ok", alias="ok", contiguous=True, check=check_masked_fill,
+@pointwise(kernel="masked_fill",
+           keep=("mask", "value"), overlap="ok", alias="ok", contiguous=True, check=check_masked_fill,
            node=lambda value: "MaskedFillBackward0" if is_number(value) else "MaskedFillBackward1",
            samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), 2.0), t.args(t(4), t(3, 1, dtype="bool"), -1),
                               t.args(t(3, 4), t(4, dtype="bool"), t()),

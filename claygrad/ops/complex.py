@@ -29,7 +29,7 @@ def view_as_real(input: Tensor):
 view_as_real.rule(input=lambda g: view_as_complex(g.contiguous()))
 
 
-@view(method=False, samples=lambda t: [t.args(t(3, 4, 2)), t.args(t(2))],
+@view(geometry="as_complex", method=False, samples=lambda t: [t.args(t(3, 4, 2)), t.args(t(2))],
       errors=lambda t: [(t.args(t(3)), RuntimeError, "Tensor must have a last dimension of size 2"),
                         (t.args(t()), RuntimeError, "Input tensor must have one or more dimensions")])
 def view_as_complex(input: Tensor):
@@ -80,7 +80,7 @@ _real.rule(input=lambda g: g)
 
 # Conjugates
 
-@pointwise(name="conj_physical", function=False, method=False,
+@pointwise(name="conj_physical", kernel="conj", function=False, method=False,
            samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
 def conjugated(xp, input: Tensor):
     "The conjugate, computed."
@@ -94,7 +94,7 @@ def conj_physical(input: Tensor) -> Tensor:
     return conjugated(input) if input.dtype in REAL_OF else input
 
 
-@pointwise(function=False, method=False, inplace=False, node="ConjBackward0",
+@pointwise(kernel="conj", function=False, method=False, inplace=False, node="ConjBackward0",
            samples=lambda t: [t.args(t(3, dtype="complex128"))])
 def conjugate(xp, input: Tensor):
     "The conjugate, under the node name that PyTorch gives its lazy one."
@@ -122,7 +122,7 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 # Polar form
 
-@pointwise(promote="float", inplace=False,
+@pointwise(kernel="angle", promote="float", inplace=False,
            samples=lambda t: [t.args(t(3, 4, dtype="complex128", nonzero=True)), t.args(t(3, 4))])
 def angle(xp, input: Tensor):
     "The angle of the number in the complex plane; of a real one, 0 or pi."
@@ -162,7 +162,7 @@ def join(xp, real, imag):
     return out
 
 
-@pointwise(out=OBJECT, name="complex", promote="none", method=False, inplace=False,
+@pointwise(kernel="complex", check_of="dtypes", out=OBJECT, name="complex", promote="none", method=False, inplace=False,
            check=lambda real, imag: check_parts(real, imag, "complex"),
            samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(), t(3))],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64")), RuntimeError,
@@ -175,7 +175,8 @@ def complex_(xp, real: Tensor, imag: Tensor):
 complex_.rule(real=lambda g: g.real, imag=lambda g: g.imag)
 
 
-@pointwise(out=OBJECT, promote="none", method=False, inplace=False, check=lambda abs, angle: check_parts(abs,
+@pointwise(kernel="polar", check_of="dtypes", out=OBJECT, promote="none", method=False, inplace=False,
+           check=lambda abs, angle: check_parts(abs,
            angle, "polar"),
            samples=lambda t: [t.args(t(3, 4, low=0.1), t(4)), t.args(t(low=0.1), t(3))],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64")), RuntimeError,

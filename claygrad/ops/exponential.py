@@ -82,7 +82,7 @@ def log1p(xp, input: Tensor):
 log1p.rule(input=lambda g, input: g / (conj(input) + 1))
 
 
-@pointwise(inplace=False,
+@pointwise(kernel="logaddexp", inplace=False,
            samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(), t(3)),
                               t.args(t(3, dtype="complex128"), t(3, dtype="complex128"))])
 def logaddexp(xp, input: Tensor, other: Tensor):
@@ -96,7 +96,7 @@ logaddexp.rule(input=lambda g, input, other: g / conj((other - input).exp() + 1)
                other=lambda g, input, other: g / conj((input - other).exp() + 1))
 
 
-@pointwise(inplace=False, samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(), t(3))])
+@pointwise(kernel="logaddexp2", inplace=False, samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(), t(3))])
 def logaddexp2(xp, input: Tensor, other: Tensor):
     "The logarithm of a sum of powers of two: out = log2(2 ** input + 2 ** other)."
     need(input, FLOATS, "logaddexp2_cpu")
@@ -110,7 +110,7 @@ def scalar_second(name: str):
     return lambda input, other: f"{name}Backward{1 if is_number(input) else 2 if is_number(other) else 0}"
 
 
-@pointwise(promote="float", overloads=True, namespace=("torch", "special"), node=scalar_second("Xlogy"),
+@pointwise(kernel="xlogy", promote="float", overloads=True, namespace=("torch", "special"), node=scalar_second("Xlogy"),
            samples=lambda t: [t.args(t(3, 4), t(4, low=0.2)), t.args(t(3), 2.5), t.args(2, t(3, low=0.2))])
 def xlogy(xp, input: Tensor | Number, other: Tensor | Number):
     "out = input * log(other), and 0 where input is 0 unless other is nan."
@@ -150,14 +150,14 @@ def tan(xp, input: Tensor):
 tan.rule(input=lambda g, out: g * conj(out * out + 1))
 
 
-@pointwise(promote="float", names=("arcsin",), samples=unit)
+@pointwise(kernel="asin", promote="float", names=("arcsin",), samples=unit)
 def asin(xp, input: Tensor):
     "The angle between -pi/2 and pi/2 whose sine is the element."
     return xp.arcsin(input)
 asin.rule(input=lambda g, input: g * conj((1 - input * input).rsqrt()))
 
 
-@pointwise(promote="float", names=("arccos",), samples=unit)
+@pointwise(kernel="acos", promote="float", names=("arccos",), samples=unit)
 def acos(xp, input: Tensor):
     "The angle between 0 and pi whose cosine is the element."
     return xp.arccos(input)
@@ -201,7 +201,7 @@ def inverse_square(x: Tensor, y: Tensor) -> Tensor:
     return square.reciprocal().masked_fill(square == 0, 0)
 
 
-@pointwise(promote="float", namespace=("torch", "special"),
+@pointwise(kernel="sinc", promote="float", namespace=("torch", "special"),
            samples=lambda t: [t.args(t(3, 4, nonzero=True)), t.args(t(3, dtype="complex128", nonzero=True))])
 def sinc(xp, input: Tensor):
     "The cardinal sine: out = sin(pi * input) / (pi * input), and 1 at 0."
@@ -217,7 +217,8 @@ def sinc_grad(g, input):
 sinc.rule(input=sinc_grad)
 
 
-@pointwise(promote="float", node="Deg2RadBackward0", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="int64"))])
+@pointwise(kernel="deg2rad", promote="float", node="Deg2RadBackward0",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="int64"))])
 def deg2rad(xp, input: Tensor):
     "Degrees to radians: out = input * pi / 180."
     refuse_complex(input, "deg2rad is not supported for complex tensors.", RuntimeError)
@@ -225,7 +226,8 @@ def deg2rad(xp, input: Tensor):
 deg2rad.rule(input=lambda g: g * (pi / 180))
 
 
-@pointwise(promote="float", node="Rad2DegBackward0", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="int64"))])
+@pointwise(kernel="rad2deg", promote="float", node="Rad2DegBackward0",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="int64"))])
 def rad2deg(xp, input: Tensor):
     "Radians to degrees: out = input * 180 / pi."
     refuse_complex(input, "rad2deg is not supported for complex tensors.", RuntimeError)
@@ -235,14 +237,14 @@ rad2deg.rule(input=lambda g: g * (180 / pi))
 
 # Hyperbolic functions
 
-@pointwise(promote="float", samples=line)
+@pointwise(kernel="sinh", promote="float", samples=line)
 def sinh(xp, input: Tensor):
     "The hyperbolic sine: out = (e ** input - e ** -input) / 2."
     return xp.sinh(input)
 sinh.rule(input=lambda g, input: g * conj(input.cosh()))
 
 
-@pointwise(promote="float", samples=line)
+@pointwise(kernel="cosh", promote="float", samples=line)
 def cosh(xp, input: Tensor):
     "The hyperbolic cosine: out = (e ** input + e ** -input) / 2."
     return xp.cosh(input)
@@ -265,14 +267,14 @@ tanh_backward.rule(grad_output=lambda g, output: tanh_backward(g, conj(output)),
                    output=lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2)
 
 
-@pointwise(promote="float", names=("arcsinh",), samples=line)
+@pointwise(kernel="asinh", promote="float", names=("arcsinh",), samples=line)
 def asinh(xp, input: Tensor):
     "The number whose hyperbolic sine is the element."
     return xp.arcsinh(input)
 asinh.rule(input=lambda g, input: g * conj((input * input + 1).rsqrt()))
 
 
-@pointwise(promote="float", names=("arccosh",),
+@pointwise(kernel="acosh", promote="float", names=("arccosh",),
            samples=lambda t: [t.args(t(3, 4, low=1.2, high=4)), t.args(t(3, dtype="complex128"))])
 def acosh(xp, input: Tensor):
     "The number, not negative, whose hyperbolic cosine is the element."
@@ -288,7 +290,7 @@ def acosh_grad(g, input):
 acosh.rule(input=acosh_grad)
 
 
-@pointwise(promote="float", names=("arctanh",), samples=unit)
+@pointwise(kernel="atanh", promote="float", names=("arctanh",), samples=unit)
 def atanh(xp, input: Tensor):
     "The number whose hyperbolic tangent is the element."
     return xp.arctanh(input)
@@ -314,7 +316,7 @@ sigmoid_backward.rule(grad_output=lambda g, output: sigmoid_backward(g, conj(out
                       output=lambda g, grad_output, output: conj(g) * grad_output * (1 - 2 * conj(output)))
 
 
-@pointwise(promote="float", namespace=("torch", "special"),
+@pointwise(kernel="logit", kernel_if={"eps": ...}, promote="float", namespace=("torch", "special"),
            samples=lambda t: [t.args(t(3, 4, low=0.1, high=0.9)), t.args(t(5, low=-0.2, high=1.2), 0.1),
                               t.args(t(5, low=-0.2, high=1.2), eps=0.3)])
 def logit(xp, input: Tensor, eps: float | None = None):

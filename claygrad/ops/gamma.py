@@ -24,7 +24,7 @@ def _slope(g: Tensor, input: Tensor, other: Tensor) -> Tensor:
     return g * ((input - 1) * other.log() - other - input.lgamma()).exp()
 
 
-@pointwise(names=("special.gammainc",),
+@pointwise(kernel="igamma", names=("special.gammainc",),
            samples=lambda t: [t.args(t(3, 4, low=0.2, high=3, requires_grad=False), t(4, low=0.2, high=3)),
                               t.args(t(3, low=5, high=20, requires_grad=False), t(3, low=5, high=20))],
            errors=lambda t: [(t.args(t(3, dtype="int64"), t(3, dtype="int64")), NotImplementedError,
@@ -35,7 +35,7 @@ def igamma(xp, input: Tensor, other: Tensor):
 igamma.rule(input=no_derivative("igamma: input"), other=_slope)
 
 
-@pointwise(names=("special.gammaincc",),
+@pointwise(kernel="igammac", names=("special.gammaincc",),
            samples=lambda t: [t.args(t(3, 4, low=0.2, high=3, requires_grad=False), t(4, low=0.2, high=3)),
                               t.args(t(3, low=5, high=20, requires_grad=False), t(3, low=5, high=20))])
 def igammac(xp, input: Tensor, other: Tensor):
@@ -44,7 +44,8 @@ def igammac(xp, input: Tensor, other: Tensor):
 igammac.rule(input=no_derivative("igammac: input"), other=lambda g, input, other: -_slope(g, input, other))
 
 
-@pointwise(half="raw", samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3), t(3, requires_grad=False))],
+@pointwise(kernel="nextafter", half="raw",
+           samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3), t(3, requires_grad=False))],
            errors=lambda t: [(t.args(t(3, dtype="int64"), t(3, dtype="int64")), NotImplementedError,
                               "\"nextafter_cpu\" not implemented for 'Long'")])
 def nextafter(xp, input: Tensor, other: Tensor):
@@ -82,7 +83,7 @@ def _check_parts(out: Tensor, result: Tensor) -> None:
         raise RuntimeError(f"torch.frexp() expects {words} but got {out.dtype.c_name}")
 
 
-@op(returns=("mantissa", "exponent"), differentiable=(0,), check=_check_frexp, check_out=_check_parts,
+@op(kernel="frexp", returns=("mantissa", "exponent"), differentiable=(0,), check=_check_frexp, check_out=_check_parts,
     meta=lambda input: [(input.shape, input.dtype), (input.shape, int32)],
     samples=lambda t: [t.args(t(3, 4, low=-9, high=9, nonzero=True)), t.args(t())],
     errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,

@@ -19,25 +19,25 @@ def truths(t) -> list:
     return [t.args(t(3, 4, dtype="bool"), t(4, dtype="bool")), t.args(t(4, dtype="int64"), t(4, requires_grad=False))]
 
 
-@pointwise(promote="bool", samples=truths)
+@pointwise(kernel="logical_and", promote="bool", samples=truths)
 def logical_and(xp, input: Tensor, other: Tensor):
     "Whether both elements are true."
     return xp.logical_and(input, other)
 
 
-@pointwise(promote="bool", samples=truths)
+@pointwise(kernel="logical_or", promote="bool", samples=truths)
 def logical_or(xp, input: Tensor, other: Tensor):
     "Whether at least one element is true."
     return xp.logical_or(input, other)
 
 
-@pointwise(promote="bool", samples=truths)
+@pointwise(kernel="logical_xor", promote="bool", samples=truths)
 def logical_xor(xp, input: Tensor, other: Tensor):
     "Whether exactly one element is true."
     return xp.logical_xor(input, other)
 
 
-@pointwise(promote="bool",
+@pointwise(kernel="logical_not", promote="bool",
            samples=lambda t: [t.args(t(4, dtype="bool")), t.args(t(4, dtype="int64")),
                               t.args(t(3, requires_grad=False))])
 def logical_not(xp, input: Tensor):
@@ -58,28 +58,28 @@ def refusal(kernel: str):
                        f"\"{kernel}\" not implemented for 'Float'")]
 
 
-@pointwise(overloads=True, half="raw", samples=bits, errors=refusal("bitwise_and_cpu"))
+@pointwise(kernel="bitwise_and", overloads=True, half="raw", samples=bits, errors=refusal("bitwise_and_cpu"))
 def bitwise_and(xp, input: Tensor | Number, other: Tensor | Number):
     "The bits that both numbers have."
     need(input, INTS + "b", "bitwise_and_cpu")
     return xp.bitwise_and(input, other)
 
 
-@pointwise(overloads=True, half="raw", samples=bits, errors=refusal("bitwise_or_cpu"))
+@pointwise(kernel="bitwise_or", overloads=True, half="raw", samples=bits, errors=refusal("bitwise_or_cpu"))
 def bitwise_or(xp, input: Tensor | Number, other: Tensor | Number):
     "The bits that at least one number has."
     need(input, INTS + "b", "bitwise_or_cpu")
     return xp.bitwise_or(input, other)
 
 
-@pointwise(overloads=True, half="raw", samples=bits, errors=refusal("bitwise_xor_cpu"))
+@pointwise(kernel="bitwise_xor", overloads=True, half="raw", samples=bits, errors=refusal("bitwise_xor_cpu"))
 def bitwise_xor(xp, input: Tensor | Number, other: Tensor | Number):
     "The bits that exactly one number has."
     need(input, INTS + "b", "bitwise_xor_cpu")
     return xp.bitwise_xor(input, other)
 
 
-@pointwise(out=FOUND, half="raw",
+@pointwise(kernel="bitwise_not", out=FOUND, half="raw",
            samples=lambda t: [t.args(t(4, low=-50, high=50, dtype="int64")), t.args(t(4, dtype="bool"))],
            errors=lambda t: [(t.args(t(2, dtype="float32")), NotImplementedError,
                               "\"bitwise_not_cpu\" not implemented for 'Float'")])

@@ -25,84 +25,84 @@ def _at(xp, name: str, x, n, form: Callable):
         return form(xp, *(array.copy() for array in xp.broadcast_arrays(x, n))).astype(x.dtype, copy=False)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="chebyshev_t", **polynomial)
 def chebyshev_polynomial_t(xp, input: Tensor | Number, n: Tensor | Number):
     "Chebyshev's polynomial of the first kind: T0 = 1, T1 = x, Tn = 2x T(n-1) - T(n-2)."
     return _at(xp, "chebyshev_polynomial_t", input, n, forms.chebyshev("t"))
 chebyshev_polynomial_t.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="chebyshev_u", **polynomial)
 def chebyshev_polynomial_u(xp, input: Tensor | Number, n: Tensor | Number):
     "Chebyshev's polynomial of the second kind: U0 = 1, U1 = 2x, Un = 2x U(n-1) - U(n-2)."
     return _at(xp, "chebyshev_polynomial_u", input, n, forms.chebyshev("u"))
 chebyshev_polynomial_u.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="chebyshev_v", **polynomial)
 def chebyshev_polynomial_v(xp, input: Tensor | Number, n: Tensor | Number):
     "Chebyshev's polynomial of the third kind: V0 = 1, V1 = 2x - 1, Vn = 2x V(n-1) - V(n-2)."
     return _at(xp, "chebyshev_polynomial_v", input, n, forms.chebyshev("v"))
 chebyshev_polynomial_v.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="chebyshev_w", **polynomial)
 def chebyshev_polynomial_w(xp, input: Tensor | Number, n: Tensor | Number):
     "Chebyshev's polynomial of the fourth kind: W0 = 1, W1 = 2x + 1, Wn = 2x W(n-1) - W(n-2)."
     return _at(xp, "chebyshev_polynomial_w", input, n, forms.chebyshev("w"))
 chebyshev_polynomial_w.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="shifted_chebyshev_t", **polynomial)
 def shifted_chebyshev_polynomial_t(xp, input: Tensor | Number, n: Tensor | Number):
     "Chebyshev's polynomial of the first kind at 2x - 1."
     return _at(xp, "shifted_chebyshev_polynomial_t", input, n, forms.shifted_chebyshev("t"))
 shifted_chebyshev_polynomial_t.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="shifted_chebyshev_u", **polynomial)
 def shifted_chebyshev_polynomial_u(xp, input: Tensor | Number, n: Tensor | Number):
     "Chebyshev's polynomial of the second kind at 2x - 1."
     return _at(xp, "shifted_chebyshev_polynomial_u", input, n, forms.shifted_chebyshev("u"))
 shifted_chebyshev_polynomial_u.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="shifted_chebyshev_v", **polynomial)
 def shifted_chebyshev_polynomial_v(xp, input: Tensor | Number, n: Tensor | Number):
     "Chebyshev's polynomial of the third kind at 2x - 1."
     return _at(xp, "shifted_chebyshev_polynomial_v", input, n, forms.shifted_chebyshev("v"))
 shifted_chebyshev_polynomial_v.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="shifted_chebyshev_w", **polynomial)
 def shifted_chebyshev_polynomial_w(xp, input: Tensor | Number, n: Tensor | Number):
     "Chebyshev's polynomial of the fourth kind at 2x - 1."
     return _at(xp, "shifted_chebyshev_polynomial_w", input, n, forms.shifted_chebyshev("w"))
 shifted_chebyshev_polynomial_w.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="hermite_h", **polynomial)
 def hermite_polynomial_h(xp, input: Tensor | Number, n: Tensor | Number):
     "Hermite's polynomial, the physicists': H0 = 1, H1 = 2x, Hn = 2x H(n-1) - 2(n-1) H(n-2)."
     return _at(xp, "hermite_polynomial_h", input, n, forms.hermite_h)
 hermite_polynomial_h.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="hermite_he", **polynomial)
 def hermite_polynomial_he(xp, input: Tensor | Number, n: Tensor | Number):
     "Hermite's polynomial, the probabilists': He0 = 1, He1 = x, Hen = x He(n-1) - (n-1) He(n-2)."
     return _at(xp, "hermite_polynomial_he", input, n, forms.hermite_he)
 hermite_polynomial_he.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="laguerre", **polynomial)
 def laguerre_polynomial_l(xp, input: Tensor | Number, n: Tensor | Number):
     "Laguerre's polynomial: L0 = 1, L1 = 1 - x, n Ln = (2n - 1 - x) L(n-1) - (n-1) L(n-2)."
     return _at(xp, "laguerre_polynomial_l", input, n, forms.laguerre_l)
 laguerre_polynomial_l.rule(input=constant, n=constant)
 
 
-@pointwise(**polynomial)
+@pointwise(kernel="legendre", **polynomial)
 def legendre_polynomial_p(xp, input: Tensor | Number, n: Tensor | Number):
     "Legendre's polynomial: P0 = 1, P1 = x, n Pn = (2n - 1) x P(n-1) - (n-1) P(n-2)."
     return _at(xp, "legendre_polynomial_p", input, n, forms.legendre_p)

@@ -1,10 +1,8 @@
 """Rounding, signs and bounds: operations that move a number to a whole one, to its sign, or into a range."""
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
-from claygrad.core import rows as native
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import missing, pointwise, zero
 from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, zeros
@@ -50,7 +48,17 @@ def trunc(xp, input: Tensor):
 trunc.rule(input=zero)
 
 
-@pointwise(out=FOUND, kernel="round", kernel_if={"decimals": 0}, namespace=("torch", "special"),
+@pointwise(kernel="round_decimals", kernel_if={"decimals": ...}, function=False, method=False, inplace=False,
+           samples=lambda t: [t.args(t(4, requires_grad=False), 2), t.args(t(4, requires_grad=False), -1)])
+def to_decimals(xp, input: Tensor, decimals: int):
+    "The nearest multiple of 10 ** -decimals: round with decimals."
+    power = 10.0 ** (decimals if decimals > 0 else -decimals)
+    return xp.rint(input / power) * power if decimals < 0 else xp.rint(input * power) / power
+to_decimals.rule(input=zero)
+
+
+@pointwise(out=FOUND, kernel="round", kernel_if={"decimals": 0}, variants=("decimals", {...: to_decimals}),
+           namespace=("torch", "special"),
            node=lambda decimals: "RoundBackward1" if decimals else "RoundBackward0",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(4), decimals=2), t.args(t(4, low=-99, high=99), decimals=-1),
                               t.args(t(4, dtype="int64"))],
@@ -61,13 +69,11 @@ def round(xp, input: Tensor, *, decimals: int = 0):
     need(input, FLOATS if decimals else FLOATS + INTS, "round_cpu" if decimals else "round_vml_cpu")
     if input.dtype.kind not in FLOATS:
         return input.copy()
-    if decimals < 0:
-        return xp.rint(input / 10.0 ** -decimals) * 10.0 ** -decimals
-    return xp.rint(input * 10.0 ** decimals) / 10.0 ** decimals if decimals else xp.rint(input)
+    return to_decimals.forward(xp, input, decimals) if decimals else xp.rint(input)
 round.rule(input=zero)
 
 
-@pointwise(out=FOUND, samples=lambda t: [t.args(t(3, 4))])
+@pointwise(out=FOUND, kernel="frac", samples=lambda t: [t.args(t(3, 4))])
 def frac(xp, input: Tensor):
     "The part behind the point, with the sign of the element: out = input - trunc(input)."
     need(input, FLOATS, "frac_cpu")
@@ -78,7 +84,8 @@ frac.rule(input=lambda g: g)
 LARGEST_BFLOAT16 = 3.3895313892515355e38     # NumPy's finfo does not know the type
 
 
-@pointwise(out="nan_to_num: dtype of out: {1.legacy} should be same as input: {0.legacy}", half="raw",
+@pointwise(kernel="nan_to_num", kernel_if={"nan": ..., "posinf": ..., "neginf": ...},
+           out="nan_to_num: dtype of out: {1.legacy} should be same as input: {0.legacy}", half="raw",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3), nan=1.0, posinf=2.0, neginf=3.0)])
 def nan_to_num(xp, input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None):
     "Replaces nan by `nan` (0), inf by `posinf` (the largest number of the dtype) and -inf by `neginf` (the lowest)."
@@ -111,7 +118,8 @@ def sign(xp, input: Tensor):
 sign.rule(input=zero)
 
 
-@pointwise(out=FOUND, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="complex128", nonzero=True))])
+@pointwise(out=FOUND, kernel="sign",
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="complex128", nonzero=True))])
 def sgn(xp, input: Tensor):
     "The direction: out = input / |input|, and 0 at 0; of real numbers, the sign."
     if input.dtype.kind != "c":
@@ -130,7 +138,7 @@ def sgn_grad(g, input, out):
 sgn.rule(input=sgn_grad)
 
 
-@pointwise(overloads=True, promote="float",
+@pointwise(kernel="copysign", overloads=True, promote="float",
            node=lambda other: "CopysignBackward1" if is_number(other) else "CopysignBackward0",
            samples=lambda t: [t.args(t(3, 4, nonzero=True), t(4, nonzero=True)), t.args(t(3, nonzero=True), -1.0)])
 def copysign(xp, input: Tensor, other: Tensor | Number):
@@ -147,7 +155,8 @@ def check_heaviside(input, values) -> None:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-@pointwise(out="heaviside is not yet implemented for tensors with different dtypes.",
+@pointwise(kernel="heaviside", check_of="dtypes",
+           out="heaviside is not yet implemented for tensors with different dtypes.",
            node="torch::autograd::NotImplemented", check=check_heaviside,
            samples=lambda t: [t.args(t(3, 4, requires_grad=False), t(4, requires_grad=False))],
            errors=lambda t: [(t.args(t(2), t(2, dtype="int64")), RuntimeError,
@@ -189,7 +198,8 @@ def halved(g, input, other):
     return (g / 2).where(input == other, g)
 
 
-@pointwise(inplace=False, samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3, dtype="int64"), t(3))],
+@pointwise(kernel="fmax", inplace=False,
+           samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3, dtype="int64"), t(3))],
            errors=lambda t: [(t.args(t(2, dtype="complex64"), t(2)), RuntimeError,
                               "fmax not implemented for complex tensors.")])
 def fmax(xp, input: Tensor, other: Tensor):
@@ -200,7 +210,8 @@ fmax.rule(input=lambda g, input, other: g.masked_fill(~((input >= other) | other
           other=lambda g, input, other: g.masked_fill((input >= other) | other.isnan(), 0))
 
 
-@pointwise(inplace=False, samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3, dtype="int64"), t(3))],
+@pointwise(kernel="fmin", inplace=False,
+           samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3, dtype="int64"), t(3))],
            errors=lambda t: [(t.args(t(2, dtype="complex64"), t(2)), RuntimeError,
                               "fmin not implemented for complex tensors.")])
 def fmin(xp, input: Tensor, other: Tensor):
@@ -226,7 +237,8 @@ def check_clamp(min, max) -> None:
                         " * (Tensor input, Number min = None, Number max = None)")
 
 
-@pointwise(out=lambda input, min, max: FOUND if all(v is None or is_number(v) for v in (min, max)) else True,
+@pointwise(kernel="clamp_both", check_of="dtypes",
+           out=lambda input, min, max: FOUND if all(v is None or is_number(v) for v in (min, max)) else True,
            names=("clip",), check=check_clamp,
            node=lambda min, max: "ClampBackward1" if not any(v is not None and not is_number(v) for v in (min, max))
            else "ClampBackward0",
@@ -243,22 +255,19 @@ def clamp(xp, input: Tensor, min: Tensor | Number | None = None, max: Tensor | N
     refuse_complex(input, "clamp is not supported for complex types")
     if min is not None and max is not None:
         need(input, FLOATS + INTS, "clamp_cpu")
-    if (min is None or not min.ndim) and (max is None or not max.ndim) and input.dtype.kind == "f":
-        made = native.clamp(input, -inf if min is None else min, inf if max is None else max)
-        if made is not None:
-            return made
     out = input if min is None else xp.maximum(min, input)
     return out.copy() if max is None else xp.minimum(max, out)
 
 
-def clamp_input_grad(g, input, min, max):
-    if min is None:
-        inside = input <= max
-    elif max is None:
-        inside = input >= min
-    else:
-        inside = (input >= min) & (input <= max)
-    return g.masked_fill(~inside, 0)
+@pointwise(kernel="clamp_backward", function=False, method=False, inplace=False, keep=("min", "max"),
+           samples=lambda t: [t.args(t(4), t(4, requires_grad=False), -0.5, 0.5),
+                              t.args(t(4), t(4, requires_grad=False), t(4, requires_grad=False), None)])
+def clamp_backward(xp, grad_output: Tensor, input: Tensor, min: Tensor | Number | None, max: Tensor | Number | None):
+    "The gradient of clamp: grad_output at elements within the bounds, 0 elsewhere."
+    inside = input == input if min is None else input >= min
+    return xp.where(inside if max is None else inside & (input <= max), grad_output, grad_output.dtype.type(0))
+clamp_backward.rule(grad_output=lambda g, input, min, max: clamp_backward(g, input, min, max), input=zero, min=zero,
+                    max=zero)
 
 
 def clamp_min_grad(g, input, min, max):
@@ -271,10 +280,10 @@ def clamp_max_grad(g, input, min, max):
     return g.masked_fill(~above, 0)
 
 
-clamp.rule(input=clamp_input_grad, min=clamp_min_grad, max=clamp_max_grad)
+clamp.rule(input=lambda g, input, min, max: clamp_backward(g, input, min, max), min=clamp_min_grad, max=clamp_max_grad)
 
 
-@pointwise(out=lambda input, min: FOUND if is_number(min) else True, overloads=True,
+@pointwise(kernel="clamp_min", out=lambda input, min: FOUND if is_number(min) else True, overloads=True,
            node=lambda min: "ClampMinBackward0" if is_number(min) else "ClampMinBackward1",
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_min(xp, input: Tensor, min: Tensor | Number):
@@ -283,11 +292,11 @@ def clamp_min(xp, input: Tensor, min: Tensor | Number):
         need(input, FLOATS + INTS + "b", "maximum_cpu")
     refuse_complex(input, "clamp is not supported for complex types")
     return xp.maximum(min, input)
-clamp_min.rule(input=lambda g, input, min: g.masked_fill(~(input >= min), 0),
+clamp_min.rule(input=lambda g, input, min: clamp_backward(g, input, min, None),
                min=lambda g, input, min: g.masked_fill(~(input < min), 0))
 
 
-@pointwise(out=lambda input, max: FOUND if is_number(max) else True, overloads=True,
+@pointwise(kernel="clamp_max", out=lambda input, max: FOUND if is_number(max) else True, overloads=True,
            node=lambda max: "ClampMaxBackward0" if is_number(max) else "ClampMaxBackward1",
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_max(xp, input: Tensor, max: Tensor | Number):
@@ -296,5 +305,5 @@ def clamp_max(xp, input: Tensor, max: Tensor | Number):
         need(input, FLOATS + INTS + "b", "minimum_cpu")
     refuse_complex(input, "clamp is not supported for complex types")
     return xp.minimum(max, input)
-clamp_max.rule(input=lambda g, input, max: g.masked_fill(~(input <= max), 0),
+clamp_max.rule(input=lambda g, input, max: clamp_backward(g, input, None, max),
                max=lambda g, input, max: g.masked_fill(~(input > max), 0))

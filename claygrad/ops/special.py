@@ -55,7 +55,8 @@ def erfinv(xp, input: Tensor):
 erfinv.rule(input=lambda g, out: g * (out * out).exp() * (sqrt(pi) / 2))
 
 
-@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialErfcxBackward0",
+@pointwise(kernel="erfcx", promote="float", namespace="special", method=False, inplace=False,
+           node="SpecialErfcxBackward0",
            samples=lambda t: [t.args(t(3, 4))])
 def erfcx(xp, input: Tensor):
     "The scaled complementary error function: out = e ** input ** 2 * erfc(input)."
@@ -70,7 +71,8 @@ def ndtr(input: Tensor) -> Tensor:
     return scaled((input * sqrt(0.5)).erf() + 1, 0.5)
 
 
-@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialNdtriBackward0",
+@pointwise(kernel="ndtri", promote="float", namespace="special", method=False, inplace=False,
+           node="SpecialNdtriBackward0",
            samples=lambda t: [t.args(t(3, 4, low=0.05, high=0.95))])
 def ndtri(xp, input: Tensor):
     "The inverse of ndtr: the quantile of the normal distribution."
@@ -79,7 +81,8 @@ def ndtri(xp, input: Tensor):
 ndtri.rule(input=lambda g, out: g * (out * out / 2).exp() * sqrt(2 * pi))
 
 
-@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialLogNdtrBackward0",
+@pointwise(kernel="log_ndtr", promote="float", namespace="special", method=False, inplace=False,
+           node="SpecialLogNdtrBackward0",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=-20, high=-2))])
 def log_ndtr(xp, input: Tensor):
     "The logarithm of ndtr, exact in the left tail."
@@ -90,7 +93,8 @@ def log_ndtr(xp, input: Tensor):
 log_ndtr.rule(input=lambda g, input: g * sqrt(2 / pi) / erfcx(input * -sqrt(0.5)))
 
 
-@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialEntrBackward0",
+@pointwise(kernel="entr", promote="float", namespace="special", method=False, inplace=False,
+           node="SpecialEntrBackward0",
            samples=lambda t: [t.args(t(3, 4, low=0.1)), t.args(t(3, low=0.5, high=3))])
 def entr(xp, input: Tensor):
     "The entropy of the element: out = -input * log(input), 0 at 0 and -inf below it."
@@ -100,7 +104,7 @@ def entr(xp, input: Tensor):
 entr.rule(input=lambda g, input: g * (-input.log() - 1))
 
 
-@pointwise(overloads=True, promote="float", namespace="special", method=False, inplace=False,
+@pointwise(kernel="xlog1py", overloads=True, promote="float", namespace="special", method=False, inplace=False,
            node=lambda input, other: f"SpecialXlog1PyBackward{1 if is_number(input) else 2 if is_number(other) else 0}",
            samples=lambda t: [t.args(t(3, 4), t(4, low=-0.8)), t.args(t(3), 2.5), t.args(2, t(3, low=-0.8))])
 def xlog1py(xp, input: Tensor | Number, other: Tensor | Number):
@@ -143,7 +147,9 @@ def check_polygamma(n) -> None:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
 
 
-@pointwise(promote="float", namespace=("torch", "special"), method=False, inplace=False, check=check_polygamma,
+@pointwise(kernel="polygamma", kernel_if={"n": ...}, promote="float", namespace=("torch", "special"), method=False,
+           inplace=False,
+           check=check_polygamma,
            samples=lambda t: [t.args(1, t(3, 4, low=0.3, high=5)), t.args(3, t(4, low=0.3, high=5)),
                               t.args(0, t(3, low=0.3))],
            errors=lambda t: [(t.args(-1, t(2)), RuntimeError, "polygamma(n, x) does not support negative n.")])
@@ -182,7 +188,8 @@ def check_mvlgamma(input, p, inplace) -> None:
                            f"{default_dtype().legacy}")
 
 
-@pointwise(promote="float", names=("special.multigammaln",), check=check_mvlgamma,
+@pointwise(kernel="mvlgamma", kernel_if={"p": ...}, promote="float", names=("special.multigammaln",),
+           check=check_mvlgamma,
            samples=lambda t: [t.args(t(3, 4, low=2.2, high=5), 2), t.args(t(3, low=3, high=5), 4)],
            errors=lambda t: [(t.args(t(2), 0), RuntimeError, "p has to be greater than or equal to 1")])
 def mvlgamma(xp, input: Tensor, p: int):
@@ -192,7 +199,7 @@ def mvlgamma(xp, input: Tensor, p: int):
 mvlgamma.rule(input=lambda g, input, p: g * sum((input + (0.0 - j / 2)).digamma() for j in range(p)))
 
 
-@pointwise(overloads=True, promote="float", namespace="special", method=False, inplace=False,
+@pointwise(kernel="zeta", overloads=True, promote="float", namespace="special", method=False, inplace=False,
            node=lambda input, other: f"SpecialZetaBackward{1 if is_number(input) else 2 if is_number(other) else 0}",
            samples=lambda t: [t.args(t(3, 4, low=1.5, high=5, requires_grad=False), t(4, low=0.3)),
                               t.args(2.5, t(3, low=0.3))])
@@ -205,7 +212,7 @@ zeta.rule(input=no_derivative("zeta"), other=lambda g, input, other: g * -input 
 
 # Modified Bessel functions
 
-@pointwise(promote="float", namespace=("torch", "special"),
+@pointwise(kernel="i0", promote="float", namespace=("torch", "special"),
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=10, high=30))])
 def i0(xp, input: Tensor):
     "The modified Bessel function of the first kind, order 0."
@@ -214,7 +221,7 @@ def i0(xp, input: Tensor):
 i0.rule(input=lambda g, input: g * i1(input))
 
 
-@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialI0EBackward0",
+@pointwise(kernel="i0e", promote="float", namespace="special", method=False, inplace=False, node="SpecialI0EBackward0",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=10, high=30))])
 def i0e(xp, input: Tensor):
     "The scaled form of i0: out = e ** -|input| * i0(input)."
@@ -223,7 +230,7 @@ def i0e(xp, input: Tensor):
 i0e.rule(input=lambda g, input, out: g * (i1e(input) - input.sgn() * out))
 
 
-@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialI1Backward0",
+@pointwise(kernel="i1", promote="float", namespace="special", method=False, inplace=False, node="SpecialI1Backward0",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=10, high=30))])
 def i1(xp, input: Tensor):
     "The modified Bessel function of the first kind, order 1."
@@ -246,7 +253,7 @@ def i1_grad(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
 i1.rule(input=i1_grad)
 
 
-@pointwise(promote="float", namespace="special", method=False, inplace=False, node="SpecialI1EBackward0",
+@pointwise(kernel="i1e", promote="float", namespace="special", method=False, inplace=False, node="SpecialI1EBackward0",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, low=10, high=30))])
 def i1e(xp, input: Tensor):
     "The scaled form of i1: out = e ** -|input| * i1(input)."

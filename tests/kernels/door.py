@@ -6,7 +6,7 @@ import ctypes
 import importlib.util
 import sys
 from collections.abc import Callable
-from ctypes import c_char_p, c_double, c_int, c_int64, c_uint64, c_void_p
+from ctypes import c_bool, c_char_p, c_double, c_int, c_int64, c_uint64, c_void_p
 from pathlib import Path
 
 import numpy as np
@@ -46,10 +46,17 @@ SIGNATURES = {
     "shaped": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_int, c_double, c_double),
     "total": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_double, c_double, c_double),
     "gate": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int64),
+    "each": ctypes.CFUNCTYPE(c_bool, c_void_p, c_void_p, c_int64, c_void_p),
     "cast": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64),
     "rows": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64),
     "rows2": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int64),
 }
+
+
+class Numbers(ctypes.Structure):
+    """The numbers beside the operands of a kernel of the family "each"; `given` has a bit for each."""
+
+    _fields_ = [("value", c_double * 4), ("given", ctypes.c_uint)]
 
 
 def library_path() -> Path:
@@ -101,6 +108,15 @@ class Kernels:
         n = max(x.size, y.size)
         out = guarded((n,), bool if family == "compare" else x.dtype) if out is None else out
         self.get(family, name, x.dtype)(x.ctypes.data, y.ctypes.data, out.ctypes.data, n, mode)
+        return checked(out)
+
+    def each(self, name: str, *operands: np.ndarray, numbers: tuple[float, ...] = (),
+             dtype: type | None = None) -> np.ndarray:
+        out = guarded(operands[0].shape, dtype or operands[0].dtype)
+        places = (c_void_p * 4)(*[x.ctypes.data for x in operands])
+        beside = Numbers((c_double * 4)(*numbers), (1 << len(numbers)) - 1)
+        kernel = self.get("each", name, operands[0].dtype)
+        assert kernel(ctypes.addressof(places), out.ctypes.data, out.size, ctypes.addressof(beside))
         return checked(out)
 
     def reduce(self, name: str, x: np.ndarray, out_dtype: np.dtype | None = None) -> np.ndarray:

@@ -1,0 +1,423 @@
+"""Elementwise kernels for operands of any shapes, strides and dtypes, and numbers: what claygrad/kernels/each.hpp runs.
+
+A kernel is a line in a table of the family "each" and its name in a declaration; the families "unary", "binary" and "compare",
+whose own paths (pointwise.pyx) know contiguous operands of one dtype, run here for all others.
+"""
+from cpython.object cimport PyObject
+from libc.math cimport INFINITY
+from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, POINTWISE, Op, run_check
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8, dtype,
+                                   of_code)
+from claygrad.core.kernels cimport find
+from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.pointwise cimport fresh_run, same_run, turned
+from claygrad.core.promotion cimport broadcast, result_code
+from claygrad.core.tensor cimport Tensor
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
+
+cdef extern from "codes.hpp" namespace "clay" nogil:
+    ctypedef struct Kernel:
+        void* function
+        int result
+        int64_t grain
+
+cdef extern from "kernels.hpp" namespace "clay" nogil:
+    const Kernel* find_entry(const char* family, const char* name, int dtype) noexcept
+
+cdef extern from "each.hpp" namespace "clay" nogil:
+    enum:
+        RUN_NONE
+        RUN_EACH
+        RUN_UNARY
+        RUN_BINARY
+    ctypedef struct Numbers:
+        double value[4]
+        unsigned int given
+    ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
+    ctypedef struct EachOperand:
+        const char* data
+        int64_t steps[64]
+        int64_t size
+        cast_fn cast
+    ctypedef struct EachPlan:
+        void* kernel
+        int kind, operands, ndim
+        Numbers numbers
+        int64_t shape[64]
+        EachOperand inputs "in"[4]
+        char* out
+        int64_t size, made_size, out_size
+        cast_fn cast
+        int64_t grain
+    bint run_each(EachPlan& plan) noexcept
+    bint split_floats(int, const void*, void*, int32_t*, int64_t) noexcept
+
+cdef extern from "threads.hpp" namespace "clay" nogil:
+    const int64_t COSTLY
+
+# Elements above which a kernel runs without the interpreter lock.
+cdef enum:
+    RELEASE = 32768
+
+cdef union Number:
+    float f32
+    double f64
+    float c64[2]
+    double c128[2]
+    int64_t i64
+    uint8_t truth
+
+cdef cast_fn _casts[12][12]              # from, to
+cdef bint _idle = False
+
+
+def leave_to_general(bint idle):
+    """For tests: have the general path do all the work, or no longer; says what it was."""
+    global _idle
+    was, _idle = _idle, idle
+    return was
+
+
+cdef _find_casts():
+    cdef int a, b
+    for b in range(N_DTYPES):
+        name = of_code(b).name.encode()
+        for a in range(N_DTYPES):
+            _casts[a][b] = <cast_fn>find(b"cast", name, a)
+
+_find_casts()
+
+
+cdef int64_t _wrapped(int64_t x, int code) noexcept:
+    """An integer as a narrow type holds it."""
+    if code == U8:
+        return <uint8_t>x
+    if code == I8:
+        return <int8_t>x
+    if code == I16:
+        return <int16_t>x
+    if code == I32:
+        return <int32_t>x
+    return x
+
+
+cdef bint _number(object value, int kept, int code, Number* out) except -1:
+    """The number as the kernel reads it: rounded or wrapped to the dtype that is kept, in the one that is computed with."""
+    cdef type kind = type(value)
+    cdef int overflow = 0
+    if kind is complex:
+        if code != C64 and code != C128:
+            return False
+    elif kind is not float and kind is not int and kind is not bool:
+        return False
+    if code == F32:
+        out.f32 = <float><double>value
+    elif code == F64:
+        out.f64 = value
+    elif code == I64:
+        if kind is float:
+            return False
+        out.i64 = _wrapped(PyLong_AsLongLongAndOverflow(value, &overflow), kept)
+        return not overflow
+    elif code == BOOL:
+        if kind is not bool:
+            return False
+        out.truth = value
+    elif code == C64:
+        out.c64[0], out.c64[1] = <float><double>value.real, <float><double>value.imag
+    elif code == C128:
+        out.c128[0], out.c128[1] = value.real, value.imag
+    else:
+        return False
+    return True
+
+
+cdef bint _unbounded(bint above, int code, Number* out) noexcept:
+    """What stands for a bound that is None; bounds are the last operands, the upper one after the lower one."""
+    if code == F32:
+        out.f32 = INFINITY if above else -INFINITY
+    elif code == F64:
+        out.f64 = INFINITY if above else -INFINITY
+    elif code == I64:
+        out.i64 = INT64_MAX if above else INT64_MIN
+    else:
+        return False
+    return True
+
+
+cdef bint _attributes(Op op, PyObject** slots, Numbers* out) except -1:
+    """The numbers beside the operands, declared as `...`; False if the others are not those that the kernel computes with."""
+    cdef int i, n = 0
+    out.given = 0
+    for i in range(op.n_kernel_if):
+        value = <object>slots[op.kernel_if_at[i]]
+        want = <object>(<tuple>op.kernel_if)[i]
+        if want is ...:
+            out.value[n] = 0
+            if value is not None:
+                if type(value) is not float and type(value) is not int:
+                    return False
+                out.value[n] = value
+                out.given |= 1U << n
+            n += 1
+        elif value is not want and (value != want or isinstance(value, bool)):
+            return False
+    return True
+
+
+cdef bint _passes(Op op, PyObject** slots) except -1:
+    """Whether the operation takes these arguments; what it says against them is left to the general path."""
+    try:
+        run_check(op, slots)
+    except Exception:
+        return False
+    return True
+
+
+cdef bint _in_order(Layout v, int ndim, const int64_t* shape) noexcept:
+    """Whether the axes lie from the farthest to the nearest: the result then does too."""
+    cdef int i
+    cdef int64_t near = 0
+    if v.contiguous:
+        return True
+    for i in range(v.ndim - 1, -1, -1):
+        if v.shape[i] == 1 or v.strides[i] == 0:
+            continue
+        if v.strides[i] < near:
+            return False
+        near = v.strides[i]
+    for i in range(ndim):
+        if shape[i] == 1:                            # has strides of its own there
+            return False
+    return True
+
+
+cdef bint _apart(Layout v, Layout target) noexcept:
+    """Whether an operand may be read while the target is written: it is other memory, or the very same elements."""
+    cdef int i
+    if v.storage is not target.storage:
+        return True
+    if v.offset != target.offset or v.dtype is not target.dtype or not same_shape(v, target):
+        return False
+    for i in range(v.ndim):
+        if v.strides[i] != target.strides[i] and v.shape[i] != 1:
+            return False
+    return True
+
+
+cdef inline bint _bounds(PyObject* low, PyObject* high) noexcept:
+    """Whether there is one at least, and two are both tensors or both numbers."""
+    if low == <PyObject*>None or high == <PyObject*>None:
+        return low != high
+    return isinstance(<object>low, Tensor) == isinstance(<object>high, Tensor)
+
+
+cdef int _computed_in(Op op, int code, bint alike) noexcept:
+    """The dtype whose kernel serves another: halves compute in single precision, narrow integers in wide ones; -1: none."""
+    if op.each_kinds[code] != RUN_NONE:
+        return code
+    if code == F16 or code == BF16:
+        return F32 if alike and not op.half_raw and op.each_kinds[F32] != RUN_NONE and (
+            op.each_results[F32] == F32 or op.each_results[F32] == BOOL) else -1
+    if (code == U8 or code == I8 or code == I16 or code == I32) and op.each_kinds[I64] != RUN_NONE:
+        return I64
+    return -1
+
+
+cdef Layout run(Op op, PyObject** slots, Layout target):
+    cdef EachPlan plan
+    cdef Number numbers[4]
+    cdef PyObject* layouts[4]
+    cdef int64_t sizes[64]
+    cdef int64_t* shape
+    cdef int i, k, at, code, computed, ndim = 0, n = op.n_tensors
+    cdef bint alike = True, plain = True, whole, all_tensors = True, ok
+    cdef Layout v, first = None, out
+    cdef dtype kept
+    if _idle:
+        return None
+    for k in range(n):
+        value = <object>slots[op.tensors[k]]
+        layouts[k] = NULL
+        if isinstance(value, Tensor):
+            v = (<Tensor>value).layout
+            if v.storage.where.kind != CPU or v.numel == 0:
+                return None
+            layouts[k] = <PyObject*>v
+            if first is None:
+                first = v
+            elif v.dtype is not first.dtype:
+                alike = False
+            plain = plain and v.contiguous
+            ndim = broadcast(v, sizes, ndim)
+            if ndim < 0:
+                return None
+        elif type(value) is complex or type(value) is bool:
+            alike = all_tensors = False
+        else:
+            all_tensors = False
+    if first is None:
+        return None
+    code = first.dtype.code
+    if not alike or first.dtype.category < CAT_FLOAT:
+        code = result_code(op, slots)
+        if code < 0:
+            if not alike:
+                return None
+            code = first.dtype.code
+    computed = _computed_in(op, code, alike and all_tensors)
+    if computed < 0 or (op.n_kernel_if and not _attributes(op, slots, &plan.numbers)):
+        return None
+    if n > 2 and op.kinds[op.tensors[n - 2]] == P_TENSOR_NUM_OPT and not _bounds(slots[op.tensors[n - 2]], slots[op.tensors[n - 1]]):
+        return None
+    if op.check is not None and not (op.checks_dtypes and alike and first.dtype.category == CAT_FLOAT) and not _passes(op, slots):
+        return None
+    kept = of_code(code if op.each_results[computed] == computed else op.each_results[computed])
+    shape = sizes + 64 - ndim
+    whole = False                                    # the operands are runs of memory, in whatever order of axes
+    if not plain:
+        for k in range(n):
+            if layouts[k] != NULL and not _in_order(<Layout>layouts[k], ndim, shape):
+                whole = True
+        if whole:
+            for k in range(n):
+                v = <Layout>layouts[k] if layouts[k] != NULL else None
+                if v is None or v.numel == 1 and v.ndim == 0:
+                    continue
+                if not (turned(first) if v is first else same_run(v, first)):
+                    return None
+            if target is not None or first.ndim == 0:
+                return None
+    plan.operands = n
+    plan.size = of_code(computed).itemsize
+    if whole:
+        plan.ndim = 1
+        plan.shape[0] = first.numel
+    else:
+        plan.ndim = ndim
+        for i in range(ndim):
+            plan.shape[i] = shape[i]
+    for k in range(n):
+        if layouts[k] == NULL:
+            value = <object>slots[op.tensors[k]]
+            if k == 1 and op.number_kernels[computed] != NULL:       # computes it in another way
+                return None
+            ok = _unbounded(k == n - 1, computed, &numbers[k]) if value is None else _number(value, code, computed, &numbers[k])
+            if not ok:
+                return None
+            plan.inputs[k].data = <const char*>&numbers[k]
+            plan.inputs[k].size = plan.size
+            plan.inputs[k].cast = NULL
+            for i in range(plan.ndim):
+                plan.inputs[k].steps[i] = 0
+            continue
+        v = <Layout>layouts[k]
+        plan.inputs[k].data = v.data()
+        plan.inputs[k].size = v.dtype.itemsize
+        plan.inputs[k].cast = NULL
+        if v.dtype.code != computed:
+            plan.inputs[k].cast = _casts[v.dtype.code][computed]
+            if plan.inputs[k].cast == NULL:
+                return None
+            if computed != code and v.dtype.category == CAT_INT and v.dtype.itemsize > of_code(code).itemsize:
+                return None                          # it is wrapped first
+        if whole:
+            plan.inputs[k].steps[0] = v.dtype.itemsize if v.ndim else 0
+        else:
+            for i in range(ndim):
+                at = i - (ndim - v.ndim)
+                plan.inputs[k].steps[i] = 0 if at < 0 or v.shape[at] == 1 else v.strides[at] * v.dtype.itemsize
+        if target is not None and not _apart(v, target):
+            return None
+    plan.made_size = of_code(op.each_results[computed]).itemsize
+    plan.cast = NULL
+    if kept.code != op.each_results[computed]:
+        plan.cast = _casts[computed][kept.code]
+        if plan.cast == NULL:
+            return None
+    if target is None:
+        out = fresh_run(first, kept) if whole else fresh(kept, ndim, shape)
+    else:
+        out = target
+        if out.dtype is not kept or out.ndim != ndim:
+            return None
+        for i in range(ndim):
+            if out.shape[i] != shape[i]:
+                return None
+    plan.out = out.data()
+    plan.out_size = kept.itemsize
+    plan.kernel = op.each_kernels[computed]
+    plan.kind = op.each_kinds[computed]
+    plan.grain = op.each_grains[computed]
+    if out.numel > RELEASE:
+        with nogil:
+            ok = run_each(plan)
+    else:
+        ok = run_each(plan)
+    return out if ok else None
+
+
+cdef Layout _otherwise(Op op, PyObject** slots, Layout target):
+    """The path of its own family, else this one; a variant of the operation has another name."""
+    cdef Layout made = op.own_fast(op, slots, target) if op.own_fast != NULL else run(op, slots, target)
+    cdef Op other
+    if made is None and op.variants is not None:
+        value = <object>slots[op.variant_at]
+        other = (<dict>op.variants).get(value if type(value) is str else ...)
+        if other is not None:
+            return other.fast(other, slots, target)
+    return run(op, slots, target) if made is None and op.own_fast != NULL else made
+
+
+cdef list _frexp(Op op, PyObject** slots):
+    """frexp(input): mantissas and exponents."""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, mantissa, exponent
+    if not x.contiguous or x.storage.where.kind != CPU or x.dtype.code != F32 and x.dtype.code != F64:
+        return None
+    mantissa = fresh_like(x)
+    exponent = fresh(of_code(I32), x.ndim, x.shape)
+    split_floats(x.dtype.code, x.data(), mantissa.data(), <int32_t*>exponent.data(), x.numel)
+    return [mantissa, exponent]
+
+
+cdef int prepare(Op op) except -1:
+    """Give the operation its kernels of any layout, behind the path that it has."""
+    cdef int code
+    cdef const Kernel* entry
+    cdef bint found = False
+    name = op.info.get("kernel")
+    if name == "frexp":
+        op.many = _frexp
+    if name is None or op.kind != POINTWISE or op.n_tensors > 4 or op.n_tensors == 0 or op.list_at >= 0:
+        return 0
+    name = name.encode()
+    for code in range(N_DTYPES):
+        entry = find_entry(b"each", name, code)
+        if entry != NULL:
+            op.each_kernels[code], op.each_kinds[code], op.each_grains[code] = entry.function, RUN_EACH, entry.grain
+            op.each_results[code] = code if entry.result < 0 else entry.result
+        elif op.kernels[code] != NULL and op.family == FAMILY_UNARY and op.n_tensors == 1:
+            op.each_kernels[code], op.each_kinds[code], op.each_grains[code] = op.kernels[code], RUN_UNARY, COSTLY
+            op.each_results[code] = code
+        elif op.kernels[code] != NULL and (op.family == FAMILY_BINARY or op.family == FAMILY_COMPARE) and op.n_tensors == 2:
+            op.each_kernels[code], op.each_kinds[code], op.each_grains[code] = op.kernels[code], RUN_BINARY, COSTLY
+            op.each_results[code] = BOOL if op.family == FAMILY_COMPARE else code
+        found = found or op.each_kinds[code] != RUN_NONE
+    if not found:
+        return 0
+    op.checks_dtypes = op.info.get("check_of") == "dtypes"
+    variants = op.info.get("variants")
+    if variants is not None:
+        op.variant_at = op.params.index(variants[0])
+        op.variants = variants[1]
+    if op.fast == NULL and op.variants is None:
+        op.fast = run
+    elif op.fast == NULL or op.family:
+        op.own_fast = op.fast
+        op.fast = _otherwise
+    return 0

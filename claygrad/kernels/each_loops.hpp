@@ -1,0 +1,105 @@
+// The loops behind the kernels of the family "each": a function of one to four numbers over full blocks.
+#pragma once
+#include "each.hpp"
+#include "families.hpp"
+#include "lines.hpp"
+#include "threads.hpp"
+#include "vmath.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+
+// F{numbers}(a, b, c) of vectors. Operands that F does not take are not read.
+template <class F, class T> bool each_vector(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
+    using V = vec<T>;
+    const T *a = (const T*)in[0], *b = F::operands > 1 ? (const T*)in[1] : a, *c = F::operands > 2 ? (const T*)in[2] : a,
+            *d = F::operands > 3 ? (const T*)in[3] : a;
+    T* out = (T*)out_n;
+    const F f{numbers};
+    along<T>(n, [=](int64_t i, int64_t m) {
+        const V x = get<V>(a + i, m);
+        if constexpr (F::operands == 1) put<V>(out + i, f(x), m);
+        else if constexpr (F::operands == 2) put<V>(out + i, f(x, get<V>(b + i, m)), m);
+        else if constexpr (F::operands == 3) put<V>(out + i, f(x, get<V>(b + i, m), get<V>(c + i, m)), m);
+        else put<V>(out + i, f(x, get<V>(b + i, m), get<V>(c + i, m), get<V>(d + i, m)), m);
+    });
+    return true;
+}
+
+// The same of single numbers of a type, the result of another: left to the compiler.
+template <class F, class T, class To> bool each_number(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
+    const T *a = (const T*)in[0], *b = F::operands > 1 ? (const T*)in[1] : a, *c = F::operands > 2 ? (const T*)in[2] : a,
+            *d = F::operands > 3 ? (const T*)in[3] : a;
+    To* out = (To*)out_n;
+    const F f{numbers};
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) {
+        if constexpr (F::operands == 1) out[i] = f(a[i]);
+        else if constexpr (F::operands == 2) out[i] = f(a[i], b[i]);
+        else if constexpr (F::operands == 3) out[i] = f(a[i], b[i], c[i]);
+        else out[i] = f(a[i], b[i], c[i], d[i]);
+    }
+    return true;
+}
+
+// Functions in double precision, of vectors of doubles; single precision comes and goes by way of them.
+template <class F, class T> bool each_wide(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
+    using V = vec<double>;
+    constexpr int W = Lanes<V>::width;
+    const F f{numbers};
+    T* out = (T*)out_n;
+    for (int64_t i = 0; i < n; i += W) {
+        const int64_t m = n - i < W ? n - i : W;
+        double x[3][W], y[W];
+        for (int k = 0; k < F::operands; k++) {
+            const T* from = (const T*)in[k] + i;
+            if (m == W) for (int j = 0; j < W; j++) x[k][j] = from[j];
+            else for (int j = 0; j < W; j++) x[k][j] = j < m ? from[j] : 1;
+        }
+        if constexpr (F::operands == 1) store<V>(y, f(load<V>(x[0])));
+        else if constexpr (F::operands == 2) store<V>(y, f(load<V>(x[0]), load<V>(x[1])));
+        else store<V>(y, f(load<V>(x[0]), load<V>(x[1]), load<V>(x[2])));
+        if (m == W) for (int j = 0; j < W; j++) out[i + j] = (T)y[j];
+        else for (int64_t j = 0; j < m; j++) out[i + j] = (T)y[j];
+    }
+    return true;
+}
+
+struct Taking1 { Numbers numbers; static constexpr int operands = 1; };
+struct Taking2 { Numbers numbers; static constexpr int operands = 2; };
+struct Taking3 { Numbers numbers; static constexpr int operands = 3; };
+struct Taking4 { Numbers numbers; static constexpr int operands = 4; };
+
+#define CLAY_EACH_1(Name, expression) struct Name : Taking1 { template <class V> V operator()(V x) const { return expression; } };
+#define CLAY_EACH_2(Name, expression) struct Name : Taking2 { template <class V> V operator()(V x, V y) const { return expression; } };
+#define CLAY_EACH_3(Name, expression) \
+    struct Name : Taking3 { template <class V> V operator()(V x, V y, V z) const { return expression; } };
+#define CLAY_VALUE(i) splat<V>(numbers.value[i])
+#define CLAY_IS(value) splat<V>(value)
+
+// Lines of a table: of vectors, of single numbers, in double precision
+#define CLAY_VECTORS(name, F, grain) \
+    {name, F32, (void*)each_vector<F, float>, -1, grain}, {name, F64, (void*)each_vector<F, double>, -1, grain}
+#define CLAY_NUMBERS(name, F, grain) \
+    {name, F32, (void*)each_number<F, float, float>, -1, grain}, {name, F64, (void*)each_number<F, double, double>, -1, grain}
+#define CLAY_WIDE(name, F, grain) \
+    {name, F32, (void*)each_wide<F, float>, -1, grain}, {name, F64, (void*)each_wide<F, double>, -1, grain}
+
+// The least shares of a thread for what takes some nanoseconds, and some tens of them, per element
+constexpr int64_t DEAR = 16384, DEAREST = 2048;
+
+inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }
+inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
+inline bool any(bool x) { return x; }
+#if defined(__AVX512F__)
+inline f32v copysign(f32v x, f32v y) { return _mm512_or_ps(abs(x), _mm512_and_ps(y, _mm512_set1_ps(-0.0f))); }
+inline f64v copysign(f64v x, f64v y) { return _mm512_or_pd(abs(x), _mm512_and_pd(y, _mm512_set1_pd(-0.0))); }
+template <class M> bool any(M mask) { return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask); }
+#elif defined(__AVX2__)
+inline f32v copysign(f32v x, f32v y) { return _mm256_or_ps(abs(x), _mm256_and_ps(y, _mm256_set1_ps(-0.0f))); }
+inline f64v copysign(f64v x, f64v y) { return _mm256_or_pd(abs(x), _mm256_and_pd(y, _mm256_set1_pd(-0.0))); }
+template <class M> bool any(M mask) { return !_mm256_testz_si256((__m256i)mask, (__m256i)mask); }
+#endif
+
+}  // namespace CLAY_ISA
+}  // namespace clay

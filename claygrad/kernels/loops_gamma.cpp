@@ -1,0 +1,186 @@
+// The error function's and the gamma function's kin: claygrad/ops/_special.py says what they compute.
+#include "special_math.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+struct Erfcx : Taking1 {
+    template <class V> V operator()(V x) const {
+        const V tail = scaled_tail(abs(x)), zero = splat<V>(0);
+        if (!any(x < zero)) return tail;
+        const V square = pick(x < splat<V>(-27), splat<V>(INF), exp_of_square(pick(x < splat<V>(-27), zero, x), 1));
+        return pick(x < zero, square + square - tail, tail);
+    }
+};
+
+// The normal distribution's logarithm: of its left tail, and of one minus the right one
+struct LogNdtr : Taking1 {
+    template <class V> V operator()(V x) const {
+        const V t = x * splat<V>(0.70710678118654752440), zero = splat<V>(0), left = pick(x < splat<V>(-1), x, splat<V>(-1));
+        const V tail = scaled_tail(abs(t)), half = tail * splat<V>(0.5);
+        V right = exp_of_square(t, -1) * half;                               // erfc(|t|) / 2
+        right = log1p(pick(x < zero, right - splat<V>(1), -right));
+        if (!any(left < splat<V>(-1))) return right;
+        return pick(x < splat<V>(-1), log(half) - t * t, right);
+    }
+};
+
+// The inverse of erf near 0, and the normal quantile of a small part
+template <class V> V near_erfinv(V y) { return y * chebyshev(QUANTILE_NEAR, y * y * splat<V>(1 / 0.18) - splat<V>(1)); }
+template <class V> V far_quantile(V p) {
+    constexpr double FIRST = 0.16012815380508713, LAST = 0.74743509275193587;     // 1/sqrt(39), 1/sqrt(1.79)
+    const V z = sqrt(splat<V>(-2) * log(p)), s = splat<V>(1) / sqrt(z);
+    return z * chebyshev(QUANTILE_FAR, s * splat<V>(2 / (LAST - FIRST)) - splat<V>((LAST + FIRST) / (LAST - FIRST)));
+}
+struct Ndtri : Taking1 {
+    template <class V> V operator()(V p) const {
+        const V zero = splat<V>(0), one = splat<V>(1), half = splat<V>(0.5), side = pick(p < half, p, one - p);
+        const V inside = pick(abs(p - half) <= splat<V>(0.3), p - half, zero);
+        V out = splat<V>(1.4142135623730950488) * near_erfinv(inside + inside);
+        if (any(side < splat<V>(0.2))) {
+            V far = far_quantile(pick((side < splat<V>(0.2)) & (side > zero), side, splat<V>(0.1)));
+            far = pick(side == zero, splat<V>(INF), pick(side > zero, far, splat<V>(NAN_)));
+            out = pick(side < splat<V>(0.2), pick(p < half, -far, far), out);
+        }
+        return pick(p != p, p, out);
+    }
+};
+struct Erfinv : Taking1 {
+    template <class V> V operator()(V x) const {
+        const V size = abs(x), one = splat<V>(1), edge = splat<V>(0.6);
+        V out = near_erfinv(pick(size <= edge, x, splat<V>(0)));
+        if (any(size > edge)) {
+            const V p = (one - size) * splat<V>(0.5);
+            V far = far_quantile(pick((size > edge) & (size < one), p, splat<V>(0.1))) * splat<V>(0.70710678118654752440);
+            far = pick(size == one, splat<V>(INF), pick(size > one, splat<V>(NAN_), far));
+            out = pick(size > edge, pick(x < splat<V>(0), -far, far), out);
+        }
+        return pick(x != x, x, pick(x == splat<V>(0), x, out));
+    }
+};
+
+// Giles' polynomials in log(1 - x^2): single precision needs no more.
+const double CENTRE[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                         -0.00125372503, -0.00417768164, 0.246640727, 1.50140941};
+const double TAIL[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                       -0.0076224613, 0.00943887047, 1.00167406, 2.83297682};
+struct QuickErfinv : Taking1 {
+    template <class V> V operator()(V x) const {
+        const V one = splat<V>(1), zero = splat<V>(0), size = abs(x), w = -log((one - size) * (one + size));
+        const V centre = polynomial(CENTRE, w - splat<V>(2.5)), tail = polynomial(TAIL, sqrt(w) - splat<V>(3));
+        const V y = pick(size == one, splat<V>(INF), size * pick(w < splat<V>(5), centre, tail));
+        return pick(x < zero, -y, pick(x == zero, x, y));
+    }
+};
+
+struct LogGamma : Taking1 { template <class V> V operator()(V x) const { return log_gamma(x); } };
+struct Digamma : Taking1 { template <class V> V operator()(V x) const { return digamma_of(x); } };
+struct MultiGamma : Taking1 {
+    template <class V> V operator()(V x) const {
+        const int p = (int)numbers.value[0];
+        V sum = splat<V>(p * (p - 1) / 4.0 * 1.1447298858494001741);          // log(pi)
+        for (int j = 0; j < p; j++) sum = sum + log_gamma(x - splat<V>(j * 0.5));
+        return sum;
+    }
+};
+
+// --- zeta and the derivatives of digamma ------------------------------------------------------------------------------------------
+const double BERNOULLI[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510, 43867.0 / 798,
+                            -174611.0 / 330};
+
+// The sum over k >= 0 of (q + k) ** -s for q > 0: ten terms, then Euler-Maclaurin
+template <class V> V positive_zeta(V s, V q) {
+    const V zero = splat<V>(0), one = splat<V>(1), z = q + splat<V>(10);
+    V total = zero;
+    for (int k = 0; k < 10; k++) total = total + pow(q + splat<V>(k), -s);
+    V power = pow(z, -s), rising = s;
+    total = total + power * z / (s - one) + power * splat<V>(0.5);
+    double factorial = 2;
+    for (int k = 1; k <= 10; k++) {
+        power = power / z;
+        total = total + pick(power == zero, zero, splat<V>(BERNOULLI[k - 1] / factorial) * rising * power);
+        rising = rising * (s + splat<V>(2 * k - 1)) * (s + splat<V>(2 * k));
+        factorial *= (2 * k + 1) * (2 * k + 2);
+        power = power / z;
+    }
+    return total;
+}
+
+double any_zeta(double s, double q) {
+    if (s == 1) return INF;
+    if (s < 1 || q != q) return NAN_;
+    if (s == INF) return q < 1 ? s : q == 1 ? 1 : NAN_;                       // this line and the next: as PyTorch has it
+    if (q == INF) return NAN_;
+    if (q > 0) return positive_zeta(s, q);
+    if (q == floor(q)) return INF;
+    if (s != floor(s)) return NAN_;
+    if (q > -10) {                                               // term by term up to zero
+        double sum = 0;
+        for (; q < 0; q++) sum += pow(q, -s);
+        return sum + positive_zeta(s, q);
+    }
+    // The terms below zero are a difference of two such sums, counted from zero down.
+    const double part = q - floor(q), below = positive_zeta(s, 1 - part) - positive_zeta(s, 1 - q);
+    return positive_zeta(s, part == 0 ? 1.0 : part) + (__builtin_fmod(s, 2) == 0 ? below : -below);
+}
+template <class V> V zeta_of(V s, V q) {
+    if (any((s <= splat<V>(1)) | (s == splat<V>(INF)) | (q <= splat<V>(0)) | (q == splat<V>(INF))))
+        return lanes_of(s, q, [](double a, double b) { return any_zeta(a, b); });
+    return positive_zeta(s, q);
+}
+struct Zeta : Taking2 { template <class V> V operator()(V s, V q) const { return zeta_of(s, q); } };
+
+const double TRIGAMMA[] = {7.0 / 6, -691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6};
+// 1/x^2 + ... below the asymptotic series at 10 and more
+template <class V> V positive_trigamma(V x) {
+    const V ten = splat<V>(10), one = splat<V>(1), small = pick(x < ten, x, ten);
+    V sum = splat<V>(0);
+    if (any(x < ten)) {
+        for (int k = 0; k < 10; k++) {
+            const V inverse = one / (small + splat<V>(k));
+            sum = sum + inverse * inverse;
+        }
+        sum = pick(x < ten, sum, splat<V>(0));
+    }
+    const V z = pick(x < ten, small + ten, x), inverse = one / z, square = inverse * inverse;
+    return sum + inverse + square * splat<V>(0.5) + polynomial(TRIGAMMA, square) * square * inverse;
+}
+
+// Of order n. The first derivative below 1/2 by reflection, with a sine in the precision of x: so PyTorch has the poles.
+template <bool SINGLE> struct Polygamma : Taking1 {
+    template <class V> V operator()(V x) const {
+        const double n = numbers.value[0];
+        if (n == 0) return digamma_of(x);
+        if (n == 1) {
+            const V half = splat<V>(0.5), upper = positive_trigamma(pick(x < half, splat<V>(1) - x, x));
+            V out = upper;
+            if (any(x < half)) {
+                V angle = splat<V>(SINGLE ? (double)(float)PI : PI) * x;
+                if (SINGLE) angle = lanes_of(angle, [](double v) { return (double)(float)v; });
+                V sine = sin(angle);
+                if (SINGLE) sine = lanes_of(sine, [](double v) { return (double)(float)v; });
+                out = pick(x < half, splat<V>(PI * PI) / (sine * sine) - upper, upper);
+            }
+            return pick(x == splat<V>(INF), splat<V>(0), pick(x == splat<V>(-INF), splat<V>(NAN_), out));
+        }
+        const double factorial = n <= 170 ? __builtin_tgamma(n + 1) : INF;
+        return zeta_of(splat<V>(n + 1), x) * splat<V>(__builtin_fmod(n, 2) == 1 ? factorial : -factorial);
+    }
+};
+
+}  // namespace
+
+const Kernel gamma_kernels[] = {
+    CLAY_WIDE("erfcx", Erfcx, DEAR), CLAY_WIDE("log_ndtr", LogNdtr, DEAR), CLAY_WIDE("ndtri", Ndtri, DEAR),
+    {"erfinv", F32, (void*)each_vector<QuickErfinv, float>, -1, COSTLY},
+    {"erfinv", F64, (void*)each_wide<Erfinv, double>, -1, DEAR},
+    CLAY_WIDE("lgamma", LogGamma, DEAR), CLAY_WIDE("digamma", Digamma, DEAR), CLAY_WIDE("mvlgamma", MultiGamma, DEAR),
+    CLAY_WIDE("zeta", Zeta, DEAREST),
+    {"polygamma", F32, (void*)each_wide<Polygamma<true>, float>, -1, DEAREST},
+    {"polygamma", F64, (void*)each_wide<Polygamma<false>, double>, -1, DEAREST},
+};
+CLAY_COUNT(gamma)
+
+}  // namespace CLAY_ISA
+}  // namespace clay

@@ -1,0 +1,193 @@
+// Orthogonal polynomials by their recurrences (claygrad/ops/_polynomials.py), and the incomplete gamma functions.
+#include "special_math.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+// The degree: cut off towards zero; what does not fit is below zero.
+template <class T> int64_t degree_of(T n) { return n - n == 0 && abs(n) < (T)9223372036854775808.0 ? (int64_t)n : -1; }
+
+// a * b - c, in single precision rounded once: PyTorch's loops use the instruction, and recurrences show it.
+inline float fused(float a, float b, float c) { return (float)((double)a * b - c); }
+inline double fused(double a, double b, double c) { return a * b - c; }
+
+// The polynomial of degree n: first, second, then step(k, q, p) from degrees k - 1 and k - 2, until NaN
+template <class T, class F> T climb(int64_t n, T first, T second, F step) {
+    if (n < 0) return 0;
+    if (n == 0) return first;
+    T p = first, q = second;
+    for (int64_t k = 2; k <= n && q == q; k++) {
+        const T next = step(k, q, p);
+        p = q;
+        q = next;
+    }
+    return q;
+}
+
+// The four kinds inside of -1 .. 1 by angles, in double precision: a rounded angle is off n times as much
+template <char KIND> double closed(double x, int64_t n, double sign, double twice) {
+    const double angle = __builtin_acos(x), m = (double)n;
+    if (KIND == 't') return cos(m * angle);
+    if (KIND == 'u') {
+        const double sine = sin(angle);
+        return sine != 0 ? sin((m + 1) * angle) / sine : (m + 1) * cos((m + 1) * angle) / x;
+    }
+    if (KIND == 'v') return sin(angle / 2) != 1 ? cos((m + 0.5) * angle) / cos(angle / 2) : sign * twice;
+    return cos(angle / 2) != 1 ? sin((m + 0.5) * angle) / sin(angle / 2) : x > 0 ? twice : sign;
+}
+
+template <char KIND, bool SHIFTED> struct Chebyshev : Taking2 {
+    template <class T> T operator()(T given, T degree) const {
+        constexpr int64_t LIMIT = SHIFTED ? KIND == 'w' ? 4 : 6 : KIND == 't' ? 6 : 8;
+        const int64_t n = degree_of(degree);
+        if (n < 0) return 0;
+        const T x = SHIFTED ? given + given - 1 : given, sign = n % 2 ? -1 : 1, twice = (T)((uint64_t)n + (uint64_t)n + 1);
+        if (given == 1) return KIND == 'u' ? (T)(n + 1) : KIND == 'w' ? twice : 1;
+        if (given == (SHIFTED ? 0 : -1)) return KIND == 'u' ? sign * (T)(n + 1) : KIND == 'v' ? sign * twice : sign;
+        if (n > LIMIT && abs(x) < 1) return (T)closed<KIND>(x, n, sign, twice);
+        const T two = x + x;
+        return climb<T>(n, 1, KIND == 't' ? x : KIND == 'u' ? two : KIND == 'v' ? two - 1 : two + 1,
+                        [two](int64_t, T q, T p) { return fused(two, q, p); });
+    }
+};
+
+template <class T> bool beyond(int64_t n) { return n > (sizeof(T) == 4 ? 128 : 512); }      // where PyTorch gives up
+struct HermiteH : Taking2 {
+    template <class T> T operator()(T x, T degree) const {
+        const int64_t n = degree_of(degree);
+        if (beyond<T>(n)) return (T)NAN_;
+        const T two = x + x;
+        return climb<T>(n, 1, two, [two](int64_t k, T q, T p) { return fused(two, q, (T)(2 * k - 2) * p); });
+    }
+};
+struct HermiteHe : Taking2 {
+    template <class T> T operator()(T x, T degree) const {
+        const int64_t n = degree_of(degree);
+        if (beyond<T>(n)) return (T)NAN_;
+        return climb<T>(n, 1, x, [x](int64_t k, T q, T p) { return fused(x, q, (T)(k - 1) * p); });
+    }
+};
+struct Laguerre : Taking2 {
+    template <class T> T operator()(T x, T degree) const {
+        const int64_t n = degree_of(degree);
+        if (n >= 0 && x == 0) return 1;
+        const T start = 1 - x;
+        return climb<T>(n, 1, start, [start](int64_t k, T q, T p) {
+            const T m = (T)(k - 1);
+            return fused((m + m) + start, q, m * p) / (m + 1);
+        });
+    }
+};
+struct Legendre : Taking2 {
+    template <class T> T operator()(T x, T degree) const {
+        const int64_t n = degree_of(degree);
+        if (n >= 0 && abs(x) == 1) return x == 1 || n % 2 == 0 ? 1 : -1;
+        return climb<T>(n, 1, x, [x](int64_t k, T q, T p) {
+            const T m = (T)(k - 1);
+            return fused((m + m + 1) * x, q, m * p) / (m + 1);
+        });
+    }
+};
+
+// --- the incomplete gamma functions -------------------------------------------------------------------------------------------------
+double log_gamma_of_1_and(double a) {                            // log(gamma(1 + a)), exact for a small a
+    return a < 2 ? a * (a - 1) * chebyshev(LGAMMA_SERIES, a - 1) : positive_lgamma(a + 1);
+}
+
+// x - log(1 + x), exact next to 0
+double beyond_log(double x) {
+    if (abs(x) > 0.4) return x - __builtin_log1p(x);
+    double power = x * x, sum = 0;
+    for (int k = 2; k < 60; k++, power *= -x) {
+        const double term = power / k;
+        sum += term;
+        if (abs(term) < 1e-18 * abs(sum)) break;
+    }
+    return sum;
+}
+
+double lead(double a, double x) {                                // x ** a * exp(-x) / gamma(a + 1)
+    if (a < 12 || x > 4 * a || x < a / 4) return exp(a * log(x) - x - log_gamma_of_1_and(a));
+    return exp(-a * beyond_log((x - a) / a) - stirling_rest(a)) / sqrt(2 * PI * a);
+}
+double lower_series(double a, double x) {
+    double term = 1, sum = 1;
+    for (double n = a + 1; term > 1e-17 * sum; n++) sum += term *= x / n;
+    return lead(a, x) * sum;
+}
+double upper_series(double a, double x) {
+    double factor = 1, sum = 0;
+    for (int n = 1; n < 2000; n++) {
+        factor *= -x / n;
+        const double term = factor / (a + n);
+        sum += term;
+        if (abs(term) <= 1e-17 * abs(sum)) break;
+    }
+    const double power = a * log(x) - log_gamma_of_1_and(a);
+    return -__builtin_expm1(power) - exp(power) * a * sum;
+}
+double upper_fraction(double a, double x) {                      // Lentz's way through Legendre's continued fraction
+    double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+    for (int n = 1; n < 100000; n++) {
+        const double numerator = -n * (n - a);
+        b += 2;
+        d = numerator * d + b;
+        if (d == 0) d = 1e-300;
+        c = b + numerator / c;
+        if (c == 0) c = 1e-300;
+        d = 1 / d;
+        h *= c * d;
+        if (abs(c * d - 1) < 1e-16) break;
+    }
+    return lead(a, x) * a * h;
+}
+
+double upper(double a, double x);
+double lower(double a, double x) { return x > 1 && x > a ? 1 - upper(a, x) : lower_series(a, x); }
+double upper(double a, double x) {
+    const bool by_lower = x > 1.1 ? x < a : x <= 0.5 ? -0.4 / log(x) < a : x * 1.1 < a;
+    return by_lower ? 1 - lower_series(a, x) : x > 1.1 ? upper_fraction(a, x) : upper_series(a, x);
+}
+
+// The integral's share from 0 to x (or from x on): at infinity what PyTorch says even beside a NaN
+double incomplete(double a, double x, bool above) {
+    const double all = above ? 0 : 1;
+    if (x == INF && a != a) return all;
+    if (a == INF && x != x) return 1 - all;
+    if (a != a || x != x || a < 0 || x < 0) return NAN_;
+    if (a == 0) return x > 0 ? all : NAN_;
+    if (x == 0) return 1 - all;
+    if (a == INF) return x == INF ? NAN_ : 1 - all;
+    if (x == INF) return all;
+    return above ? upper(a, x) : lower(a, x);
+}
+
+template <class T, bool ABOVE> bool incomplete_gamma(const void* const* in, void* out, int64_t n, const Numbers&) {
+    const T *a = (const T*)in[0], *x = (const T*)in[1];
+    for (int64_t i = 0; i < n; i++)
+        if (a[i] > 1e4 && a[i] - a[i] == 0) return false;       // other series are better there
+    for (int64_t i = 0; i < n; i++) ((T*)out)[i] = (T)incomplete(a[i], x[i], ABOVE);
+    return true;
+}
+
+#define KIND(letter) \
+    {"chebyshev_" #letter, F32, (void*)each_number<Chebyshev<#letter[0], false>, float, float>, -1, DEAREST},            \
+    {"chebyshev_" #letter, F64, (void*)each_number<Chebyshev<#letter[0], false>, double, double>, -1, DEAREST},          \
+    {"shifted_chebyshev_" #letter, F32, (void*)each_number<Chebyshev<#letter[0], true>, float, float>, -1, DEAREST},     \
+    {"shifted_chebyshev_" #letter, F64, (void*)each_number<Chebyshev<#letter[0], true>, double, double>, -1, DEAREST}
+
+}  // namespace
+
+const Kernel polynomial_kernels[] = {
+    KIND(t), KIND(u), KIND(v), KIND(w), CLAY_NUMBERS("hermite_h", HermiteH, DEAREST), CLAY_NUMBERS("hermite_he", HermiteHe, DEAREST),
+    CLAY_NUMBERS("laguerre", Laguerre, DEAREST), CLAY_NUMBERS("legendre", Legendre, DEAREST),
+    {"igamma", F32, (void*)incomplete_gamma<float, false>, -1, DEAREST},
+    {"igamma", F64, (void*)incomplete_gamma<double, false>, -1, DEAREST},
+    {"igammac", F32, (void*)incomplete_gamma<float, true>, -1, DEAREST},
+    {"igammac", F64, (void*)incomplete_gamma<double, true>, -1, DEAREST},
+};
+CLAY_COUNT(polynomial)
+
+}  // namespace CLAY_ISA
+}  // namespace clay

@@ -1,0 +1,130 @@
+// What several special functions are made of, in double precision: V is a number or a vector of them.
+#pragma once
+#include "each_loops.hpp"
+#include "special_tables.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+
+constexpr double PI = 3.141592653589793238463, SQRT_PI = 1.7724538509055160273, HALF_LOG_TWO_PI = 0.91893853320467274178;
+constexpr double NAN_ = __builtin_nan(""), INF = __builtin_inf();
+
+// Clenshaw's sum of a Chebyshev series
+template <int N, class V> V chebyshev(const double (&c)[N], V t) {
+    const V twice = t + t;
+    V old = splat<V>(c[N - 1]), older = splat<V>(0);
+    for (int k = N - 2; k > 0; k--) {
+        const V next = multiply_add(twice, old, splat<V>(c[k]) - older);
+        older = old;
+        old = next;
+    }
+    return multiply_add(t, old, splat<V>(c[0]) - older);
+}
+
+template <int N, class V> V polynomial(const double (&c)[N], V x) {       // the highest power first
+    V sum = splat<V>(c[0]);
+    for (int k = 1; k < N; k++) sum = multiply_add(sum, x, splat<V>(c[k]));
+    return sum;
+}
+
+// f(x) lane by lane: for the few vectors in which something rare occurs
+template <class F> double lanes_of(double x, F f) { return f(x); }
+template <class F> double lanes_of(double x, double y, F f) { return f(x, y); }
+#if defined(__AVX2__)
+template <class F> f64v lanes_of(f64v x, F f) {
+    f64v out = x;
+    for (int i = 0; i < Lanes<f64v>::width; i++) out[i] = f((double)x[i]);
+    return out;
+}
+template <class F> f64v lanes_of(f64v x, f64v y, F f) {
+    f64v out = x;
+    for (int i = 0; i < Lanes<f64v>::width; i++) out[i] = f((double)x[i], (double)y[i]);
+    return out;
+}
+#endif
+
+// --- the error function ---------------------------------------------------------------------------------------------------
+// exp(x^2) erfc(x) for x >= 0
+template <class V> V scaled_tail(V x) {
+    const V far = splat<V>(3.75), one = splat<V>(1);
+    const V series = chebyshev(ERFCX_SERIES, (x - far) / (x + far)) / (one + x + x);
+    return pick(x == splat<V>(INF), splat<V>(0), series);
+}
+
+// exp(sign x^2) to full precision: x is split so that the square of its head is exact
+template <class V> V exp_of_square(V x, double sign) {
+    const V size = pick(abs(x) > splat<V>(40), splat<V>(40), abs(x));
+    const V head = rint(size * splat<V>(1024)) * splat<V>(1.0 / 1024), s = splat<V>(sign);
+    return pick(x != x, x, exp(s * head * head) * exp(s * (size - head) * (size + head)));
+}
+
+// --- the gamma function ------------------------------------------------------------------------------------------------------
+const double STIRLING[] = {1.0 / 156, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12};
+const double DIGAMMA[] = {1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12};
+
+// log(gamma(z)) - (z - 1/2) log(z) + z - log(2 pi) / 2 for z >= 10
+template <class V> V stirling_rest(V z) {
+    const V inverse = splat<V>(1) / z;
+    return polynomial(STIRLING, inverse * inverse) * inverse;
+}
+template <class V> V stirling(V z) {
+    return (z - splat<V>(0.5)) * log(z) - z + (splat<V>(HALF_LOG_TWO_PI) + stirling_rest(z));
+}
+
+// log(gamma(x)) for x > 0: below 10 by way of 1 to 3, with the factors between; a logarithm of their product has no cancellation.
+template <class V> V positive_lgamma(V x) {
+    const V one = splat<V>(1), three = splat<V>(3), ten = splat<V>(10), zero = splat<V>(0);
+    V out = x;
+    if (any(x < ten)) {
+        V y = pick(x < ten, x, one), factors = one;
+        for (int k = 0; k < 7 && any(y >= three); k++) {
+            const V less = y - one;
+            factors = pick(y >= three, factors * less, factors);
+            y = pick(y >= three, less, y);
+        }
+        // A small x means x + 1, which is never formed: it would be rounded.
+        const V t = pick(y < one, y - one, y - one - one);
+        out = pick(y < one, y, y - one) * t * chebyshev(LGAMMA_SERIES, t) + zero;
+        const V logs = log(pick(y < one, y, factors));
+        out = pick(y < one, out - logs, out + logs);
+    }
+    if (any(x >= ten)) {
+        const V far = stirling(pick(x < ten, ten, pick(x > splat<V>(1e306), splat<V>(1e306), x)));
+        out = pick(x >= ten, pick(x == splat<V>(INF), x, far), out);
+    }
+    return pick(x != x, x, out);
+}
+
+// log |gamma(x)|. sin(pi x) loses nothing when it is taken of the distance from a whole number.
+template <class V> V log_gamma(V x) {
+    const V zero = splat<V>(0), one = splat<V>(1);
+    const V above = positive_lgamma(pick(x > zero, x, one - x));
+    if (!any(x <= zero)) return pick(x != x, x, above);
+    const V sine = abs(sin(splat<V>(PI) * (x - rint(x))));
+    const V reflected = log(splat<V>(PI) / sine) - above;
+    return pick(x != x, x, pick(abs(x) == splat<V>(INF), splat<V>(INF), pick(x <= zero, reflected, above)));
+}
+
+// 1/x + ... + 1/(x + 9) in pairs from both ends, below the asymptotic series at x + 10
+template <class V> V positive_digamma(V x) {
+    const V zero = splat<V>(0), ten = splat<V>(10), small = pick(x < ten, x, ten);
+    V sum = zero;
+    if (any(x < ten)) {
+        const V both = small * (small + splat<V>(9));
+        for (int k = 0; k < 5; k++) sum = sum + splat<V>(1) / (both + splat<V>(k * (9 - k)));
+        sum = pick(x < ten, sum * (small + small + splat<V>(9)), zero);
+    }
+    const V z = pick(x < ten, small + ten, x), inverse = splat<V>(1) / (z * z);
+    return log(z) - splat<V>(0.5) / z - polynomial(DIGAMMA, inverse) * inverse - sum;
+}
+template <class V> V digamma_of(V x) {
+    const V zero = splat<V>(0), above = positive_digamma(pick(x > zero, x, splat<V>(1) - x));
+    if (!any(x <= zero)) return above;
+    const V part = x - rint(x);
+    const V below = above - splat<V>(PI) / tan(splat<V>(PI) * part);
+    const V at_whole = pick(x == zero, copysign(splat<V>(INF), -x), splat<V>(NAN_));
+    return pick(x > zero, above, pick(part == zero, at_whole, below));
+}
+
+}  // namespace CLAY_ISA
+}  // namespace clay
