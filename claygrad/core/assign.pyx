@@ -1,8 +1,9 @@
-"""Fast paths of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add, cat, index_put_."""
+"""Fast paths of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add, cat."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
+from claygrad.core cimport chosen, entries, found, grown, moves, places
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64
@@ -15,9 +16,6 @@ from claygrad.core.tensor cimport Tensor
 cdef extern from "pick.hpp" namespace "clay" nogil:
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
-
-cdef extern from "Python.h":
-    long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
 
 
 # Bytes above which copies are worth a look at threads.
@@ -46,33 +44,14 @@ cdef Layout _copy(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _fill(Op op, PyObject** slots, Layout target):
-    cdef object value = <object>slots[1]
-    cdef int64_t i
-    cdef float f
-    cdef double d
-    cdef int64_t n
-    cdef int overflow = 0
-    if target is None or (type(value) is not float and type(value) is not int):
+    """fill(input, value) with a number"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout
+    cdef double element[2]
+    if x.storage.where.kind != CPU or not moves.element_of(<object>slots[1], x.dtype, element):
         return None
-    if target.dtype.code == F32:
-        d = value
-        f = <float>d
-        if f - f != 0 and d - d == 0:              # too large for it: refused by the declaration
-            return None
-        for i in range(target.numel):
-            (<float*>target.data())[i] = f
-    elif target.dtype.code == F64:
-        d = value
-        for i in range(target.numel):
-            (<double*>target.data())[i] = d
-    elif target.dtype.code == I64 and type(value) is int:
-        n = PyLong_AsLongLongAndOverflow(value, &overflow)
-        if overflow:
-            return None
-        for i in range(target.numel):
-            (<int64_t*>target.data())[i] = n
-    else:
-        return None
+    if target is None:
+        target = fresh_like(x)
+    moves.fill_with(target, element)
     return target
 
 
@@ -148,10 +127,10 @@ cdef Layout _gather(Op op, PyObject** slots, Layout target):
     """gather(input, dim, index)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[2]).layout, out
     cdef int64_t outer, n, m, inner
-    if target is not None or x.dtype.itemsize > 8:
+    if target is not None:
         return None
     if not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
-        return None
+        return places.gathered(slots)
     out = fresh(x.dtype, index.ndim, index.shape)
     if _for_all(index, <object>slots[1], n):
         select_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner * x.dtype.itemsize)
@@ -167,14 +146,13 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[2]).layout
     cdef Layout src = (<Tensor><object>slots[3]).layout, out
     cdef int64_t outer, n, m, inner
-    if (x.dtype.code != F32 and x.dtype.code != F64) or src.dtype is not x.dtype:
+    if src.dtype is not x.dtype:
         return None
     if target is not None and (src.storage is x.storage or index.storage is x.storage):
         return None
-    if not same_shape(src, index) or src.storage.where.kind != CPU:
-        return None
-    if not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
-        return None
+    if ((x.dtype.code != F32 and x.dtype.code != F64) or not same_shape(src, index) or src.storage.where.kind != CPU
+            or not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner)):
+        return places.scatter_added(slots, target)
     src = _straight(src)
     out = target
     if target is None:
@@ -235,54 +213,6 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _put_rows(Op op, PyObject** slots, Layout target):
-    """index_put_(input, indices, values) for one tensor of row numbers, and one value for all or one for each element."""
-    cdef object indices = <object>slots[1]
-    cdef Layout at, values
-    cdef int64_t row, k, n, place, item
-    cdef int64_t* numbers
-    cdef char* to
-    cdef char* source
-    cdef int i
-    if target is None or target.ndim == 0 or <object>slots[3] is not False or len(indices) != 1 or not isinstance(indices[0], Tensor):
-        return None
-    at, values = (<Tensor>indices[0]).layout, (<Tensor><object>slots[2]).layout
-    if at.dtype.code != I64 or not at.contiguous or at.storage.where.kind != CPU or at.storage is target.storage:
-        return None
-    if values.dtype is not target.dtype or not values.contiguous or values.storage.where.kind != CPU or values.storage is target.storage:
-        return None
-    n, item, row = target.shape[0], target.dtype.itemsize, 1
-    for i in range(1, target.ndim):
-        row *= target.shape[i]
-    if at.numel * row > RELEASE or (values.numel != 1 or values.ndim) and not _shaped_as(values, at, target):
-        return None
-    numbers = <int64_t*>at.data()
-    for k in range(at.numel):
-        if numbers[k] < -n or numbers[k] >= n:
-            return None                            # the general path says which
-    source = values.data()
-    for k in range(at.numel):
-        place = numbers[k] + n if numbers[k] < 0 else numbers[k]
-        to = target.data() + place * row * item
-        if values.ndim:
-            memcpy(to, source + k * row * item, row * item)
-        else:
-            for place in range(row):
-                memcpy(to + place * item, source, item)
-    return target
-
-
-cdef bint _shaped_as(Layout values, Layout at, Layout target) noexcept:
-    """Whether there is a value for each element of the rows."""
-    cdef int i
-    if values.ndim != at.ndim + target.ndim - 1:
-        return False
-    for i in range(values.ndim):
-        if values.shape[i] != (at.shape[i] if i < at.ndim else target.shape[i - at.ndim + 1]):
-            return False
-    return True
-
-
 cdef int prepare(Op op) except -1:
     kernel = op.info.get("kernel")
     if kernel == "zero":
@@ -299,6 +229,11 @@ cdef int prepare(Op op) except -1:
         op.fast = _fill
     elif kernel == "joined":
         op.fast = _joined
-    elif kernel == "put":
-        op.fast = _put_rows
+    else:
+        moves.prepare(op)
+        places.prepare(op)
+        chosen.prepare(op)
+        entries.prepare(op)
+        found.prepare(op)
+        grown.prepare(op)
     return 0

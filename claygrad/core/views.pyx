@@ -2,6 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
+from claygrad.core cimport parts
 from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.general cimport call_declared
@@ -75,13 +76,16 @@ cdef object call_view(Op op, PyObject** slots):
 cdef object _call_multi(Op op, PyObject** slots):
     cdef Tensor t = <Tensor><object>slots[0], out
     cdef Node node = None
+    cdef list pieces = <list>op.short(op, slots) if op.short != NULL else None
     cdef int i
-    geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
+    if pieces is None:
+        geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
+        pieces = [restride(t, shape, strides, offset) for shape, strides, offset in geometry]
     outs = []
     if should_record(op, slots):
         node = record_inputs(op, slots)
-    for shape, strides, offset in geometry:
-        out = make_view(t, restride(t, shape, strides, offset), True)
+    for piece in pieces:
+        out = make_view(t, <Layout>piece, True)
         if node is not None:
             record_output(node, out)
         outs.append(out)
@@ -196,19 +200,6 @@ cdef Layout _unsqueeze(Op op, PyObject** slots, Layout target):
     return new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset)
 
 
-cdef int _sizes(object given, int64_t* out) except -2:
-    """A tuple or list of plain ints as C numbers; -1 if it is anything else."""
-    cdef int i = 0
-    if type(given) is not tuple and type(given) is not list and not isinstance(given, tuple):
-        return -1
-    for x in given:
-        if type(x) is not int or i == 64:
-            return -1
-        out[i] = x
-        i += 1
-    return i
-
-
 cdef Layout _view(Op op, PyObject** slots, Layout target):
     """Where the memory allows it; the Python form does the rest, errors included."""
     cdef Layout v = (<Tensor><object>slots[0]).layout
@@ -218,7 +209,7 @@ cdef Layout _view(Op op, PyObject** slots, Layout target):
     cdef int i, hole = -1
     if v.numel == 0:
         return None
-    cdef int n = _sizes(<object>slots[1], shape)
+    cdef int n = parts.sizes_of(<object>slots[1], shape)
     if n < 0:
         return None
     for i in range(n):
@@ -269,7 +260,7 @@ cdef Layout _expand(Op op, PyObject** slots, Layout target):
     cdef Layout v = (<Tensor><object>slots[0]).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
-    cdef int i, k, n = _sizes(<object>slots[1], shape)
+    cdef int i, k, n = parts.sizes_of(<object>slots[1], shape)
     if n < v.ndim:
         return None
     for i in range(n):
@@ -297,7 +288,7 @@ cdef Layout _permute(Op op, PyObject** slots, Layout target):
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef unsigned long long seen = 0
-    cdef int i, n = _sizes(<object>slots[1], order)
+    cdef int i, n = parts.sizes_of(<object>slots[1], order)
     if n != v.ndim:
         return None
     for i in range(n):
@@ -315,17 +306,17 @@ cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
     cdef Layout v = (<Tensor><object>slots[0]).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
-    cdef int i, k = 0, d = -1
+    cdef unsigned long long chosen = 0
+    cdef int i, k = 0, d
     dim = <object>slots[1]
     if dim is not None:
-        if type(dim) is not int or v.ndim == 0:
-            return None
-        d = dim
-        d = d + v.ndim if d < 0 else d
-        if d < 0 or d >= v.ndim:
-            return None
+        for x in (dim if type(dim) is tuple else (dim,)):
+            d = parts.axis_of(x, v.ndim)
+            if d < 0 or chosen >> d & 1:
+                return None
+            chosen |= 1ULL << d
     for i in range(v.ndim):
-        if v.shape[i] == 1 and (dim is None or i == d):
+        if v.shape[i] == 1 and (dim is None or chosen >> i & 1):
             continue
         shape[k] = v.shape[i]
         strides[k] = v.strides[i]
@@ -365,5 +356,5 @@ cdef int prepare(Op op) except -1:
     elif name == "expand":
         op.fast = _expand
     else:
-        raise TypeError(f"{op.name}: no native geometry '{name}'")
+        parts.prepare(op, name)
     return 0

@@ -5,6 +5,7 @@
 
 #include "codes.hpp"
 #include "kernels.hpp"
+#include "places.hpp"
 #include "threads.hpp"
 
 namespace clay {
@@ -29,9 +30,7 @@ template <class F> void by_size(int64_t item_size, F f) {
 // --- along an axis ----------------------------------------------------------------------------------------------------
 
 int64_t first_outside(const int64_t* index, int64_t count, int64_t n) {
-    uint64_t most = 0;
-    for (int64_t i = 0; i < count; i++) most = (uint64_t)index[i] > most ? (uint64_t)index[i] : most;
-    if (most < (uint64_t)n || count == 0) return -1;
+    if (inside(index, count, n)) return -1;
     for (int64_t i = 0; i < count; i++)
         if ((uint64_t)index[i] >= (uint64_t)n) return i;
     return -1;
@@ -119,16 +118,45 @@ void select_along(const void* x_on, const int64_t* index_m, void* out_om, int64_
         if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
             return by_size(bytes, [=](auto item) {
                 using T = decltype(item);
-                int64_t j = begin % m;
-                const T* from = (const T*)x + begin / m * n;
-                for (int64_t k = begin; k < end; k++) {
-                    ((T*)out)[k] = from[index_m[j]];
-                    if (++j == m) j = 0, from += n;
+                for (int64_t k = begin; k < end;) {      // row by row
+                    const int64_t j = k % m, count = m - j < end - k ? m - j : end - k;
+                    const T* from = (const T*)x + k / m * n;
+                    T* to = (T*)out + k;
+#pragma GCC unroll 8
+                    for (int64_t i = 0; i < count; i++) to[i] = from[index_m[j + i]];
+                    k += count;
                 }
             });
         for (int64_t k = begin; k < end; k++)
             memcpy(out + k * bytes, x + (k / m * n + index_m[k % m]) * bytes, (size_t)bytes);
     });
+}
+
+bool select_inside(const void* x_on, const int64_t* index_m, void* out_om, int64_t outer, int64_t n, int64_t m, int64_t bytes) {
+    if (outer != 1 || bytes > 16 || (bytes & (bytes - 1))) {
+        if (!inside(index_m, m, n)) return false;
+        select_along(x_on, index_m, out_om, outer, n, m, bytes);
+        return true;
+    }
+    bool wrong = false;                                  // numbers are looked at as they are used, while they are near
+    each_range(m, CHEAP * 2 / bytes, [=, &wrong](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; j += 1024) {
+            const int64_t count = end - j < 1024 ? end - j : 1024;
+            if (!inside(index_m + j, count, n)) {
+                wrong = true;
+                return;
+            }
+            by_size(bytes, [=](auto item) {
+                using T = decltype(item);
+                const int64_t* at = index_m + j;
+                const T* from = (const T*)x_on;
+                T* to = (T*)out_om + j;
+#pragma GCC unroll 8
+                for (int64_t i = 0; i < count; i++) to[i] = from[at[i]];
+            });
+        }
+    });
+    return !wrong;
 }
 
 void add_along(int dtype, void* out_oni, const int64_t* index_m, const void* source_omi, int64_t outer, int64_t n, int64_t m,

@@ -20,6 +20,8 @@ void places_of_mask(const uint8_t* mask, const int64_t* shape, int ndim, int64_t
 
 // out[o, j, :] = x[o, index[j], :] for entries of `bytes`
 void select_along(const void* x_on, const int64_t* index_m, void* out_om, int64_t outer, int64_t n, int64_t m, int64_t bytes);
+// The same of numbers that may be wrong: false, and nothing is to be read from out
+bool select_inside(const void* x_on, const int64_t* index_m, void* out_om, int64_t outer, int64_t n, int64_t m, int64_t bytes);
 // out[o, index[j], i] += source[o, j, i] for float and double
 void add_along(int dtype, void* out_oni, const int64_t* index_m, const void* source_omi, int64_t outer, int64_t n, int64_t m,
                int64_t inner);

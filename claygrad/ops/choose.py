@@ -20,7 +20,7 @@ def _check_selected(out: Tensor, result: Tensor) -> None:
         raise RuntimeError("masked_select(): self and result must have the same scalar type")
 
 
-@op(half="raw", meta="data", check_out=_check_selected, out_alias="refuse",
+@op(kernel="masked_select", half="raw", meta="data", check_out=_check_selected, out_alias="refuse",
     samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool")), t.args(t(3, 1), t(4, dtype="bool")),
                        t.args(t(), t(dtype="bool"))],
     errors=lambda t: [(t.args(t(3), t(3)), RuntimeError, "masked_select: expected BoolTensor for mask")])
@@ -36,7 +36,8 @@ masked_select.rule(input=lambda g, input_shape, mask:
                    g.new_zeros(broadcast(input_shape, mask.shape)).masked_scatter(mask, g), mask=constant)
 
 
-@op(alias="refuse", half="raw", out=False, inplace=True, meta=lambda input, mask: broadcast(input.shape, mask.shape),
+@op(kernel="masked_scatter",
+    alias="refuse", half="raw", out=False, inplace=True, meta=lambda input, mask: broadcast(input.shape, mask.shape),
     samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), t(12)), t.args(t(3, 4), t(4, dtype="bool"), t(4, 5))],
     errors=lambda t: [(t.args(t(3), t(3), t(3)), RuntimeError,
                        "masked_scatter_ only supports boolean masks, but got mask with dtype"),
@@ -88,7 +89,7 @@ def _check_taken(out: Tensor, result: Tensor) -> None:
                            f"{result.dtype.legacy} and out.dtype = {out.dtype.legacy}")
 
 
-@op(half="raw", meta=lambda index: index.shape, check_out=_check_taken, out_alias="refuse",
+@op(kernel="take", half="raw", meta=lambda index: index.shape, check_out=_check_taken, out_alias="refuse",
     samples=lambda t: [t.args(t(3, 4), t.index((2, 3), 12)), t.args(t(3, 4), t.index((), 12)),
                        t.args(t(0), t.index((0,), 1))],
     errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4)), IndexError,
@@ -104,7 +105,7 @@ def take(xp, input: Tensor, index: Tensor):
 take.rule(input=lambda g, input_shape, index: g.new_zeros(input_shape).put(index, g, True), index=constant)
 
 
-@op(alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+@op(kernel="put_flat", alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t.index((1,), 12), t(1)),
                        t.args(t(3, 4), t.index((2, 3), 12), t(2, 3), accumulate=True)],
     errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4), t(1)), IndexError,
@@ -136,7 +137,8 @@ put.rule(input=lambda g, index, accumulate: g if accumulate else g.put(index, g.
          source=lambda g, index, source_shape: g.take(index).reshape(source_shape))
 
 
-@op(name="nonzero", method=False, function=False, meta="data", samples=lambda t: [t.args(t(3, 4, dtype="bool"))])
+@op(kernel="nonzero",
+    name="nonzero", method=False, function=False, meta="data", samples=lambda t: [t.args(t(3, 4, dtype="bool"))])
 def nonzero_positions(xp, input: Tensor):
     "Positions of the elements that are not zero, one per row."
     if input.ndim:

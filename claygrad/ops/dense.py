@@ -76,7 +76,7 @@ def _check_long(out: Tensor, result: Tensor) -> None:
                            f"type{out.dtype.legacy}")
 
 
-@op(check=_check_static, check_out=_check_long,
+@op(kernel="nonzero_static", check=_check_static, check_out=_check_long,
     meta=lambda input, size: ((size, input.ndim), DTYPES["int64"]),
     samples=lambda t: [t.args(t(3, 4, dtype="bool"), size=4), t.args(t(5), size=7, fill_value=9), t.args(t(), size=2)],
     errors=lambda t: [(t.args(t(3), size=-1), RuntimeError, "nonzero_static: 'size' must be an non-negative integer")])

@@ -38,7 +38,8 @@ _ISIN = "".join(f" * ({forms}, *, bool assume_unique = False, bool invert = Fals
     "Tensor elements, Number test_element"))
 
 
-@composite(method=False, samples=lambda t: [t.args(t(3, 4, dtype="int64"), t(5, dtype="int64")), t.args(t(3), 1.5)])
+@composite(short="isin",
+           method=False, samples=lambda t: [t.args(t(3, 4, dtype="int64"), t(5, dtype="int64")), t.args(t(3), 1.5)])
 def isin(elements: Any = None, test_elements: Any = None, *, element: Any = None, test_element: Any = None,
          assume_unique: bool = False, invert: bool = False, out: Tensor | None = None) -> Tensor:
     """Whether each element is among the test elements (or, with `invert`, is not). Either may be a number, not both.

@@ -195,7 +195,7 @@ def one_hot_shape(input: Tensor, num_classes: int) -> tuple[int, ...]:
     return (*input.shape, num_classes)
 
 
-@op(namespace="nn.functional", method=False, out=False, meta=one_hot_shape, check=check_classes,
+@op(kernel="one_hot", namespace="nn.functional", method=False, out=False, meta=one_hot_shape, check=check_classes,
     samples=lambda t: [t.args(t.index((3,), 4)), t.args(t.index((2, 2), 3), 5)],
     errors=lambda t: [(t.args(t.index((2,), 1).add(3), 2), RuntimeError, "Class values must be smaller "),
                       (t.args(t(2, dtype="float32")), RuntimeError,

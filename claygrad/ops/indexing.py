@@ -125,7 +125,7 @@ def _meta_shape(input: Tensor, indices: list) -> tuple[int, ...]:
     return _result_shape(tuple(input.shape), indices)
 
 
-@op(method=False, function=False, half="raw", meta=_meta_shape,
+@op(kernel="index", method=False, function=False, half="raw", meta=_meta_shape,
     samples=lambda t: [t.args(t(4, 3), [t.index((2,), 4)]), t.args(t(4, 3), [None, t.index((2, 2), 3)]),
                        t.args(t(4, 3, 2), [t.index((2,), 4), None, t.index((2,), 2)]),
                        t.args(t(4, 3), [t(4, 3, dtype="bool")])])
@@ -210,7 +210,7 @@ def _check_selected(out: Tensor, result: Tensor) -> None:
         raise RuntimeError("index_select(): self and result must have the same scalar type")
 
 
-@op(half="raw", meta=_selected_shape, check_out=_check_selected,
+@op(kernel="index_select", half="raw", meta=_selected_shape, check_out=_check_selected,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3)), t.args(t(3, 4), -1, t.index((2,), 4)),
                        t.args(t(), 0, t.index((1,), 1)),
                        t.args(t(3, 4), 1, t.index((0,), 4))],
@@ -267,7 +267,7 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
     return dim
 
 
-@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(kernel="index_add", alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4)),
                        t.args(t(3, 4), 1, t.index((2,), 4), t(3, 2), alpha=2.5),
                        t.args(t(), 0, t.index((1,), 1), t())],
@@ -299,7 +299,7 @@ index_add.rule(input=lambda g: g, index=constant,
                (g if alpha == 1 else g * alpha).index_select(dim, index).reshape(source_shape))
 
 
-@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(kernel="index_copy", alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((1,), 3), t(1, 4)), t.args(t(3, 4), 1, t.index((1,), 4), t(3, 1)),
                        t.args(t(), 0, t.index((1,), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((1,), 1).add(5), t(1)), IndexError,
@@ -340,7 +340,7 @@ index_copy.rule(input=lambda g, dim, index: g.index_fill(dim, index, 0), index=c
                 source=lambda g, dim, index, source_shape: g.index_select(dim, index).reshape(source_shape))
 
 
-@op(alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+@op(kernel="index_fill", alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     overlap=_expanded("index_fill_", "tensor[mask] = scalar"),
     node=lambda value: "IndexFillBackward1" if hasattr(value, "shape") else "IndexFillBackward0",
     samples=lambda t: [t.args(t(3, 4), 0, t.index((2,), 3), 2.5), t.args(t(3, 4), 1, t.index((2,), 4), t()),
@@ -387,7 +387,7 @@ _KINDS = ("prod", "mean", "amax", "amin")
 _EXTREMA = {"amax": "maximum_cpu", "amin": "minimum_cpu"}
 
 
-@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(kernel="index_reduce", alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     check=lambda input, source, reduce, include_self:
     refuse_complex_gradients("index_reduce", input, source) if include_self and reduce not in _EXTREMA else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4), reduce) for reduce in _KINDS]

@@ -43,7 +43,7 @@ def check_constant(input: Tensor, pad: ints, value: float) -> None:
     refuse_overflow(value, input.dtype)
 
 
-@op(method=False, out=False, half="raw", check=check_constant, meta=padded_shape,
+@op(kernel="constant_pad", method=False, out=False, half="raw", check=check_constant, meta=padded_shape,
     samples=lambda t: [t.args(t(2, 3), [1, 2]), t.args(t(2, 3), [1, 0, 0, 2], 1.5), t.args(t(3, 4), [-1, 2, 1, -1], 2),
                        t.args(t(2, 3), []), t.args(t(2, 0), [1, 1])],
     errors=lambda t: [(t.args(t(2, 3), [1]), RuntimeError, "Length of pad must be even but instead it equals 1"),
@@ -123,7 +123,8 @@ def bent_node(pad: ints, mode: str) -> str:
     return "torch::autograd::CopySlices" if word is None else f"{word}{len(pad) // 2}DBackward0"
 
 
-@op(name="_pad_enum", node=bent_node, function=False, method=False, out=False, half="raw", check=check_bent,
+@op(kernel="bent_pad",
+    name="_pad_enum", node=bent_node, function=False, method=False, out=False, half="raw", check=check_bent,
     meta=padded_shape, samples=lambda t: [t.args(t(2, 3, 4), [1, 2], "reflect")])
 def bent_pad(xp, input: Tensor, pad: ints, mode: str):
     """The input continued at both ends of its last axes by its own elements."""

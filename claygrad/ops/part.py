@@ -24,7 +24,7 @@ def sliced(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> G
 
 
 # --- the gradients: each puts its input back into zeros, and taking the part is its own gradient -----------------
-@op(method=False, function=False, half="raw", meta=lambda shape: shape,
+@op(kernel="select_backward", method=False, function=False, half="raw", meta=lambda shape: shape,
     samples=lambda t: [t.args(t(3), (2, 3), 0, 1)])
 def select_backward(xp, g: Tensor, shape: ints, dim: int, index: int):
     "Zeros of `shape` with `g` as entry `index` along `dim`."
@@ -34,7 +34,7 @@ def select_backward(xp, g: Tensor, shape: ints, dim: int, index: int):
 select_backward.rule(g=lambda g, dim, index: g.select(dim, index))
 
 
-@op(method=False, function=False, half="raw", meta=lambda shape: shape,
+@op(kernel="slice_backward", method=False, function=False, half="raw", meta=lambda shape: shape,
     samples=lambda t: [t.args(t(2, 3), (5, 3), 0, 1, 5, 2)])
 def slice_backward(xp, g: Tensor, shape: ints, dim: int, start: int, end: int, step: int):
     "Zeros of `shape` with `g` at start, start + step, ... along `dim`."
@@ -44,7 +44,7 @@ def slice_backward(xp, g: Tensor, shape: ints, dim: int, start: int, end: int, s
 slice_backward.rule(g=lambda g, dim, start, end, step: slice_view(g, dim, start, end, step))
 
 
-@op(method=False, function=False, half="raw", meta=lambda shape: shape,
+@op(kernel="diagonal_backward", method=False, function=False, half="raw", meta=lambda shape: shape,
     samples=lambda t: [t.args(t(2), (3, 4), 2, 0, 1)])
 def diagonal_backward(xp, g: Tensor, shape: ints, offset: int, dim1: int, dim2: int):
     "Zeros of `shape` with `g` on a diagonal."
@@ -101,7 +101,8 @@ relay.rule(g=lambda g, size, stride, offset, to_size, to_stride, to_offset:
            relay(g, to_size, to_stride, to_offset, size, stride, offset))
 
 
-@view_op(samples=lambda t: [t.args(t(3, 4), 0, 1), t.args(t(3, 4), -1, -2), t.args(t(3), 0, 2)],
+@view_op(geometry="select",
+         samples=lambda t: [t.args(t(3, 4), 0, 1), t.args(t(3, 4), -1, -2), t.args(t(3), 0, 2)],
          errors=lambda t: [(t.args(t(4, 6), 0, 4), IndexError,
                             "select(): index 4 out of range for tensor of size [4, 6]"),
                            (t.args(t(), 0, 0), IndexError, "select() cannot be applied to a 0-dim tensor.")])
@@ -133,7 +134,7 @@ def _bounds(n: int, start: int | None, end: int | None, step: int) -> tuple[int,
     return start, max(0, -(-(stop - start) // step))
 
 
-@view_op(name="slice", method=False, function=False, node="SliceBackward0",
+@view_op(name="slice", geometry="slice", method=False, function=False, node="SliceBackward0",
          samples=lambda t: [t.args(t(5, 3), 0, 1, 4, 2), t.args(t(5), 0, -3, None, 1), t.args(t(5), 0, 4, 2, 1)])
 def slice_view(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1):
     "Every `step`-th entry from `start` up to `end` along `dim`: what `x[start:end:step]` is made of."
@@ -156,7 +157,8 @@ def _unslice(g: Tensor, input_shape: tuple[int, ...], dim: int, start: int | Non
 slice_view.rule(input=_unslice)
 
 
-@view_op(method=False, function=False, node="SliceBackward0", samples=lambda t: [t.args(t(5), 0, 1, 3)])
+@view_op(geometry="narrow", method=False, function=False, node="SliceBackward0",
+         samples=lambda t: [t.args(t(5), 0, 1, 3)])
 def narrow_view(input: Tensor, dim: int, start: int, length: int):
     "`length` entries from `start` along `dim`, both already checked."
     return sliced(input, dim, start, length)
@@ -164,7 +166,8 @@ narrow_view.rule(input=lambda g, input_shape, dim, start, length:
                  slice_backward(g, tuple(input_shape), dim, start, start + length, 1))
 
 
-@composite(samples=lambda t: [t.args(t(5, 3), 0, 1, 2), t.args(t(5, 3), -1, -2, 1), t.args(t(5), 0, 5, 0)],
+@composite(short="narrow",
+           samples=lambda t: [t.args(t(5, 3), 0, 1, 2), t.args(t(5, 3), -1, -2, 1), t.args(t(5), 0, 5, 0)],
            errors=lambda t: [(t.args(t(4), 0, 3, 2), RuntimeError,
                               "start (3) + length (2) exceeds dimension size (4)."),
                              (t.args(t(4), 0, 0, -1), RuntimeError, "narrow(): length must be non-negative."),
@@ -193,7 +196,8 @@ def narrow(input: Tensor, dim: int, start: object, length: int) -> Tensor:
     return narrow_view(input, dim, start, length)
 
 
-@view_op(samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(3, 4), -1), t.args(t(2, 3, 4), 1, 0, 2),
+@view_op(geometry="diagonal",
+         samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(3, 4), -1), t.args(t(2, 3, 4), 1, 0, 2),
                             t.args(t(3, 4), 9)],
          errors=lambda t: [(t.args(t(3, 4), 0, 0, 0), RuntimeError, "diagonal dimensions cannot be identical 0, 0")])
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
@@ -234,7 +238,8 @@ def _strided(input: Tensor, size: ints, stride: ints, storage_offset: int | None
     return size, stride, offset
 
 
-@view_op(samples=lambda t: [t.args(t(12), (3, 2), (4, 1)), t.args(t(12), (3, 3), (2, 1), 1),
+@view_op(geometry="as_strided",
+         samples=lambda t: [t.args(t(12), (3, 2), (4, 1)), t.args(t(12), (3, 3), (2, 1), 1),
                             t.args(t(3, 4), (2, 2), (1, 5))],
          errors=lambda t: [(t.args(t(4), (2,), (1, 2)), RuntimeError, "mismatch in length of strides and shape"),
                            (t.args(t(4), (2,), (-1,)), RuntimeError, "as_strided: Negative strides are not supported"),
@@ -262,8 +267,9 @@ def _unstrided(g: Tensor, input_shape: tuple[int, ...], input_stride: tuple[int,
 as_strided.rule(input=_unstrided)
 
 
-@view_op(function=False, samples=lambda t: [t.args(t(7), 0, 3, 2), t.args(t(4, 5), 1, 2, 1), t.args(t(), 0, 1, 1),
-                                            t.args(t(4), 0, 0, 1)],
+@view_op(geometry="unfold", function=False,
+         samples=lambda t: [t.args(t(7), 0, 3, 2), t.args(t(4, 5), 1, 2, 1), t.args(t(), 0, 1, 1),
+                            t.args(t(4), 0, 0, 1)],
          errors=lambda t: [(t.args(t(6), 0, 7, 1), RuntimeError,
                             "maximum size for tensor at dimension 0 is 6 but size is 7"),
                            (t.args(t(6), 0, 2, 0), RuntimeError, "step is 0 but must be > 0")])

@@ -41,7 +41,7 @@ def shuffled_shape(input, upscale_factor: int) -> tuple[int, ...]:
     return (*lead, c // r ** 2, h * r, w * r)
 
 
-@op(**public, check=check_shuffle, meta=shuffled_shape,
+@op(kernel="pixel_shuffle", **public, check=check_shuffle, meta=shuffled_shape,
     samples=lambda t: [t.args(t(2, 8, 2, 3), 2), t.args(t(9, 2, 1), 3), t.args(t(2, 3, 2, 2), 1)],
     errors=lambda t: [(t.args(t(1, 3, 2, 2), 2), RuntimeError, "pixel_shuffle expects its input's 'channel' dimension"),
                       (t.args(t(2, 2), 2), RuntimeError, "pixel_shuffle expects input to have at least 3 dimensions"),
@@ -62,7 +62,7 @@ def unshuffled_shape(input, downscale_factor: int) -> tuple[int, ...]:
     return (*lead, c * r ** 2, h // r, w // r)
 
 
-@op(**public, check=check_unshuffle, meta=unshuffled_shape,
+@op(kernel="pixel_unshuffle", **public, check=check_unshuffle, meta=unshuffled_shape,
     samples=lambda t: [t.args(t(2, 2, 4, 6), 2), t.args(t(1, 6, 3), 3)],
     errors=lambda t: [(t.args(t(1, 1, 3, 4), 2), RuntimeError, "pixel_unshuffle expects height to be divisible by"),
                       (t.args(t(1, 1, 4, 3), 2), RuntimeError, "pixel_unshuffle expects width to be divisible by")])
@@ -91,7 +91,7 @@ def regrouped(input, groups: int):
     return input.reshape(n, groups, c // groups, *rest).swapaxes(1, 2).reshape(input.shape)
 
 
-@op(**public, check=check_channels, meta=lambda input: input.shape,
+@op(kernel="channel_shuffle", **public, check=check_channels, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(2, 6, 2, 3), 2), t.args(t(1, 6, 3), 3), t.args(t(0, 4, 2, 2), 2)],
     errors=lambda t: [(t.args(t(1, 4, 2), 3), RuntimeError, "Number of channels must be divisible by groups."),
                       (t.args(t(4, 2), 2), RuntimeError, "channel_shuffle expects input with > 2 dims")])

@@ -111,7 +111,7 @@ def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
     return out
 
 
-@composite(method=False, raw=True, samples=lambda t: [t.args(5), t.args(1, 2.5, 0.1), t.args(5, 0, -2)],
+@composite(short="arange", method=False, raw=True, samples=lambda t: [t.args(5), t.args(1, 2.5, 0.1), t.args(5, 0, -2)],
            errors=lambda t: [(t.args(5, 1), RuntimeError, "upper bound and lower bound inconsistent with step sign"),
                              (t.args(0, 1, 0), RuntimeError, "step must be nonzero"),
                              (t.args(2**62), RuntimeError, "Storage size calculation overflowed with sizes=[46116860")])
@@ -253,7 +253,8 @@ def _between(start: Any, end: Any, steps: int, kind: dtype) -> np.ndarray:
     return np.concatenate(parts).astype(kind.numpy)
 
 
-@composite(method=False, raw=True, samples=lambda t: [t.args(0, 1, 5), t.args(-3, 10, 7), t.args(2, 3, 1)],
+@composite(short="linspace",
+           method=False, raw=True, samples=lambda t: [t.args(0, 1, 5), t.args(-3, 10, 7), t.args(2, 3, 1)],
            errors=lambda t: [(t.args(0, 1, -1), RuntimeError, "number of steps must be non-negative")])
 def linspace(start: Number, end: Number, steps: int | None = None, *, out: Tensor | None = None,
              dtype: dtype | None = None,
@@ -301,7 +302,8 @@ def _powers(start: Any, end: Any, steps: int, base: float, kind: dtype) -> np.nd
         return array.astype(kind.numpy)
 
 
-@composite(method=False, raw=True, samples=lambda t: [t.args(0, 2, 5), t.args(-1, 3, 4, 2.0), t.args(1, 3, 1)],
+@composite(short="logspace",
+           method=False, raw=True, samples=lambda t: [t.args(0, 2, 5), t.args(-1, 3, 4, 2.0), t.args(1, 3, 1)],
            errors=lambda t: [(t.args(0, 1, -1), RuntimeError, "number of steps must be non-negative")])
 def logspace(start: Number, end: Number, steps: int | None = None, base: float = 10.0, *, out: Tensor | None = None,
              dtype: dtype | None = None, layout: layout | None = None, device: Device = None, pin_memory: bool = False,

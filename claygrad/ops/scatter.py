@@ -96,7 +96,8 @@ def _scatter_name(src: object, value: object, reduce: str | None) -> str:
     return "NotImplemented" if reduce else "ScatterBackward0" if hasattr(src, "shape") else "ScatterBackward1"
 
 
-@op(alias="refuse", half="raw", out="exact", inplace=True, node=_scatter_name, meta=lambda input: input.shape,
+@op(kernel="scatter",
+    alias="refuse", half="raw", out="exact", inplace=True, node=_scatter_name, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((1, 4), 3), t(1, 4)), t.args(t(3, 4), 1, t.index((3, 2), 4), 2.5),
                        t.args(t(4), 0, t.index((0,), 4), t(0)), t.args(t(), 0, t.index((), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), 1.0), RuntimeError,
@@ -187,7 +188,7 @@ scatter_add.rule(input=lambda g: g, index=constant,
                  src=lambda g, dim, index, src_shape: filled_to(g.gather(dim, index), src_shape))
 
 
-@op(alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(kernel="scatter_reduce", alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
     check=lambda input, src, reduce:
     refuse_complex_gradients("scatter_reduce", input, src) if reduce not in ("amax", "amin") else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4), reduce) for reduce in REDUCTIONS]
@@ -223,7 +224,7 @@ def _scatter_reduce_gradients(g, out, input, dim, index, src, reduce, include_se
     return for_input, None, filled_to(for_src, src.shape)
 
 
-@composite(out="exact", samples=lambda t: [t.args(t(3, 4), t.index((3, 2), 4), 1),
+@composite(short="take_along", out="exact", samples=lambda t: [t.args(t(3, 4), t.index((3, 2), 4), 1),
                                            t.args(t(3, 4), t.index((1, 4), 3), 0),
                                        t.args(t(3, 4), t.index((5,), 12))],
            errors=lambda t: [(t.args(t(3, 4), t.index((3,), 4), 1), RuntimeError,

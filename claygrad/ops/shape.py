@@ -34,7 +34,8 @@ def clone(xp, input: Tensor, *, memory_format: memory_format | None = preserve_f
 clone.rule(input=lambda g: g)
 
 
-@composite(function=False, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t(2, 3, 1, 2))])
+@composite(short="contiguous",
+           function=False, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t(2, 3, 1, 2))])
 def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
     "The tensor itself if its elements lie in row-major order (or in the memory format), else a copy that does."
     if memory_format is contiguous_format:
@@ -54,7 +55,7 @@ def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_fo
 
 
 # --- flips and rolls ----------------------------------------------------------------------------------------------
-@op(half="raw", out=False, varargs="dims", meta=lambda input, dims: input.shape,
+@op(kernel="flip", half="raw", out=False, varargs="dims", meta=lambda input, dims: input.shape,
     samples=lambda t: [t.args(t(3, 4), (0,)), t.args(t(3, 4), (0, -1)), t.args(t(3, 4).t(), (1,)), t.args(t(), ()),
                        t.args(t(0, 3), (0,))],
     errors=lambda t: [(t.args(t(2, 3), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
@@ -101,7 +102,7 @@ def _rolled(xp, input, shift: int, dim: int):
     return out
 
 
-@op(half="raw", out=False, meta=lambda input, shifts, dims: input.shape,
+@op(kernel="roll", half="raw", out=False, meta=lambda input, shifts, dims: input.shape,
     samples=lambda t: [t.args(t(3, 4), 1), t.args(t(3, 4), -2, 1), t.args(t(3, 4), (1, 2), (0, 1)), t.args(t(), 1),
                        t.args(t(0, 3), 1, 0)],
     errors=lambda t: [(t.args(t(3, 4), 1, (0, 1)), RuntimeError, "shifts and dimensions must align. shifts: 1, dims:2"),
@@ -142,7 +143,7 @@ def _rotated_shape(input: Tensor, k: int, dims: ints) -> tuple[int, ...]:
     return tuple(shape)
 
 
-@op(half="raw", out=False, meta=_rotated_shape,
+@op(kernel="rot90", half="raw", out=False, meta=_rotated_shape,
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 2), t.args(t(2, 3, 4), -1, (0, 2)), t.args(t(3, 4), 0)],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "expected total dims >= 2, but got total dims = 1"),
                       (t.args(t(3, 4), 1, (0, 0)), RuntimeError,
@@ -178,7 +179,8 @@ def _repeated(shape: tuple[int, ...], repeats: ints) -> tuple[tuple[int, ...], t
     return padded, out
 
 
-@op(function=False, half="raw", varargs="repeats", meta=lambda input, repeats: _repeated(input.shape, repeats)[1],
+@op(kernel="repeat",
+    function=False, half="raw", varargs="repeats", meta=lambda input, repeats: _repeated(input.shape, repeats)[1],
     samples=lambda t: [t.args(t(2, 3), 2, 3), t.args(t(3), 2, 1, 2), t.args(t(2, 3), 0, 1), t.args(t(), 3)],
     errors=lambda t: [(t.args(t(2, 3), 2), RuntimeError,
                        "Number of dimensions of repeat dims can not be smaller than number of dimen")])
@@ -285,7 +287,7 @@ def _embedded_shape(input: Tensor, offset: int, dim1: int, dim2: int) -> tuple[i
     return tuple(n if i in (dim1, dim2) else next(rest) for i in range(ndim))
 
 
-@op(half="raw", out=False, meta=_embedded_shape,
+@op(kernel="diag_embed", half="raw", out=False, meta=_embedded_shape,
     samples=lambda t: [t.args(t(3)), t.args(t(2, 3), 1), t.args(t(2, 3), -2, 0, 2), t.args(t(0))],
     errors=lambda t: [(t.args(t(3), 0, 0, 0), RuntimeError, "diagonal dimensions cannot be identical 0, 0")])
 def diag_embed(xp, input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1):
@@ -299,7 +301,8 @@ def diag_embed(xp, input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -
 diag_embed.rule(input=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2))
 
 
-@op(method=False, function=False, half="raw", node="DiagonalBackward0_copy", samples=lambda t: [t.args(t(3, 4), 1)])
+@op(kernel="diagonal_copy",
+    method=False, function=False, half="raw", node="DiagonalBackward0_copy", samples=lambda t: [t.args(t(3, 4), 1)])
 def diagonal_copy(xp, input: Tensor, offset: int):
     "A diagonal of a matrix, as a copy."
     return xp.diagonal(input, offset).copy()

@@ -156,7 +156,7 @@ def few_distinct(xp, input, return_inverse: bool):
     return (there + low).astype(input.dtype), inverse.reshape(input.shape if return_inverse else (0,)), counts[there]
 
 
-@op(name="_unique2", **distinct)
+@op(kernel="distinct", name="_unique2", **distinct)
 def unique2(xp, input: Tensor, sorted: bool, return_inverse: bool, return_counts: bool):
     need(input, ORDERED, "unique")
     made = few_distinct(xp, input, return_inverse) if input.dtype.kind == "i" and input.size else None
@@ -179,7 +179,7 @@ def unique_dim(xp, input: Tensor, dim: int, sorted: bool, return_inverse: bool, 
 unique_dim.rule(input=no_derivative("unique_dim"))
 
 
-@op(name="unique_consecutive", **distinct)
+@op(kernel="distinct_neighbours", name="unique_consecutive", **distinct)
 def unique_neighbours(xp, input: Tensor, return_inverse: bool, return_counts: bool, dim: int | None):
     axis = 0 if dim is None else axis_of(dim, input.ndim)
     line = input.reshape(-1) if dim is None else input
@@ -345,7 +345,7 @@ def bincount(xp, input: Tensor, weights: Tensor | None = None, minlength: int = 
 bincount.rule(input=missing, weights=missing)
 
 
-@op(differentiable=(), meta=lambda bins: (bins,),
+@op(kernel="histc", differentiable=(), meta=lambda bins: (bins,),
     out="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {0.c_name} and hist "
         "{1.c_name}",
     samples=lambda t: [t.args(t(20), 5), t.args(t(20), 4, 1, 2), t.args(t(3, 4), bins=3, min=0, max=2)],

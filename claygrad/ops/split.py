@@ -46,7 +46,8 @@ def _even(n: int, size: int) -> list[int]:
     return [min(size, n - i * size) for i in range(count)] if size else [0]
 
 
-@view_op(multi=True, method=False, function=False, node="SplitBackward0", samples=lambda t: [t.args(t(5, 3), 2, 0)])
+@view_op(multi=True, geometry="split_evenly", method=False, function=False, node="SplitBackward0",
+         samples=lambda t: [t.args(t(5, 3), 2, 0)])
 def split_evenly(input: Tensor, split_size: int, dim: int):
     "Pieces of `split_size` entries along `dim`."
     return _pieces(input, dim, _even(input.shape[dim], split_size))
@@ -54,7 +55,8 @@ split_evenly.rule(input=lambda gs, input_shape, split_size, dim:
                   _joined(gs, input_shape, dim, _even(input_shape[dim], split_size)))
 
 
-@view_op(multi=True, samples=lambda t: [t.args(t(5, 3), [2, 3]), t.args(t(5, 3), (1, 0, 2), 1)],
+@view_op(multi=True, geometry="split_with_sizes",
+         samples=lambda t: [t.args(t(5, 3), [2, 3]), t.args(t(5, 3), (1, 0, 2), 1)],
          errors=lambda t: [(t.args(t(4), [1, 2]), RuntimeError,
                             "split_with_sizes expects split_sizes to sum exactly to 4"),
                            (t.args(t(4), [-1, 5]), RuntimeError,
@@ -99,7 +101,8 @@ def _split(tensor: Tensor, size: object, dim: int) -> tuple[Tensor, ...]:
     return split_evenly(tensor, size, dim)
 
 
-@composite(method=False, samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 3), [1, 2], 1), t.args(t(0, 3), 2)],
+@composite(short="split",
+           method=False, samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 3), [1, 2], 1), t.args(t(0, 3), 2)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "split_size can only be 0 if dimension size is 0"),
                              (t.args(t(4), -1), RuntimeError, "split expects split_size be non-negative")])
 def split(tensor: Tensor, split_size_or_sections: object, dim: int = 0) -> tuple[Tensor, ...]:
@@ -107,13 +110,13 @@ def split(tensor: Tensor, split_size_or_sections: object, dim: int = 0) -> tuple
     return _split(tensor, split_size_or_sections, dim)
 
 
-@composite(name="split", function=False, samples=lambda t: [t.args(t(5, 3), 2)])
+@composite(short="split", name="split", function=False, samples=lambda t: [t.args(t(5, 3), 2)])
 def split_method(input: Tensor, split_size: object, dim: int = 0) -> tuple[Tensor, ...]:
     "Pieces of one length (the last may be shorter) or of a list of lengths, along `dim`."
     return _split(input, split_size, dim)
 
 
-@composite(samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 6), 4, 1), t.args(t(0, 3), 2)],
+@composite(short="chunk", samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 6), 4, 1), t.args(t(0, 3), 2)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "chunk expects `chunks` to be greater than 0, got: 0"),
                              (t.args(t(), 1), RuntimeError, "chunk expects at least a 1-dimensional tensor")])
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -167,7 +170,8 @@ def _where(name: str, given: object) -> object:
     return given
 
 
-@composite(samples=lambda t: [t.args(t(7, 2), 3), t.args(t(7, 2), (1, 5)), t.args(t(2, 7), (-2, 9), 1),
+@composite(short="tensor_split",
+           samples=lambda t: [t.args(t(7, 2), 3), t.args(t(7, 2), (1, 5)), t.args(t(2, 7), (-2, 9), 1),
                               t.args(t(2), 4)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "number of sections must be larger than 0, got 0"),
                              (t.args(t(), 1), RuntimeError, "tensor_split expected at least a 1-dimensional tensor")])
@@ -194,7 +198,7 @@ def _split_fixed(name: str, input: Tensor, given: object, dim: int, at_least: in
     return _split_at(input, where, dim)
 
 
-@composite(samples=lambda t: [t.args(t(4, 6), 2), t.args(t(6), (1, 4))],
+@composite(short="fixed_split", samples=lambda t: [t.args(t(4, 6), 2), t.args(t(6), (1, 4))],
            errors=lambda t: [(t.args(t(), 1), RuntimeError,
                               "torch.hsplit requires a tensor with at least 1 dimension")])
 def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
@@ -204,7 +208,7 @@ def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
                         min(max(input.ndim - 1, 0), 1), 1)
 
 
-@composite(samples=lambda t: [t.args(t(4, 6), 2), t.args(t(4, 6), (1, 3))],
+@composite(short="fixed_split", samples=lambda t: [t.args(t(4, 6), 2), t.args(t(4, 6), (1, 3))],
            errors=lambda t: [(t.args(t(4), 2), RuntimeError,
                               "torch.vsplit requires a tensor with at least 2 dimension")])
 def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
@@ -213,7 +217,7 @@ def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
     return _split_fixed("vsplit", input, _first_given(indices_or_sections, indices, sections), 0, 2)
 
 
-@composite(samples=lambda t: [t.args(t(2, 3, 4), 2), t.args(t(2, 3, 4), (1, 3))],
+@composite(short="fixed_split", samples=lambda t: [t.args(t(2, 3, 4), 2), t.args(t(2, 3, 4), (1, 3))],
            errors=lambda t: [(t.args(t(4, 6), 2), RuntimeError,
                               "torch.dsplit requires a tensor with at least 3 dimension")])
 def dsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
@@ -222,7 +226,7 @@ def dsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
     return _split_fixed("dsplit", input, _first_given(indices_or_sections, indices, sections), 2, 3)
 
 
-@view_op(multi=True, samples=lambda t: [t.args(t(3, 2)), t.args(t(3, 2), 1), t.args(t(3))],
+@view_op(multi=True, geometry="unbind", samples=lambda t: [t.args(t(3, 2)), t.args(t(3, 2), 1), t.args(t(3))],
          errors=lambda t: [(t.args(t()), IndexError, "Dimension specified as 0 but tensor has no dimensions")])
 def unbind(input: Tensor, dim: int = 0):
     "All entries along `dim`, each without that axis."

@@ -113,7 +113,8 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
     return input.view(other.shape)
 
 
-@view_op(method=False, function=False, node="ReshapeAliasBackward0", samples=lambda t: [t.args(t(2, 3).t(), (3, 1, 2))])
+@view_op(geometry="view", method=False, function=False, node="ReshapeAliasBackward0",
+         samples=lambda t: [t.args(t(2, 3).t(), (3, 1, 2))])
 def reshape_alias(input: Tensor, size: ints):
     "What `reshape` makes of a tensor that is not contiguous but needs no copy."
     return _reshaped(input, size)
@@ -128,7 +129,7 @@ def unsafe_view(xp, input: Tensor, size: ints):
 unsafe_view.rule(input=lambda g, input_shape: g.reshape(input_shape))
 
 
-@composite(varargs="shape",
+@composite(short="reshape", varargs="shape",
            samples=lambda t: [t.args(t(2, 6), (3, 4)), t.args(t(2, 6).t(), (4, 3)), t.args(t(2, 3).t(), (3, 2)),
                               t.args(t(), (1,))],
            errors=lambda t: [(t.args(t(3), (2,)), RuntimeError, "shape '[2]' is invalid for input of size 3")])
@@ -191,13 +192,13 @@ def transpose(input: Tensor, dim0: int, dim1: int):
 transpose.rule(input=lambda g, dim0, dim1: g.transpose(dim0, dim1))
 
 
-@composite(samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
+@composite(short="swap", samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     "Another name of `transpose`."
     return transpose(input, axis0, axis1)
 
 
-@composite(samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
+@composite(short="swap", samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     "Another name of `transpose`."
     return transpose(input, dim0, dim1)
@@ -330,7 +331,8 @@ def unsqueeze(input: Tensor, dim: int):
 unsqueeze.rule(input=lambda g, dim: g.squeeze(dim))
 
 
-@composite(samples=lambda t: [t.args(t(2, 3, 4)), t.args(t(2, 3, 4), 1), t.args(t(2, 3, 4), 0, 1), t.args(t()),
+@composite(short="flatten",
+           samples=lambda t: [t.args(t(2, 3, 4)), t.args(t(2, 3, 4), 1), t.args(t(2, 3, 4), 0, 1), t.args(t()),
                               t.args(t(2, 3).t())],
            errors=lambda t: [(t.args(t(2, 3), 1, 0), RuntimeError,
                               "flatten() has invalid args: start_dim cannot come after end_dim")])
@@ -349,7 +351,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:start], geometry.product(shape[start:end + 1]), *shape[end + 1:]))
 
 
-@composite(samples=lambda t: [t.args(t(2, 6), 1, (2, 3)), t.args(t(2, 6), -1, (-1, 3))],
+@composite(short="unflatten", samples=lambda t: [t.args(t(2, 6), 1, (2, 3)), t.args(t(2, 6), -1, (-1, 3))],
            errors=lambda t: [(t.args(t(2, 6), 1, (2, 4)), RuntimeError,
                               "unflatten: Provided sizes [2, 4] don't multiply up"),
                              (t.args(t(2, 6), 1, ()), RuntimeError, "unflatten: sizes must be non-empty")])
@@ -394,7 +396,7 @@ def detach(input: Tensor) -> Tensor:
     return input.detach()
 
 
-@composite(names=("moveaxis",),
+@composite(short="movedim", names=("moveaxis",),
            samples=lambda t: [t.args(t(2, 3, 4), 0, 2), t.args(t(2, 3, 4), (0, 1), (-1, 0)), t.args(t(), 0, 0)],
            errors=lambda t: [(t.args(t(2, 3), (0, 0), (0, 1)), RuntimeError,
                               "movedim: repeated dim in `source` ([0, 0])")])

@@ -1,0 +1,3 @@
+from claygrad.core.declared import Op
+
+def shorten(op: Op) -> None: ...

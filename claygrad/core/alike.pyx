@@ -1,0 +1,152 @@
+"""New tensors like another one, or of its dtype, without a Python frame. Whatever else is asked for, the declaration answers."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport dtype
+from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout
+from claygrad.core.moves cimport element_of, fill_with, plain
+from claygrad.core.parts cimport sizes_of
+from claygrad.core.storage cimport new_storage
+from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
+
+cdef extern from "Python.h":
+    PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
+
+cdef bint _usual(Op op, PyObject** slots, int first, int dtype_at) noexcept:
+    """Whether all parameters from one on but the dtype are what they are by default."""
+    cdef int i
+    for i in range(first, op.n_params):
+        if i != dtype_at and slots[i] != PyTuple_GET_ITEM(<PyObject*>op.defaults, i):
+            return False
+    return True
+
+
+cdef object _filled(Layout made, object value):
+    """A tensor just made with a number in it; None: left as it is."""
+    cdef double element[2]
+    if type(value) is int and value == 0:
+        memset(made.data(), 0, made.numel * made.dtype.itemsize)
+    elif value is not None:
+        if not element_of(value, made.dtype, element):
+            return None
+        fill_with(made, element)
+    return mark_made(new_tensor(made))
+
+
+cdef object _like(Op op, PyObject** slots, object value, int first):
+    """zeros_like(input, *, dtype, ...) and its kin"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, made
+    cdef int i
+    if not _usual(op, slots, first, first) or x.storage.where.kind != CPU:
+        return None
+    if <object>slots[first] is not None and type(<object>slots[first]) is not dtype:
+        return None
+    if plain(x):
+        made = fresh_like(x)
+    else:
+        if not dense(x):
+            return None
+        for i in range(x.ndim):                    # the strides of axes of one element, or none, follow rules of their own
+            if x.shape[i] < 2:
+                return None
+        made = new_layout(new_storage(x.numel * x.dtype.itemsize), x.dtype, x.ndim, x.shape, x.strides, 0)
+    if <object>slots[first] is not None and <dtype>(<object>slots[first]) is not x.dtype:
+        made = new_layout(new_storage(x.numel * (<dtype>(<object>slots[first])).itemsize), <dtype>(<object>slots[first]), made.ndim,
+                          made.shape, made.strides, 0)
+    return _filled(made, value)
+
+
+cdef object _zeros_like(Op op, PyObject** slots):
+    return _like(op, slots, 0, 1)
+
+
+cdef object _ones_like(Op op, PyObject** slots):
+    return _like(op, slots, 1, 1)
+
+
+cdef object _empty_like(Op op, PyObject** slots):
+    return _like(op, slots, None, 1)
+
+
+cdef object _full_like(Op op, PyObject** slots):
+    return _like(op, slots, <object>slots[1], 2) if <object>slots[1] is not None else None
+
+
+cdef object _new(Op op, PyObject** slots, object value, int first):
+    """new_zeros(input, size, *, dtype, ...) and its kin"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int i, ndim
+    cdef object size = <object>slots[1]
+    cdef dtype kind = x.dtype
+    if not _usual(op, slots, first, first) or x.storage.where.kind != CPU:
+        return None
+    if <object>slots[first] is not None:
+        if type(<object>slots[first]) is not dtype:
+            return None
+        kind = <dtype>(<object>slots[first])
+    ndim = sizes_of((size,) if type(size) is int else size, shape)
+    for i in range(ndim):
+        if shape[i] < 0:
+            return None
+    return None if ndim < 0 else _filled(fresh(kind, ndim, shape), value)
+
+
+cdef object _new_zeros(Op op, PyObject** slots):
+    return _new(op, slots, 0, 2)
+
+
+cdef object _new_ones(Op op, PyObject** slots):
+    return _new(op, slots, 1, 2)
+
+
+cdef object _new_empty(Op op, PyObject** slots):
+    return _new(op, slots, None, 2)
+
+
+cdef object _new_full(Op op, PyObject** slots):
+    return _new(op, slots, <object>slots[2], 3) if type(<object>slots[1]) is not int and <object>slots[2] is not None else None
+
+
+cdef object _new_empty_strided(Op op, PyObject** slots):
+    """new_empty_strided(input, size, stride, dtype, ...)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef double span = 1
+    cdef int i, ndim = sizes_of(<object>slots[1], shape)
+    if ndim < 0 or sizes_of(<object>slots[2], strides) != ndim or not _usual(op, slots, 3, -1) or x.storage.where.kind != CPU:
+        return None
+    for i in range(ndim):
+        if shape[i] < 1 or strides[i] < 0:
+            return None
+        span += <double>(shape[i] - 1) * strides[i]
+    if span > 1e12:
+        return None
+    return mark_made(new_tensor(new_layout(new_storage(<int64_t>span * x.dtype.itemsize), x.dtype, ndim, shape, strides, 0)))
+
+
+def shorten(Op op):
+    """Give a composite its short way, if the declaration names one of these."""
+    name = op.info.get("short")
+    if name == "zeros_like":
+        op.short = _zeros_like
+    elif name == "ones_like":
+        op.short = _ones_like
+    elif name == "empty_like":
+        op.short = _empty_like
+    elif name == "full_like":
+        op.short = _full_like
+    elif name == "new_zeros":
+        op.short = _new_zeros
+    elif name == "new_ones":
+        op.short = _new_ones
+    elif name == "new_empty":
+        op.short = _new_empty
+    elif name == "new_full":
+        op.short = _new_full
+    elif name == "new_empty_strided":
+        op.short = _new_empty_strided

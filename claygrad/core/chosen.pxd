@@ -1,0 +1,13 @@
+from libc.stdint cimport int64_t, uint8_t
+
+from claygrad.core.declared cimport Op
+from claygrad.core.layout cimport Layout
+
+ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, bint, bint) noexcept nogil
+
+cdef Layout spread(Layout v, int ndim, const int64_t* shape)      # in row-major order, stretched to a shape that it fits
+cdef int common(Layout a, Layout b, int64_t* shape) noexcept      # the number of axes of the common shape; -1: none, or a large one
+cdef Layout picked(Layout x, Layout mask)                         # x[mask], of one shape, both in row-major order
+cdef Layout positions(Layout x)                                   # of elements that are not zero, one row per axis; None: no such dtype
+cdef where_fn where_of(Layout x) noexcept                         # the loop that chooses among elements of this size
+cdef int prepare(Op op) except -1

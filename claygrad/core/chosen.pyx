@@ -1,0 +1,339 @@
+"""Fast paths of operations on elements chosen by masks or by flat places. None: the declaration decides, and says what is wrong."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
+from claygrad.core.inplace cimport write_layout
+from claygrad.core.kernels cimport find, take_rows
+from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.moves cimport copied, element_of, plain, some, straight
+from claygrad.core.promotion cimport broadcast
+from claygrad.core.tensor cimport Tensor
+
+cdef extern from "places.hpp" namespace "clay" nogil:
+    struct Blocks:
+        int before
+        int after
+        int64_t shape[32]
+        int64_t strides[32]
+        int64_t count
+    void move_blocks(const Blocks*, void*, const int64_t*, void*, int64_t, bint) noexcept
+    bint add_blocks(int, const Blocks*, void*, const int64_t*, const void*) noexcept
+    bint nonzero_mask(int, const void*, uint8_t*, int64_t) noexcept
+
+cdef extern from "pick.hpp" namespace "clay" nogil:
+    int64_t stretches(int64_t n) noexcept
+    int64_t count_mask(const uint8_t*, int64_t, int64_t*) noexcept
+    void pick_by_mask(const void*, const uint8_t*, void*, int64_t, const int64_t*, int64_t) noexcept
+    void place_by_mask(const void*, const uint8_t*, const void*, void*, int64_t, const int64_t*, int64_t) noexcept
+    void places_of_mask(const uint8_t*, const int64_t*, int, int64_t*, int64_t, int64_t, const int64_t*) noexcept
+
+# Elements up to which operands are laid out in full to be of one shape.
+cdef enum:
+    SPREAD = 16384
+
+
+cdef Layout spread(Layout v, int ndim, const int64_t* shape):
+    """In row-major order, stretched to a shape that it is known to fit."""
+    cdef Layout out
+    cdef int i
+    if v.contiguous and v.ndim == ndim:
+        for i in range(ndim):
+            if v.shape[i] != shape[i]:
+                break
+        else:
+            return v
+    out = fresh(v.dtype, ndim, shape)
+    write_layout(out, v)
+    return out
+
+
+cdef int common(Layout a, Layout b, int64_t* shape) noexcept:
+    """The number of axes of the common shape, which is put in place; -1 if there is none, or it is large."""
+    cdef int64_t wide[64]
+    cdef int64_t total = 1
+    cdef int i, ndim
+    if same_shape(a, b):
+        memcpy(shape, a.shape, a.ndim * sizeof(int64_t))
+        return a.ndim
+    ndim = broadcast(a, wide, 0)
+    ndim = broadcast(b, wide, ndim)
+    for i in range(ndim):
+        shape[i] = wide[64 - ndim + i]
+        total *= shape[i]
+        if total > SPREAD:
+            return -1
+    return ndim
+
+
+# --- masks -------------------------------------------------------------------------------------------------------
+cdef class Mask:
+    """A mask in row-major order, and where the elements of its stretches begin."""
+    cdef const uint8_t* at
+    cdef int64_t n, total
+    cdef int64_t few[2]
+    cdef int64_t* counts
+
+    def __dealloc__(self):
+        if self.counts != self.few:
+            free(self.counts)
+
+
+cdef Mask _mask(const uint8_t* at, int64_t n):
+    cdef Mask m = Mask.__new__(Mask)
+    m.at, m.n, m.counts = at, n, m.few
+    if stretches(n) > 1:
+        m.counts = <int64_t*>malloc((stretches(n) + 1) * sizeof(int64_t))
+        if m.counts == NULL:
+            raise MemoryError()
+    m.total = count_mask(at, n, m.counts)
+    return m
+
+
+cdef Layout _masked_select(Op op, PyObject** slots, Layout target):
+    """masked_select(input, mask)"""
+    cdef Layout x = some(slots[0]), mask = some(slots[1])
+    cdef int64_t shape[64]
+    cdef int ndim
+    if target is not None or x is None or mask is None or mask.dtype.code != BOOL:
+        return None
+    ndim = common(x, mask, shape)
+    if ndim < 0:
+        return None
+    x, mask = spread(x, ndim, shape), spread(mask, ndim, shape)
+    return picked(x, mask)
+
+
+cdef Layout picked(Layout x, Layout mask):
+    cdef Mask m = _mask(<const uint8_t*>mask.data(), mask.numel)
+    cdef Layout out = fresh(x.dtype, 1, &m.total)
+    with nogil:
+        pick_by_mask(x.data(), m.at, out.data(), m.n, m.counts, x.dtype.itemsize)
+    return out
+
+
+cdef Layout _masked_scatter(Op op, PyObject** slots, Layout target):
+    """masked_scatter(input, mask, source)"""
+    cdef Layout x = some(slots[0]), mask = some(slots[1]), source = some(slots[2]), out
+    cdef int64_t shape[64]
+    cdef Mask m
+    cdef int ndim
+    if x is None or mask is None or source is None or mask.dtype.code != BOOL or source.dtype is not x.dtype:
+        return None
+    ndim = common(x, mask, shape)
+    if ndim < 0 or target is not None and (ndim != x.ndim or mask.storage is x.storage or source.storage is x.storage):
+        return None
+    x, mask, source = spread(x, ndim, shape), spread(mask, ndim, shape), straight(source)
+    m = _mask(<const uint8_t*>mask.data(), mask.numel)
+    if source.numel < m.total or target is not None and not same_shape(x, target):
+        return None
+    out = fresh_like(x) if target is None else target
+    with nogil:
+        place_by_mask(x.data(), m.at, source.data(), out.data(), m.n, m.counts, x.dtype.itemsize)
+    return out
+
+
+cdef where_fn where_of(Layout x) noexcept:
+    cdef int item = x.dtype.itemsize
+    return <where_fn>find("select", "where", U8 if item == 1 else I16 if item == 2 else F32 if item == 4 else F64 if item == 8 else -1)
+
+
+cdef bint _single(object value, dtype d, void* into):
+    """A number, or a tensor of this dtype without axes, as an element."""
+    cdef Layout v
+    if not isinstance(value, Tensor):
+        return element_of(value, d, into)
+    v = (<Tensor>value).layout
+    if v.ndim or v.dtype is not d or v.storage.where.kind != CPU:
+        return False
+    memcpy(into, v.data(), d.itemsize)
+    return True
+
+
+cdef Layout _masked_fill(Op op, PyObject** slots, Layout target):
+    """masked_fill(input, mask, value)"""
+    cdef Layout x = some(slots[0]), mask = some(slots[1]), out
+    cdef int64_t shape[64]
+    cdef double element[2]
+    cdef where_fn f
+    cdef int ndim
+    if x is None or mask is None or mask.dtype.code != BOOL or x.dtype.itemsize > 8 or not _single(<object>slots[2], x.dtype, element):
+        return None
+    ndim = common(x, mask, shape)
+    if ndim < 0 or target is not None and (ndim != x.ndim or mask.storage is x.storage):
+        return None
+    x, mask, f = spread(x, ndim, shape), spread(mask, ndim, shape), where_of(x)
+    if target is not None and not same_shape(x, target):
+        return None
+    out = fresh_like(x) if target is None else target
+    with nogil:
+        f(<const uint8_t*>mask.data(), element, x.data(), out.data(), x.numel, False, True)
+    return out
+
+
+cdef Layout _beside(PyObject* slot, Layout like, void* into):
+    """A tensor of the dtype of another, or a number in its place that promotes nothing: an element, of the layout itself."""
+    cdef object value = <object>slot
+    cdef Layout v = some(slot)
+    if v is not None:
+        return v if v.dtype is like.dtype and v.contiguous else None
+    if type(value) is float and like.dtype.category < CAT_FLOAT or type(value) is int and like.dtype.category < CAT_INT:
+        return None
+    return like if not isinstance(value, Tensor) and element_of(value, like.dtype, into) else None
+
+
+cdef Layout _where(Op op, PyObject** slots, Layout target):
+    """_where(condition, input, other)"""
+    cdef Layout mask = some(slots[0]), x = some(slots[1]), y = some(slots[2]), out
+    cdef int64_t shape[64]
+    cdef double a[2]
+    cdef double b[2]
+    cdef int ndim
+    cdef bint x_one = x is None, y_one = y is None
+    cdef where_fn f
+    if target is not None or mask is None or mask.dtype.code != BOOL or not mask.contiguous or x_one and y_one:
+        return None
+    x, y = _beside(slots[1], y if x_one else x, a), _beside(slots[2], x if y_one else y, b)
+    if x is None or y is None or x.dtype is not y.dtype or x.dtype.itemsize > 8 or not x.contiguous or not y.contiguous:
+        return None
+    if not (same_shape(x, mask) and same_shape(y, mask)):
+        ndim = common(x, y, shape)
+        if ndim < 0:
+            return None
+        out = fresh(x.dtype, ndim, shape)
+        ndim = common(out, mask, shape)
+        if ndim < 0:
+            return None
+        mask = spread(mask, ndim, shape)
+        x = x if x_one else spread(x, ndim, shape)
+        y = y if y_one else spread(y, ndim, shape)
+    out = fresh(x.dtype, mask.ndim, mask.shape)
+    f = where_of(x)
+    cdef const void* first = <const void*>a if x_one else x.data()
+    cdef const void* second = <const void*>b if y_one else y.data()
+    with nogil:
+        f(<const uint8_t*>mask.data(), first, second, out.data(), out.numel, not x_one, not y_one)
+    return out
+
+
+cdef Layout _nonzero(Op op, PyObject** slots, Layout target):
+    """nonzeropositions(input): places along an axis lie side by side"""
+    cdef Layout x = some(slots[0]), out
+    cdef int64_t shape[2]
+    cdef int64_t strides[2]
+    if target is not None or x is None:
+        return None
+    out = positions(x)
+    if out is None:
+        return None
+    shape[0], shape[1], strides[0], strides[1] = out.shape[1], x.ndim, 1, out.shape[1]
+    return new_layout(out.storage, out.dtype, 2, shape, strides, 0)
+
+
+cdef Layout positions(Layout x):
+    """The places of the elements that are not zero, one row per axis."""
+    cdef Layout mask = straight(x), out
+    cdef int64_t shape[2]
+    cdef Mask m
+    x = mask
+    if x.dtype.code != BOOL:
+        mask = fresh(of_code(BOOL), x.ndim, x.shape)
+        if not nonzero_mask(x.dtype.code, x.data(), <uint8_t*>mask.data(), x.numel):
+            return None
+    m = _mask(<const uint8_t*>mask.data(), mask.numel)
+    shape[0], shape[1] = x.ndim, m.total
+    out = fresh(of_code(I64), 2, shape)
+    if m.total and x.ndim:
+        with nogil:
+            places_of_mask(m.at, x.shape, x.ndim, <int64_t*>out.data(), m.n, m.total, m.counts)
+    return out
+
+
+cdef Layout _nonzero_static(Op op, PyObject** slots, Layout target):
+    """nonzero_static(input, *, size, fill_value)"""
+    cdef Layout x = some(slots[0]), found, out
+    cdef int64_t shape[2]
+    cdef int64_t i, k, total, fill
+    cdef int64_t* to
+    cdef const int64_t* from_
+    if target is not None or x is None:
+        return None
+    for i in range(1, 3):
+        if type(<object>slots[i]) is not int or not -SPREAD < <object>slots[i] < SPREAD:
+            return None
+    shape[0], shape[1], fill = <object>slots[1], x.ndim, <object>slots[2]
+    found = positions(x) if shape[0] >= 0 else None
+    if found is None:
+        return None
+    out = fresh(found.dtype, 2, shape)
+    total, to, from_ = found.shape[1], <int64_t*>out.data(), <int64_t*>found.data()
+    for i in range(shape[0]):
+        for k in range(shape[1]):
+            to[i * shape[1] + k] = from_[k * total + i] if i < total else fill
+    return out
+
+
+# --- flat places -------------------------------------------------------------------------------------------------
+cdef Layout _take(Op op, PyObject** slots, Layout target):
+    """take(input, index)"""
+    cdef Layout x = some(slots[0]), index = some(slots[1]), out
+    if target is not None or x is None or index is None or index.dtype.code != I64:
+        return None
+    x, index = straight(x), straight(index)
+    out = fresh(x.dtype, index.ndim, index.shape)
+    if take_rows(x.data(), <int64_t*>index.data(), out.data(), index.numel, x.numel, x.dtype.itemsize) >= 0:
+        return None
+    return out
+
+
+cdef Layout _put(Op op, PyObject** slots, Layout target):
+    """put(input, index, source, accumulate)"""
+    cdef Layout x = some(slots[0]), index = some(slots[1]), source = some(slots[2]), out, places
+    cdef int64_t i, n
+    cdef int64_t* at
+    cdef Blocks b
+    if x is None or index is None or source is None or index.dtype.code != I64 or source.dtype is not x.dtype or not plain(x):
+        return None
+    if source.numel != index.numel or <object>slots[3] is True and x.dtype.code != F32 and x.dtype.code != F64:
+        return None
+    if target is not None and (index.storage is x.storage or source.storage is x.storage):
+        return None
+    places, source, n = copied(index), straight(source), x.numel
+    at = <int64_t*>places.data()
+    for i in range(places.numel):
+        if at[i] < -n or at[i] >= n:
+            return None
+        at[i] = at[i] + n if at[i] < 0 else at[i]
+    out = copied(x) if target is None else target
+    b.before = b.after = 0
+    b.count = places.numel
+    if <object>slots[3] is True:
+        add_blocks(x.dtype.code, &b, out.data(), at, source.data())
+    else:
+        move_blocks(&b, out.data(), at, source.data(), x.dtype.itemsize, True)
+    return out
+
+
+cdef int prepare(Op op) except -1:
+    kernel = op.info.get("kernel")
+    if kernel == "masked_select":
+        op.fast = _masked_select
+    elif kernel == "masked_scatter":
+        op.fast = _masked_scatter
+    elif kernel == "masked_fill":
+        op.fast = _masked_fill
+    elif kernel == "where":
+        op.fast = _where
+    elif kernel == "nonzero":
+        op.fast = _nonzero
+    elif kernel == "nonzero_static":
+        op.fast = _nonzero_static
+    elif kernel == "take":
+        op.fast = _take
+    elif kernel == "put_flat":
+        op.fast = _put
+    return 0

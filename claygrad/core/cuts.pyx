@@ -1,0 +1,298 @@
+"""Composites that come to a view or two, in their common forms: pieces, moved axes, folded ones. None: the declaration decides."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport Op, find_op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport I64
+from claygrad.core.layout cimport Layout, same_shape
+from claygrad.core.parts cimport axis_of, sizes_of
+from claygrad.core.tensor cimport Tensor, requires
+from claygrad.core.views cimport call_view
+
+cdef extern from "places.hpp" namespace "clay" nogil:
+    bint comparable(int dtype) noexcept
+    bint equal_elements(int dtype, const void* x, const void* y, int64_t n) noexcept
+
+
+cdef inline object _viewed(str name, object input, object a, object b, object c, object d):
+    """A view of an operation with as many arguments as it takes."""
+    cdef PyObject* slots[8]
+    slots[0], slots[1], slots[2], slots[3], slots[4] = <PyObject*>input, <PyObject*>a, <PyObject*>b, <PyObject*>c, <PyObject*>d
+    return call_view(find_op(name), slots)
+
+
+cdef inline bint _count(object x, int64_t* into):
+    if type(x) is not int or not 0 < x < 0x40000000:
+        return False
+    into[0] = x
+    return True
+
+
+cdef object _chunk(Op op, PyObject** slots):
+    """chunk(input, chunks, dim)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int d = axis_of(<object>slots[2], v.ndim)
+    cdef int64_t chunks = 0
+    if d < 0 or v.shape[d] == 0 or not _count(<object>slots[1], &chunks):
+        return None
+    return _viewed("split_evenly", <object>slots[0], (v.shape[d] + chunks - 1) // chunks, d, None, None)
+
+
+cdef object _split(Op op, PyObject** slots):
+    """split(tensor, split_size_or_sections, dim)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int d = axis_of(<object>slots[2], v.ndim)
+    cdef int64_t size = 0
+    if d < 0 or v.shape[d] == 0 or not _count(<object>slots[1], &size):
+        return None
+    return _viewed("split_evenly", <object>slots[0], size, d, None, None)
+
+
+cdef object _narrow(Op op, PyObject** slots):
+    """narrow(input, dim, start, length)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int d = axis_of(<object>slots[1], v.ndim)
+    cdef int64_t start, length, n
+    if d < 0 or type(<object>slots[2]) is not int or type(<object>slots[3]) is not int:
+        return None
+    n = v.shape[d]
+    if not -n <= <object>slots[2] <= n or not 0 <= <object>slots[3] <= n:
+        return None
+    start, length = <object>slots[2], <object>slots[3]
+    start = start + n if start < 0 else start
+    if start + length > n:
+        return None
+    return _viewed("narrow_view", <object>slots[0], d, start, length, None)
+
+
+cdef object _movedim(Op op, PyObject** slots):
+    """movedim(input, source, destination)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef object source = <object>slots[1], destination = <object>slots[2]
+    cdef int order[64]
+    cdef unsigned long long taken = 0
+    cdef int i, k = 0, a, b
+    if (type(source) is int) != (type(destination) is int) or v.ndim == 0:
+        return None
+    if type(source) is int:
+        source, destination = (source,), (destination,)
+    if len(source) != len(destination):
+        return None
+    for i in range(v.ndim):
+        order[i] = -1
+    for i in range(len(source)):
+        a, b = axis_of(source[i], v.ndim), axis_of(destination[i], v.ndim)
+        if a < 0 or b < 0 or taken >> a & 1 or order[b] >= 0:
+            return None
+        order[b] = a
+        taken |= 1ULL << a
+    dims = []
+    for i in range(v.ndim):
+        if order[i] < 0:
+            while taken >> k & 1:
+                k += 1
+            order[i] = k
+            k += 1
+        dims.append(order[i])
+    return _viewed("permute", <object>slots[0], tuple(dims), None, None, None)
+
+
+cdef object _unflatten(Op op, PyObject** slots):
+    """unflatten(input, dim, sizes)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t sizes[64]
+    cdef int64_t known = 1
+    cdef int i, hole = -1, d = axis_of(<object>slots[1], v.ndim), n = sizes_of(<object>slots[2], sizes)
+    if d < 0 or n < 1 or v.numel == 0 or v.ndim + n > 32:
+        return None
+    for i in range(n):
+        if sizes[i] == -1 and hole < 0:
+            hole = i
+        elif sizes[i] < 1:
+            return None
+        else:
+            known *= sizes[i]
+            if known > v.shape[d]:
+                return None
+    if hole >= 0:
+        sizes[hole] = v.shape[d] // known
+        known *= sizes[hole]
+    if known != v.shape[d]:
+        return None
+    shape = []
+    for i in range(v.ndim):
+        if i == d:
+            shape += [sizes[k] for k in range(n)]
+        else:
+            shape.append(v.shape[i])
+    return _viewed("view", <object>slots[0], tuple(shape), None, None, None)
+
+
+cdef object _swap(Op op, PyObject** slots):
+    """swapaxes(input, axis0, axis1), swapdims(input, dim0, dim1)"""
+    return _viewed("transpose", <object>slots[0], <object>slots[1], <object>slots[2], None, None)
+
+
+cdef object _contiguous(Op op, PyObject** slots):
+    """contiguous(input, memory_format) of what is"""
+    return <object>slots[0] if (<Tensor><object>slots[0]).layout.contiguous and slots[1] == <PyObject*>op.defaults[1] else None
+
+
+cdef object _reshape(Op op, PyObject** slots):
+    """reshape(input, shape) of contiguous memory"""
+    cdef object shape = <object>slots[1]
+    if not (<Tensor><object>slots[0]).layout.contiguous:
+        return None
+    return _viewed("view", <object>slots[0], (shape,) if type(shape) is int else shape, None, None, None)
+
+
+cdef object _flatten(Op op, PyObject** slots):
+    """flatten(input, start_dim, end_dim) of contiguous memory"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t n = 1
+    cdef int i, start = axis_of(<object>slots[1], v.ndim), end = axis_of(<object>slots[2], v.ndim)
+    if start < 0 or end < start or not v.contiguous:
+        return None
+    if start == end:
+        return <object>slots[0]
+    shape = []
+    for i in range(v.ndim):
+        n = v.shape[i] if i < start or i > end else n * v.shape[i]
+        if i < start or i >= end:
+            shape.append(n)
+            n = 1
+    return _viewed("view", <object>slots[0], tuple(shape), None, None, None)
+
+
+cdef object _hstack(Op op, PyObject** slots):
+    """hstack(tensors) of tensors with axes"""
+    cdef object tensors = <object>slots[0]
+    if not tensors:
+        return None
+    for x in tensors:
+        if (<Tensor?>x).layout.ndim == 0:
+            return None
+    return find_op("cat")(tensors, 0 if (<Tensor>tensors[0]).layout.ndim == 1 else 1)
+
+
+cdef object _take_along(Op op, PyObject** slots):
+    """take_along_dim(input, indices, dim) where nothing is stretched, or counted from the end"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[1]).layout
+    cdef int i, d = axis_of(<object>slots[2], x.ndim)
+    cdef int64_t k
+    if d < 0 or index.dtype.code != I64 or index.ndim != x.ndim or not index.contiguous or index.storage.where.kind != CPU:
+        return None
+    if requires(<Tensor><object>slots[0]):               # a node of its own stands for the stretching
+        return None
+    for i in range(x.ndim):
+        if i != d and x.shape[i] != index.shape[i]:
+            return None
+    for k in range(index.numel):
+        if (<int64_t*>index.data())[k] < 0:
+            return None
+    return find_op("gather")(<object>slots[0], d, <object>slots[1])
+
+
+cdef object _equal(Op op, PyObject** slots):
+    """equal(input, other) of one dtype"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout
+    cdef bint found
+    if x.dtype is not y.dtype or not comparable(x.dtype.code) or not x.contiguous or not y.contiguous or not same_shape(x, y):
+        return None
+    if x.storage.where.kind != CPU or y.storage.where.kind != CPU:
+        return None
+    with nogil:
+        found = equal_elements(x.dtype.code, x.data(), y.data(), x.numel)
+    return found
+
+
+cdef object _unsafe_pieces(Op op, PyObject** slots):
+    """unsafe_chunk(input, chunks, dim) and unsafe_split(input, split_size, dim)"""
+    cdef object pieces = _chunk(op, slots) if op.name == "unsafe_chunk" else _split(op, slots)
+    cdef Op copy = find_op("named_copy")
+    return None if pieces is None else tuple([copy(x, "UnsafeSplitBackward0") for x in <tuple>pieces])
+
+
+# --- pieces between places ---------------------------------------------------------------------------------------
+cdef object _cut(object input, object where, int d, bint even):
+    """Pieces of an axis: so many, or between places; `even`: of one length."""
+    cdef Layout v = (<Tensor>input).layout, at
+    cdef int64_t edges[64]
+    cdef int64_t count = 0, n = v.shape[d], start = 0, length
+    cdef int i, k
+    out = []
+    if _count(where, &count):
+        if even and n % count:
+            return None
+        for i in range(count):
+            length = n // count + (i < n % count)
+            out.append(_viewed("slice", input, d, start, start + length, 1))
+            start += length
+        return tuple(out)
+    if isinstance(where, Tensor):
+        at = (<Tensor>where).layout
+        if at.dtype.code != I64 or at.ndim != 1 or not at.contiguous or at.storage.where.kind != CPU or at.numel > 32:
+            return None
+        where = [(<int64_t*>at.data())[i] for i in range(at.numel)]
+    k = sizes_of(where, edges)
+    if k < 0:
+        return None
+    for i in range(k + 1):
+        out.append(_viewed("slice", input, d, edges[i - 1] if i else 0, edges[i] if i < k else n, 1))
+    return tuple(out)
+
+
+cdef object _tensor_split(Op op, PyObject** slots):
+    """tensor_split(input, indices_or_sections, dim, *, ...)"""
+    cdef int i, d = axis_of(<object>slots[2], (<Tensor><object>slots[0]).layout.ndim)
+    for i in range(3, op.n_params):
+        if <object>slots[i] is not None:
+            return None
+    return None if d < 0 else _cut(<object>slots[0], <object>slots[1], d, False)
+
+
+cdef object _fixed_split(Op op, PyObject** slots):
+    """hsplit, vsplit and dsplit(input, indices_or_sections, *, ...)"""
+    cdef int i, ndim = (<Tensor><object>slots[0]).layout.ndim
+    cdef int which = 1 if op.name == "hsplit" else 0 if op.name == "vsplit" else 2
+    cdef int least = 1 if which == 1 else 2 if which == 0 else 3
+    for i in range(2, op.n_params):
+        if <object>slots[i] is not None:
+            return None
+    return None if ndim < least else _cut(<object>slots[0], <object>slots[1], 0 if ndim == 1 else which, True)
+
+
+def shorten(Op op):
+    """Give a composite its short way, if the declaration names one of these."""
+    name = op.info.get("short")
+    if name == "chunk":
+        op.short = _chunk
+    elif name == "split":
+        op.short = _split
+    elif name == "narrow":
+        op.short = _narrow
+    elif name == "movedim":
+        op.short = _movedim
+    elif name == "unflatten":
+        op.short = _unflatten
+    elif name == "swap":
+        op.short = _swap
+    elif name == "contiguous":
+        op.short = _contiguous
+    elif name == "tensor_split":
+        op.short = _tensor_split
+    elif name == "fixed_split":
+        op.short = _fixed_split
+    elif name == "reshape":
+        op.short = _reshape
+    elif name == "flatten":
+        op.short = _flatten
+    elif name == "hstack":
+        op.short = _hstack
+    elif name == "take_along":
+        op.short = _take_along
+    elif name == "equal":
+        op.short = _equal
+    elif name == "unsafe_pieces":
+        op.short = _unsafe_pieces

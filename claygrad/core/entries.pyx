@@ -1,0 +1,212 @@
+"""Fast paths of x[i, j] and x[i, j] = y: entries named by several index tensors, numbers and masks. None: the declaration decides,
+and says what is wrong."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memset
+
+from claygrad.core.chosen cimport picked, positions, spread, where_fn, where_of
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
+from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.moves cimport copied, plain, some, straight
+from claygrad.core.promotion cimport broadcast
+from claygrad.core.tensor cimport Tensor
+
+cdef extern from "places.hpp" namespace "clay" nogil:
+    enum:
+        PLACES_DIMS
+    struct Blocks:
+        int before
+        int after
+        int64_t shape[32]
+        int64_t strides[32]
+        int64_t count
+    void move_blocks(const Blocks*, void*, const int64_t*, void*, int64_t, bint) noexcept
+    void fill_blocks(const Blocks*, void*, const int64_t*, const void*, int64_t) noexcept
+    bint add_blocks(int, const Blocks*, void*, const int64_t*, const void*) noexcept
+
+
+cdef struct Chosen:
+    Blocks blocks
+    int ndim
+    int64_t shape[48]                    # of the result
+
+
+cdef int _keep(list into, list axes, Layout v, int axis) except -1:
+    into.append(v)
+    axes.append(axis)
+    return 0
+
+
+cdef Layout _offsets(Layout x, object indices, Chosen* c):
+    """Where the entries lie that index tensors (numbers, masks) name together, as a vector; x is in row-major order."""
+    cdef list given = [], axes = []
+    cdef Layout v, found, out
+    cdef int64_t wide[64]
+    cdef int64_t at[16]
+    cdef int64_t value, place, total = 1, step
+    cdef int64_t* offsets
+    cdef const int64_t* numbers
+    cdef int i, k, d = 0, ndim = 0, first, last
+    for item in indices:
+        if item is None:
+            d += 1
+            continue
+        v = (<Tensor?>item).layout
+        if v.numel == 0 or v.storage.where.kind != CPU:
+            return None
+        if v.dtype.code == I64:
+            if d >= x.ndim or v.ndim > PLACES_DIMS or (v.numel > 1 and not plain(v)):
+                return None
+            _keep(given, axes, v, d)
+            d += 1
+        elif v.dtype.code == BOOL and 0 < v.ndim and d + v.ndim <= x.ndim:
+            for i in range(v.ndim):
+                if v.shape[i] != x.shape[d + i]:
+                    return None
+            found = positions(v)
+            if found.numel == 0:
+                return None
+            for i in range(v.ndim):
+                _keep(given, axes, new_layout(found.storage, found.dtype, 1, found.shape + 1, found.strides + 1, i * found.shape[1]), d)
+                d += 1
+        else:
+            return None
+    if not given or d > x.ndim or x.ndim > PLACES_DIMS:
+        return None
+    for item in given:
+        ndim = broadcast(<Layout>item, wide, ndim)
+        if ndim < 0:
+            return None
+    if ndim + x.ndim > 32 or ndim > PLACES_DIMS:
+        return None
+    for i in range(ndim):
+        total *= wide[64 - ndim + i]
+    out = fresh(of_code(I64), 1, &total)
+    offsets = <int64_t*>out.data()
+    memset(offsets, 0, total * sizeof(int64_t))
+    for i, item in enumerate(given):
+        v, d = <Layout>item, axes[i]
+        numbers = <const int64_t*>v.data()
+        step = x.strides[d]
+        for k in range(ndim):
+            at[k] = 0
+        place = 0
+        for value in range(total):                       # the element of v that goes with each place
+            if numbers[place] < -x.shape[d] or numbers[place] >= x.shape[d]:
+                return None
+            offsets[value] += (numbers[place] + x.shape[d] if numbers[place] < 0 else numbers[place]) * step
+            for k in range(ndim - 1, -1, -1):
+                place += _stride_at(v, k, ndim)
+                at[k] += 1
+                if at[k] < wide[64 - ndim + k]:
+                    break
+                place -= _stride_at(v, k, ndim) * at[k]
+                at[k] = 0
+    first, last = axes[0], axes[len(axes) - 1]
+    if last - first + 1 != len(axes):
+        first = 0                                        # apart: what they name stands in front
+    c.blocks.before = c.blocks.after = c.ndim = 0
+    c.blocks.count = total
+    for i in range(x.ndim):
+        if i not in axes:
+            k = c.blocks.before + c.blocks.after
+            c.blocks.shape[k], c.blocks.strides[k] = x.shape[i], x.strides[i]
+            if i < first:
+                c.blocks.before += 1
+            else:
+                c.blocks.after += 1
+    for i in range(c.blocks.before + ndim + c.blocks.after):
+        if i < c.blocks.before:
+            c.shape[i] = c.blocks.shape[i]
+        elif i < c.blocks.before + ndim:
+            c.shape[i] = wide[64 - ndim + i - c.blocks.before]
+        else:
+            c.shape[i] = c.blocks.shape[i - ndim]
+    c.ndim = c.blocks.before + ndim + c.blocks.after
+    return out
+
+
+cdef inline int64_t _stride_at(Layout v, int k, int ndim) noexcept:
+    """Along axis k of a shape of so many axes, to which v is stretched."""
+    k -= ndim - v.ndim
+    return 0 if k < 0 or v.shape[k] == 1 else v.strides[k]
+
+
+cdef Layout _index(Op op, PyObject** slots, Layout target):
+    """index(input, indices)"""
+    cdef Layout x = some(slots[0]), at, out, mask
+    cdef Chosen c
+    if target is not None or x is None or not plain(x):
+        return None
+    indices = <object>slots[1]
+    if len(indices) == 1 and isinstance(indices[0], Tensor):
+        mask = (<Tensor>indices[0]).layout
+        if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and mask.storage.where.kind == CPU:
+            return picked(x, straight(mask))
+    at = _offsets(x, indices, &c)
+    if at is None:
+        return None
+    out = fresh(x.dtype, c.ndim, c.shape)
+    with nogil:
+        move_blocks(&c.blocks, x.data(), <int64_t*>at.data(), out.data(), x.dtype.itemsize, False)
+    return out
+
+
+cdef Layout _index_put(Op op, PyObject** slots, Layout target):
+    """index_put(input, indices, values, accumulate)"""
+    cdef Layout x = some(slots[0]), values = some(slots[2]), at, out, mask
+    cdef bint accumulate = <object>slots[3] is True
+    cdef Chosen c
+    cdef where_fn f
+    cdef int i, k
+    indices = <object>slots[1]
+    if x is None or values is None or values.dtype is not x.dtype or not plain(x):
+        return None
+    if accumulate and x.dtype.code != F32 and x.dtype.code != F64 and x.dtype.code != I64:
+        return None
+    if target is not None:
+        if values.storage is target.storage:
+            return None
+        for item in indices:
+            if item is not None and (<Tensor?>item).layout.storage is target.storage:
+                return None
+    if len(indices) == 1 and values.numel == 1 and not accumulate and isinstance(indices[0], Tensor):
+        mask = (<Tensor>indices[0]).layout
+        if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and mask.storage.where.kind == CPU and values.ndim <= 1:
+            f = where_of(x)
+            if f == NULL:
+                return None
+            mask = straight(mask)
+            out = fresh_like(x) if target is None else target
+            with nogil:
+                f(<const uint8_t*>mask.data(), values.data(), x.data(), out.data(), x.numel, False, True)
+            return out
+    at = _offsets(x, indices, &c)
+    if at is None or values.ndim > c.ndim:
+        return None
+    for i in range(values.ndim):
+        k = i + c.ndim - values.ndim
+        if values.shape[i] != 1 and values.shape[i] != c.shape[k]:
+            return None
+    out = copied(x) if target is None else target
+    if values.numel == 1 and not accumulate:
+        fill_blocks(&c.blocks, out.data(), <int64_t*>at.data(), values.data(), x.dtype.itemsize)
+        return out
+    values = spread(values, c.ndim, c.shape)
+    with nogil:
+        if accumulate:
+            add_blocks(x.dtype.code, &c.blocks, out.data(), <int64_t*>at.data(), values.data())
+        else:
+            move_blocks(&c.blocks, out.data(), <int64_t*>at.data(), values.data(), x.dtype.itemsize, True)
+    return out
+
+
+cdef int prepare(Op op) except -1:
+    kernel = op.info.get("kernel")
+    if kernel == "index":
+        op.fast = _index
+    elif kernel == "put":
+        op.fast = _index_put
+    return 0

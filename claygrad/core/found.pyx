@@ -1,0 +1,197 @@
+"""Fast paths of operations that give numbers for elements: where they are found, how many there are, sums along a diagonal.
+None: the declaration decides, and says what is wrong."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from claygrad.core.chosen cimport common, spread
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport F32, F64, I64, of_code
+from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.moves cimport some, straight
+from claygrad.core.tensor cimport Tensor
+
+cdef extern from "places.hpp" namespace "clay" nogil:
+    bint cross_lines(int, const void*, const void*, void*, int64_t, int64_t) noexcept
+    bint count_bins(int, const void*, void*, int64_t, int64_t, double, double) noexcept
+
+cdef extern from "pick.hpp" namespace "clay" nogil:
+    ctypedef void (*search_fn)(const void*, const void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil
+    search_fn find_search(int dtype) noexcept
+
+
+cdef Layout _at(PyObject* slot):
+    """Of a tensor on the CPU, or None."""
+    if not isinstance(<object>slot, Tensor) or (<Tensor><object>slot).layout.storage.where.kind != CPU:
+        return None
+    return (<Tensor><object>slot).layout
+
+
+cdef Layout _found(Layout rows, Layout values, bint right):
+    """The places of values in sorted rows, or None."""
+    cdef search_fn f
+    cdef Layout out
+    cdef int64_t n, count, i
+    cdef int last
+    if rows is None or values is None or rows.dtype is not values.dtype or rows.ndim == 0 or not rows.contiguous:
+        return None
+    f, last = find_search(rows.dtype.code), rows.ndim - 1
+    n = rows.shape[last]
+    if n == 0 and values.numel:
+        return None
+    count = rows.numel // n if n else 0
+    if f == NULL or not values.contiguous or last > 0 and values.ndim != rows.ndim:
+        return None
+    for i in range(last):
+        if rows.shape[i] != values.shape[i]:
+            return None
+    for i in range(count):                               # NaN among the rows is found otherwise
+        if rows.dtype.code == F32 and (<float*>rows.data())[i * n + n - 1] != (<float*>rows.data())[i * n + n - 1]:
+            return None
+        if rows.dtype.code == F64 and (<double*>rows.data())[i * n + n - 1] != (<double*>rows.data())[i * n + n - 1]:
+            return None
+    out = fresh(of_code(I64), values.ndim, values.shape)
+    if out.numel == 0:
+        return out
+    with nogil:
+        f(rows.data(), values.data(), <int64_t*>out.data(), count, n, values.numel, right)
+    return out
+
+
+cdef Layout _searchsorted(Op op, PyObject** slots, Layout target):
+    """searchsorted(sorted_sequence, input, *, out_int32, right, side, sorter)"""
+    cdef object side = <object>slots[4]
+    if target is not None or <object>slots[2] is True or <object>slots[5] is not None:
+        return None
+    if side is not None and (side != "right" and side != "left" or side == "left" and <object>slots[3] is True):
+        return None
+    return _found(_at(slots[0]), _at(slots[1]), <object>slots[3] is True or side == "right")
+
+
+cdef Layout _bucketize(Op op, PyObject** slots, Layout target):
+    """bucketize(input, boundaries, *, out_int32, right)"""
+    cdef Layout edges = _at(slots[1])
+    if target is not None or <object>slots[2] is True or edges is None or edges.ndim != 1:
+        return None
+    return _found(edges, _at(slots[0]), <object>slots[3] is True)
+
+
+cdef Layout _one_hot(Op op, PyObject** slots, Layout target):
+    """one_hot(input, num_classes)"""
+    cdef Layout x = some(slots[0]), out
+    cdef int64_t shape[64]
+    cdef int64_t i, most = -1, n
+    cdef const int64_t* at
+    if target is not None or x is None or x.dtype.code != I64 or x.ndim > 62 or type(<object>slots[1]) is not int:
+        return None
+    if not -1 <= <object>slots[1] < 0x40000000:
+        return None
+    x, n = straight(x), <object>slots[1]
+    at = <const int64_t*>x.data()
+    for i in range(x.numel):
+        if at[i] < 0:
+            return None
+        most = max(most, at[i])
+    n = most + 1 if n == -1 else n
+    if most >= n or most >= 0x40000000:
+        return None
+    memcpy(shape, x.shape, x.ndim * sizeof(int64_t))
+    shape[x.ndim] = n
+    out = fresh(x.dtype, x.ndim + 1, shape)
+    memset(out.data(), 0, out.numel * sizeof(int64_t))
+    for i in range(x.numel):
+        (<int64_t*>out.data())[i * n + at[i]] = 1
+    return out
+
+
+cdef Layout _trace(Op op, PyObject** slots, Layout target):
+    """trace(input)"""
+    cdef Layout x = some(slots[0]), out
+    cdef int64_t i, n, whole = 0
+    cdef double total = 0
+    if target is not None or x is None or x.ndim != 2:
+        return None
+    n = min(x.shape[0], x.shape[1])
+    if x.dtype.code == F32:
+        for i in range(n):
+            total += (<float*>x.data())[i * (x.strides[0] + x.strides[1])]
+    elif x.dtype.code == F64:
+        for i in range(n):
+            total += (<double*>x.data())[i * (x.strides[0] + x.strides[1])]
+    elif x.dtype.code == I64:
+        for i in range(n):
+            whole += (<int64_t*>x.data())[i * (x.strides[0] + x.strides[1])]
+    else:
+        return None
+    out = fresh(x.dtype, 0, NULL)
+    if x.dtype.code == F32:
+        (<float*>out.data())[0] = <float>total
+    elif x.dtype.code == F64:
+        (<double*>out.data())[0] = total
+    else:
+        (<int64_t*>out.data())[0] = whole
+    return out
+
+
+cdef Layout _cross(Op op, PyObject** slots, Layout target):
+    """linalg.cross(input, other, *, dim)"""
+    cdef Layout x = some(slots[0]), y = some(slots[1]), out
+    cdef int64_t shape[64]
+    cdef int64_t inner = 1
+    cdef int i, d, ndim
+    if target is not None or x is None or y is None or x.dtype is not y.dtype or x.ndim != y.ndim or x.ndim == 0:
+        return None
+    if (x.dtype.code != F32 and x.dtype.code != F64) or type(<object>slots[2]) is not int or not -x.ndim <= <object>slots[2] < x.ndim:
+        return None
+    d = <object>slots[2]
+    d = d + x.ndim if d < 0 else d
+    ndim = common(x, y, shape)
+    if ndim < 0 or x.shape[d] != 3 or y.shape[d] != 3:
+        return None
+    x, y = spread(x, ndim, shape), spread(y, ndim, shape)
+    for i in range(d + 1, ndim):
+        inner *= shape[i]
+    out = fresh(x.dtype, ndim, shape)
+    with nogil:
+        cross_lines(x.dtype.code, x.data(), y.data(), out.data(), x.numel // (3 * inner), inner)
+    return out
+
+
+cdef Layout _histc(Op op, PyObject** slots, Layout target):
+    """histc(input, bins, min, max) between two ends"""
+    cdef Layout x = some(slots[0]), out
+    cdef object low = <object>slots[2], high = <object>slots[3]
+    cdef int64_t bins
+    cdef double a, b
+    if target is not None or x is None or (x.dtype.code != F32 and x.dtype.code != F64) or type(<object>slots[1]) is not int:
+        return None
+    if (type(low) is not int and type(low) is not float) or (type(high) is not int and type(high) is not float):
+        return None
+    if not 0 < <object>slots[1] < 0x1000000:
+        return None
+    bins, a, b = <object>slots[1], low, high
+    if not a < b or a - a != 0 or b - b != 0 or b > 3e38 or a < -3e38:
+        return None
+    x = straight(x)
+    out = fresh(x.dtype, 1, &bins)
+    memset(out.data(), 0, bins * x.dtype.itemsize)
+    count_bins(x.dtype.code, x.data(), out.data(), x.numel, bins, a, b)
+    return out
+
+
+cdef int prepare(Op op) except -1:
+    kernel = op.info.get("kernel")
+    if kernel == "searchsorted":
+        op.fast = _searchsorted
+    elif kernel == "bucketize":
+        op.fast = _bucketize
+    elif kernel == "one_hot":
+        op.fast = _one_hot
+    elif kernel == "trace":
+        op.fast = _trace
+    elif kernel == "cross":
+        op.fast = _cross
+    elif kernel == "histc":
+        op.fast = _histc
+    return 0

@@ -1,0 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
+class Factory:
+    def __init__(self, fn: Callable, name: str) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...

@@ -1,0 +1,416 @@
+"""New tensors without a Python frame: factories in their common forms. Whatever else is asked for, the declaration answers."""
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from claygrad.core.device cimport CPU
+from claygrad.core.device cimport parse as parse_device
+from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
+from claygrad.core.dtypes cimport parse as parse_dtype
+from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.moves cimport element_of, fill_with
+from claygrad.core.parts cimport sizes_of
+from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, number_at
+
+cdef extern from "places.hpp" namespace "clay" nogil:
+    bint count_up(int dtype, void* out, double start, double step, int64_t n) noexcept
+    bint count_between(int dtype, void* out, double start, double end, int64_t n) noexcept
+    bint among(int dtype, const void* x, const void* others, uint8_t* out, int64_t n, int64_t m, bint invert) noexcept
+    bint powers_between(int dtype, void* out, double start, double end, double base, int64_t n) noexcept
+
+cdef extern from "Python.h":
+    PyObject* PyObject_Vectorcall(PyObject*, PyObject**, size_t, PyObject*) except NULL
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
+    object PyMethod_New(object func, object self)
+    PyObject* PyVectorcall_Call(PyObject*, PyObject*, PyObject*)
+    PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
+    void Py_DECREF(PyObject*)
+    void PyType_Modified(PyTypeObject*)
+    unsigned long Py_TPFLAGS_HAVE_VECTORCALL
+    unsigned long Py_TPFLAGS_METHOD_DESCRIPTOR
+
+cdef extern from *:
+    """
+    static void clay_make_factory(PyTypeObject* type, Py_ssize_t offset) {
+        type->tp_vectorcall_offset = offset;
+        type->tp_call = PyVectorcall_Call;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+        PyType_Modified(type);
+    }
+    """
+    void clay_make_factory(PyTypeObject* type, Py_ssize_t offset)
+
+ctypedef object (*vectorcall_t)(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+# What a call comes to in its common form; None when it is another.
+ctypedef object (*make_t)(PyObject** args, Py_ssize_t n, PyObject* kwnames)
+
+
+cdef class Factory:
+    """A declared function with a native form for its common calls."""
+    cdef vectorcall_t vectorcall
+    cdef make_t make
+    cdef readonly object __wrapped__
+    cdef dict __dict__
+
+    def __init__(self, fn, str name):
+        self.vectorcall = _call
+        self.make = _makers(name)
+        self.__wrapped__ = fn
+        for word in ("__name__", "__qualname__", "__module__", "__annotations__", "__defaults__", "__kwdefaults__", "__code__"):
+            setattr(self, word, getattr(fn, word))
+
+    @property
+    def __doc__(self):
+        return self.__wrapped__.__doc__
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    def __repr__(self):
+        return f"<function {self.__wrapped__.__name__}>"
+
+    def __reduce__(self):
+        return self.__wrapped__.__qualname__
+
+
+cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+    cdef PyObject* made
+    result = (<Factory>self).make(args, PyVectorcall_NARGS(nargsf), kwnames)
+    if result is not None:
+        return result
+    made = PyObject_Vectorcall(<PyObject*>(<Factory>self).__wrapped__, args, nargsf, kwnames)
+    result = <object>made
+    Py_DECREF(made)
+    return result
+
+
+# --- options -----------------------------------------------------------------------------------------------------
+cdef struct Asked:
+    PyObject* kind                       # dtype, or NULL
+    bint leaf                            # requires_grad
+
+
+cdef bint _options(PyObject** values, PyObject* kwnames, Asked* asked) except -1:
+    """Keywords of a factory; False if there is more to them than dtype, requires_grad and what changes nothing."""
+    cdef Py_ssize_t i
+    asked.kind = NULL
+    asked.leaf = False
+    if parse_device(None).kind != CPU:
+        return False
+    if kwnames == NULL:
+        return True
+    for i in range(PyTuple_GET_SIZE(kwnames)):
+        name, value = <object>PyTuple_GET_ITEM(kwnames, i), <object>values[i]
+        if name == "dtype":
+            if value is not None:
+                kind = parse_dtype(value)
+                if kind is None:
+                    return False
+                asked.kind = <PyObject*>kind     # dtypes live for ever
+        elif name == "requires_grad":
+            if value is not True and value is not False:
+                return False
+            asked.leaf = value is True
+        elif name == "device":
+            if value is not None and value != "cpu" and parse_device(value).kind != CPU:
+                return False
+        elif name == "pin_memory":
+            if value is not False:
+                return False
+        elif name != "out" and name != "layout" or value is not None:
+            return False
+    return True
+
+
+cdef inline dtype _kind(Asked* asked, dtype natural):
+    return natural if asked.kind == NULL else <dtype>asked.kind
+
+
+cdef object _finished(Layout made, Asked* asked):
+    cdef Tensor t
+    if asked.leaf and made.dtype.category < CAT_FLOAT:
+        return None
+    t = mark_made(new_tensor(made))
+    t.leaf_grad = asked.leaf
+    return t
+
+
+cdef int _size(PyObject** args, Py_ssize_t n, int64_t* shape) except -2:
+    """f(2, 3) or f((2, 3)); -1 if it is neither, or there is a negative number."""
+    cdef int i, ndim
+    if n == 1 and type(<object>args[0]) is not int:
+        ndim = sizes_of(<object>args[0], shape)
+    elif n == 0 or n > 32:
+        return -1
+    else:
+        ndim = n
+        for i in range(ndim):
+            if type(<object>args[i]) is not int or not 0 <= <object>args[i] < 0x40000000:
+                return -1
+            shape[i] = <object>args[i]
+        return ndim
+    for i in range(ndim):
+        if shape[i] < 0:
+            return -1
+    return ndim
+
+
+cdef object _uniform(PyObject** args, Py_ssize_t n, PyObject* kwnames, object value):
+    """A shape filled with a number; None: left as it is."""
+    cdef int64_t shape[64]
+    cdef double element[2]
+    cdef Asked asked
+    cdef dtype kind
+    cdef Layout made
+    cdef int ndim = _size(args, n, shape)
+    if ndim < 0 or not _options(args + n, kwnames, &asked):
+        return None
+    kind = _kind(&asked, default_float())
+    if value is not None and not element_of(value, kind, element):
+        return None
+    made = fresh(kind, ndim, shape)
+    if value == 0:
+        memset(made.data(), 0, made.numel * kind.itemsize)
+    elif value is not None:
+        fill_with(made, element)
+    return _finished(made, &asked)
+
+
+cdef object _zeros(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    return _uniform(args, n, kwnames, 0)
+
+
+cdef object _ones(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    return _uniform(args, n, kwnames, 1)
+
+
+cdef object _empty(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    return _uniform(args, n, kwnames, None)
+
+
+cdef dtype _natural(object value):
+    return of_code(BOOL) if type(value) is bool else of_code(I64) if type(value) is int else default_float()
+
+
+cdef object _full(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """full(size, fill_value)"""
+    cdef int64_t shape[64]
+    cdef double element[2]
+    cdef Asked asked
+    cdef dtype kind
+    cdef Layout made
+    cdef int i, ndim
+    if n != 2 or type(<object>args[0]) is int or not _options(args + n, kwnames, &asked):
+        return None
+    ndim = sizes_of(<object>args[0], shape)
+    for i in range(ndim):
+        if shape[i] < 0:
+            return None
+    kind = _kind(&asked, _natural(<object>args[1]))
+    if ndim < 0 or not element_of(<object>args[1], kind, element):
+        return None
+    made = fresh(kind, ndim, shape)
+    fill_with(made, element)
+    return _finished(made, &asked)
+
+
+cdef object _scalar_tensor(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """scalar_tensor(s)"""
+    cdef double element[2]
+    cdef Asked asked
+    cdef dtype kind
+    cdef Layout made
+    if n != 1 or not _options(args + n, kwnames, &asked):
+        return None
+    kind = _kind(&asked, default_float())
+    if not element_of(<object>args[0], kind, element):
+        return None
+    made = fresh(kind, 0, NULL)
+    fill_with(made, element)
+    return _finished(made, &asked)
+
+
+cdef object _eye(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """eye(n, m)"""
+    cdef int64_t shape[64]
+    cdef int64_t i, item
+    cdef double element[2]
+    cdef Asked asked
+    cdef dtype kind
+    cdef Layout made
+    if n == 0 or n > 2 or type(<object>args[0]) is not int or _size(args, n, shape) < 0 or not _options(args + n, kwnames, &asked):
+        return None
+    if n == 1:
+        shape[1] = shape[0]
+    kind = _kind(&asked, default_float())
+    if not element_of(1, kind, element):
+        return None
+    made, item = fresh(kind, 2, shape), kind.itemsize
+    memset(made.data(), 0, made.numel * item)
+    cdef char* to = made.data()
+    for i in range(min(shape[0], shape[1])):
+        memcpy(to + i * (shape[1] + 1) * item, element, item)
+    return _finished(made, &asked)
+
+
+# --- ranges ------------------------------------------------------------------------------------------------------
+cdef object _number(object value):
+    """A Python number, or what a tensor without axes holds; None for anything else."""
+    cdef Layout v
+    if type(value) is int or type(value) is float:
+        return value
+    if type(value) is Tensor:
+        v = (<Tensor>value).layout
+        if v.ndim == 0 and v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == I64):
+            return number_at(v, v.offset)
+    return None
+
+
+cdef int64_t FAR = 0x10000000000         # ends up to which nothing wraps around
+
+
+cdef object _arange(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """arange(end), arange(start, end), arange(start, end, step)"""
+    cdef Asked asked
+    cdef double first, last, by, size
+    cdef int64_t count, i, a, step
+    cdef int64_t* to
+    cdef Layout made
+    cdef dtype kind
+    if n < 1 or n > 3 or not _options(args + n, kwnames, &asked):
+        return None
+    start = _number(<object>args[0]) if n > 1 else 0
+    end = _number(<object>args[0 if n == 1 else 1])
+    by_ = _number(<object>args[2]) if n > 2 else 1
+    if start is None or end is None or by_ is None:
+        return None
+    if type(start) is int and type(end) is int and type(by_) is int:
+        if not (-FAR < start < FAR and -FAR < end < FAR and -FAR < by_ < FAR):
+            return None
+        kind = _kind(&asked, of_code(I64))
+    else:
+        kind = _kind(&asked, default_float())
+    if kind.code == I64:
+        if type(start) is not int or type(end) is not int or type(by_) is not int:
+            return None
+        a, step = start, by_
+        if step == 0 or step > 0 and end < start or step < 0 and end > start:
+            return None
+        count = <int64_t>end - a
+        count = (count + step + (-1 if step > 0 else 1)) // step
+        made = fresh(kind, 1, &count)
+        to = <int64_t*>made.data()
+        with nogil:
+            for i in range(count):
+                to[i] = a + i * step
+        return _finished(made, &asked)
+    if kind.code != F32 and kind.code != F64:
+        return None
+    first, last, by = start, end, by_
+    if not (by > 0 and last >= first or by < 0 and last <= first) or last - last != 0 or first - first != 0:
+        return None
+    size = (last - first) / by
+    if not size < 0x40000000:
+        return None
+    count = <int64_t>size
+    count += count < size
+    made = fresh(kind, 1, &count)
+    with nogil:
+        count_up(kind.code, made.data(), first, by, count)
+    return _finished(made, &asked)
+
+
+cdef object _between(PyObject** args, Py_ssize_t n, PyObject* kwnames, bint powers):
+    cdef Asked asked
+    cdef double element[2]
+    cdef double first, last, base = 10
+    cdef int64_t count
+    cdef Layout made
+    cdef dtype kind
+    if n < 3 or n > 3 + powers or not _options(args + n, kwnames, &asked) or type(<object>args[2]) is not int:
+        return None
+    kind = _kind(&asked, default_float())
+    start, end = _number(<object>args[0]), _number(<object>args[1])
+    if start is None or end is None or (kind.code != F32 and kind.code != F64) or not 0 <= <object>args[2] < 0x40000000:
+        return None
+    if not element_of(start, kind, element) or not element_of(end, kind, element):
+        return None
+    first, last, count = start, end, <object>args[2]
+    if n == 4:
+        if type(<object>args[3]) is not int and type(<object>args[3]) is not float:
+            return None
+        base = <object>args[3]
+        if not base >= 0:
+            return None
+    made = fresh(kind, 1, &count)
+    with nogil:
+        if powers:
+            powers_between(kind.code, made.data(), first, last, base, count)
+        else:
+            count_between(kind.code, made.data(), first, last, count)
+    return _finished(made, &asked)
+
+
+cdef object _linspace(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """linspace(start, end, steps)"""
+    return _between(args, n, kwnames, False)
+
+
+cdef object _logspace(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """logspace(start, end, steps, base)"""
+    return _between(args, n, kwnames, True)
+
+
+cdef object _isin(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """isin(elements, test_elements, *, assume_unique, invert) of few test elements"""
+    cdef Layout x, others, made
+    cdef bint invert = False, done
+    cdef Py_ssize_t i
+    if n != 2 or type(<object>args[0]) is not Tensor or type(<object>args[1]) is not Tensor:
+        return None
+    for i in range(0 if kwnames == NULL else PyTuple_GET_SIZE(kwnames)):
+        name, value = <object>PyTuple_GET_ITEM(kwnames, i), <object>args[n + i]
+        if value is not True and value is not False or name != "invert" and name != "assume_unique":
+            return None
+        invert = value is True if name == "invert" else invert
+    x, others = (<Tensor>args[0]).layout, (<Tensor>args[1]).layout
+    if x.dtype is not others.dtype or not x.contiguous or not others.contiguous or others.numel > 64:
+        return None
+    if x.storage.where.kind != CPU or others.storage.where.kind != CPU:
+        return None
+    made = fresh(of_code(BOOL), x.ndim, x.shape)
+    with nogil:
+        done = among(x.dtype.code, x.data(), others.data(), <uint8_t*>made.data(), x.numel, others.numel, invert)
+    return new_tensor(made) if done else None
+
+
+cdef make_t _makers(str name) except NULL:
+    if name == "zeros":
+        return _zeros
+    if name == "ones":
+        return _ones
+    if name == "empty":
+        return _empty
+    if name == "full":
+        return _full
+    if name == "scalar_tensor":
+        return _scalar_tensor
+    if name == "eye":
+        return _eye
+    if name == "arange":
+        return _arange
+    if name == "linspace":
+        return _linspace
+    if name == "logspace":
+        return _logspace
+    if name == "isin":
+        return _isin
+    raise TypeError(f"no native factory '{name}'")
+
+
+cdef _init():
+    cdef Factory probe = Factory.__new__(Factory)
+    clay_make_factory(<PyTypeObject*>Factory, <char*>&probe.vectorcall - <char*><PyObject*>probe)
+
+_init()

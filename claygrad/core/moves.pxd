@@ -1,0 +1,24 @@
+from cpython.object cimport PyObject
+
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport dtype
+from claygrad.core.layout cimport Layout
+from claygrad.core.tensor cimport Tensor
+
+
+cdef inline Layout some(PyObject* slot):
+    """Of a tensor on the CPU that has elements, or None."""
+    cdef Layout v
+    if not isinstance(<object>slot, Tensor):
+        return None
+    v = (<Tensor><object>slot).layout
+    return v if v.numel and v.storage.where.kind == CPU else None
+
+
+cdef bint plain(Layout v) noexcept                       # elements on the CPU, in row-major order, axes of one element too
+cdef Layout copied(Layout v)                             # in row-major order, in new memory
+cdef Layout straight(Layout v)                           # itself if it is in row-major order, else a copy that is
+cdef bint element_of(object value, dtype d, void* into)  # a number as an element; False if it is not surely one
+cdef int fill_with(Layout v, const void* element) except -1
+cdef int prepare(Op op) except -1

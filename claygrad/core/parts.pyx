@@ -1,0 +1,251 @@
+"""Native geometry of views on a part of a tensor: entries, slices, diagonals, windows, pieces. None: the Python form decides."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport Op
+from claygrad.core.dtypes cimport C64, C128, F32, F64, of_code
+from claygrad.core.layout cimport Layout, new_layout
+from claygrad.core.tensor cimport Tensor
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
+
+# Numbers up to which sums and products of places cannot wrap around.
+cdef enum:
+    SAFE = 1 << 30
+
+
+cdef inline bint _small(object x, int64_t* out) noexcept:
+    """Whether it is a plain int that is safe to count with."""
+    cdef int overflow = 0
+    if type(x) is not int:
+        return False
+    out[0] = PyLong_AsLongLongAndOverflow(x, &overflow)
+    return not overflow and -SAFE < out[0] < SAFE
+
+
+cdef int axis_of(object dim, int ndim) noexcept:
+    cdef int64_t d = 0
+    if not _small(dim, &d):
+        return -1
+    d = d + ndim if d < 0 else d
+    return <int>d if 0 <= d < ndim else -1
+
+
+cdef int sizes_of(object given, int64_t* out) except -2:
+    cdef int i = 0
+    if type(given) is not tuple and type(given) is not list and not isinstance(given, tuple):
+        return -1
+    for x in given:
+        if i == 64 or not _small(x, &out[i]):
+            return -1
+        i += 1
+    return i
+
+
+cdef Layout narrowed(Layout v, int dim, int64_t start, int64_t length, int64_t step):
+    """`length` entries of an axis from `start` on, `step` apart."""
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    for i in range(v.ndim):
+        shape[i], strides[i] = v.shape[i], v.strides[i]
+    shape[dim] = length
+    strides[dim] *= step
+    return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset + start * v.strides[dim])
+
+
+cdef Layout _without(Layout v, int dim, int64_t at):
+    """Entry `at` of an axis, which disappears."""
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    for i in range(v.ndim - 1):
+        shape[i] = v.shape[i if i < dim else i + 1]
+        strides[i] = v.strides[i if i < dim else i + 1]
+    return new_layout(v.storage, v.dtype, v.ndim - 1, shape, strides, v.offset + at * v.strides[dim])
+
+
+cdef Layout _select(Op op, PyObject** slots, Layout target):
+    """select(input, dim, index)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int d = axis_of(<object>slots[1], v.ndim)
+    cdef int64_t at = 0
+    if d < 0 or not _small(<object>slots[2], &at) or at < -v.shape[d] or at >= v.shape[d]:
+        return None
+    return _without(v, d, at + v.shape[d] if at < 0 else at)
+
+
+cdef Layout _slice(Op op, PyObject** slots, Layout target):
+    """slice(input, dim, start, end, step)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int d = axis_of(<object>slots[1], v.ndim)
+    cdef int64_t start = 0, end = 0, step = 0, n
+    if d < 0 or not _small(<object>slots[4], &step) or step <= 0:
+        return None
+    n = end = v.shape[d]
+    if <object>slots[2] is not None and not _small(<object>slots[2], &start):
+        return None
+    if <object>slots[3] is not None and not _small(<object>slots[3], &end):
+        return None
+    start = max(start + n, 0) if start < 0 else min(start, n)
+    end = max(end + n, 0) if end < 0 else min(end, n)
+    return narrowed(v, d, start, (end - start + step - 1) // step if end > start else 0, step)
+
+
+cdef Layout _narrow(Op op, PyObject** slots, Layout target):
+    """narrow_view(input, dim, start, length), all checked."""
+    return narrowed((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2], <object>slots[3], 1)
+
+
+cdef Layout on_diagonal(Layout v, int64_t offset, int a, int b):
+    """A diagonal of the matrices in two axes, as a new last one."""
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int64_t rows = -offset if offset < 0 else 0, columns = offset if offset > 0 else 0, n
+    cdef int i, k = 0
+    for i in range(v.ndim):
+        if i != a and i != b:
+            shape[k], strides[k] = v.shape[i], v.strides[i]
+            k += 1
+    n = max(min(v.shape[a] - rows, v.shape[b] - columns), 0)
+    shape[k], strides[k] = n, v.strides[a] + v.strides[b]
+    return new_layout(v.storage, v.dtype, k + 1, shape, strides,
+                      v.offset + (rows * v.strides[a] + columns * v.strides[b] if n else 0))
+
+
+cdef Layout _diagonal(Op op, PyObject** slots, Layout target):
+    """diagonal(input, offset, dim1, dim2)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int a = axis_of(<object>slots[2], v.ndim), b = axis_of(<object>slots[3], v.ndim)
+    cdef int64_t offset = 0
+    if a < 0 or b < 0 or a == b or not _small(<object>slots[1], &offset):
+        return None
+    return on_diagonal(v, offset, a, b)
+
+
+cdef Layout _as_strided(Op op, PyObject** slots, Layout target):
+    """as_strided(input, size, stride, storage_offset)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int64_t offset = v.offset
+    cdef double need
+    cdef int i, n = sizes_of(<object>slots[1], shape)
+    if n < 0 or sizes_of(<object>slots[2], strides) != n or (<object>slots[3] is not None and not _small(<object>slots[3], &offset)):
+        return None
+    need = offset + 1
+    for i in range(n):
+        if shape[i] <= 0 or strides[i] < 0:
+            return None
+        need += <double>(shape[i] - 1) * strides[i]
+    if offset < 0 or need * v.dtype.itemsize > v.storage.length:
+        return None
+    return new_layout(v.storage, v.dtype, n, shape, strides, offset)
+
+
+cdef Layout _unfold(Op op, PyObject** slots, Layout target):
+    """unfold(input, dimension, size, step)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int64_t size = 0, step = 0
+    cdef int i, d = axis_of(<object>slots[1], v.ndim)
+    if d < 0 or v.ndim >= 63 or not _small(<object>slots[2], &size) or not _small(<object>slots[3], &step):
+        return None
+    if size < 0 or size > v.shape[d] or step <= 0:
+        return None
+    for i in range(v.ndim):
+        shape[i], strides[i] = v.shape[i], v.strides[i]
+    shape[v.ndim], strides[v.ndim] = size, v.strides[d]
+    shape[d], strides[d] = (v.shape[d] - size) // step + 1, v.strides[d] * step
+    return new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset)
+
+
+cdef Layout _as_complex(Op op, PyObject** slots, Layout target):
+    """view_as_complex(input)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t strides[64]
+    cdef int i, last = v.ndim - 1
+    if last < 0 or (v.dtype.code != F32 and v.dtype.code != F64) or v.shape[last] != 2 or v.strides[last] != 1 or v.offset % 2:
+        return None
+    for i in range(last):
+        if v.strides[i] % 2:
+            return None
+        strides[i] = v.strides[i] // 2
+    return new_layout(v.storage, of_code(C64 if v.dtype.code == F32 else C128), last, v.shape, strides, v.offset // 2)
+
+
+# --- several pieces ----------------------------------------------------------------------------------------------
+cdef object _split_evenly(Op op, PyObject** slots):
+    """split_evenly(input, split_size, dim)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int d = axis_of(<object>slots[2], v.ndim)
+    cdef int64_t size = 0, start = 0
+    if d < 0 or v.shape[d] == 0 or not _small(<object>slots[1], &size) or size <= 0:
+        return None
+    out = []
+    while start < v.shape[d]:
+        out.append(narrowed(v, d, start, min(size, v.shape[d] - start), 1))
+        start += size
+    return out
+
+
+cdef object _split_with_sizes(Op op, PyObject** slots):
+    """split_with_sizes(input, split_sizes, dim)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t lengths[64]
+    cdef int64_t start = 0
+    cdef int i, d = axis_of(<object>slots[2], v.ndim), n = sizes_of(<object>slots[1], lengths)
+    if d < 0 or n < 0:
+        return None
+    for i in range(n):
+        if lengths[i] < 0:
+            return None
+        start += lengths[i]
+    if start != v.shape[d]:
+        return None
+    out, start = [], 0
+    for i in range(n):
+        out.append(narrowed(v, d, start, lengths[i], 1))
+        start += lengths[i]
+    return out
+
+
+cdef object _unbind(Op op, PyObject** slots):
+    """unbind(input, dim)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int d = axis_of(<object>slots[1], v.ndim)
+    cdef int64_t i
+    if d < 0:
+        return None
+    out = []
+    for i in range(v.shape[d]):
+        out.append(_without(v, d, i))
+    return out
+
+
+cdef int prepare(Op op, str name) except -1:
+    if name == "select":
+        op.fast = _select
+    elif name == "slice":
+        op.fast = _slice
+    elif name == "narrow":
+        op.fast = _narrow
+    elif name == "diagonal":
+        op.fast = _diagonal
+    elif name == "as_strided":
+        op.fast = _as_strided
+    elif name == "unfold":
+        op.fast = _unfold
+    elif name == "as_complex":
+        op.fast = _as_complex
+    elif name == "split_evenly":
+        op.short = _split_evenly
+    elif name == "split_with_sizes":
+        op.short = _split_with_sizes
+    elif name == "unbind":
+        op.short = _unbind
+    else:
+        raise TypeError(f"{op.name}: no native geometry '{name}'")
+    return 0

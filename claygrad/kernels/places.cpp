@@ -1,0 +1,339 @@
+// Elements picked and placed by index tensors of any strides: small walks, with none of the plans that large ones deserve.
+#include "places.hpp"
+
+#include <math.h>
+#include <string.h>
+
+#include "codes.hpp"
+#include "threads.hpp"
+
+namespace clay {
+namespace {
+
+struct Wide { int64_t parts[2]; };       // 16 bytes
+
+template <class F> void by_size(int64_t item_size, F f) {
+    switch (item_size) {
+    case 1: return f(int8_t());
+    case 2: return f(int16_t());
+    case 4: return f(int32_t());
+    case 8: return f(int64_t());
+    case 16: return f(Wide());
+    }
+}
+
+// f(offset in x without its axis, offset in the index, offset in the other, length) for every line along the last axis
+template <class F> void each_line(const Places& p, F f) {
+    int64_t at[PLACES_DIMS] = {0};
+    const int last = p.ndim - 1;
+    int64_t x = 0, index = 0, other = 0;
+    for (;;) {
+        f(x, index, other);
+        int d = last - 1;
+        for (; d >= 0; d--) {
+            x += p.x[d], index += p.index[d], other += p.other[d];
+            if (++at[d] < p.shape[d]) break;
+            x -= p.x[d] * p.shape[d], index -= p.index[d] * p.shape[d], other -= p.other[d] * p.shape[d];
+            at[d] = 0;
+        }
+        if (d < 0) return;
+    }
+}
+
+template <class F> void each_place(const Places& p, const int64_t* index, F f) {
+    const int last = p.ndim - 1;
+    const int64_t n = p.shape[last], by_x = p.x[last], by_index = p.index[last], by_other = p.other[last], step = p.step;
+    each_line(p, [=](int64_t x, int64_t at, int64_t other) {
+        for (int64_t i = 0; i < n; i++) f(x + i * by_x + index[at + i * by_index] * step, other + i * by_other);
+    });
+}
+
+template <class T> void reduced(int how, const Places& p, T* x, const int64_t* index, const T* other) {
+    switch (how) {
+    case REDUCE_SUM: return each_place(p, index, [=](int64_t a, int64_t b) { x[a] += other[b]; });
+    case REDUCE_PROD: return each_place(p, index, [=](int64_t a, int64_t b) { x[a] *= other[b]; });
+    case REDUCE_MAX:                                     // NaN stays, and wins
+        return each_place(p, index, [=](int64_t a, int64_t b) { if (other[b] > x[a] || other[b] != other[b]) x[a] = other[b]; });
+    case REDUCE_MIN:
+        return each_place(p, index, [=](int64_t a, int64_t b) { if (other[b] < x[a] || other[b] != other[b]) x[a] = other[b]; });
+    }
+}
+
+// f(offset in x, number of the entry's element) for runs along the last axis after the offsets, or single elements
+template <class F> void each_block(const Blocks& b, const int64_t* offsets, F f) {
+    int64_t at[2 * PLACES_DIMS] = {0}, inside[PLACES_DIMS], lines = 1, outer = 1;
+    const int64_t* shape = b.shape + b.before;
+    const int64_t* strides = b.strides + b.before;
+    const int64_t length = b.after ? shape[b.after - 1] : 1, by = b.after ? strides[b.after - 1] : 1;
+    for (int d = 0; d + 1 < b.after; d++) lines *= shape[d];
+    for (int d = 0; d < b.before; d++) outer *= b.shape[d];
+    int64_t base = 0, done = 0;
+    for (int64_t o = 0; o < outer; o++) {
+        for (int64_t c = 0; c < b.count; c++) {
+            int64_t x = base + offsets[c];
+            for (int d = 0; d + 1 < b.after; d++) inside[d] = 0;
+            for (int64_t k = 0; k < lines; k++) {
+                f(x, done, length, by);
+                done += length;
+                for (int d = b.after - 2; d >= 0; d--) {
+                    x += strides[d];
+                    if (++inside[d] < shape[d]) break;
+                    x -= strides[d] * shape[d], inside[d] = 0;
+                }
+            }
+        }
+        for (int d = b.before - 1; d >= 0; d--) {
+            base += b.strides[d];
+            if (++at[d] < b.shape[d]) break;
+            base -= b.strides[d] * b.shape[d], at[d] = 0;
+        }
+    }
+}
+
+template <class T> void add_each(const Blocks& b, T* x, const int64_t* offsets, const T* values) {
+    each_block(b, offsets, [=](int64_t at, int64_t k, int64_t n, int64_t by) {
+        for (int64_t i = 0; i < n; i++) x[at + i * by] += values[k + i];
+    });
+}
+
+template <class T> void mask_of(const T* x, uint8_t* out, int64_t n) {
+    for (int64_t i = 0; i < n; i++) out[i] = x[i] != 0;
+}
+
+template <class T> void cross(const T* x, const T* y, T* out, int64_t outer, int64_t inner) {
+    for (int64_t o = 0; o < outer; o++, x += 3 * inner, y += 3 * inner, out += 3 * inner) {
+        const T *x1 = x + inner, *x2 = x1 + inner, *y1 = y + inner, *y2 = y1 + inner;
+        T *out1 = out + inner, *out2 = out1 + inner;
+        for (int64_t i = 0; i < inner; i++) {
+            const T a = x[i], b = x1[i], c = x2[i], d = y[i], e = y1[i], f = y2[i];
+            out[i] = b * f - c * e, out1[i] = c * d - a * f, out2[i] = a * e - b * d;
+        }
+    }
+}
+
+template <class T> void bins_of(const T* x, T* out, int64_t n, int64_t bins, T low, T high) {
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] >= low && x[i] <= high) {
+            T place = x[i] - low;
+            place *= (T)bins;
+            place /= high - low;
+            const int64_t k = (int64_t)place;
+            out[k < bins - 1 ? k : bins - 1] += 1;
+        }
+}
+
+template <class T> bool same(const T* x, const T* y, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (!(x[i] == y[i])) return false;
+    return true;
+}
+
+template <class T> void found_in(const T* x, const T* others, uint8_t* out, int64_t n, int64_t m, bool invert) {
+    for (int64_t i = 0; i < n; i++) {
+        bool there = false;
+        for (int64_t k = 0; k < m; k++) there |= x[i] == others[k];
+        out[i] = there != invert;
+    }
+}
+
+template <class F> void each_range(int64_t n, int64_t grain, F f) {
+    parallel_for(n, grain, [](void* job, int64_t begin, int64_t end) { (*(F*)job)(begin, end); }, &f);
+}
+
+// Lanes are what PyTorch computes at a time; pairs of such vectors, and then one by one.
+template <int LANES, bool FUSED, class T> void count(T* out, double start, double step, int64_t n) {
+    const auto at = [=](double from, int64_t i) { return (T)(FUSED ? fma(step, (double)i, from) : from + step * (double)i); };
+    const int64_t whole = n / (2 * LANES) * (2 * LANES);
+    for (int64_t i = 0; i < whole; i += LANES) {
+        const double first = (double)at(start, i);
+        for (int64_t lane = 0; lane < LANES; lane++) out[i + lane] = at(first, lane);
+    }
+    for (int64_t i = whole; i < n; i++) out[i] = at(start, i);
+}
+
+}  // namespace
+
+bool all_inside(const Places* p, const int64_t* index) {
+    const int last = p->ndim - 1;
+    const int64_t n = p->shape[last], by = p->index[last], most = p->n - 1;
+    int64_t below = 0;
+    each_line(*p, [&, index](int64_t, int64_t at, int64_t) {
+        if (by == 1) {
+            if (!inside(index + at, n, most + 1)) below = -1;
+        } else {
+            for (int64_t i = 0; i < n; i++) below |= index[at + i * by] | (most - index[at + i * by]);
+        }
+    });
+    return below >= 0;
+}
+
+bool vector_inside(const int64_t* numbers, int64_t count, int64_t n) { return inside(numbers, count, n); }
+
+void pick_places(const Places* p, const void* x, const int64_t* index, void* other, int64_t item_size) {
+    by_size(item_size, [=](auto item) {
+        using T = decltype(item);
+        each_place(*p, index, [=](int64_t a, int64_t b) { ((T*)other)[b] = ((const T*)x)[a]; });
+    });
+}
+
+void put_places(const Places* p, void* x, const int64_t* index, const void* other, int64_t item_size) {
+    by_size(item_size, [=](auto item) {
+        using T = decltype(item);
+        each_place(*p, index, [=](int64_t a, int64_t b) { ((T*)x)[a] = ((const T*)other)[b]; });
+    });
+}
+
+bool reduce_places(int dtype, int how, const Places* p, void* x, const int64_t* index, const void* other) {
+    if (dtype == F32) reduced(how, *p, (float*)x, index, (const float*)other);
+    else if (dtype == F64) reduced(how, *p, (double*)x, index, (const double*)other);
+    else if (dtype == I64) reduced(how, *p, (int64_t*)x, index, (const int64_t*)other);
+    else return false;
+    return true;
+}
+
+void count_places(const Places* p, int64_t* x, const int64_t* index) {
+    each_place(*p, index, [=](int64_t a, int64_t) { x[a]++; });
+}
+
+void move_blocks(const Blocks* b, void* x, const int64_t* offsets, void* out, int64_t item_size, bool back) {
+    by_size(item_size, [=](auto item) {
+        using T = decltype(item);
+        T *here = (T*)x, *there = (T*)out;
+        each_block(*b, offsets, [=](int64_t at, int64_t k, int64_t n, int64_t by) {
+            if (by == 1 && n > 8) {
+                if (back) memcpy((void*)(here + at), (const void*)(there + k), (size_t)n * sizeof(T));
+                else memcpy((void*)(there + k), (const void*)(here + at), (size_t)n * sizeof(T));
+            } else if (back) {
+                for (int64_t i = 0; i < n; i++) here[at + i * by] = there[k + i];
+            } else {
+                for (int64_t i = 0; i < n; i++) there[k + i] = here[at + i * by];
+            }
+        });
+    });
+}
+
+void fill_blocks(const Blocks* b, void* x, const int64_t* offsets, const void* value, int64_t item_size) {
+    by_size(item_size, [=](auto item) {
+        using T = decltype(item);
+        const T given = *(const T*)value;
+        each_block(*b, offsets, [=](int64_t at, int64_t, int64_t n, int64_t by) {
+            for (int64_t i = 0; i < n; i++) ((T*)x)[at + i * by] = given;
+        });
+    });
+}
+
+bool add_blocks(int dtype, const Blocks* b, void* x, const int64_t* offsets, const void* values) {
+    if (dtype == F32) add_each(*b, (float*)x, offsets, (const float*)values);
+    else if (dtype == F64) add_each(*b, (double*)x, offsets, (const double*)values);
+    else if (dtype == I64) add_each(*b, (int64_t*)x, offsets, (const int64_t*)values);
+    else return false;
+    return true;
+}
+
+bool nonzero_mask(int dtype, const void* x, uint8_t* out, int64_t n) {
+    switch (dtype) {
+    case BOOL: case U8: case I8: mask_of((const int8_t*)x, out, n); return true;
+    case I16: mask_of((const int16_t*)x, out, n); return true;
+    case I32: mask_of((const int32_t*)x, out, n); return true;
+    case I64: mask_of((const int64_t*)x, out, n); return true;
+    case F32: mask_of((const float*)x, out, n); return true;
+    case F64: mask_of((const double*)x, out, n); return true;
+    }
+    return false;
+}
+
+void fill_elements(void* out, const void* element, int64_t n, int64_t item_size) {
+    by_size(item_size, [=](auto item) {
+        using T = decltype(item);
+        const T given = *(const T*)element;
+        each_range(n, 2 * CHEAP, [=](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; i++) ((T*)out)[i] = given;
+        });
+    });
+}
+
+bool count_up(int dtype, void* out, double start, double step, int64_t n) {
+    // Whole numbers of moderate size need no fused instruction: nothing is rounded.
+    const bool whole = floor(start) == start && floor(step) == step && fabs(start) + fabs(step) * (double)n < 4503599627370496.0;
+    if (dtype == F32) whole ? count<8, false>((float*)out, start, step, n) : count<8, true>((float*)out, start, step, n);
+    else if (dtype == F64) whole ? count<4, false>((double*)out, start, step, n) : count<4, true>((double*)out, start, step, n);
+    else return false;
+    return true;
+}
+
+bool count_between(int dtype, void* out, double start, double end, int64_t n) {
+    const int64_t half = n / 2;
+    if (dtype == F32) {
+        const float first = (float)start, last = (float)end;
+        const double step = n > 1 ? (double)((last - first) / (float)(n - 1)) : 0;
+        float* to = (float*)out;
+        if (n == 1) to[0] = first;
+        for (int64_t i = 0; i < half; i++) to[i] = (float)((double)first + step * (double)(float)i);
+        for (int64_t i = half; i < n && n > 1; i++) to[i] = (float)((double)last - step * (double)(float)(n - 1 - i));
+    } else if (dtype == F64) {
+        const double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
+        double* to = (double*)out;
+        if (n == 1) to[0] = start;
+        for (int64_t i = 0; i < half; i++) to[i] = fma(step, (double)i, start);
+        for (int64_t i = half; i < n && n > 1; i++) to[i] = fma(-step, (double)(n - 1 - i), end);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool powers_between(int dtype, void* out, double start, double end, double base, int64_t n) {
+    if (dtype != F32 && dtype != F64) return false;
+    const double first = dtype == F32 ? (float)start : start, last = dtype == F32 ? (float)end : end;
+    const double span = dtype == F32 ? (float)(last - first) : last - first;
+    const double step = n > 1 ? span / (double)(n - 1) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double exponent = n == 1 ? start : i < n / 2 ? first + step * (double)i : last - step * (double)(n - 1 - i);
+        if (dtype == F32) ((float*)out)[i] = (float)pow(base, exponent);
+        else ((double*)out)[i] = pow(base, exponent);
+    }
+    return true;
+}
+
+bool count_bins(int dtype, const void* x, void* out, int64_t n, int64_t bins, double low, double high) {
+    if (dtype == F32) bins_of((const float*)x, (float*)out, n, bins, (float)low, (float)high);
+    else if (dtype == F64) bins_of((const double*)x, (double*)out, n, bins, low, high);
+    else return false;
+    return true;
+}
+
+bool comparable(int dtype) { return dtype != F16 && dtype != BF16; }
+
+bool equal_elements(int dtype, const void* x, const void* y, int64_t n) {
+    switch (dtype) {
+    case F32: return same((const float*)x, (const float*)y, n);
+    case F64: return same((const double*)x, (const double*)y, n);
+    case C64: return same((const float*)x, (const float*)y, 2 * n);
+    case C128: return same((const double*)x, (const double*)y, 2 * n);
+    case I16: return memcmp(x, y, (size_t)n * 2) == 0;
+    case I32: return memcmp(x, y, (size_t)n * 4) == 0;
+    case I64: return memcmp(x, y, (size_t)n * 8) == 0;
+    }
+    return memcmp(x, y, (size_t)n) == 0;
+}
+
+bool among(int dtype, const void* x, const void* others, uint8_t* out, int64_t n, int64_t m, bool invert) {
+    if (dtype == F32) found_in((const float*)x, (const float*)others, out, n, m, invert);
+    else if (dtype == F64) found_in((const double*)x, (const double*)others, out, n, m, invert);
+    else if (dtype == I64) found_in((const int64_t*)x, (const int64_t*)others, out, n, m, invert);
+    else if (dtype == I32) found_in((const int32_t*)x, (const int32_t*)others, out, n, m, invert);
+    else return false;
+    return true;
+}
+
+bool cross_lines(int dtype, const void* x, const void* y, void* out, int64_t outer, int64_t inner) {
+    if (dtype != F32 && dtype != F64) return false;
+    each_range(outer, CHEAP / 3 / inner + 1, [=](int64_t begin, int64_t end) {
+        const int64_t at = begin * 3 * inner;
+        if (dtype == F32) cross((const float*)x + at, (const float*)y + at, (float*)out + at, end - begin, inner);
+        else cross((const double*)x + at, (const double*)y + at, (double*)out + at, end - begin, inner);
+    });
+    return true;
+}
+
+}  // namespace clay
