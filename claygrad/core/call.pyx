@@ -2,8 +2,8 @@
 import numpy
 
 from cpython.object cimport PyObject
-from claygrad.core cimport (alignments, assign, bags, convolve, distances, each, extremes, factors, fft, grid, ldl, losses, matmul,
-                            moments, norms, pointwise, reduce, resample, shaped, views, windows)
+from claygrad.core cimport (alignments, assign, bags, convolve, distances, distinct, each, extremes, factors, fft, grid, ldl,
+                            losses, matmul, moments, norms, pointwise, reduce, resample, shaped, views, windows)
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import op_named
@@ -332,6 +332,7 @@ def install(Op op):
         views.prepare(op)
         reduce.prepare(op)
         extremes.prepare(op)
+        distinct.prepare(op)
         moments.prepare(op)
         factors.prepare(op)
         ldl.prepare(op)

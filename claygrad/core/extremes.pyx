@@ -29,6 +29,7 @@ cdef extern from "rows.hpp" namespace "clay" nogil:
 
 cdef extern from "scan.hpp" namespace "clay" nogil:
     ctypedef void (*extremes_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t) noexcept nogil
+    ctypedef bint (*running_logs_fn)(const void*, void*, int64_t, int64_t) noexcept nogil
 
 cdef enum:
     RELEASE = 4096
@@ -278,6 +279,20 @@ cdef Layout _running(Op op, PyObject** slots, Layout target):
     return out
 
 
+cdef Layout _running_logs(Op op, PyObject** slots, Layout target):
+    """logcumsumexp(input, dim) along the last axis"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, out
+    cdef running_logs_fn f = <running_logs_fn>op.kernels[x.dtype.code]
+    cdef bint done
+    cdef Lines s
+    if f == NULL or not _lines(x, <object>slots[1], &s) or s.inner > 1:
+        return None
+    out = fresh_like(x)
+    with nogil:
+        done = f(x.data(), out.data(), s.outer, s.n)
+    return out if done else None
+
+
 cdef list _running_extreme(Op op, PyObject** slots):
     """cummax(input, dim), cummin(input, dim)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, values, places
@@ -321,6 +336,9 @@ cdef int prepare(Op op) except -1:
     elif kernel == "running_sum" or kernel == "running_prod":
         take_kernels(op, b"scan", kernel[8:].encode())
         op.fast = _running
+    elif kernel == "running_logs":
+        take_kernels(op, b"scan", b"logcumsumexp")
+        op.fast = _running_logs
     elif kernel == "running_max" or kernel == "running_min":
         take_kernels(op, b"scan", kernel[8:].encode())
         op.many = _running_extreme

@@ -148,6 +148,25 @@ cdef object _inner(Op op, PyObject** slots):
     return contract.inner(<object>slots[0], <object>slots[1])
 
 
+cdef object _matrix_norm(Op op, PyObject** slots):
+    """linalg.matrix_norm(input, ord, dim, keepdim, dtype), of all elements of matrices. The part: vector_norm."""
+    cdef PyObject* parts[5]
+    cdef Tensor x = <Tensor><object>slots[0]
+    cdef object two = 2, dim = <object>slots[2]
+    if <object>slots[1] != "fro" or <object>slots[4] is not None or type(dim) is not tuple or len(<tuple>dim) != 2:
+        return None
+    if x.layout.ndim < 2 or x.layout.dtype.category != CAT_FLOAT:
+        return None
+    for n in <tuple>dim:
+        if not -x.layout.ndim <= n < x.layout.ndim:
+            return None
+    if (dim[0] - dim[1]) % x.layout.ndim == 0:
+        return None
+    dim = axes(<Op>op.parts[0], dim, x.layout.ndim)
+    parts[0], parts[1], parts[2], parts[3], parts[4] = slots[0], <PyObject*>two, <PyObject*>dim, slots[3], slots[4]
+    return run(<Op>op.parts[0], parts)
+
+
 cdef object _vecdot(Op op, PyObject** slots):
     """linalg.vecdot(x, y, dim) of two vectors. The part: vdot."""
     cdef Tensor x = <Tensor><object>slots[0], y = <Tensor><object>slots[1]
@@ -186,6 +205,8 @@ def shorten(Op op):
         op.short = _moments
     elif short == "norm":
         op.short = _norm
+    elif short == "matrix_norm":
+        op.short = _matrix_norm
     elif short == "tensordot":
         op.short = _tensordot
     elif short == "inner":

@@ -85,7 +85,7 @@ template <class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n)
 // The k smallest items, in order. Candidates gather until there are 2 k; then the better half stays, and what is above its
 // last is no candidate any more.
 template <class T, class K> void best_of(const T* x, int64_t n, Item<K>* items, int64_t k, K flip) {
-    constexpr int64_t SPAN = 32;
+    constexpr int64_t SPAN = 8;
     int64_t held = 0;
     K worst = ~(K)0;
     const auto look = [&](int64_t i) {

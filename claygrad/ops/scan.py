@@ -138,7 +138,8 @@ def added_logs(xp, x, y):
     return xp.where(xp.isnan(x) | xp.isnan(y), complex("nan+nanj"), out)
 
 
-@op(out=SCALAR, check=lambda input, dim: axis_of(dim, input.ndim), meta=lambda input: input.shape,
+@op(kernel="running_logs", out=SCALAR, check=lambda input, dim: axis_of(dim, input.ndim),
+    meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0)],
     errors=lambda t: [(t.args(t(2, dtype="int64"), 0), NotImplementedError,
                        "\"logcumsumexp_out_cpu\" not implemented for 'Long'")])

@@ -272,3 +272,41 @@ def test_gradients_go_to_the_places(name):
             again, = claygrad.autograd.grad(slope, g, x.detach())
             picked = x.detach().gather(dim, places if kept else places.unsqueeze(dim))
             assert again.equal(picked if kept else picked.squeeze(dim))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_distinct_values(dtype):
+    for array, x in cases(dtype):
+        values, inverse, counts = claygrad.unique(x, return_inverse=True, return_counts=True)
+        wanted = numpy.unique(array, return_inverse=True, return_counts=True, equal_nan=False)
+        assert numpy.array_equal(values.numpy(), wanted[0], equal_nan=dtype != "int64")
+        assert numpy.array_equal(counts.numpy(), wanted[2])
+        known = array == array
+        assert numpy.array_equal(inverse.numpy()[known], wanted[1].reshape(array.shape)[known])
+        assert values.equal(claygrad.unique(x)) or numpy.isnan(array).any()
+        found = claygrad.unique_consecutive(x, return_inverse=True, return_counts=True)
+        for a, b in zip(found, spec("unique_neighbours", array, True, True, None), strict=True):
+            assert tuple(a.shape) == b.shape
+            assert numpy.array_equal(a.numpy(), b, equal_nan=b.dtype.kind == "f")
+
+
+def test_running_sums_of_exponentials():
+    for array, x in cases("float32"):
+        for dim in axes_of(array.shape):
+            if array.ndim and array.size < 500 and not numpy.isnan(array).any():
+                with numpy.errstate(all="ignore"):
+                    wanted = numpy.logaddexp.accumulate(array, axis=dim, dtype="float64").astype("float32")
+                same(x.logcumsumexp(dim), wanted, 1e-4)
+
+
+def test_norms_of_matrices():
+    for shape in ((3, 4), (2, 3, 4), (4, 1, 3)):
+        x = claygrad.randn(shape, dtype=claygrad.float64)
+        for dim in ((-2, -1), (0, 1), (1, 0)):
+            for keep in (False, True):
+                wanted = numpy.sqrt((x.numpy() ** 2).sum(tuple(d % x.ndim for d in dim), keepdims=keep))
+                same(claygrad.linalg.matrix_norm(x, "fro", dim, keep), wanted, 1e-12)
+    with pytest.raises(IndexError):
+        claygrad.linalg.matrix_norm(x, "fro", (0, 5))
+    with pytest.raises(RuntimeError):
+        claygrad.linalg.matrix_norm(x, "fro", (0, -3))

@@ -1,0 +1,2 @@
+from claygrad.core.declared cimport Op
+cdef int prepare(Op op) except -1

@@ -1,0 +1,100 @@
+"""Fast paths of distinct values: of all elements, or of neighbours. NaN equals nothing."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport F32, F64, I64, of_code
+from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.reduce cimport arranged
+from claygrad.core.tensor cimport Tensor
+
+cdef extern from "extremes.hpp" namespace "clay" nogil:
+    enum Choice "clay::Choice":
+        ASCENDING "clay::ASCENDING"
+    ctypedef bint (*choose_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t, int64_t, int) noexcept nogil
+    choose_fn find_choice(int dtype) noexcept
+
+ctypedef fused number:
+    float
+    double
+    int64_t
+
+
+cdef int64_t _runs(number* x, int64_t n, const int64_t* places, int64_t* inverse, int64_t* counts) noexcept nogil:
+    """The first of each run of equal numbers, in their place; which run each is of, and how long they are."""
+    cdef int64_t i, run = 0, began = 0
+    cdef number value = x[0]
+    if inverse != NULL:
+        inverse[0 if places == NULL else places[0]] = 0
+    for i in range(1, n):
+        if not x[i] == value:
+            counts[run] = i - began
+            began = i
+            run += 1
+            value = x[i]
+        x[run] = value
+        if inverse != NULL:
+            inverse[i if places == NULL else places[i]] = run
+    counts[run] = n - began
+    return run + 1
+
+
+cdef list _distinct(Layout x, bint sorted_first, bint with_inverse):
+    """Values, inverse and counts; None where there is no kernel."""
+    cdef int64_t outer, n, inner, count, none = 0
+    cdef choose_fn f = find_choice(x.dtype.code)
+    cdef Layout from_, line, places = None, inverse, lengths, values, counts
+    cdef int64_t* at = NULL
+    cdef int64_t* to = NULL
+    cdef bint done = True
+    if (x.dtype.code != F32 and x.dtype.code != F64 and x.dtype.code != I64) or x.storage.where.kind != CPU or x.numel == 0:
+        return None
+    from_ = arranged(x, None, True, &outer, &n, &inner)
+    if from_ is None:
+        return None
+    line, lengths = fresh(x.dtype, 1, &n), fresh(of_code(I64), 1, &n)
+    if sorted_first:
+        places = fresh(of_code(I64), 1, &n)
+        at = <int64_t*>places.data()
+        with nogil:
+            done = f(from_.data(), line.data(), at, 1, n, 1, n, ASCENDING)
+    else:
+        memcpy(line.data(), from_.data(), n * x.dtype.itemsize)
+    if not done:
+        return None
+    inverse = fresh(of_code(I64), x.ndim, x.shape) if with_inverse else fresh(of_code(I64), 1, &none)
+    if with_inverse:
+        to = <int64_t*>inverse.data()
+    if x.dtype.code == F32:
+        count = _runs(<float*>line.data(), n, at, to, <int64_t*>lengths.data())
+    elif x.dtype.code == F64:
+        count = _runs(<double*>line.data(), n, at, to, <int64_t*>lengths.data())
+    else:
+        count = _runs(<int64_t*>line.data(), n, at, to, <int64_t*>lengths.data())
+    values, counts = fresh(x.dtype, 1, &count), fresh(of_code(I64), 1, &count)
+    memcpy(values.data(), line.data(), count * x.dtype.itemsize)
+    memcpy(counts.data(), lengths.data(), count * sizeof(int64_t))
+    return [values, inverse, counts]
+
+
+cdef list _unique(Op op, PyObject** slots):
+    """_unique2(input, sorted, return_inverse, return_counts)"""
+    return _distinct((<Tensor><object>slots[0]).layout, True, <object>slots[2] is True)
+
+
+cdef list _neighbours(Op op, PyObject** slots):
+    """unique_consecutive(input, return_inverse, return_counts, dim)"""
+    if <object>slots[3] is not None:
+        return None
+    return _distinct((<Tensor><object>slots[0]).layout, False, <object>slots[1] is True)
+
+
+cdef int prepare(Op op) except -1:
+    kernel = op.info.get("kernel")
+    if kernel == "distinct":
+        op.many = _unique
+    elif kernel == "distinct_neighbours":
+        op.many = _neighbours
+    return 0
