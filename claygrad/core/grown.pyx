@@ -98,6 +98,23 @@ cdef int64_t _source(str mode, int64_t at, int64_t n, int64_t before, int64_t af
     return first + (at + kept if at < 0 else at)
 
 
+cdef Layout _nothing(PyObject** slots, const int64_t* pads, int count):
+    """What an empty tensor is continued to."""
+    cdef Layout x = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int i, k
+    if x.storage.where.kind != CPU or count < 2 or count % 2 or count // 2 > x.ndim:
+        return None
+    for i in range(x.ndim):
+        k = 2 * (x.ndim - 1 - i)
+        shape[i] = x.shape[i]
+        if k < count:
+            if not (0 <= pads[k] <= x.shape[i] and 0 <= pads[k + 1] <= x.shape[i]):
+                return None
+            shape[i] += pads[k] + pads[k + 1]
+    return fresh(x.dtype, x.ndim, shape)
+
+
 cdef Layout _bent_pad(Op op, PyObject** slots, Layout target):
     """_pad_enum(input, pad, mode) of small tensors"""
     cdef Layout x = some(slots[0]), out
@@ -111,6 +128,8 @@ cdef Layout _bent_pad(Op op, PyObject** slots, Layout target):
     cdef char* to
     cdef str mode = <object>slots[2]
     cdef int d, axis, count = sizes_of(<object>slots[1], pads)
+    if x is None and target is None and mode == "circular":
+        return _nothing(slots, pads, count)
     if target is not None or x is None or not plain(x) or count < 2 or count % 2 or count > 6 or count // 2 > x.ndim:
         return None
     if mode != "replicate" and mode != "reflect" and mode != "circular" or x.dtype.category < 2:

@@ -3,14 +3,18 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.dtypes cimport parse as parse_dtype
-from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.moves cimport element_of, fill_with
 from claygrad.core.parts cimport sizes_of
+from claygrad.core.promotion cimport broadcast
+from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, number_at
+from claygrad.core.views cimport call_view
 
 cdef extern from "places.hpp" namespace "clay" nogil:
     bint count_up(int dtype, void* out, double start, double step, int64_t n) noexcept
@@ -362,6 +366,66 @@ cdef object _logspace(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     return _between(args, n, kwnames, True)
 
 
+cdef object _empty_permuted(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """empty_permuted(size, physical_layout)"""
+    cdef int64_t shape[64]
+    cdef int64_t order[64]
+    cdef int64_t strides[64]
+    cdef int64_t step = 1
+    cdef unsigned long long seen = 0
+    cdef Asked asked
+    cdef dtype kind
+    cdef int i, ndim
+    if n != 2 or not _options(args + n, kwnames, &asked):
+        return None
+    ndim = sizes_of(<object>args[0], shape)
+    if ndim < 0 or sizes_of(<object>args[1], order) != ndim:
+        return None
+    for i in range(ndim):
+        if shape[i] < 1 or order[i] < 0 or order[i] >= ndim or seen >> order[i] & 1:
+            return None
+        seen |= 1ULL << order[i]
+    for i in range(ndim - 1, -1, -1):
+        strides[order[i]] = step
+        step *= shape[order[i]]
+        if step > FAR:
+            return None
+    kind = _kind(&asked, default_float())
+    return _finished(new_layout(new_storage(step * kind.itemsize), kind, ndim, shape, strides, 0), &asked)
+
+
+cdef object _broadcast_tensors(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """broadcast_tensors(*tensors)"""
+    cdef PyObject* slots[3]
+    cdef int64_t wide[64]
+    cdef Layout v
+    cdef Py_ssize_t i
+    cdef int k, ndim = 0
+    cdef object implicit = False
+    if kwnames != NULL or n == 0:
+        return None
+    for i in range(n):
+        if type(<object>args[i]) is not Tensor:
+            return None
+        ndim = broadcast((<Tensor>args[i]).layout, wide, ndim)
+        if ndim < 0:
+            return None
+    shape = tuple([wide[64 - ndim + k] for k in range(ndim)])
+    out = []
+    for i in range(n):
+        v = (<Tensor>args[i]).layout
+        if v.ndim == ndim:
+            for k in range(ndim):
+                if v.shape[k] != wide[64 - ndim + k]:
+                    break
+            else:
+                out.append(<object>args[i])
+                continue
+        slots[0], slots[1], slots[2] = args[i], <PyObject*>shape, <PyObject*>implicit
+        out.append(call_view(find_op("expand"), slots))
+    return tuple(out)
+
+
 cdef object _isin(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     """isin(elements, test_elements, *, assume_unique, invert) of few test elements"""
     cdef Layout x, others, made
@@ -404,6 +468,10 @@ cdef make_t _makers(str name) except NULL:
         return _linspace
     if name == "logspace":
         return _logspace
+    if name == "empty_permuted":
+        return _empty_permuted
+    if name == "broadcast_tensors":
+        return _broadcast_tensors
     if name == "isin":
         return _isin
     raise TypeError(f"no native factory '{name}'")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 # --- shapes and layouts ------------------------------------------------------------------------------------------
-@composite(method=False, raw=True, samples=lambda t: [t.args((2, 0, 4), (0, 2, 1))],
+@composite(short="empty_permuted", method=False, raw=True, samples=lambda t: [t.args((2, 0, 4), (0, 2, 1))],
            errors=lambda t: [(t.args((2, 3), (0, 0)), RuntimeError, "Duplicate dim not allowed"),
                              (t.args((2, 3), (0,)), RuntimeError,
                               "Number of dimensions in size does not match the length of the physical_layout")])

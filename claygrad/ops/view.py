@@ -421,7 +421,7 @@ def movedim(input: Tensor, source: ints, destination: ints) -> Tensor:
     return permute(input, tuple(moved[i] if i in moved else next(rest) for i in range(input.ndim)))
 
 
-@composite(method=False, samples=lambda t: [t.args(t(3), t(2, 1))],
+@composite(short="broadcast_tensors", method=False, samples=lambda t: [t.args(t(3), t(2, 1))],
            errors=lambda t: [(t.args(t(2), t(3)), RuntimeError,
                               "The size of tensor a (2) must match the size of tensor b (3)")])
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:

@@ -102,6 +102,7 @@ def test_axes_continued_by_their_own_elements(dtype):
                                         ((1, 2), (2, 0, 1, 1), (1, 1, 0, 2, 1, 0), (-1, 2), (-2, -1, 1, 1), (3, -4))):
         check("_pad_enum", x, pads, mode)
     check("_pad_enum", x, (-5, 7), "replicate")
+    check("_pad_enum", claygrad.empty(0, 3, 3), (1, 2), "circular")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -319,6 +320,13 @@ def test_factories_are_as_declared():
         assert like.new_zeros(2, 3).tolist() == [[0.0] * 3] * 2
         assert same(like.new_full((2,), 7), numpy.full(2, 7, "float32"))
         assert like.new_ones((3,), dtype=claygrad.int64).dtype is claygrad.int64
+    for n in (1, 1023, 1024, 1025, 70_001, 300_001):
+        for kind in (claygrad.float32, claygrad.float64, claygrad.int16):
+            assert same(claygrad.full((n,), 3, dtype=kind), numpy.full(n, 3, kind.name))
+    assert claygrad.empty_permuted((2, 3, 4), (1, 2, 0)).stride() == (1, 8, 2)
+    a, b, c = claygrad.broadcast_tensors(x, x[0], x[:, :1])
+    assert a is x
+    assert (b.stride(), c.stride()) == ((0, 1), (4, 0))
     made = claygrad.zeros(3, requires_grad=True)
     assert made.requires_grad
     assert made.is_leaf
