@@ -6,7 +6,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport I64, U8, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, fresh_like
-from claygrad.core.taken cimport floats_at, int_at, numbers_at
+from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at
 
 cdef extern from "rows.hpp" namespace "clay" nogil:
     struct Alignment:
@@ -89,7 +89,7 @@ cdef list _align(Op op, PyObject** slots):
 cdef Layout _align_back(Op op, PyObject** slots, Layout target):
     """_ctc_loss_backward(grad_output, log_probs, targets, loss, log_alpha, input_lengths, target_lengths, blank, zero_infinity)"""
     cdef Alignment s
-    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), loss = floats_at(slots[3]), alpha = floats_at(slots[4]), out
+    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), loss = floats_at(slots[3]), alpha = floats_at(slots[4]), out
     cdef list kept = _places(&s, x, numbers_at(slots[2]), <object>slots[5], <object>slots[6], <object>slots[7])
     cdef bint done
     if target is not None or kept is None or g is None or loss is None or alpha is None:

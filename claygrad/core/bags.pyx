@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32, I64, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh
-from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, vector_at
+from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, spread_at, vector_at
 
 ctypedef fused real:
     float
@@ -83,7 +83,7 @@ cdef list _bagged(Op op, PyObject** slots):
 cdef Layout _bag_back(Op op, PyObject** slots, Layout target):
     """_embedding_bag_dense_backward(grad_output, indices, bags, sizes, best, per_sample_weights, num_weights, mode, padding_idx,
     scale_grad_by_freq)"""
-    cdef Layout g = floats_at(slots[0]), index = numbers_at(slots[1]), bag = numbers_at(slots[2]), sizes = numbers_at(slots[3])
+    cdef Layout g = spread_at(slots[0]), index = numbers_at(slots[1]), bag = numbers_at(slots[2]), sizes = numbers_at(slots[3])
     cdef Layout best = numbers_at(slots[4]), out
     cdef Bags s
     cdef int64_t shape[2]
@@ -174,7 +174,7 @@ cdef void _columns(Blocks* s, int64_t planes, real* image, real* columns, bint b
 
 cdef Layout _unfold(Op op, PyObject** slots, Layout target):
     """im2col(input, kernel, dilation, padding, stride)"""
-    cdef Layout x = floats_at(slots[0]), out
+    cdef Layout x = spread_at(slots[0]), out
     cdef Blocks s
     cdef int64_t shape[3]
     cdef int64_t planes
@@ -196,7 +196,7 @@ cdef Layout _unfold(Op op, PyObject** slots, Layout target):
 
 cdef Layout _fold(Op op, PyObject** slots, Layout target):
     """col2im(input, size, kernel, dilation, padding, stride)"""
-    cdef Layout x = floats_at(slots[0]), out
+    cdef Layout x = spread_at(slots[0]), out
     cdef Blocks s
     cdef int64_t shape[4]
     cdef int64_t each

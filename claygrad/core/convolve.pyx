@@ -9,7 +9,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32
 from claygrad.core.kernels cimport find, gemm, gemm_many
 from claygrad.core.layout cimport Layout, fresh
-from claygrad.core.taken cimport floats_at, int_at, ints_at, vector_at
+from claygrad.core.taken cimport floats_at, int_at, ints_at, spread_at, vector_at
 from claygrad.core.tensor cimport Tensor
 
 cdef extern from "conv.hpp" namespace "clay" nogil:
@@ -240,7 +240,7 @@ cdef Layout _new(Layout like, int64_t n, int64_t c, int dims, const int64_t* siz
 
 cdef Layout _convolution(Op op, PyObject** slots, Layout target):
     """convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)"""
-    cdef Layout x = floats_at(slots[0]), w = floats_at(slots[1]), out
+    cdef Layout x = spread_at(slots[0]), w = floats_at(slots[1]), out
     cdef Volume s
     cdef int64_t spare[3]
     cdef int dims, i
@@ -272,7 +272,7 @@ cdef Layout _convolution(Op op, PyObject** slots, Layout target):
 
 cdef Layout _to_input(Op op, PyObject** slots, Layout target):
     """_conv_input(grad_output, weight, stride, padding, dilation, spare, groups)"""
-    cdef Layout g = floats_at(slots[0]), w = floats_at(slots[1]), out
+    cdef Layout g = spread_at(slots[0]), w = floats_at(slots[1]), out
     cdef Volume s
     cdef int64_t spare[3]
     cdef int dims
@@ -291,7 +291,7 @@ cdef Layout _to_input(Op op, PyObject** slots, Layout target):
 
 cdef Layout _to_weight(Op op, PyObject** slots, Layout target):
     """_conv_weight(grad_output, input, kernel, stride, padding, dilation, groups)"""
-    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), out
+    cdef Layout g = spread_at(slots[0]), x = spread_at(slots[1]), out
     cdef Volume s
     cdef int dims, i
     if target is not None or g is None or x is None or g.dtype is not x.dtype or g.ndim != x.ndim or not 3 <= g.ndim <= 5:

@@ -9,7 +9,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.core.taken cimport floats_at
+from claygrad.core.taken cimport floats_at, spread_at
 
 cdef extern from "scan.hpp" namespace "clay" nogil:
     ctypedef void (*distances_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t, int64_t, double) noexcept nogil
@@ -124,7 +124,7 @@ cdef Layout _weights(Layout g, Layout d, double p):
 
 cdef list _between_back(Op op, PyObject** slots):
     """_cdist_backward(grad_output, x1, x2, out, p, needs), p 1 or 2, of tensors with the same leading axes"""
-    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), y = floats_at(slots[2]), d = floats_at(slots[3]), weight
+    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), y = floats_at(slots[2]), d = floats_at(slots[3]), weight
     cdef Layout to_x, to_y
     cdef int64_t m, n, k, none = 0
     cdef double p = <object>slots[4]
@@ -199,7 +199,7 @@ cdef Layout _cosine(Op op, PyObject** slots, Layout target):
 
 cdef Layout _among_back(Op op, PyObject** slots, Layout target):
     """_pdist_backward(grad_output, input, out, p), p 1 or 2"""
-    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), d = floats_at(slots[2]), weight, made
+    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), d = floats_at(slots[2]), weight, made
     cdef double p
     if target is not None or g is None or x is None or d is None or x.ndim != 2 or g.dtype is not x.dtype or d.dtype is not x.dtype:
         return None

@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32
 from claygrad.core.kernels cimport find, reduce_fn
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.core.taken cimport floats_at, int_at, numbers_at, vector_at
+from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at, vector_at
 
 cdef extern from "rows.hpp" namespace "clay" nogil:
     struct CrossEntropy:
@@ -136,7 +136,7 @@ cdef void _place(Classes* s, const real* g, bint one, bint mean, real* out) noex
 
 cdef Layout _nll_back(Op op, PyObject** slots, Layout target):
     """_nll_loss_backward(grad_output, target, weight, reduction, ignore_index, shape)"""
-    cdef Layout g = floats_at(slots[0]), classes = numbers_at(slots[1]), out
+    cdef Layout g = spread_at(slots[0]), classes = numbers_at(slots[1]), out
     cdef Classes s
     cdef int64_t shape[8]
     cdef int way = _way(<object>slots[3]), ndim, i
@@ -187,7 +187,7 @@ cdef list _cross_entropy(Op op, PyObject** slots):
 
 cdef Layout _cross_entropy_back(Op op, PyObject** slots, Layout target):
     """_cross_entropy_backward(grad_output, input, target, kept, reduction, ignore_index)"""
-    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), kept = floats_at(slots[3]), out
+    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), kept = floats_at(slots[3]), out
     cdef Classes c
     cdef CrossEntropy s
     cdef float single
@@ -320,7 +320,7 @@ cdef Layout _multi_margin(Op op, PyObject** slots, Layout target):
 
 cdef Layout _multi_margin_back(Op op, PyObject** slots, Layout target):
     """multi_margin_loss_backward(grad_output, input, target, p, margin, weight, reduction)"""
-    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), classes = numbers_at(slots[2]), out
+    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), classes = numbers_at(slots[2]), out
     cdef int64_t rows, n, r, p
     cdef const int64_t* right
     cdef const void* weight
@@ -411,7 +411,7 @@ cdef Layout _multilabel(Op op, PyObject** slots, Layout target):
 
 cdef Layout _multilabel_back(Op op, PyObject** slots, Layout target):
     """multilabel_margin_loss_backward(grad_output, input, target, reduction)"""
-    cdef Layout g = floats_at(slots[0]), x = floats_at(slots[1]), classes = numbers_at(slots[2]), out
+    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), classes = numbers_at(slots[2]), out
     cdef int64_t rows, n, r
     cdef int way = _way(<object>slots[3])
     if target is not None or g is None or way < 0 or not _lists(x, classes, &rows, &n) or g.dtype is not x.dtype:

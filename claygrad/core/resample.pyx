@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32, I64, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh
-from claygrad.core.taken cimport floats_at, int_at, ints_at
+from claygrad.core.taken cimport floats_at, int_at, ints_at, spread_at
 
 cdef extern from "resample.hpp" namespace "clay" nogil:
     struct Resampling:
@@ -166,7 +166,7 @@ cdef Layout _upsample(Op op, PyObject** slots, Layout target):
 
 cdef Layout _upsample_back(Op op, PyObject** slots, Layout target):
     """_upsample_backward(grad_output, shape, mode, align, antialias, scales)"""
-    cdef Layout g = floats_at(slots[0]), made
+    cdef Layout g = spread_at(slots[0]), made
     cdef int64_t shape[5]
     cdef int i
     if target is not None or g is None or not 3 <= g.ndim <= 5 or g.numel == 0 or type(<object>slots[1]) is not tuple:

@@ -9,7 +9,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, same_shape
-from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at
+from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, spread_at
 
 cdef extern from "windows.hpp" namespace "clay" nogil:
     struct Pooling:
@@ -213,7 +213,7 @@ cdef Layout _max_back(Op op, PyObject** slots, Layout target):
     cdef Axes axes
     cdef int64_t shape[5]
     cdef int64_t dims = 0
-    cdef Layout g = floats_at(slots[0]), places = numbers_at(slots[1]), out
+    cdef Layout g = spread_at(slots[0]), places = numbers_at(slots[1]), out
     cdef int ndim = _shape_at(slots[2], shape), i
     if target is not None or g is None or places is None or not same_shape(g, places) or not int_at(<object>slots[3], &dims):
         return None
@@ -254,7 +254,7 @@ cdef Layout _mean_back(Op op, PyObject** slots, Layout target):
     cdef Pooling s
     cdef Axes axes
     cdef int64_t shape[5]
-    cdef Layout g = floats_at(slots[0]), out
+    cdef Layout g = spread_at(slots[0]), out
     cdef int ndim = _shape_at(slots[1], shape), dims
     if target is not None or g is None or type(<object>slots[2]) is not tuple or not 1 <= len(<tuple><object>slots[2]) <= 3:
         return None
@@ -329,7 +329,7 @@ cdef Layout _shared_mean_back(Op op, PyObject** slots, Layout target):
     cdef Axes axes
     cdef int64_t shape[5]
     cdef int64_t dims = 0
-    cdef Layout g = floats_at(slots[0]), out
+    cdef Layout g = spread_at(slots[0]), out
     cdef int ndim = _shape_at(slots[1], shape), i
     if target is not None or g is None or not int_at(<object>slots[2], &dims):
         return None

@@ -128,54 +128,49 @@ void euclidean(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batc
     });
 }
 
-// The gradient of the distances between the rows i < j of x (m, k), p 1 or 2: `weights` has for each pair the gradient, over the
-// distance if p is 2, times which the difference, or its sign, is added to row i and taken from row j.
-template <class T> void pairs_back(const void* x_mk, const void* weights, void* out_mk, int64_t, int64_t m, int64_t, int64_t k, double p) {
+// --- gradients, for p 1 or 2 --------------------------------------------------------------------------------------------------
+// `weight` has for each pair the gradient of its distance, over the distance if p is 2; times which the difference, or its sign,
+// is added to the one row and taken from the other. One row x against `count` rows y; its own gradient is returned in `to_x`.
+template <class T, bool SIGNS>
+void one_back(const T* x, const T* y, const T* weight, int64_t count, int64_t k, T* to_x, T* to_y) {
     using V = vec<T>;
-    const T *x = (const T*)x_mk, *weight = (const T*)weights;
-    T* out = (T*)out_mk;
     const V zero = splat<V>(0);
-    along<T>(m * k, [=](int64_t i, int64_t n) { put<V>(out + i, zero, n); });
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = i + 1; j < m; j++) {
-            const V by = splat<V>(*weight++);
-            const T *a = x + i * k, *b = x + j * k;
-            T *to_a = out + i * k, *to_b = out + j * k;
-            const bool signs = p == 1;
-            along<T>(k, [=](int64_t e, int64_t n) {
-                const V gap = get<V>(a + e, n) - get<V>(b + e, n);
-                const V sign = pick(gap > zero, by, pick(gap < zero, -by, gap * zero));
-                const V part = signs ? sign : gap * by;
-                put<V>(to_a + e, get<V>(to_a + e, n) + part, n);
-                put<V>(to_b + e, get<V>(to_b + e, n) - part, n);
-            });
+    along<T>(k, [=](int64_t e, int64_t m) {
+        const V own = get<V>(x + e, m);
+        V sum = zero;
+        for (int64_t j = 0; j < count; j++) {
+            const V by = splat<V>(weight[j]), gap = own - get<V>(y + j * k + e, m);
+            const V part = SIGNS ? pick(gap > zero, by, pick(gap < zero, -by, gap * zero)) : gap * by;
+            sum = sum + part;
+            if (to_y) put<V>(to_y + j * k + e, get<V>(to_y + j * k + e, m) - part, m);
         }
+        if (to_x) put<V>(to_x + e, get<V>(to_x + e, m) + sum, m);
+    });
 }
 
-// The same for the distances of all rows of x (batch, m, k) from those of y (batch, n, k): to_x or to_y may be null
+template <class T> void clear(T* out, int64_t n) {
+    along<T>(out ? n : 0, [=](int64_t i, int64_t m) { put<vec<T>>(out + i, splat<vec<T>>(0), m); });
+}
+
+// Of the distances between the rows i < j of x (m, k)
+template <class T> void pairs_back(const void* x_mk, const void* weights, void* out_mk, int64_t, int64_t m, int64_t, int64_t k, double p) {
+    const T *x = (const T*)x_mk, *weight = (const T*)weights;
+    T* out = (T*)out_mk;
+    clear(out, m * k);
+    for (int64_t i = 0; i < m; weight += m - 1 - i, i++)
+        (p == 1 ? one_back<T, true> : one_back<T, false>)(x + i * k, x + (i + 1) * k, weight, m - 1 - i, k, out + i * k, out + (i + 1) * k);
+}
+
+// Of the distances of all rows of x (batch, m, k) from those of y (batch, n, k): to_x or to_y may be null
 template <class T>
 void between_back(const void* x_bmk, const void* y_bnk, const void* weights_bmn, void* to_x, void* to_y, int64_t batch, int64_t m,
                   int64_t n, int64_t k, double p) {
-    using V = vec<T>;
-    const V zero = splat<V>(0);
     each_task(batch, 2 * m * n * k, [=](int64_t b) {
         const T *x = (const T*)x_bmk + b * m * k, *y = (const T*)y_bnk + b * n * k, *weight = (const T*)weights_bmn + b * m * n;
         T *dx = to_x ? (T*)to_x + b * m * k : nullptr, *dy = to_y ? (T*)to_y + b * n * k : nullptr;
-        if (dx) along<T>(m * k, [=](int64_t i, int64_t count) { put<V>(dx + i, zero, count); });
-        if (dy) along<T>(n * k, [=](int64_t i, int64_t count) { put<V>(dy + i, zero, count); });
-        const bool signs = p == 1;
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t j = 0; j < n; j++) {
-                const V by = splat<V>(*weight++);
-                const T *from = x + i * k, *other = y + j * k;
-                T *to = dx ? dx + i * k : nullptr, *back = dy ? dy + j * k : nullptr;
-                along<T>(k, [=](int64_t e, int64_t count) {
-                    const V gap = get<V>(from + e, count) - get<V>(other + e, count);
-                    const V part = signs ? pick(gap > zero, by, pick(gap < zero, -by, gap * zero)) : gap * by;
-                    if (to) put<V>(to + e, get<V>(to + e, count) + part, count);
-                    if (back) put<V>(back + e, get<V>(back + e, count) - part, count);
-                });
-            }
+        clear(dx, m * k), clear(dy, n * k);
+        for (int64_t i = 0; i < m; i++, weight += n)
+            (p == 1 ? one_back<T, true> : one_back<T, false>)(x + i * k, y, weight, n, k, dx ? dx + i * k : nullptr, dy);
     });
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "families.hpp"
+#include "lines.hpp"
 #include "scratch.hpp"
 #include "transpose.hpp"
 #include "windows.hpp"
@@ -293,46 +294,64 @@ template <class T, int STEP> void add_back(const T* g, int64_t stride, int64_t c
     for (int64_t q = 0; q < count; q++) dx[q * step] += g[q];
 }
 
-// f(place in the plane, first window, count of windows) for the elements of the kernel that row r of windows in layer d meets
-template <class F> void each_tap(const Pooling& s, int64_t d, int64_t r, F f) {
+// f(first place of a row of the plane) for the rows that row r of windows in layer d meets
+template <class F> void each_row(const Pooling& s, int64_t d, int64_t r, F f) {
     for (int64_t u = 0; u < s.kt; u++) {
         const int64_t layer = d * s.stride_t - s.pad_t + u;
         if (layer < 0 || layer >= s.t) continue;
         for (int64_t y = 0; y < s.kh; y++) {
             const int64_t row = r * s.stride_h - s.pad_h + y;
-            if (row < 0 || row >= s.h) continue;
-            for (int64_t z = 0; z < s.kw; z++) {
-                const Met met(z - s.pad_w, s.stride_w, s.ow, s.w);
-                f((layer * s.h + row) * s.w + z - s.pad_w + met.low * s.stride_w, met.low, met.high - met.low);
-            }
+            if (row >= 0 && row < s.h) f((layer * s.h + row) * s.w);
         }
     }
 }
 
+// f(place in a row, first window, count of windows) for every element along a row of the kernel
+template <class F> void each_tap(const Pooling& s, F f) {
+    for (int64_t z = 0; z < s.kw; z++) {
+        const Met met(z - s.pad_w, s.stride_w, s.ow, s.w);
+        f(z - s.pad_w + met.low * s.stride_w, met.low, met.high - met.low);
+    }
+}
+
+// The rows that windows meet are added up as they are, then what a window has of the sum.
 template <class T> bool mean(const Pooling* shape, const void* a, void* made, int64_t*) {
     const Pooling& s = *shape;
-    each_task(s.planes, s.ot * s.oh * s.ow * s.kt * s.kh * s.kw, [&](int64_t plane) {
+    volatile bool short_of_memory = false;
+    each_task(s.planes, s.ot * s.oh * (s.ow * s.kw + s.w * s.kt * s.kh), [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;
+        T* total = (T*)rows.get(s.w * sizeof(T));
+        if (!total) return (void)(short_of_memory = true);
         for (int64_t line = 0; line < s.ot * s.oh; line++) {
             const int64_t d = line / s.oh, r = line % s.oh;
             T* sum = (T*)made + (plane * s.ot * s.oh + line) * s.ow;
             memset(sum, 0, s.ow * sizeof(T));
-            each_tap(s, d, r, [&](int64_t place, int64_t low, int64_t count) {
+            const T* from = nullptr;                    // one row needs no adding up
+            each_row(s, d, r, [&](int64_t first) {
+                if (!from) from = x + first;
+                else if (from != total) {
+#pragma GCC ivdep
+                    for (int64_t i = 0; i < s.w; i++) total[i] = from[i] + x[first + i];
+                    from = total;
+                } else add_row<T, 1>(x + first, 1, s.w, total);
+            });
+            if (!from) continue;
+            each_tap(s, [&](int64_t place, int64_t low, int64_t count) {
                 (s.stride_w == 1 ? add_row<T, 1> : s.stride_w == 2 ? add_row<T, 2> : add_row<T, 0>)(
-                    x + place, s.stride_w, count, sum + low);
+                    from + place, s.stride_w, count, sum + low);
             });
             divide(s, d, r, sum, sum);
         }
     });
-    return true;
+    return !short_of_memory;
 }
 
 template <class T> bool mean_back(const Pooling* shape, const void* a, void* made, int64_t*) {
     const Pooling& s = *shape;
     volatile bool short_of_memory = false;
-    each_task(s.planes, s.ot * s.oh * s.ow * s.kt * s.kh * s.kw, [&](int64_t plane) {
+    each_task(s.planes, s.ot * s.oh * (s.ow * s.kw + s.w * s.kt * s.kh), [&](int64_t plane) {
         const T* g = (const T*)a + plane * s.ot * s.oh * s.ow;
-        T *dx = (T*)made + plane * s.t * s.h * s.w, *share = (T*)rows.get(s.ow * sizeof(T));
+        T *dx = (T*)made + plane * s.t * s.h * s.w, *share = (T*)rows.get((s.ow + s.w) * sizeof(T)), *total = share + s.ow;
         if (!share) {
             short_of_memory = true;
             return;
@@ -341,10 +360,12 @@ template <class T> bool mean_back(const Pooling* shape, const void* a, void* mad
         for (int64_t line = 0; line < s.ot * s.oh; line++) {
             const int64_t d = line / s.oh, r = line % s.oh;
             divide(s, d, r, g + line * s.ow, share);
-            each_tap(s, d, r, [&](int64_t place, int64_t low, int64_t count) {
+            memset(total, 0, s.w * sizeof(T));
+            each_tap(s, [&](int64_t place, int64_t low, int64_t count) {
                 (s.stride_w == 1 ? add_back<T, 1> : s.stride_w == 2 ? add_back<T, 2> : add_back<T, 0>)(
-                    share + low, s.stride_w, count, dx + place);
+                    share + low, s.stride_w, count, total + place);
             });
+            each_row(s, d, r, [&](int64_t first) { add_row<T, 1>(total, 1, s.w, dx + first); });
         }
     });
     return !short_of_memory;
@@ -365,10 +386,24 @@ template <class F> void each_share(const Pooling& s, F f) {
             for (int64_t q = 0; q < s.ow; q++) f(number++, Share(d, s.t, s.ot), Share(r, s.h, s.oh), Share(q, s.w, s.ow));
 }
 
+// Shares that are all of one size, and few elements wide, are windows that slide.
+bool alike(const Pooling& s, Pooling& windows) {
+    if (s.t % s.ot || s.h % s.oh || s.w % s.ow || s.w / s.ow > 8) return false;
+    windows = s;
+    windows.kt = windows.stride_t = s.t / s.ot, windows.kh = windows.stride_h = s.h / s.oh;
+    windows.kw = windows.stride_w = s.w / s.ow;
+    windows.pad_t = windows.pad_h = windows.pad_w = 0;
+    windows.dilation_t = windows.dilation_h = windows.dilation_w = 1;
+    windows.counted = true, windows.divisor = 0;
+    return true;
+}
+
 int64_t work_of_shares(const Pooling& s) { return s.t * s.h * s.w * 2 + s.ot * s.oh * s.ow * 4; }
 
-template <class T> bool shared_mean(const Pooling* shape, const void* a, void* made, int64_t*) {
+template <class T> bool shared_mean(const Pooling* shape, const void* a, void* made, int64_t* none) {
     const Pooling& s = *shape;
+    Pooling windows;
+    if (alike(s, windows)) return mean<T>(&windows, a, made, none);
     each_task(s.planes, work_of_shares(s), [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;
         T* out = (T*)made + plane * s.ot * s.oh * s.ow;
@@ -385,8 +420,10 @@ template <class T> bool shared_mean(const Pooling* shape, const void* a, void* m
     return true;
 }
 
-template <class T> bool shared_mean_back(const Pooling* shape, const void* a, void* made, int64_t*) {
+template <class T> bool shared_mean_back(const Pooling* shape, const void* a, void* made, int64_t* none) {
     const Pooling& s = *shape;
+    Pooling windows;
+    if (alike(s, windows)) return mean_back<T>(&windows, a, made, none);
     each_task(s.planes, work_of_shares(s), [&](int64_t plane) {
         const T* g = (const T*)a + plane * s.ot * s.oh * s.ow;
         T* dx = (T*)made + plane * s.t * s.h * s.w;
@@ -403,8 +440,32 @@ template <class T> bool shared_mean_back(const Pooling* shape, const void* a, vo
     return true;
 }
 
+// The larger of `best` and the elements of a row, with its place: the first of equals, the last NaN. Of a long row the largest is
+// found first, then where it is.
+template <class T> void take_largest(const T* x, int64_t begin, int64_t end, T& best, int64_t& place) {
+    constexpr int64_t LONG = 6;
+    if (end - begin < LONG) {
+        for (int64_t at = begin; at < end; at++) {
+            const bool takes = (x[at] > best) | (x[at] != x[at]);
+            best = takes ? x[at] : best;
+            place = takes ? at : place;
+        }
+        return;
+    }
+    const T top = reduce_row<MaxOf, T>(x + begin, end - begin);
+    if (top != top) {
+        for (place = end - 1; x[place] == x[place];) place--;
+        best = x[place];
+    } else if (top > best) {
+        for (place = begin; x[place] != top;) place++;
+        best = x[place];
+    }
+}
+
 template <class T> bool shared_max(const Pooling* shape, const void* a, void* made, int64_t* places) {
     const Pooling& s = *shape;
+    Pooling windows;
+    if (alike(s, windows) && max<T>(&windows, a, made, places)) return true;
     each_task(s.planes, work_of_shares(s), [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;
         const int64_t to = plane * s.ot * s.oh * s.ow;
@@ -412,13 +473,10 @@ template <class T> bool shared_max(const Pooling* shape, const void* a, void* ma
             int64_t place = (d.begin * s.h + r.begin) * s.w + q.begin;
             T best = -__builtin_inf();
             for (int64_t u = d.begin; u < d.end; u++)
-                for (int64_t y = r.begin; y < r.end; y++)
-                    for (int64_t z = q.begin, at = (u * s.h + y) * s.w + z; z < q.end; z++, at++)
-                    {
-                        const bool takes = (x[at] > best) | (x[at] != x[at]);
-                        best = takes ? x[at] : best;
-                        place = takes ? at : place;
-                    }
+                for (int64_t y = r.begin; y < r.end; y++) {
+                    const int64_t row = (u * s.h + y) * s.w;
+                    take_largest(x, row + q.begin, row + q.end, best, place);
+                }
             ((T*)made)[to + number] = best;
             places[to + number] = place;
         });

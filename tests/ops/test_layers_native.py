@@ -395,3 +395,18 @@ def test_running_moments_move_as_declared():
             for a, b, version in zip(moved, wanted, versions):
                 numpy.testing.assert_allclose(a.numpy(), b.numpy(), rtol=precision(dtype), atol=precision(dtype))
                 assert a._version == version + 1
+
+
+def test_gradients_of_sums():
+    """A gradient that is one number stretched over the result does as one in row-major order."""
+    for (function, *given), (_, *again) in zip(calls(Draw(True)), calls(Draw(True)), strict=True):
+        found = []
+        for arguments, stretched in ((given, True), (again, False)):
+            leaves = [x for x in arguments if isinstance(x, claygrad.Tensor) and x.requires_grad]
+            out = function(*arguments)
+            out = out[0] if isinstance(out, tuple) else out
+            g = claygrad.ones((), dtype=out.dtype).expand(out.shape) if stretched else claygrad.ones_like(out)
+            found.append(claygrad.autograd.grad(out, leaves, g))
+        for a, b in zip(*found, strict=True):
+            assert a.stride() == b.stride(), function.__name__
+            numpy.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-10, atol=1e-12, err_msg=function.__name__)
