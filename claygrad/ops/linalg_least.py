@@ -94,7 +94,8 @@ def pseudo_inverse(xp, input: Tensor, atol: Tensor | Number, rtol: Tensor | Numb
     if not input.size:
         return xp.zeros((*input.shape[:-2], input.shape[-1], input.shape[-2]), input.dtype)
     if hermitian:
-        S, V = xp.linalg.eigh(input)
+        made = native.symmetric(input, False, True)
+        S, V = xp.linalg.eigh(input) if made is None else made
         U, size = V, xp.abs(S)
     else:
         U, S, Vh = decomposed(xp, input, False)
@@ -252,8 +253,10 @@ def lstsq(xp, input: Tensor, b: Tensor, rcond: float | None = None, *, driver: s
     rcond = EPSILON[input.dtype.name] * max(m, n) if rcond is None else rcond
     vector = right_side_is_vector(input.shape, b.shape)
     b = b[..., None] if vector else b
-    batch, real = broadcast(input.shape[:-2], b.shape[:-2]), input.real.dtype
-    a, b = xp.broadcast_to(input, (*batch, m, n)), xp.broadcast_to(b, (*batch, *b.shape[-2:]))
+    batch, a, real = input.shape[:-2], input, input.real.dtype
+    if batch != b.shape[:-2]:
+        batch = broadcast(batch, b.shape[:-2])
+        a, b = xp.broadcast_to(input, (*batch, m, n)), xp.broadcast_to(b, (*batch, *b.shape[-2:]))
     if a.size:
         x, rank, values = least_squares(xp, a, b, rcond, driver)
     else:
