@@ -82,9 +82,38 @@ template <class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n)
     return items;
 }
 
+// The k smallest items, in order, k small: kept in order all the time. Most elements have no chance: a few are looked at
+// together before any by itself.
+template <class T, class K> void few_of(const T* x, int64_t n, Item<K>* items, int64_t k, K flip) {
+    constexpr int64_t SPAN = 8;
+    const auto insert = [&](int64_t i, int64_t held) {
+        const Item<K> item{(K)(key_of(x[i]) ^ flip), (uint32_t)i};
+        for (; held > 0 && item.key < items[held - 1].key; held--) items[held] = items[held - 1];
+        items[held] = item;
+    };
+    const auto look = [&](int64_t i) {
+        if ((K)(key_of(x[i]) ^ flip) < items[k - 1].key) insert(i, k - 1);
+    };
+    int64_t i = 0;
+    for (; i < k; i++) insert(i, i);
+    for (; i + SPAN <= n; i += SPAN) {
+        const T bound = x[items[k - 1].place];
+        int some = 0;
+        if (flip)
+            for (int64_t j = i; j < i + SPAN; j++) some |= !(x[j] <= bound);
+        else
+            for (int64_t j = i; j < i + SPAN; j++) some |= !(x[j] >= bound);
+        if (some)
+            for (int64_t j = i; j < i + SPAN; j++) look(j);
+    }
+    for (; i < n; i++) look(i);
+}
+
 // The k smallest items, in order. Candidates gather until there are 2 k; then the better half stays, and what is above its
 // last is no candidate any more.
 template <class T, class K> void best_of(const T* x, int64_t n, Item<K>* items, int64_t k, K flip) {
+    constexpr int64_t FEW_ITEMS = 64;
+    if (k <= FEW_ITEMS) return few_of(x, n, items, k, flip);
     constexpr int64_t SPAN = 8;
     int64_t held = 0;
     K worst = ~(K)0;
