@@ -42,25 +42,41 @@ template <class F, class T, class To> bool each_number(const void* const* in, vo
     return true;
 }
 
-// Functions in double precision, of vectors of doubles; single precision comes and goes by way of them.
+// Numbers of either precision as a vector of doubles, and back
+template <class V> V load_wide(const double* p) { return load<V>(p); }
+template <class V> void store_wide(double* p, V v) { store<V>(p, v); }
+#if defined(__AVX512F__)
+template <class V> V load_wide(const float* p) { return (V)_mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+template <class V> void store_wide(float* p, V v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
+#elif defined(__AVX2__)
+template <class V> V load_wide(const float* p) { return (V)_mm256_cvtps_pd(_mm_loadu_ps(p)); }
+template <class V> void store_wide(float* p, V v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
+#else
+template <class V> V load_wide(const float* p) { return *p; }
+template <class V> void store_wide(float* p, V v) { *p = (float)v; }
+#endif
+
+// Functions in double precision, of vectors of doubles; single precision comes and goes by way of them, and F<true> may be
+// content with its digits.
 template <class F, class T> bool each_wide(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
     using V = vec<double>;
     constexpr int W = Lanes<V>::width;
     const F f{numbers};
+    const T *a = (const T*)in[0], *b = F::operands > 1 ? (const T*)in[1] : a;
     T* out = (T*)out_n;
+    T last[3][W];                        // the rest, filled up with ones
     for (int64_t i = 0; i < n; i += W) {
-        const int64_t m = n - i < W ? n - i : W;
-        double x[3][W], y[W];
-        for (int k = 0; k < F::operands; k++) {
-            const T* from = (const T*)in[k] + i;
-            if (m == W) for (int j = 0; j < W; j++) x[k][j] = from[j];
-            else for (int j = 0; j < W; j++) x[k][j] = j < m ? from[j] : 1;
+        const T *x = a + i, *y = b + i;
+        T* to = out + i;
+        const bool rest = n - i < W;
+        if (rest) {
+            for (int64_t j = 0; j < W; j++) last[0][j] = i + j < n ? x[j] : 1, last[1][j] = i + j < n ? y[j] : 1;
+            x = last[0], y = last[1], to = last[2];
         }
-        if constexpr (F::operands == 1) store<V>(y, f(load<V>(x[0])));
-        else if constexpr (F::operands == 2) store<V>(y, f(load<V>(x[0]), load<V>(x[1])));
-        else store<V>(y, f(load<V>(x[0]), load<V>(x[1]), load<V>(x[2])));
-        if (m == W) for (int j = 0; j < W; j++) out[i + j] = (T)y[j];
-        else for (int64_t j = 0; j < m; j++) out[i + j] = (T)y[j];
+        if constexpr (F::operands == 1) store_wide<V>(to, f(load_wide<V>(x)));
+        else store_wide<V>(to, f(load_wide<V>(x), load_wide<V>(y)));
+        if (rest)
+            for (int64_t j = 0; i + j < n; j++) out[i + j] = last[2][j];
     }
     return true;
 }
@@ -83,7 +99,7 @@ struct Taking4 { Numbers numbers; static constexpr int operands = 4; };
 #define CLAY_NUMBERS(name, F, grain) \
     {name, F32, (void*)each_number<F, float, float>, -1, grain}, {name, F64, (void*)each_number<F, double, double>, -1, grain}
 #define CLAY_WIDE(name, F, grain) \
-    {name, F32, (void*)each_wide<F, float>, -1, grain}, {name, F64, (void*)each_wide<F, double>, -1, grain}
+    {name, F32, (void*)each_wide<F<true>, float>, -1, grain}, {name, F64, (void*)each_wide<F<false>, double>, -1, grain}
 
 // The least shares of a thread for what takes some nanoseconds, and some tens of them, per element
 constexpr int64_t DEAR = 16384, DEAREST = 2048;

@@ -7,45 +7,45 @@ namespace {
 
 // --- modified, of the first kind ------------------------------------------------------------------------------------------------
 // exp(-x) I(x) for x >= 0, or that over x if `odd`
-template <int N, int M, class V> V scaled_first(const double (&near)[N], const double (&far)[M], V x, bool odd) {
+template <bool S, const auto& NEAR, const auto& FAR, class V> V scaled_first(V x, bool odd) {
     const V eight = splat<V>(8), one = splat<V>(1);
     V out = x;
     if (any(x <= eight)) {
         const V small = pick(x <= eight, x, eight);
-        out = chebyshev(near, small * splat<V>(0.25) - one);
+        out = chebyshev<S, NEAR>(small * splat<V>(0.25) - one);
         if (odd) out = out * small;
     }
     if (any(x > eight)) {
         const V large = pick(x > eight, x, eight);
-        out = pick(x > eight, chebyshev(far, splat<V>(16) / large - one) / sqrt(large), out);
+        out = pick(x > eight, chebyshev<S, FAR>(splat<V>(16) / large - one) / sqrt(large), out);
     }
     return pick(x != x, x, out);
 }
 template <class V> V half_power(V x) { return exp(abs(x) * splat<V>(0.5)); }       // exp(|x|) overflows before the product does
 
-template <class V> V scaled_i0(V x) { return scaled_first(I0_NEAR, I0_FAR, abs(x), false); }
-template <class V> V scaled_i1(V x) { return copysign(scaled_first(I1_NEAR, I1_FAR, abs(x), true), x); }
-struct I0e : Taking1 { template <class V> V operator()(V x) const { return scaled_i0(x); } };
-struct I1e : Taking1 { template <class V> V operator()(V x) const { return scaled_i1(x); } };
-struct I0 : Taking1 { template <class V> V operator()(V x) const { const V e = half_power(x); return scaled_i0(x) * e * e; } };
-struct I1 : Taking1 { template <class V> V operator()(V x) const { const V e = half_power(x); return scaled_i1(x) * e * e; } };
+template <bool S, class V> V scaled_i0(V x) { return scaled_first<S, I0_NEAR, I0_FAR>(abs(x), false); }
+template <bool S, class V> V scaled_i1(V x) { return copysign(scaled_first<S, I1_NEAR, I1_FAR>(abs(x), true), x); }
+template <bool S> struct I0e : Taking1 { template <class V> V operator()(V x) const { return scaled_i0<S>(x); } };
+template <bool S> struct I1e : Taking1 { template <class V> V operator()(V x) const { return scaled_i1<S>(x); } };
+template <bool S> struct I0 : Taking1 { template <class V> V operator()(V x) const { const V e = half_power(x); return scaled_i0<S>(x) * e * e; } };
+template <bool S> struct I1 : Taking1 { template <class V> V operator()(V x) const { const V e = half_power(x); return scaled_i1<S>(x) * e * e; } };
 
 // --- modified, of the second kind -----------------------------------------------------------------------------------------------
 // K0 or K1, times exp(x) if SCALED: inf at 0, NaN below
-template <int ORDER, bool SCALED> struct Second : Taking1 {
+template <int ORDER, bool SCALED, bool S> struct Second : Taking1 {
     template <class V> V operator()(V x) const {
         const V two = splat<V>(2), one = splat<V>(1), zero = splat<V>(0);
         V out = x;
         if (any(x <= two)) {
             const V small = pick((x <= two) & (x > zero), x, two), e = exp(small), t = small * small * splat<V>(0.5) - one;
             const V logs = log(small * splat<V>(0.5));
-            if (ORDER == 0) out = chebyshev(K0_NEAR, t) - logs * scaled_i0(small) * e;
-            else out = chebyshev(K1_NEAR, t) / small + logs * scaled_i1(small) * e;
+            if (ORDER == 0) out = chebyshev<S, K0_NEAR>(t) - logs * scaled_i0<S>(small) * e;
+            else out = chebyshev<S, K1_NEAR>(t) / small + logs * scaled_i1<S>(small) * e;
             if (SCALED) out = out * e;
         }
         if (any(x > two)) {
             const V large = pick(x > two, x, two), t = splat<V>(4) / large - one;
-            V far = (ORDER == 0 ? chebyshev(K0_FAR, t) : chebyshev(K1_FAR, t)) / sqrt(large);
+            V far = (ORDER == 0 ? chebyshev<S, K0_FAR>(t) : chebyshev<S, K1_FAR>(t)) / sqrt(large);
             if (!SCALED) far = far * exp(-large);
             out = pick(x > two, far, out);
         }
@@ -53,49 +53,49 @@ template <int ORDER, bool SCALED> struct Second : Taking1 {
     }
 };
 
-using K0 = Second<0, false>;
-using K1 = Second<1, false>;
-using K0e = Second<0, true>;
-using K1e = Second<1, true>;
+template <bool S> using K0 = Second<0, false, S>;
+template <bool S> using K1 = Second<1, false, S>;
+template <bool S> using K0e = Second<0, true, S>;
+template <bool S> using K1e = Second<1, true, S>;
 
 // --- of the first and second kind -------------------------------------------------------------------------------------------------
 // J or Y of order 0 or 1 at x >= 8: sqrt(2 / (pi x)) times a wave of slowly changing height and phase
-template <int ORDER, bool Y, class V> V wave(V x) {
+template <int ORDER, bool Y, bool S, class V> V wave(V x) {
     const V t = splat<V>(128) / (x * x) - splat<V>(1), angle = x - splat<V>((2 * ORDER + 1) * PI / 4);
-    const V p = ORDER == 0 ? chebyshev(P0, t) : chebyshev(P1, t), q = (ORDER == 0 ? chebyshev(Q0, t) : chebyshev(Q1, t)) / x;
+    const V p = ORDER == 0 ? chebyshev<S, P0>(t) : chebyshev<S, P1>(t), q = (ORDER == 0 ? chebyshev<S, Q0>(t) : chebyshev<S, Q1>(t)) / x;
     const V c = cos(angle), s = sin(angle);
     return sqrt(splat<V>(2 / PI) / x) * (Y ? p * s + q * c : p * c - q * s);
 }
-template <class V> V near_j(V x, int order) {                    // |x| <= 8
+template <bool S, class V> V near_j(V x, int order) {                    // |x| <= 8
     const V t = x * x * splat<V>(1.0 / 32) - splat<V>(1);
-    return order == 0 ? chebyshev(J0_NEAR, t) : x * chebyshev(J1_NEAR, t);
+    return order == 0 ? chebyshev<S, J0_NEAR>(t) : x * chebyshev<S, J1_NEAR>(t);
 }
-template <int ORDER> struct BesselJ : Taking1 {
+template <int ORDER, bool S> struct BesselJ : Taking1 {
     template <class V> V operator()(V x) const {
         const V eight = splat<V>(8), size = abs(x), one = splat<V>(1);
-        V out = near_j(pick(size <= eight, size, one), ORDER);
+        V out = near_j<S>(pick(size <= eight, size, one), ORDER);
         if (any(size > eight)) {
-            const V far = wave<ORDER, false>(pick((size > eight) & (size < splat<V>(INF)), size, eight));
+            const V far = wave<ORDER, false, S>(pick((size > eight) & (size < splat<V>(INF)), size, eight));
             out = pick(size > eight, pick(size == splat<V>(INF), splat<V>(NAN_), far), out);
         }
         if (ORDER == 1) out = pick(x < splat<V>(0), -out, pick(x == splat<V>(0), x, out));
         return pick(x != x, x, out);
     }
 };
-template <int ORDER> struct BesselY : Taking1 {
+template <int ORDER, bool S> struct BesselY : Taking1 {
     template <class V> V operator()(V x) const {
         const V eight = splat<V>(8), zero = splat<V>(0), small = pick((x <= eight) & (x > zero), x, eight);
         const V t = small * small * splat<V>(1.0 / 32) - splat<V>(1), share = splat<V>(2 / PI);
-        V out = ORDER == 0 ? chebyshev(Y0_NEAR, t) + share * log(small) * near_j(small, 0)
-                           : small * chebyshev(Y1_NEAR, t) + share * (log(small) * near_j(small, 1) - splat<V>(1) / small);
+        V out = ORDER == 0 ? chebyshev<S, Y0_NEAR>(t) + share * log(small) * near_j<S>(small, 0)
+                           : small * chebyshev<S, Y1_NEAR>(t) + share * (log(small) * near_j<S>(small, 1) - splat<V>(1) / small);
         if (any(x > eight)) {
-            const V far = wave<ORDER, true>(pick((x > eight) & (x < splat<V>(INF)), x, eight));
+            const V far = wave<ORDER, true, S>(pick((x > eight) & (x < splat<V>(INF)), x, eight));
             out = pick(x > eight, pick(x == splat<V>(INF), splat<V>(NAN_), far), out);
         }
         return pick(x == zero, splat<V>(-INF), pick(x < zero, splat<V>(NAN_), pick(x != x, x, out)));
     }
 };
-struct SphericalJ0 : Taking1 {
+template <bool S> struct SphericalJ0 : Taking1 {
     template <class V> V operator()(V x) const {
         const V zero = splat<V>(0), finite = pick(x - x == x - x, x, zero);
         const V out = pick(x == zero, splat<V>(1), sin(finite) / finite);
@@ -103,16 +103,21 @@ struct SphericalJ0 : Taking1 {
     }
 };
 
+template <bool S> using J0 = BesselJ<0, S>;
+template <bool S> using J1 = BesselJ<1, S>;
+template <bool S> using Y0 = BesselY<0, S>;
+template <bool S> using Y1 = BesselY<1, S>;
+
 // --- Airy's -----------------------------------------------------------------------------------------------------------------------
 double airy(double x) {
     if (x != x || x - x != 0) return NAN_;
     if (x > 103.892) return 0;
-    if (x >= -2 && x <= 2) return chebyshev(AIRY_NEAR, x * 0.5);
-    if (x >= -7 && x < -2) return chebyshev(AIRY_LEFT, (x + 4.5) / 2.5);
+    if (x >= -2 && x <= 2) return chebyshev<false, AIRY_NEAR>(x * 0.5);
+    if (x >= -7 && x < -2) return chebyshev<false, AIRY_LEFT>((x + 4.5) / 2.5);
     const double size = abs(x), root = sqrt(size), z = 2.0 / 3 * size * root, quarter = sqrt(root);
-    if (x > 0) return exp(-z) / quarter * chebyshev(AIRY_RIGHT, 2 * 1.8856180831641267317 / z - 1);
+    if (x > 0) return exp(-z) / quarter * chebyshev<false, AIRY_RIGHT>(2 * 1.8856180831641267317 / z - 1);
     const double ratio = 12.346839451634756 / z, t = 2 * ratio * ratio - 1, angle = z - PI / 4;
-    return (cos(angle) * chebyshev(AIRY_P, t) + sin(angle) * chebyshev(AIRY_Q, t) / z) / (SQRT_PI * quarter);
+    return (cos(angle) * chebyshev<false, AIRY_P>(t) + sin(angle) * chebyshev<false, AIRY_Q>(t) / z) / (SQRT_PI * quarter);
 }
 struct Airy : Taking1 {
     float operator()(float x) const { return (float)airy(x); }
@@ -124,8 +129,8 @@ struct Airy : Taking1 {
 const Kernel bessel_kernels[] = {
     CLAY_WIDE("i0", I0, DEAR), CLAY_WIDE("i1", I1, DEAR), CLAY_WIDE("i0e", I0e, DEAR), CLAY_WIDE("i1e", I1e, DEAR),
     CLAY_WIDE("k0", K0, DEAR), CLAY_WIDE("k1", K1, DEAR), CLAY_WIDE("k0e", K0e, DEAR), CLAY_WIDE("k1e", K1e, DEAR),
-    CLAY_WIDE("j0", BesselJ<0>, DEAR), CLAY_WIDE("j1", BesselJ<1>, DEAR), CLAY_WIDE("y0", BesselY<0>, DEAR),
-    CLAY_WIDE("y1", BesselY<1>, DEAR), CLAY_WIDE("spherical_j0", SphericalJ0, DEAR), CLAY_NUMBERS("airy", Airy, DEAREST),
+    CLAY_WIDE("j0", J0, DEAR), CLAY_WIDE("j1", J1, DEAR), CLAY_WIDE("y0", Y0, DEAR),
+    CLAY_WIDE("y1", Y1, DEAR), CLAY_WIDE("spherical_j0", SphericalJ0, DEAR), CLAY_NUMBERS("airy", Airy, DEAREST),
 };
 CLAY_COUNT(bessel)
 

@@ -1,4 +1,6 @@
 // Arithmetic of one to three operands: bounds, remainders, sums of products, logarithms of sums.
+#include <string.h>
+
 #include "each_loops.hpp"
 #include "unary.hpp"
 
@@ -66,7 +68,7 @@ struct LogAddExp2 : Taking2 {
 };
 CLAY_EACH_2(XLogY, (pick((x == CLAY_IS(0)) & (y == y), CLAY_IS(0), x * log(y))))
 CLAY_EACH_2(XLog1PY, (pick((x == CLAY_IS(0)) & (y == y), CLAY_IS(0), x * log1p(y))))
-CLAY_EACH_1(Entropy, (pick(x > CLAY_IS(0), -x * log(x), pick(x == CLAY_IS(0), CLAY_IS(0),
+CLAY_EACH_1(Entropy, (pick(x > CLAY_IS(0), -x * log(pick(x > CLAY_IS(0), x, CLAY_IS(1))), pick(x == CLAY_IS(0), CLAY_IS(0),
                                                              pick(x < CLAY_IS(0), CLAY_IS(-__builtin_inf()), x)))))
 struct Logit : Taking1 {
     template <class V> V operator()(V x) const {
@@ -170,18 +172,39 @@ struct NotBool : Taking1 { uint8_t operator()(uint8_t x) const { return !x; } };
 #define CLAY_LONG(name, F) {name, I64, (void*)each_number<F, int64_t, int64_t>, -1, CHEAP}
 
 // --- left to the C library ------------------------------------------------------------------------------------------------------
+// The bits of a number count up with its distance from zero.
+template <class T, class Bits> T next_after(T x, T y) {
+    Bits bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits += (x < y) == (x > 0) ? 1 : -1;
+    const Bits least = 1;
+    T moved, first;
+    memcpy(&moved, &bits, sizeof moved);
+    memcpy(&first, &least, sizeof first);
+    moved = x == 0 ? copysign(first, y) : moved;
+    return x != x || y != y ? x + y : x == y ? y : moved;
+}
 struct NextAfter : Taking2 {
-    float operator()(float x, float y) const { return __builtin_nextafterf(x, y); }
-    double operator()(double x, double y) const { return __builtin_nextafter(x, y); }
+    float operator()(float x, float y) const { return next_after<float, int32_t>(x, y); }
+    double operator()(double x, double y) const { return next_after<double, int64_t>(x, y); }
 };
-// In double precision the squares of single numbers do not overflow, and one rounding is left.
-struct HypotWide : Taking2 {
-    float operator()(float x, float y) const {
-        const double a = x, b = y;
-        const float found = (float)__builtin_sqrt(a * a + b * b);
-        return x - x != x - x || y - y != y - y ? __builtin_hypotf(x, y) : found;
+// In double precision the squares of single numbers do not overflow; those of doubles may.
+template <bool SINGLE> struct Hypot : Taking2 {
+    template <class V> V operator()(V x, V y) const {
+        const V a = abs(x), b = abs(y), inf = splat<V>(__builtin_inf()), root = sqrt(a * a + b * b);
+        if (SINGLE) return pick((a == inf) | (b == inf), inf, root);
+        const V most = pick(a > b, a, b);
+        if (__builtin_expect(any((most > splat<V>(1e150)) | (most < splat<V>(1e-140)) | (root != root)), 0))
+            return pick((a == inf) | (b == inf), inf, each_hypot(a, b));
+        return root;
     }
-    double operator()(double x, double y) const { return __builtin_hypot(x, y); }
+    static double each_hypot(double a, double b) { return __builtin_hypot(a, b); }
+#if defined(__AVX2__)
+    static f64v each_hypot(f64v a, f64v b) {
+        for (int i = 0; i < Lanes<f64v>::width; i++) a[i] = __builtin_hypot((double)a[i], (double)b[i]);
+        return a;
+    }
+#endif
 };
 
 // x * 2 ** y for whole y: without the power, which may overflow where the product does not
@@ -218,8 +241,9 @@ const Kernel each_kernels[] = {
     CLAY_VECTORS("entr", Entropy, COSTLY), CLAY_VECTORS("logit", Logit, COSTLY), CLAY_VECTORS("fmod", FMod, COSTLY),
     CLAY_VECTORS("remainder", Remainder, COSTLY), CLAY_VECTORS("div_trunc", DivTrunc, CHEAP),
     CLAY_VECTORS("floor_divide", FloorDivide, COSTLY), CLAY_VECTORS("sinc", Sinc, COSTLY),
-    CLAY_NUMBERS("nextafter", NextAfter, DEAR), CLAY_NUMBERS("hypot", HypotWide, DEAR),
-    {"ldexp", F32, (void*)times_power_of_two<float>, -1, DEAR}, {"ldexp", F64, (void*)times_power_of_two<double>, -1, DEAR}, CLAY_VECTORS("clamp_backward", ClampBackward, CHEAP),
+    CLAY_NUMBERS("nextafter", NextAfter, DEAR), CLAY_WIDE("hypot", Hypot, COSTLY),
+    {"ldexp", F32, (void*)times_power_of_two<float>, -1, DEAR}, {"ldexp", F64, (void*)times_power_of_two<double>, -1, DEAR},
+    CLAY_VECTORS("clamp_backward", ClampBackward, CHEAP),
     CLAY_INTEGERS("floor_divide", Floored), CLAY_INTEGERS("div_trunc", Cut), CLAY_INTEGERS("remainder", FlooredRest),
     CLAY_INTEGERS("fmod", CutRest),
     CLAY_LONG("clamp_both", ClampInt), CLAY_LONG("clamp_min", ClampMinInt), CLAY_LONG("clamp_max", ClampMaxInt),

@@ -5,9 +5,9 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-struct Erfcx : Taking1 {
+template <bool S> struct Erfcx : Taking1 {
     template <class V> V operator()(V x) const {
-        const V tail = scaled_tail(abs(x)), zero = splat<V>(0);
+        const V tail = scaled_tail<S>(abs(x)), zero = splat<V>(0);
         if (!any(x < zero)) return tail;
         const V square = pick(x < splat<V>(-27), splat<V>(INF), exp_of_square(pick(x < splat<V>(-27), zero, x), 1));
         return pick(x < zero, square + square - tail, tail);
@@ -15,10 +15,10 @@ struct Erfcx : Taking1 {
 };
 
 // The normal distribution's logarithm: of its left tail, and of one minus the right one
-struct LogNdtr : Taking1 {
+template <bool S> struct LogNdtr : Taking1 {
     template <class V> V operator()(V x) const {
         const V t = x * splat<V>(0.70710678118654752440), zero = splat<V>(0), left = pick(x < splat<V>(-1), x, splat<V>(-1));
-        const V tail = scaled_tail(abs(t)), half = tail * splat<V>(0.5);
+        const V tail = scaled_tail<S>(abs(t)), half = tail * splat<V>(0.5);
         V right = exp_of_square(t, -1) * half;                               // erfc(|t|) / 2
         right = log1p(pick(x < zero, right - splat<V>(1), -right));
         if (!any(left < splat<V>(-1))) return right;
@@ -27,32 +27,32 @@ struct LogNdtr : Taking1 {
 };
 
 // The inverse of erf near 0, and the normal quantile of a small part
-template <class V> V near_erfinv(V y) { return y * chebyshev(QUANTILE_NEAR, y * y * splat<V>(1 / 0.18) - splat<V>(1)); }
-template <class V> V far_quantile(V p) {
+template <bool S, class V> V near_erfinv(V y) { return y * chebyshev<S, QUANTILE_NEAR>(y * y * splat<V>(1 / 0.18) - splat<V>(1)); }
+template <bool S, class V> V far_quantile(V p) {
     constexpr double FIRST = 0.16012815380508713, LAST = 0.74743509275193587;     // 1/sqrt(39), 1/sqrt(1.79)
     const V z = sqrt(splat<V>(-2) * log(p)), s = splat<V>(1) / sqrt(z);
-    return z * chebyshev(QUANTILE_FAR, s * splat<V>(2 / (LAST - FIRST)) - splat<V>((LAST + FIRST) / (LAST - FIRST)));
+    return z * chebyshev<S, QUANTILE_FAR>(s * splat<V>(2 / (LAST - FIRST)) - splat<V>((LAST + FIRST) / (LAST - FIRST)));
 }
-struct Ndtri : Taking1 {
+template <bool S> struct Ndtri : Taking1 {
     template <class V> V operator()(V p) const {
         const V zero = splat<V>(0), one = splat<V>(1), half = splat<V>(0.5), side = pick(p < half, p, one - p);
         const V inside = pick(abs(p - half) <= splat<V>(0.3), p - half, zero);
-        V out = splat<V>(1.4142135623730950488) * near_erfinv(inside + inside);
+        V out = splat<V>(1.4142135623730950488) * near_erfinv<S>(inside + inside);
         if (any(side < splat<V>(0.2))) {
-            V far = far_quantile(pick((side < splat<V>(0.2)) & (side > zero), side, splat<V>(0.1)));
+            V far = far_quantile<S>(pick((side < splat<V>(0.2)) & (side > zero), side, splat<V>(0.1)));
             far = pick(side == zero, splat<V>(INF), pick(side > zero, far, splat<V>(NAN_)));
             out = pick(side < splat<V>(0.2), pick(p < half, -far, far), out);
         }
         return pick(p != p, p, out);
     }
 };
-struct Erfinv : Taking1 {
+template <bool S> struct Erfinv : Taking1 {
     template <class V> V operator()(V x) const {
         const V size = abs(x), one = splat<V>(1), edge = splat<V>(0.6);
-        V out = near_erfinv(pick(size <= edge, x, splat<V>(0)));
+        V out = near_erfinv<S>(pick(size <= edge, x, splat<V>(0)));
         if (any(size > edge)) {
             const V p = (one - size) * splat<V>(0.5);
-            V far = far_quantile(pick((size > edge) & (size < one), p, splat<V>(0.1))) * splat<V>(0.70710678118654752440);
+            V far = far_quantile<S>(pick((size > edge) & (size < one), p, splat<V>(0.1))) * splat<V>(0.70710678118654752440);
             far = pick(size == one, splat<V>(INF), pick(size > one, splat<V>(NAN_), far));
             out = pick(size > edge, pick(x < splat<V>(0), -far, far), out);
         }
@@ -74,13 +74,13 @@ struct QuickErfinv : Taking1 {
     }
 };
 
-struct LogGamma : Taking1 { template <class V> V operator()(V x) const { return log_gamma(x); } };
-struct Digamma : Taking1 { template <class V> V operator()(V x) const { return digamma_of(x); } };
-struct MultiGamma : Taking1 {
+template <bool S> struct LogGamma : Taking1 { template <class V> V operator()(V x) const { return log_gamma<S>(x); } };
+template <bool> struct Digamma : Taking1 { template <class V> V operator()(V x) const { return digamma_of(x); } };
+template <bool S> struct MultiGamma : Taking1 {
     template <class V> V operator()(V x) const {
         const int p = (int)numbers.value[0];
         V sum = splat<V>(p * (p - 1) / 4.0 * 1.1447298858494001741);          // log(pi)
-        for (int j = 0; j < p; j++) sum = sum + log_gamma(x - splat<V>(j * 0.5));
+        for (int j = 0; j < p; j++) sum = sum + log_gamma<S>(x - splat<V>(j * 0.5));
         return sum;
     }
 };
@@ -129,7 +129,7 @@ template <class V> V zeta_of(V s, V q) {
         return lanes_of(s, q, [](double a, double b) { return any_zeta(a, b); });
     return positive_zeta(s, q);
 }
-struct Zeta : Taking2 { template <class V> V operator()(V s, V q) const { return zeta_of(s, q); } };
+template <bool> struct Zeta : Taking2 { template <class V> V operator()(V s, V q) const { return zeta_of(s, q); } };
 
 const double TRIGAMMA[] = {7.0 / 6, -691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6};
 // 1/x^2 + ... below the asymptotic series at 10 and more
@@ -174,11 +174,10 @@ template <bool SINGLE> struct Polygamma : Taking1 {
 const Kernel gamma_kernels[] = {
     CLAY_WIDE("erfcx", Erfcx, DEAR), CLAY_WIDE("log_ndtr", LogNdtr, DEAR), CLAY_WIDE("ndtri", Ndtri, DEAR),
     {"erfinv", F32, (void*)each_vector<QuickErfinv, float>, -1, COSTLY},
-    {"erfinv", F64, (void*)each_wide<Erfinv, double>, -1, DEAR},
+    {"erfinv", F64, (void*)each_wide<Erfinv<false>, double>, -1, DEAR},
     CLAY_WIDE("lgamma", LogGamma, DEAR), CLAY_WIDE("digamma", Digamma, DEAR), CLAY_WIDE("mvlgamma", MultiGamma, DEAR),
     CLAY_WIDE("zeta", Zeta, DEAREST),
-    {"polygamma", F32, (void*)each_wide<Polygamma<true>, float>, -1, DEAREST},
-    {"polygamma", F64, (void*)each_wide<Polygamma<false>, double>, -1, DEAREST},
+    CLAY_WIDE("polygamma", Polygamma, DEAREST),
 };
 CLAY_COUNT(gamma)
 

@@ -8,9 +8,14 @@ namespace {
 // The degree: cut off towards zero; what does not fit is below zero.
 template <class T> int64_t degree_of(T n) { return n - n == 0 && abs(n) < (T)9223372036854775808.0 ? (int64_t)n : -1; }
 
-// a * b - c, in single precision rounded once: PyTorch's loops use the instruction, and recurrences show it.
+// a * b - c, rounded once where that costs nothing: PyTorch's loops use the instruction, and recurrences show it.
+#if defined(__FMA__)
+inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, -c); }
+inline double fused(double a, double b, double c) { return __builtin_fma(a, b, -c); }
+#else
 inline float fused(float a, float b, float c) { return (float)((double)a * b - c); }
 inline double fused(double a, double b, double c) { return a * b - c; }
+#endif
 
 // The polynomial of degree n: first, second, then step(k, q, p) from degrees k - 1 and k - 2, until NaN
 template <class T, class F> T climb(int64_t n, T first, T second, F step) {
@@ -92,7 +97,7 @@ struct Legendre : Taking2 {
 
 // --- the incomplete gamma functions -------------------------------------------------------------------------------------------------
 double log_gamma_of_1_and(double a) {                            // log(gamma(1 + a)), exact for a small a
-    return a < 2 ? a * (a - 1) * chebyshev(LGAMMA_SERIES, a - 1) : positive_lgamma(a + 1);
+    return a < 2 ? a * (a - 1) * chebyshev<false, LGAMMA_SERIES>(a - 1) : positive_lgamma<false>(a + 1);
 }
 
 // x - log(1 + x), exact next to 0

@@ -9,16 +9,40 @@ namespace CLAY_ISA {
 constexpr double PI = 3.141592653589793238463, SQRT_PI = 1.7724538509055160273, HALF_LOG_TWO_PI = 0.91893853320467274178;
 constexpr double NAN_ = __builtin_nan(""), INF = __builtin_inf();
 
-// Clenshaw's sum of a Chebyshev series
-template <int N, class V> V chebyshev(const double (&c)[N], V t) {
+// A Chebyshev series in t as even + t * odd, two series of half the length in u = 2 t^2 - 1: their sums do not wait for each
+// other. Single precision needs fewer terms.
+template <int N> struct Split { double even[N / 2 + 1], odd[N / 2 + 1]; };
+template <int N> constexpr int needed(const double (&c)[N], bool single) {
+    double most = 0;
+    for (double x : c) most = x > most ? x : -x > most ? -x : most;
+    int n = N;
+    while (single && n > 2 && c[n - 1] < most * 1e-10 && c[n - 1] > -most * 1e-10) n--;
+    return n;
+}
+template <int N, int M> constexpr Split<N> split(const double (&c)[M]) {
+    Split<N> out{};
+    for (int k = 0; k < N; k++) (k % 2 ? out.odd : out.even)[k / 2] = c[k];
+    // t T_k(u) is half the sum of T_(2k+1)(t) and T_(2k-1)(t).
+    double above = 0;
+    for (int k = N / 2; k > 0; k--) above = out.odd[k] = 2 * out.odd[k] - above;
+    out.odd[0] -= above / 2;
+    return out;
+}
+template <int COUNT, class V> V clenshaw(const double* c, V t) {
     const V twice = t + t;
-    V old = splat<V>(c[N - 1]), older = splat<V>(0);
-    for (int k = N - 2; k > 0; k--) {
+    V old = splat<V>(c[COUNT - 1]), older = splat<V>(0);
+    for (int k = COUNT - 2; k > 0; k--) {
         const V next = multiply_add(twice, old, splat<V>(c[k]) - older);
         older = old;
         old = next;
     }
-    return multiply_add(t, old, splat<V>(c[0]) - older);
+    return COUNT == 1 ? old : multiply_add(t, old, splat<V>(c[0]) - older);
+}
+template <bool SINGLE, const auto& TABLE, class V> V chebyshev(V t) {
+    constexpr int N = needed(TABLE, SINGLE), EVEN = (N + 1) / 2, ODD = N / 2;
+    static constexpr Split<N> parts = split<N>(TABLE);
+    const V u = multiply_add(t + t, t, splat<V>(-1));
+    return multiply_add(t, clenshaw<ODD>(parts.odd, u), clenshaw<EVEN>(parts.even, u));
 }
 
 template <int N, class V> V polynomial(const double (&c)[N], V x) {       // the highest power first
@@ -45,9 +69,9 @@ template <class F> f64v lanes_of(f64v x, f64v y, F f) {
 
 // --- the error function ---------------------------------------------------------------------------------------------------
 // exp(x^2) erfc(x) for x >= 0
-template <class V> V scaled_tail(V x) {
+template <bool S, class V> V scaled_tail(V x) {
     const V far = splat<V>(3.75), one = splat<V>(1);
-    const V series = chebyshev(ERFCX_SERIES, (x - far) / (x + far)) / (one + x + x);
+    const V series = chebyshev<S, ERFCX_SERIES>((x - far) / (x + far)) / (one + x + x);
     return pick(x == splat<V>(INF), splat<V>(0), series);
 }
 
@@ -72,7 +96,7 @@ template <class V> V stirling(V z) {
 }
 
 // log(gamma(x)) for x > 0: below 10 by way of 1 to 3, with the factors between; a logarithm of their product has no cancellation.
-template <class V> V positive_lgamma(V x) {
+template <bool S, class V> V positive_lgamma(V x) {
     const V one = splat<V>(1), three = splat<V>(3), ten = splat<V>(10), zero = splat<V>(0);
     V out = x;
     if (any(x < ten)) {
@@ -84,7 +108,7 @@ template <class V> V positive_lgamma(V x) {
         }
         // A small x means x + 1, which is never formed: it would be rounded.
         const V t = pick(y < one, y - one, y - one - one);
-        out = pick(y < one, y, y - one) * t * chebyshev(LGAMMA_SERIES, t) + zero;
+        out = pick(y < one, y, y - one) * t * chebyshev<S, LGAMMA_SERIES>(t) + zero;
         const V logs = log(pick(y < one, y, factors));
         out = pick(y < one, out - logs, out + logs);
     }
@@ -96,9 +120,9 @@ template <class V> V positive_lgamma(V x) {
 }
 
 // log |gamma(x)|. sin(pi x) loses nothing when it is taken of the distance from a whole number.
-template <class V> V log_gamma(V x) {
+template <bool S, class V> V log_gamma(V x) {
     const V zero = splat<V>(0), one = splat<V>(1);
-    const V above = positive_lgamma(pick(x > zero, x, one - x));
+    const V above = positive_lgamma<S>(pick(x > zero, x, one - x));
     if (!any(x <= zero)) return pick(x != x, x, above);
     const V sine = abs(sin(splat<V>(PI) * (x - rint(x))));
     const V reflected = log(splat<V>(PI) / sine) - above;

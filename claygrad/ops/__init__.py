@@ -31,6 +31,7 @@ from claygrad.ops import (
     fft,
     fill,
     frequencies,
+    fused,
     gamma,
     fold,
     grid,
