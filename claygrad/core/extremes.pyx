@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport Layout, fresh, fresh_like
+from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout
 from claygrad.core.reduce cimport arranged, take_kernels, without
 from claygrad.core.tensor cimport Tensor
 
@@ -280,17 +280,30 @@ cdef Layout _running(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _running_logs(Op op, PyObject** slots, Layout target):
-    """logcumsumexp(input, dim) along the last axis"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
+    """logcumsumexp(input, dim)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, out, rows, made
     cdef running_logs_fn f = <running_logs_fn>op.kernels[x.dtype.code]
+    cdef int64_t shape[3]
+    cdef int64_t strides[3]
     cdef bint done
     cdef Lines s
-    if f == NULL or not _lines(x, <object>slots[1], &s) or s.inner > 1:
+    if f == NULL or not _lines(x, <object>slots[1], &s):
         return None
     out = fresh_like(x)
+    if s.inner == 1:
+        with nogil:
+            done = f(x.data(), out.data(), s.outer, s.n)
+        return out if done else None
+    shape[0], shape[1], shape[2] = s.outer, s.inner, s.n             # rows are what the kernel reads
+    strides[0], strides[1], strides[2] = s.n * s.inner, 1, s.inner
+    rows, made = fresh(x.dtype, 3, shape), fresh(x.dtype, 3, shape)
+    write_layout(rows, new_layout(x.storage, x.dtype, 3, shape, strides, x.offset))
     with nogil:
-        done = f(x.data(), out.data(), s.outer, s.n)
-    return out if done else None
+        done = f(rows.data(), made.data(), s.outer * s.inner, s.n)
+    if not done:
+        return None
+    write_layout(new_layout(out.storage, x.dtype, 3, shape, strides, 0), made)
+    return out
 
 
 cdef list _running_extreme(Op op, PyObject** slots):
