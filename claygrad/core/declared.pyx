@@ -135,7 +135,7 @@ cdef class Op:
         self.slot_names = ()
         self.rule_fns = ()
         self.rule_args = ()
-        if kernel is not None:
+        if kernel is not None and self.kind == POINTWISE:         # others look for theirs when they are installed
             _find_kernels(self, kernel.encode())
         said = self.info.get("declaration")
         if said is None or "masked" not in said.namespaces:       # those go by the names of others
