@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.ops._out import FOUND
-from claygrad.ops._registry import missing, pointwise, zero
+from claygrad.ops._registry import constant, missing, pointwise, zero
 from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, zeros
 
 if TYPE_CHECKING:
@@ -266,8 +266,8 @@ def clamp_backward(xp, grad_output: Tensor, input: Tensor, min: Tensor | Number 
     "The gradient of clamp: grad_output at elements within the bounds, 0 elsewhere."
     inside = input == input if min is None else input >= min
     return xp.where(inside if max is None else inside & (input <= max), grad_output, grad_output.dtype.type(0))
-clamp_backward.rule(grad_output=lambda g, input, min, max: clamp_backward(g, input, min, max), input=zero, min=zero,
-                    max=zero)
+clamp_backward.rule(grad_output=lambda g, input, min, max: clamp_backward(g, input, min, max), input=constant,
+                    min=constant, max=constant)
 
 
 def clamp_min_grad(g, input, min, max):

@@ -320,3 +320,10 @@ def test_an_axis_far_out_of_range(lib):
     for join in (lib.cat, lib.stack):
         with pytest.raises(IndexError, match="Dimension out of range"):
             join([lib.zeros(2), lib.zeros(2)], 2**40)
+
+
+def test_the_gradient_of_clamp_has_no_way_back_to_its_input(lib):
+    x = lib.tensor([-2.0, 0.5, 2.0], requires_grad=True)
+    for y in (x.clamp(-1, 1), x.clamp_min(0.0), x.clamp_max(1.0), x.clamp(max=1.0)):
+        g, = lib.autograd.grad(y.sum(), x, create_graph=True)
+        assert not g.requires_grad
