@@ -147,6 +147,12 @@ template <class V> V positive_trigamma(V x) {
     return sum + inverse + square * splat<V>(0.5) + polynomial(TRIGAMMA, square) * square * inverse;
 }
 
+template <class V> V as_single(V x) {                            // rounded as single precision would be
+    float rounded[Lanes<V>::width];
+    store_wide<V>(rounded, x);
+    return load_wide<V>(rounded);
+}
+
 // Of order n. The first derivative below 1/2 by reflection, with a sine in the precision of x: so PyTorch has the poles.
 template <bool SINGLE> struct Polygamma : Taking1 {
     template <class V> V operator()(V x) const {
@@ -157,9 +163,9 @@ template <bool SINGLE> struct Polygamma : Taking1 {
             V out = upper;
             if (any(x < half)) {
                 V angle = splat<V>(SINGLE ? (double)(float)PI : PI) * x;
-                if (SINGLE) angle = lanes_of(angle, [](double v) { return (double)(float)v; });
+                if (SINGLE) angle = as_single(angle);
                 V sine = sin(angle);
-                if (SINGLE) sine = lanes_of(sine, [](double v) { return (double)(float)v; });
+                if (SINGLE) sine = as_single(sine);
                 out = pick(x < half, splat<V>(PI * PI) / (sine * sine) - upper, upper);
             }
             return pick(x == splat<V>(INF), splat<V>(0), pick(x == splat<V>(-INF), splat<V>(NAN_), out));

@@ -166,6 +166,11 @@ def test_in_place_and_out():
     assert out.tolist() == [2.0, -2.0, 1.5]
 
 
+def test_trigamma_has_its_poles_where_a_sine_in_single_precision_has_its_zeros():
+    x = claygrad.tensor([-30.0, -11.0, -5.0, -2.0, -1.0])
+    agree(lambda x: claygrad.polygamma(1, x), x)
+
+
 def test_division_of_integers_by_zero_is_refused():
     for call in (claygrad.remainder, claygrad.fmod, claygrad.floor_divide):
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
