@@ -205,7 +205,7 @@ cdef bint _apart(Layout v, Layout target) noexcept:
     if v.offset != target.offset or v.dtype is not target.dtype or not same_shape(v, target):
         return False
     for i in range(v.ndim):
-        if v.strides[i] != target.strides[i] and v.shape[i] != 1:
+        if v.strides[i] != target.strides[i]:
             return False
     return True
 

@@ -327,3 +327,10 @@ def test_the_gradient_of_clamp_has_no_way_back_to_its_input(lib):
     for y in (x.clamp(-1, 1), x.clamp_min(0.0), x.clamp_max(1.0), x.clamp(max=1.0)):
         g, = lib.autograd.grad(y.sum(), x, create_graph=True)
         assert not g.requires_grad
+
+
+def test_one_element_with_another_stride_overlaps_partly(lib):
+    x = lib.tensor([0.5])
+    with raises(lib, RuntimeError, "unsupported operation: some elements of the input tensor and the written-to tensor refer "
+                                   "to a single memory location. Please clone() the tensor before performing the operation."):
+        x[::2].add_(x)
