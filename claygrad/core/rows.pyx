@@ -42,7 +42,6 @@ cdef extern from "rows.hpp" namespace "clay" nogil:
     ctypedef void (*cross_entropy_fn)(const CrossEntropy*) noexcept nogil
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
     ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
-    ctypedef void (*clamp_fn)(const void*, void*, int64_t, double, double) noexcept nogil
     ctypedef bint (*add_rows_fn)(const void*, const int64_t*, void*, int64_t, int64_t, int64_t) noexcept nogil
     ctypedef bint (*order_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil
     order_fn find_order(int dtype) noexcept
@@ -332,24 +331,6 @@ def where(mask, x, y):
     cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
     with nogil:
         f(<const uint8_t*>cnp.PyArray_DATA(m), cnp.PyArray_DATA(a), cnp.PyArray_DATA(b), into, n, x_step, y_step)
-    return out
-
-
-def clamp(x, double low, double high):
-    """min(max(x, low), high); or None."""
-    cdef int code = code_of(x)
-    cdef clamp_fn f
-    if code != F32 and code != F64:
-        return None
-    f = <clamp_fn>find("select", "clamp", code)
-    if f == NULL or low != low or high != high:
-        return None
-    cdef cnp.ndarray from_ = <cnp.ndarray>x
-    cdef int64_t n = cnp.PyArray_SIZE(from_)
-    out = empty_like(from_)
-    cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>out)
-    with nogil:
-        f(cnp.PyArray_DATA(from_), into, n, low, high)
     return out
 
 

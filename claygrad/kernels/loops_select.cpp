@@ -43,29 +43,6 @@ void where(const uint8_t* mask, const void* x, const void* y, void* out, int64_t
     parallel_for(n, CHEAP, where_range<T>, &job);
 }
 
-template <class T> struct ClampJob {
-    const T* x;
-    T* out;
-    T low, high;
-};
-
-template <class T> void clamp_range(void* data, int64_t begin, int64_t end) {
-    using V = vec<T>;
-    auto& job = *(ClampJob<T>*)data;
-    const V low = splat<V>(job.low), high = splat<V>(job.high);
-    const T* x = job.x + begin;
-    T* out = job.out + begin;
-    along<T>(end - begin, [=](int64_t i, int64_t m) {
-        const V v = get<V>(x + i, m), up = pick(v < low, low, v);
-        put<V>(out + i, pick(up > high, high, up), m);
-    });
-}
-
-template <class T> void clamp(const void* x, void* out, int64_t n, double low, double high) {
-    ClampJob<T> job{(const T*)x, (T*)out, (T)low, (T)high};
-    parallel_for(n, CHEAP, clamp_range<T>, &job);
-}
-
 // What belongs to a row is chained, in the order in which it comes; then every row is written once, whatever it gets.
 template <class T> struct AddRowsJob {
     const T* values;
@@ -122,7 +99,6 @@ bool add_rows(const void* values, const int64_t* numbers, void* out, int64_t n, 
 const Kernel select_kernels[] = {
     {"where", U8, (void*)(where_fn)where<uint8_t>},   {"where", I16, (void*)(where_fn)where<uint16_t>},
     {"where", F32, (void*)(where_fn)where<uint32_t>}, {"where", F64, (void*)(where_fn)where<uint64_t>},
-    {"clamp", F32, (void*)(clamp_fn)clamp<float>},    {"clamp", F64, (void*)(clamp_fn)clamp<double>},
     {"add_rows", F32, (void*)(add_rows_fn)add_rows<float>}, {"add_rows", F64, (void*)(add_rows_fn)add_rows<double>},
 };
 CLAY_COUNT(select)

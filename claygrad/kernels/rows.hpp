@@ -56,8 +56,6 @@ using scan_fn = void (*)(const void* x_oni, void* out_oni, int64_t outer, int64_
 // Family "select", by size of element: out[i] = mask[i] ? x[i] : y[i]; x_step and y_step are 0 for a single element, else 1.
 using where_fn = void (*)(const uint8_t* mask, const void* x, const void* y, void* out, int64_t n, int64_t x_step,
                           int64_t y_step);
-// out = min(max(x, low), high), NaN where x is.
-using clamp_fn = void (*)(const void* x, void* out, int64_t n, double low, double high);
 // out[j, :] = the sum of values[i, :] where numbers[i] == j, out (count, width); false: no memory, or too many rows.
 using add_rows_fn = bool (*)(const void* values, const int64_t* numbers, void* out, int64_t n, int64_t count, int64_t width);
 
