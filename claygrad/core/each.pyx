@@ -317,6 +317,9 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 plan.inputs[k].steps[i] = 0
             continue
         v = <Layout>layouts[k]
+        if (computed != code and v.dtype.code != code and v.dtype.category == CAT_INT
+                and v.dtype.itemsize >= of_code(code).itemsize):
+            return None                              # it is wrapped first
         plan.inputs[k].data = v.data()
         plan.inputs[k].size = v.dtype.itemsize
         plan.inputs[k].cast = NULL
@@ -324,8 +327,6 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
             plan.inputs[k].cast = _casts[v.dtype.code][computed]
             if plan.inputs[k].cast == NULL:
                 return None
-            if computed != code and v.dtype.category == CAT_INT and v.dtype.itemsize > of_code(code).itemsize:
-                return None                          # it is wrapped first
         if whole:
             plan.inputs[k].steps[0] = v.dtype.itemsize if v.ndim else 0
         else:

@@ -76,11 +76,21 @@ struct QuickErfinv : Taking1 {
 
 template <bool S> struct LogGamma : Taking1 { template <class V> V operator()(V x) const { return log_gamma<S>(x); } };
 template <bool> struct Digamma : Taking1 { template <class V> V operator()(V x) const { return digamma_of(x); } };
-template <bool S> struct MultiGamma : Taking1 {
+template <class V> V as_single(V x) {                            // rounded as single precision would be
+    float rounded[Lanes<V>::width];
+    store_wide<V>(rounded, x);
+    return load_wide<V>(rounded);
+}
+
+// Poles are where the steps down from x have them in the precision of x, as in PyTorch.
+template <bool SINGLE> struct MultiGamma : Taking1 {
     template <class V> V operator()(V x) const {
         const int p = (int)numbers.value[0];
         V sum = splat<V>(p * (p - 1) / 4.0 * 1.1447298858494001741);          // log(pi)
-        for (int j = 0; j < p; j++) sum = sum + log_gamma<S>(x - splat<V>(j * 0.5));
+        for (int j = 0; j < p; j++) {
+            const V step = x - splat<V>(j * 0.5);
+            sum = sum + log_gamma<SINGLE>(SINGLE ? as_single(step) : step);
+        }
         return sum;
     }
 };
@@ -145,12 +155,6 @@ template <class V> V positive_trigamma(V x) {
     }
     const V z = pick(x < ten, small + ten, x), inverse = one / z, square = inverse * inverse;
     return sum + inverse + square * splat<V>(0.5) + polynomial(TRIGAMMA, square) * square * inverse;
-}
-
-template <class V> V as_single(V x) {                            // rounded as single precision would be
-    float rounded[Lanes<V>::width];
-    store_wide<V>(rounded, x);
-    return load_wide<V>(rounded);
 }
 
 // Of order n. The first derivative below 1/2 by reflection, with a sine in the precision of x: so PyTorch has the poles.

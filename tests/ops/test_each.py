@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -169,6 +170,17 @@ def test_in_place_and_out():
 def test_trigamma_has_its_poles_where_a_sine_in_single_precision_has_its_zeros():
     x = claygrad.tensor([-30.0, -11.0, -5.0, -2.0, -1.0])
     agree(lambda x: claygrad.polygamma(1, x), x)
+
+
+def test_mvlgamma_has_its_poles_where_single_precision_has_them():
+    assert claygrad.mvlgamma(claygrad.tensor([-1e-8]), 4).item() == math.inf
+
+
+@pytest.mark.parametrize("call", [claygrad.minimum, claygrad.maximum, claygrad.lt, claygrad.remainder])
+def test_a_number_of_another_sign_or_size_is_wrapped_before_it_is_compared(call):
+    for number in (claygrad.tensor(-1, dtype=claygrad.int8), claygrad.tensor(300), claygrad.tensor(-5)):
+        agree(call, number, claygrad.tensor([1, 200, 44, 3], dtype=claygrad.uint8))
+    agree(call, claygrad.tensor(200, dtype=claygrad.uint8), claygrad.tensor([1, -100, 44], dtype=claygrad.int8))
 
 
 def test_division_of_integers_by_zero_is_refused():
