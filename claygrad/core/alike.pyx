@@ -3,8 +3,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
+from claygrad.core.declared cimport Op, find_op
+from claygrad.core.device cimport CPU, device
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout
 from claygrad.core.moves cimport element_of, fill_with, plain
@@ -14,6 +14,7 @@ from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
 
 cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
 
 cdef bint _usual(Op op, PyObject** slots, int first, int dtype_at) noexcept:
     """Whether all parameters from one on but the dtype are what they are by default."""
@@ -150,3 +151,46 @@ def shorten(Op op):
         op.short = _new_full
     elif name == "new_empty_strided":
         op.short = _new_empty_strided
+
+
+# --- the same in another dtype -------------------------------------------------------------------------------------
+cdef bint _in_place_already(object where, Tensor t):
+    """Whether a device is the one of main memory, where the tensor is."""
+    if t.layout.storage.where.kind != CPU:
+        return False
+    if type(where) is str:
+        return where == "cpu"
+    return type(where) is device and (<device>where).kind == CPU and (<device>where).index is None
+
+
+cdef object converted(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """to(dtype), to(device), to(device, dtype) and the same by name, of a tensor in main memory"""
+    cdef Tensor t
+    cdef Py_ssize_t i
+    cdef object kind = None
+    if n < 1 or n > 3 or type(<object>args[0]) is not Tensor:
+        return None
+    t = <Tensor>args[0]
+    if n == 3:
+        if kwnames != NULL or type(<object>args[2]) is not dtype or not _in_place_already(<object>args[1], t):
+            return None
+        kind = <object>args[2]
+    elif n == 2:
+        if kwnames != NULL:
+            return None
+        if type(<object>args[1]) is dtype:
+            kind = <object>args[1]
+        elif not _in_place_already(<object>args[1], t):
+            return None
+    elif kwnames == NULL:
+        return None
+    else:
+        for i in range(PyTuple_GET_SIZE(kwnames)):
+            name, value = <object>PyTuple_GET_ITEM(kwnames, i), <object>args[n + i]
+            if name == "dtype" and type(value) is dtype:
+                kind = value
+            elif name != "device" or not _in_place_already(value, t):
+                return None
+    if kind is None or kind is t.layout.dtype:
+        return t
+    return find_op("to_copy")(t, kind, None) if t.layout.storage.where.kind == CPU else None

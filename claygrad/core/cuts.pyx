@@ -139,6 +139,12 @@ cdef object _contiguous(Op op, PyObject** slots):
     return <object>slots[0] if (<Tensor><object>slots[0]).layout.contiguous and slots[1] == <PyObject*>op.defaults[1] else None
 
 
+cdef object _cpu(Op op, PyObject** slots):
+    """cpu(input, memory_format) of what is in main memory"""
+    cdef Tensor t = <Tensor><object>slots[0]
+    return t if t.layout.storage.where.kind == CPU and slots[1] == <PyObject*>op.defaults[1] else None
+
+
 cdef object _reshape(Op op, PyObject** slots):
     """reshape(input, shape) of contiguous memory"""
     cdef object shape = <object>slots[1]
@@ -280,6 +286,8 @@ def shorten(Op op):
         op.short = _swap
     elif name == "contiguous":
         op.short = _contiguous
+    elif name == "cpu":
+        op.short = _cpu
     elif name == "tensor_split":
         op.short = _tensor_split
     elif name == "fixed_split":

@@ -3,6 +3,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from claygrad.core.alike cimport converted
 from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.device cimport parse as parse_device
@@ -474,6 +475,8 @@ cdef make_t _makers(str name) except NULL:
         return _broadcast_tensors
     if name == "isin":
         return _isin
+    if name == "to":
+        return converted
     raise TypeError(f"no native factory '{name}'")
 
 

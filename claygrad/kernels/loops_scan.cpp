@@ -1,4 +1,6 @@
 // Running sums, products and extremes, and sums of exponentials; floats are added and multiplied in double precision.
+#include <cmath>
+
 #include "families.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
@@ -215,7 +217,7 @@ template <class T> void log_sums_slope(const void* g_r, const void* x_rn, const 
 // lie too far apart for that, or are not finite.
 bool running_logs(const void* x_rn, void* out_rn, int64_t rows, int64_t n) {
     using V = vec<double>;
-    constexpr int64_t BLOCK = 256;
+    constexpr int64_t BLOCK = 256, SHORT = 8;
     bool fits = true, *good = &fits;
     each_task(rows, 16 * n, [=](int64_t r) {
         const float* x = (const float*)x_rn + r * n;
@@ -226,6 +228,10 @@ bool running_logs(const void* x_rn, void* out_rn, int64_t rows, int64_t n) {
             return;
         }
         double sum = 0, line[BLOCK];
+        if (n <= SHORT) {
+            for (int64_t i = 0; i < n; i++) out[i] = (float)(std::log(sum += std::exp(x[i] - top)) + top);
+            return;
+        }
         for (int64_t begin = 0; begin < n; begin += BLOCK) {
             const int64_t count = n - begin < BLOCK ? n - begin : BLOCK;
             for (int64_t i = 0; i < count; i++) line[i] = x[begin + i] - top;

@@ -142,6 +142,8 @@ def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | None
 @composite(method=False, raw=True, samples=lambda t: [t.args([1, 2]), t.args(t(3))])
 def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None = None) -> Tensor:
     """The data as a tensor, without copying where that can be: tensors as they are, NumPy arrays by sharing memory."""
+    if dtype is None and device is None and isinstance(data, Tensor):
+        return data
     wanted = chosen_dtype("as_tensor", dtype)
     if isinstance(data, Tensor):
         where = data.device if device is None else chosen_device("as_tensor", device)

@@ -334,3 +334,17 @@ def test_one_element_with_another_stride_overlaps_partly(lib):
     with raises(lib, RuntimeError, "unsupported operation: some elements of the input tensor and the written-to tensor refer "
                                    "to a single memory location. Please clone() the tensor before performing the operation."):
         x[::2].add_(x)
+
+
+def test_to_in_all_its_forms(lib):
+    x, cpu = lib.tensor([1.5, -2.5], requires_grad=True), lib.device("cpu")
+    for same in (x.to(lib.float32), x.to("cpu"), x.to(cpu), x.to(device="cpu"), x.to(cpu, lib.float32), x.to(x), x.cpu(),
+                 x.to(dtype=lib.float32, device=cpu), lib.as_tensor(x)):
+        assert same is x
+    for other in (x.to(lib.float64), x.to("cpu", lib.float64), x.to(dtype=lib.float64), x.to(device=cpu, dtype=lib.float64)):
+        assert other.dtype is lib.float64
+        assert type(other.grad_fn).__name__ == "ToCopyBackward0"
+    assert x.to("meta").device.type == "meta"
+    assert x.to(lib.float32, copy=True) is not x
+    with pytest.raises(RuntimeError, match="Expected one of cpu"):
+        x.to("nowhere")
