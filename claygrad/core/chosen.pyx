@@ -11,6 +11,7 @@ from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, take_rows
 from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.moves cimport copied, element_of, plain, some, straight
+from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 
@@ -24,13 +25,6 @@ cdef extern from "places.hpp" namespace "clay" nogil:
     void move_blocks(const Blocks*, void*, const int64_t*, void*, int64_t, bint) noexcept
     bint add_blocks(int, const Blocks*, void*, const int64_t*, const void*) noexcept
     bint nonzero_mask(int, const void*, uint8_t*, int64_t) noexcept
-
-cdef extern from "pick.hpp" namespace "clay" nogil:
-    int64_t stretches(int64_t n) noexcept
-    int64_t count_mask(const uint8_t*, int64_t, int64_t*) noexcept
-    void pick_by_mask(const void*, const uint8_t*, void*, int64_t, const int64_t*, int64_t) noexcept
-    void place_by_mask(const void*, const uint8_t*, const void*, void*, int64_t, const int64_t*, int64_t) noexcept
-    void places_of_mask(const uint8_t*, const int64_t*, int, int64_t*, int64_t, int64_t, const int64_t*) noexcept
 
 # Elements up to which operands are laid out in full to be of one shape.
 cdef enum:

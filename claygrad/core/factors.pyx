@@ -8,20 +8,8 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I32, dtype, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
+from claygrad.core.linalg cimport LinearAlgebra, Matrices, linalg_fn
 from claygrad.core.tensor cimport Tensor
-
-cdef extern from "linalg.hpp" namespace "clay" nogil:
-    struct Matrices:
-        void* data
-        int64_t step, row, column
-    struct LinearAlgebra:
-        int64_t count, m, n, k
-        Matrices a, b, x, y
-        int32_t* pivots
-        int32_t* info
-        bint upper, unit
-
-    ctypedef bint (*linalg_fn)(const LinearAlgebra* job) noexcept nogil
 
 ctypedef fused real:
     float
@@ -352,7 +340,7 @@ cdef void _triangle(real* a, int64_t m, int64_t n, real* tau) noexcept nogil:
         x[0] = <real>(beta * scale)
 
 
-cdef bint _finite(Layout v) noexcept:
+cdef bint all_finite(Layout v) noexcept:
     cdef int64_t i
     cdef double sum = 0
     for i in range(v.numel):
@@ -369,7 +357,7 @@ cdef list _geqrf(Op op, PyObject** slots):
         return None
     m, n = a.shape[a.ndim - 2], a.shape[a.ndim - 1]
     k = min(m, n)
-    if max(m, n) > FEW or not a.contiguous or not _finite(a):
+    if max(m, n) > FEW or not a.contiguous or not all_finite(a):
         return None
     out, tau = _made(a, &s, m, n, True), _of_batch(a, k, a.dtype)
     for t in range(a.numel // (m * n)):

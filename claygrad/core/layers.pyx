@@ -10,7 +10,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32
 from claygrad.core.inplace cimport begin_write
 from claygrad.core.layout cimport Layout, fresh
-from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, recording, tuple_of
+from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
 from claygrad.core.views cimport call_view
 
@@ -219,15 +219,6 @@ cdef object _rms_norm(Op op, PyObject** slots):
     return (<tuple>_run(op.parts[0], [<object>slots[0], given, <object>slots[2], eps]))[0]
 
 
-cdef bint _channel_vector(PyObject* slot, Layout x, int64_t n):
-    """A vector of n elements in the dtype of x, or nothing."""
-    cdef Layout v
-    if <object>slot is None:
-        return True
-    v = layout_at(slot)
-    return v is not None and v.dtype is x.dtype and v.ndim == 1 and v.numel == n
-
-
 cdef object _group_norm(Op op, PyObject** slots):
     """(input, num_groups, weight, bias, eps[, cudnn_enabled])"""
     cdef Layout x = floats_at(slots[0])
@@ -237,7 +228,7 @@ cdef object _group_norm(Op op, PyObject** slots):
     places = x.numel // (x.shape[0] * x.shape[1])
     if x.shape[0] * x.shape[1] // groups * places == 1:
         return None
-    if not _channel_vector(slots[2], x, x.shape[1]) or not _channel_vector(slots[3], x, x.shape[1]):
+    if not vector_or_none(slots[2], x, x.shape[1]) or not vector_or_none(slots[3], x, x.shape[1]):
         return None
     return (<tuple>_run(op.parts[0], [<object>slots[0], <object>slots[2], <object>slots[3], x.shape[0], x.shape[1], places, groups,
                                       <object>slots[4]]))[0]
@@ -276,7 +267,7 @@ cdef object _batch_norm(Op op, PyObject** slots):
     if eps <= 0 or count == 1:
         return None
     for i in range(2):
-        if not _channel_vector(weights[i], x, x.shape[1]) or not _channel_vector(moments[i], x, x.shape[1]):
+        if not vector_or_none(weights[i], x, x.shape[1]) or not vector_or_none(moments[i], x, x.shape[1]):
             return None
     if (<object>moments[0] is None) != (<object>moments[1] is None) or training is not True and <object>moments[0] is None:
         return None
@@ -340,7 +331,7 @@ cdef object _instance_norm(Op op, PyObject** slots):
         if recording(slots[i]):
             return None
     for i in range(1, 5):
-        if not _channel_vector(slots[i], x, x.shape[1]):
+        if not vector_or_none(slots[i], x, x.shape[1]):
             return None
     places = x.numel // (x.shape[0] * x.shape[1])
     if places == 1 or (<object>slots[1] is None) != (<object>slots[2] is None):

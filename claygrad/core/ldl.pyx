@@ -8,6 +8,7 @@ from libc.stdlib cimport abs
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I32, of_code
+from claygrad.core.factors cimport all_finite
 from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.tensor cimport Tensor
 
@@ -150,14 +151,6 @@ cdef bint _small(Layout a) noexcept:
             and a.shape[a.ndim - 1] == a.shape[a.ndim - 2] and a.shape[a.ndim - 1] <= FEW and (a.ndim == 2 or a.contiguous))
 
 
-cdef bint _finite(Layout v) noexcept:
-    cdef int64_t i
-    cdef double sum = 0
-    for i in range(v.numel):
-        sum += 0 * ((<float*>v.data())[i] if v.dtype.code == F32 else (<double*>v.data())[i])
-    return sum == 0
-
-
 cdef list _ldl(Op op, PyObject** slots):
     """linalg.ldl_factor_ex(input, hermitian, check_errors)"""
     cdef Layout a = (<Tensor><object>slots[0]).layout, out, pivots, info
@@ -166,7 +159,7 @@ cdef list _ldl(Op op, PyObject** slots):
     if not _small(a):
         return None
     n, out = a.shape[a.ndim - 1], _in_columns(a)
-    if not _finite(out):
+    if not all_finite(out):
         return None
     pivots, info = fresh(of_code(I32), a.ndim - 1, a.shape), fresh(of_code(I32), a.ndim - 2, a.shape)
     for t in range(info.numel):

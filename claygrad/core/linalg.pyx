@@ -10,19 +10,6 @@ from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout
 from claygrad.core.tensor cimport Tensor
 
-cdef extern from "linalg.hpp" namespace "clay" nogil:
-    struct Matrices:
-        void* data
-        int64_t step, row, column
-    struct LinearAlgebra:
-        int64_t count, m, n, k
-        Matrices a, b, x, y
-        int32_t* pivots
-        int32_t* info
-        bint upper, unit
-
-    ctypedef bint (*linalg_fn)(const LinearAlgebra* job) noexcept nogil
-
 cnp.import_array()
 
 cdef enum:

@@ -8,20 +8,8 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32
 from claygrad.core.kernels cimport find, reduce_fn
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.rows cimport CrossEntropy, cross_entropy_fn
 from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at, vector_at
-
-cdef extern from "rows.hpp" namespace "clay" nogil:
-    struct CrossEntropy:
-        int64_t rows, classes, ignored
-        const void* x
-        const int64_t* target
-        void* loss
-        void* kept
-        const void* scale
-        bint one_scale
-        void* to_x
-
-    ctypedef void (*cross_entropy_fn)(const CrossEntropy*) noexcept nogil
 
 cdef extern from "shaped.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil

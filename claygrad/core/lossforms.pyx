@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.call cimport run
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.layout cimport Layout, fresh, same_shape
-from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of
+from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor
 from claygrad.core.views cimport call_view
 
@@ -56,22 +56,15 @@ cdef object _loss(Op op, PyObject** slots):
     return run(<Op>op.parts[0], parts)
 
 
-cdef bint _vector(PyObject* slot, Layout x, int64_t n):
-    """No weight, or one for each class."""
-    cdef Layout v
-    if <object>slot is None:
-        return True
-    v = floats_at(slot)
-    return v is not None and v.dtype is x.dtype and v.ndim == 1 and v.numel == n
-
-
 cdef object _nll(Op op, PyObject** slots):
     """(input, target, weight, size_average, ignore_index, reduce, reduction) of examples"""
     cdef Layout x = floats_at(slots[0]), target = numbers_at(slots[1])
     cdef int i
     if x is None or target is None or x.ndim < 2 or target.ndim != x.ndim - 1 or x.shape[0] != target.shape[0]:
         return None
-    if <object>slots[3] is not None or <object>slots[5] is not None or not _named(<object>slots[6]) or not _vector(slots[2], x, x.shape[1]):
+    if <object>slots[3] is not None or <object>slots[5] is not None or not _named(<object>slots[6]):
+        return None
+    if not vector_or_none(slots[2], x, x.shape[1]):
         return None
     for i in range(2, x.ndim):
         if target.shape[i - 1] != x.shape[i]:
@@ -99,7 +92,7 @@ cdef object _multi_margin(Op op, PyObject** slots):
         return None
     if <object>slots[5] is not None or <object>slots[6] is not None or not _named(<object>slots[7]):
         return None
-    if not _vector(slots[4], x, x.shape[x.ndim - 1] if x.ndim else 1):
+    if not vector_or_none(slots[4], x, x.shape[x.ndim - 1] if x.ndim else 1):
         return None
     return _run(op.parts[0], [<object>slots[0], <object>slots[1], p, <object>slots[3], <object>slots[4], <object>slots[7]])
 

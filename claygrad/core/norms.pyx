@@ -9,27 +9,9 @@ from claygrad.core.dtypes cimport F32, F64, dtype
 from claygrad.core.fft cimport in_order
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.rows cimport Norm, norm_fn
 from claygrad.core.taken cimport int_at, vector_at
 from claygrad.core.tensor cimport Tensor
-
-cdef extern from "rows.hpp" namespace "clay" nogil:
-    struct Norm:
-        int64_t examples, channels, places, groups
-        const void* x
-        const void* g
-        const void* weight
-        const void* bias
-        void* out
-        void* mean
-        void* rstd
-        void* variance
-        void* to_x
-        void* to_weight
-        void* to_bias
-        double eps
-        bint given
-
-    ctypedef bint (*norm_fn)(const Norm*) noexcept nogil
 
 
 cdef Layout _floats(PyObject* slot):

@@ -12,11 +12,6 @@ from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.kernels cimport find
 
 cdef extern from "pick.hpp" namespace "clay" nogil:
-    int64_t stretches(int64_t n) noexcept
-    int64_t count_mask(const uint8_t*, int64_t, int64_t*) noexcept
-    void pick_by_mask(const void*, const uint8_t*, void*, int64_t, const int64_t*, int64_t) noexcept
-    void place_by_mask(const void*, const uint8_t*, const void*, void*, int64_t, const int64_t*, int64_t) noexcept
-    void places_of_mask(const uint8_t*, const int64_t*, int, int64_t*, int64_t, int64_t, const int64_t*) noexcept
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
     ctypedef bint (*rank_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t) noexcept nogil

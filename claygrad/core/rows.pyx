@@ -11,35 +11,7 @@ from claygrad.core.dtypes cimport F32, F64, I16, I64, U8
 from claygrad.core.kernels cimport find, reduce_fn, take_rows
 
 cdef extern from "rows.hpp" namespace "clay" nogil:
-    struct Norm:
-        int64_t examples, channels, places, groups
-        const void* x
-        const void* g
-        const void* weight
-        const void* bias
-        void* out
-        void* mean
-        void* rstd
-        void* variance
-        void* to_x
-        void* to_weight
-        void* to_bias
-        double eps
-        bint given
-
-    struct CrossEntropy:
-        int64_t rows, classes, ignored
-        const void* x
-        const int64_t* target
-        void* loss
-        void* kept
-        const void* scale
-        bint one_scale
-        void* to_x
-
-    ctypedef bint (*norm_fn)(const Norm*) noexcept nogil
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
-    ctypedef void (*cross_entropy_fn)(const CrossEntropy*) noexcept nogil
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
     ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
     ctypedef bint (*add_rows_fn)(const void*, const int64_t*, void*, int64_t, int64_t, int64_t) noexcept nogil

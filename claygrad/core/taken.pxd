@@ -104,3 +104,12 @@ cdef inline bint recording(PyObject* slot):
     """Whether what is computed of this tensor is recorded."""
     return (not modes().no_grad and not modes().inference and isinstance(<object>slot, Tensor)
             and requires(<Tensor>slot))
+
+
+cdef inline bint vector_or_none(PyObject* slot, Layout x, int64_t n):
+    """A vector of n elements in the dtype of x, or nothing."""
+    cdef Layout v
+    if <object>slot is None:
+        return True
+    v = layout_at(slot)
+    return v is not None and v.dtype is x.dtype and v.ndim == 1 and v.numel == n

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "by_size.hpp"
 #include "codes.hpp"
 #include "kernels.hpp"
 #include "places.hpp"
@@ -13,18 +14,6 @@ namespace {
 
 template <class F> void each_range(int64_t n, int64_t grain, F f) {
     parallel_for(n, grain, [](void* job, int64_t begin, int64_t end) { (*(F*)job)(begin, end); }, &f);
-}
-
-struct Wide { int64_t parts[2]; };       // 16 bytes
-
-template <class F> void by_size(int64_t item_size, F f) {
-    switch (item_size) {
-    case 1: return f(int8_t());
-    case 2: return f(int16_t());
-    case 4: return f(int32_t());
-    case 8: return f(int64_t());
-    case 16: return f(Wide());
-    }
 }
 
 // --- along an axis ----------------------------------------------------------------------------------------------------

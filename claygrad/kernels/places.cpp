@@ -4,23 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "by_size.hpp"
 #include "codes.hpp"
 #include "threads.hpp"
 
 namespace clay {
 namespace {
-
-struct Wide { int64_t parts[2]; };       // 16 bytes
-
-template <class F> void by_size(int64_t item_size, F f) {
-    switch (item_size) {
-    case 1: return f(int8_t());
-    case 2: return f(int16_t());
-    case 4: return f(int32_t());
-    case 8: return f(int64_t());
-    case 16: return f(Wide());
-    }
-}
 
 // f(offset in x without its axis, offset in the index, offset in the other, length) for every line along the last axis
 template <class F> void each_line(const Places& p, F f) {

@@ -1,0 +1,14 @@
+from libc.stdint cimport int32_t, int64_t
+
+cdef extern from "linalg.hpp" namespace "clay" nogil:
+    struct Matrices:
+        void* data
+        int64_t step, row, column
+    struct LinearAlgebra:
+        int64_t count, m, n, k
+        Matrices a, b, x, y
+        int32_t* pivots
+        int32_t* info
+        bint upper, unit
+
+    ctypedef bint (*linalg_fn)(const LinearAlgebra* job) noexcept nogil
