@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import functools
 import re
+import resource
 import sys
 import time
 import warnings
@@ -29,6 +30,7 @@ ELEMENTS = {"small": 0, "medium": 200_000}
 LEAST = 50                      # of the elements asked for: a sample that does not grow so far is left out
 LONG = 0.03                     # seconds: what takes longer is tried on less
 ROUNDS, SPAN = 7, 0.02          # at least so many, for so long
+MEMORY = 1 << 30                # bytes for one call: an operation that asks for more (outer) is tried on less
 
 
 def tiled(value: Any, factor: int, axes: int | None) -> Any:
@@ -102,6 +104,11 @@ def measured(name: str, elements: int) -> list[float] | None:
     return None
 
 
+def limit_memory() -> None:
+    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY, resource.RLIM_INFINITY))
+
+
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("names", nargs="*", help="regular expressions")
@@ -113,11 +120,18 @@ def main() -> None:
     chosen = [name for name in entries() if ours(name)]
     if told.names:
         chosen = [name for name in chosen if any(re.search(pattern, name) for pattern in told.names)]
+    torch.randn(1000, 1000) @ torch.randn(1000, 1000)          # threads and their stacks are there now
+    limit_memory()
     for threads in told.threads or (1, 2):
         torch.set_num_threads(threads)
         claygrad.set_num_threads(threads)
         for size in told.size or ELEMENTS:
-            found = {name: both for name in chosen if (both := measured(name, ELEMENTS[size]))}
+            found = {}
+            for i, name in enumerate(chosen):
+                print(f"\r{i + 1:4} of {len(chosen)}  {name:60.60}", end="", file=sys.stderr, flush=True)
+                if both := measured(name, ELEMENTS[size]):
+                    found[name] = both
+            print("\r" + " " * 74 + "\r", end="", file=sys.stderr, flush=True)
             slow = {name: both for name, both in found.items() if both[0] > told.slower * both[1]}
             print(f"{size}, {threads} threads: {len(slow)} of {len(found)} above {told.slower}")
             for name, (a, b) in sorted(slow.items(), key=lambda item: -item[1][0] / item[1][1]):

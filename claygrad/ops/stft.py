@@ -80,8 +80,12 @@ def _framed(input: Tensor, n_fft: int, hop_length: int | None, win_length: int |
                       "spectral leakage. Other windows such as torch.hann_window or torch.hamming_window are "
                       "recommended to reduce spectral leakage.To suppress this warning and use a rectangular window, "
                       "explicitly set `window=torch.ones(n_fft, device=<device>)`.", stacklevel=3)
-    said = _call("stft", input, window, n_fft=n_fft, hop_length=hop, win_length=win, normalized=normalized,
-                 onesided=onesided, return_complex=return_complex, align_to_window=align_to_window) + " "
+
+    def refused(why: str) -> RuntimeError:
+        said = _call("stft", input, window, n_fft=n_fft, hop_length=hop, win_length=win, normalized=normalized,
+                     onesided=onesided, return_complex=return_complex, align_to_window=align_to_window)
+        return RuntimeError(f"{said} : {why}")
+
     is_complex = input.dtype.is_complex or (window is not None and window.dtype.is_complex)
     if return_complex is None and not is_complex:
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further "
@@ -92,20 +96,20 @@ def _framed(input: Tensor, n_fft: int, hop_length: int | None, win_length: int |
                       "still call torch.view_as_real on the complex output to recover the old return format.",
                       stacklevel=3)
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
-        raise RuntimeError(f"{said}: expected a tensor of floating point or complex values")
+        raise refused("expected a tensor of floating point or complex values")
     if input.ndim not in (1, 2):
-        raise RuntimeError(f"{said}: expected a 1D or 2D tensor")
+        raise refused("expected a 1D or 2D tensor")
     rows = input.unsqueeze(0) if input.ndim == 1 else input
     length = rows.shape[1]
     if not 0 < n_fft <= length:
-        raise RuntimeError(f"{said}: expected 0 < n_fft < {length}, but got n_fft={n_fft}")
+        raise refused(f"expected 0 < n_fft < {length}, but got n_fft={n_fft}")
     if hop <= 0:
-        raise RuntimeError(f"{said}: expected hop_length > 0, but got hop_length={hop}")
+        raise refused(f"expected hop_length > 0, but got hop_length={hop}")
     if not 0 < win <= n_fft:
-        raise RuntimeError(f"{said}: expected 0 < win_length <= n_fft, but got win_length={win}")
+        raise refused(f"expected 0 < win_length <= n_fft, but got win_length={win}")
     if window is not None and tuple(window.shape) != (win,):
-        raise RuntimeError(f"{said}: expected a 1D window tensor of size equal to win_length={win}, but got window "
-                           f"with size {text(window.shape)}")
+        raise refused(f"expected a 1D window tensor of size equal to win_length={win}, but got window "
+                      f"with size {text(window.shape)}")
     if align_to_window:
         left = (n_fft - win) // 2
         rows = pad(rows, (left, n_fft - win - left))
