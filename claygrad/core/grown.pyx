@@ -1,23 +1,31 @@
 """Fast paths of operations that lay the elements of a tensor out anew: repetitions, pads, channels dealt out as space.
 None: the declaration decides."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.stdint cimport INT64_MAX, int64_t
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, fresh, new_layout
-from claygrad.core.moves cimport copied, element_of, fill_with, plain, some
-from claygrad.core.parts cimport narrowed, sizes_of
+from claygrad.core.moves cimport copied, element_of, plain, some
+from claygrad.core.parts cimport sizes_of
 from claygrad.core.tensor cimport Tensor
 
-# Bytes above which the interpreter lock is let go, and elements up to which an axis is continued element by element.
+cdef extern from "pad.hpp" namespace "clay" nogil:
+    enum PadMode:
+        PAD_CONSTANT, PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR
+    struct Padding:
+        int64_t outer
+        int64_t size[3]
+        int64_t before[3]
+        int64_t after[3]
+        int mode
+    void pad_lines(const void* x, void* out, const Padding* shape, int64_t item_size, const void* value) noexcept
+    void pad_back(int dtype, const void* grad, void* out, const Padding* shape) noexcept
+
 cdef enum:
-    RELEASE = 262144
-    FEW = 16384
+    RELEASE = 262144                    # bytes above which the interpreter lock is let go
 
 
 cdef Layout _repeat(Op op, PyObject** slots, Layout target):
@@ -54,48 +62,67 @@ cdef Layout _repeat(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _constant_pad(Op op, PyObject** slots, Layout target):
-    """constant_pad_nd(input, pad, value)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out, inner = x, into
-    cdef int64_t pads[64]
+cdef bint _padding(Padding* p, int ndim, const int64_t* shape, object pads, PadMode mode):
+    """The last axes, up to three of them, and their pads; False where more is asked for than an axis can give."""
+    cdef int64_t given[64]
+    cdef int64_t before, after, least, most
+    cdef int i, k, count = sizes_of(pads, given)
+    if count < 2 or count % 2 or count > 6 or count // 2 > ndim:
+        return False
+    p.mode, p.outer = mode, 1
+    for i in range(3):
+        p.size[i], p.before[i], p.after[i] = 1, 0, 0
+    for i in range(ndim):
+        k = ndim - 1 - i
+        if k >= count // 2:
+            p.outer *= shape[i]
+            continue
+        before, after = given[2 * k], given[2 * k + 1]
+        most = shape[i] - 1 if mode == PAD_REFLECT else shape[i] if mode == PAD_CIRCULAR else INT64_MAX
+        least = -shape[i] if mode == PAD_CONSTANT else 0
+        if not (least <= before <= most and least <= after <= most) or shape[i] + min(before, 0) + min(after, 0) <= 0:
+            return False
+        p.size[2 - k], p.before[2 - k], p.after[2 - k] = shape[i], before, after
+    return True
+
+
+cdef void _padded_shape(const Padding* p, int ndim, const int64_t* shape, int64_t* out) noexcept:
+    cdef int i, k
+    for i in range(ndim):
+        k = i - ndim + 3
+        out[i] = shape[i] if k < 0 else shape[i] + p.before[k] + p.after[k]
+
+
+cdef Layout _padded(Layout x, object pads, PadMode mode, const void* value):
+    cdef Padding p
     cdef int64_t shape[64]
-    cdef double element[2]
-    cdef int64_t before, after
-    cdef int i, k, n = sizes_of(<object>slots[1], pads)
-    if target is not None or n < 0 or n % 2 or n // 2 > x.ndim or not plain(x) or not element_of(<object>slots[2], x.dtype, element):
+    cdef Layout out
+    if not plain(x) or not _padding(&p, x.ndim, x.shape, pads, mode):
         return None
-    for i in range(x.ndim):
-        k = 2 * (x.ndim - 1 - i)
-        shape[i] = x.shape[i]
-        if k < n:
-            shape[i] += pads[k] + pads[k + 1]
-            if shape[i] <= 0 or x.shape[i] + min(pads[k], 0) + min(pads[k + 1], 0) <= 0:
-                return None
-    out = into = fresh(x.dtype, x.ndim, shape)
-    for i in range(x.ndim):
-        k = 2 * (x.ndim - 1 - i)
-        if k < n:
-            before, after = pads[k], pads[k + 1]
-            inner = narrowed(inner, i, max(-before, 0), x.shape[i] + min(before, 0) + min(after, 0), 1)
-            into = narrowed(into, i, max(before, 0), inner.shape[i], 1)
-    if into.numel != out.numel:
-        fill_with(out, element)
-    write_layout(into, inner)
+    _padded_shape(&p, x.ndim, x.shape, shape)
+    out = fresh(x.dtype, x.ndim, shape)
+    cdef const void* source = x.data()
+    cdef void* to = out.data()
+    cdef int64_t item = x.dtype.itemsize
+    if out.numel * item > RELEASE:
+        with nogil:
+            pad_lines(source, to, &p, item, value)
+    else:
+        pad_lines(source, to, &p, item, value)
     return out
 
 
-cdef int64_t _source(str mode, int64_t at, int64_t n, int64_t before, int64_t after) noexcept:
-    """Where an element of an axis that is continued by its own elements comes from."""
-    cdef int64_t first, kept
-    if mode == "replicate":
-        return max(0, min(at, n - 1))
-    if mode == "reflect":
-        at = -at if at < 0 else at
-        return at if at < n else 2 * (n - 1) - at
-    first = max(-before, 0)                        # what the cuts leave is repeated
-    kept = max(n - first - max(-after, 0), 1)
-    at = (at - first) % kept
-    return first + (at + kept if at < 0 else at)
+cdef Layout _constant_pad(Op op, PyObject** slots, Layout target):
+    """constant_pad_nd(input, pad, value)"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout
+    cdef double element[2]
+    if target is not None or not element_of(<object>slots[2], x.dtype, element):
+        return None
+    return _padded(x, <object>slots[1], PAD_CONSTANT, element)
+
+
+cdef int _mode_of(object name) except -1:
+    return PAD_REFLECT if name == "reflect" else PAD_REPLICATE if name == "replicate" else PAD_CIRCULAR
 
 
 cdef Layout _nothing(PyObject** slots, const int64_t* pads, int count):
@@ -116,73 +143,42 @@ cdef Layout _nothing(PyObject** slots, const int64_t* pads, int count):
 
 
 cdef Layout _bent_pad(Op op, PyObject** slots, Layout target):
-    """_pad_enum(input, pad, mode) of small tensors"""
-    cdef Layout x = some(slots[0]), out
+    """_pad_enum(input, pad, mode)"""
+    cdef Layout x = some(slots[0])
     cdef int64_t pads[64]
+    if x is None and target is None and <object>slots[2] == "circular":
+        return _nothing(slots, pads, sizes_of(<object>slots[1], pads))
+    if target is not None or x is None or x.dtype.category < 2:
+        return None
+    return _padded(x, <object>slots[1], <PadMode>_mode_of(<object>slots[2]), NULL)
+
+
+cdef Layout _bent_back(Op op, PyObject** slots, Layout target):
+    """_pad_enum_backward(grad_output, pad, mode, shape)"""
+    cdef Layout g = some(slots[0]), out
+    cdef Padding p
     cdef int64_t shape[64]
-    cdef int64_t sizes[3]
-    cdef int64_t befores[3]
-    cdef int64_t item, outer = 1, i, j, k, o, n, at
-    cdef int64_t* maps
-    cdef const char* source
-    cdef char* to
-    cdef str mode = <object>slots[2]
-    cdef int d, axis, count = sizes_of(<object>slots[1], pads)
-    if x is None and target is None and mode == "circular":
-        return _nothing(slots, pads, count)
-    if target is not None or x is None or not plain(x) or count < 2 or count % 2 or count > 6 or count // 2 > x.ndim:
+    cdef int64_t padded[64]
+    cdef int i
+    if target is not None or g is None or not plain(g) or g.dtype.code != F32 and g.dtype.code != F64:
         return None
-    if mode != "replicate" and mode != "reflect" and mode != "circular" or x.dtype.category < 2:
+    if sizes_of(<object>slots[3], shape) != g.ndim:
         return None
-    for d in range(x.ndim):
-        shape[d] = x.shape[d]
-        axis = x.ndim - 1 - d
-        if axis >= count // 2:
-            outer *= x.shape[d]
-            continue
-        shape[d] += pads[2 * axis] + pads[2 * axis + 1]
-        if shape[d] <= 0:
-            return None
-        if mode == "reflect" and max(pads[2 * axis], pads[2 * axis + 1]) >= x.shape[d]:
-            return None
-        if mode == "circular" and max(pads[2 * axis], pads[2 * axis + 1]) > x.shape[d]:
-            return None
-    out = fresh(x.dtype, x.ndim, shape)
-    if out.numel > FEW:
+    if not _padding(&p, g.ndim, shape, <object>slots[1], <PadMode>_mode_of(<object>slots[2])):
         return None
-    n = 0
-    for d in range(3):                             # the last three axes, or ones in their place
-        axis = x.ndim - 3 + d
-        sizes[d] = shape[axis] if 2 - d < count // 2 else 1
-        n += sizes[d]
-    maps = <int64_t*>malloc(n * sizeof(int64_t))
-    if maps == NULL:
-        raise MemoryError()
-    n = 0
-    for d in range(3):
-        axis, k = x.ndim - 3 + d, 2 - d
-        befores[d] = n
-        for i in range(sizes[d]):
-            at = 0
-            if k < count // 2:
-                at = _source(mode, i - pads[2 * k], x.shape[axis], pads[2 * k], pads[2 * k + 1]) * x.strides[axis]
-            maps[n + i] = at
-        n += sizes[d]
-    item, source, to = x.dtype.itemsize, x.data(), out.data()
-    n = x.numel // outer
-    for o in range(outer):
-        for i in range(sizes[0]):
-            for j in range(sizes[1]):
-                at = o * n + maps[befores[0] + i] + maps[befores[1] + j]
-                for k in range(sizes[2]):
-                    if item == 4:
-                        memcpy(to, source + (at + maps[befores[2] + k]) * 4, 4)
-                    elif item == 8:
-                        memcpy(to, source + (at + maps[befores[2] + k]) * 8, 8)
-                    else:
-                        memcpy(to, source + (at + maps[befores[2] + k]) * item, item)
-                    to += item
-    free(maps)
+    _padded_shape(&p, g.ndim, shape, padded)
+    for i in range(g.ndim):
+        if g.shape[i] != padded[i]:
+            return None
+    out = fresh(g.dtype, g.ndim, shape)
+    cdef const void* source = g.data()
+    cdef void* to = out.data()
+    cdef int code = g.dtype.code
+    if g.numel * g.dtype.itemsize > RELEASE:
+        with nogil:
+            pad_back(code, source, to, &p)
+    else:
+        pad_back(code, source, to, &p)
     return out
 
 
@@ -260,6 +256,8 @@ cdef int prepare(Op op) except -1:
         op.fast = _constant_pad
     elif kernel == "bent_pad":
         op.fast = _bent_pad
+    elif kernel == "bent_back":
+        op.fast = _bent_back
     elif kernel == "pixel_shuffle" or kernel == "pixel_unshuffle":
         op.fast = _pixels
     elif kernel == "channel_shuffle":

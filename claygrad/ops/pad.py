@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import moving as native
 from claygrad.ops._conv import same_format
 from claygrad.ops._geometry import text
 from claygrad.ops._registry import composite, op
@@ -50,9 +49,6 @@ def check_constant(input: Tensor, pad: ints, value: float) -> None:
                       (t.args(t(3), [1, 1, 1, 1]), RuntimeError, "Length of pad should be no more than twice")])
 def constant_pad_nd(xp, input: Tensor, pad: ints, value: Number = 0):
     """The input with `value` before and after it along its last axes; negative pads cut elements off."""
-    made = native.pad(input, pad, "constant", xp.asarray(value).astype(input.dtype))
-    if made is not None:
-        return made
     pads = by_axis(pad, input.ndim)
     out = xp.full(padded_shape(input, pad), xp.asarray(value).astype(input.dtype))
     inner = tuple([slice(max(before, 0), n + before + after - max(after, 0))
@@ -128,9 +124,6 @@ def bent_node(pad: ints, mode: str) -> str:
     meta=padded_shape, samples=lambda t: [t.args(t(2, 3, 4), [1, 2], "reflect")])
 def bent_pad(xp, input: Tensor, pad: ints, mode: str):
     """The input continued at both ends of its last axes by its own elements."""
-    made = native.pad(input, pad, mode, None)
-    if made is not None:
-        return made
     if min(pad) >= 0 and input.size:
         return same_format(xp, continued(xp, input, by_axis(pad, input.ndim), mode), input)
     out = input
@@ -157,13 +150,10 @@ def continued(xp, x, pads, mode: str):
     return out
 
 
-@op(name="_pad_enum_backward", function=False, method=False, out=False, meta=lambda shape: shape,
+@op(kernel="bent_back", name="_pad_enum_backward", function=False, method=False, out=False, meta=lambda shape: shape,
     samples=lambda t: [t.args(t(2, 3, 7), [1, 2], "reflect", (2, 3, 4))])
 def bent_back(xp, grad_output: Tensor, pad: ints, mode: str, shape: ints):
     """The transpose of such padding: what was taken from an element returns to it."""
-    made = native.pad_back(grad_output, pad, mode, shape)
-    if made is not None:
-        return made
     out = grad_output
     for axis, (before, after) in enumerate(by_axis(pad, len(shape))):
         if before or after:

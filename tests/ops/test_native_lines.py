@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import claygrad
-from claygrad.core import moving, pick
+from claygrad.core import pick
 from claygrad.ops import pad, products
 from tests.kernels.conftest import isa, kernels  # noqa: F401
 
@@ -19,36 +19,43 @@ def plainly(monkeypatch: pytest.MonkeyPatch):
     """Run a function without the native loops."""
     def run(function, *args, **kwargs):
         with monkeypatch.context() as plain:
-            for module, name in ((moving, "pad"), (moving, "pad_back"), (pick, "distances"), (pick, "added"), (pick, "counts")):
+            for module, name in ((pick, "distances"), (pick, "added"), (pick, "counts")):
                 plain.setattr(module, name, lambda *_: None)
             return function(*args, **kwargs)
     return run
 
 
+def agrees(operation, x, *how) -> None:
+    """The short way of an operation, and its declared forward."""
+    found, wanted = operation(x, *how), operation.forward(numpy, x.numpy(), *how)
+    assert tuple(found.shape) == wanted.shape
+    assert found.is_contiguous()
+    numpy.testing.assert_array_equal(found.numpy(), wanted)
+
+
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
-def test_padding(mode: str, plainly):
+def test_padding(mode: str):
     rng = numpy.random.default_rng(0)
     for dtype in ("float32", "float64", "float16", "complex128", "int64", "int16", "uint8"):
-        for _ in range(30):
+        for trial in range(30):
             count = int(rng.integers(1, 4))
-            shape = (*rng.integers(1, 4, 2), *rng.integers(2, 9, count))
+            shape = (*rng.integers(1, 4, 2), *rng.integers(2, 9 if trial else 60, count))
             x = claygrad.from_numpy((rng.standard_normal(shape) * 9).astype(dtype))
-            low = -1 if mode == "constant" else 0
+            low = -1 if mode == "constant" or trial % 3 == 0 else 0
             pads = [int(rng.integers(low, n)) for n in shape[:1:-1] for _ in range(2)]
-            value = 2.0 if mode == "constant" else None
-            found, wanted = F.pad(x, pads, mode, value), plainly(F.pad, x, pads, mode, value)
-            assert found.shape == wanted.shape
-            assert found.stride() == wanted.stride()
-            assert found.equal(wanted)
-            if mode != "constant" and dtype in ("float32", "float64"):
-                g = claygrad.from_numpy(rng.integers(-9, 9, wanted.shape).astype(dtype))
-                assert pad.bent_back(g, pads, mode, shape).equal(plainly(pad.bent_back, g, pads, mode, shape))
+            if mode == "constant":
+                agrees(pad.constant_pad_nd, x, pads, 2)
+                continue
+            agrees(pad.bent_pad, x, pads, mode)
+            if dtype in ("float32", "float64"):
+                g = rng.integers(-9, 9, pad.padded_shape(x, pads)).astype(dtype)
+                agrees(pad.bent_back, claygrad.from_numpy(g), pads, mode, shape)
 
 
-def test_padding_that_cuts_all_and_turned_inputs(plainly):
+def test_padding_that_cuts_all_and_turned_inputs():
     x = claygrad.arange(24.0).reshape(2, 3, 4)
     for pads in ([-4, 6], [6, -4], [-2, -2], [-3, 1, 2, -2]):
-        assert F.pad(x, pads).equal(plainly(F.pad, x, pads))
+        agrees(pad.constant_pad_nd, x, pads, 0.5)
     assert F.pad(x.mT, (1, 1), "reflect").equal(F.pad(x.mT.contiguous(), (1, 1), "reflect"))
     image = x.reshape(1, 2, 3, 4).to(memory_format=claygrad.channels_last)
     assert F.pad(image, (1, 1, 1, 1), "reflect").is_contiguous(memory_format=claygrad.channels_last)
