@@ -7,6 +7,7 @@ from claygrad.core.dtypes cimport I64, U8, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, fresh_like
 from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at
+from claygrad.core.ways cimport offer, offer_many
 
 cdef extern from "rows.hpp" namespace "clay" nogil:
     struct Alignment:
@@ -105,9 +106,5 @@ cdef Layout _align_back(Op op, PyObject** slots, Layout target):
     return out if done else None
 
 
-cdef int prepare(Op op) except -1:
-    if op.name == "_ctc_loss":
-        op.many = _align
-    elif op.name == "_ctc_loss_backward":
-        op.fast = _align_back
-    return 0
+offer_many("ctc_loss", _align)
+offer("ctc_loss_backward", _align_back)

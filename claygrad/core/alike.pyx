@@ -11,6 +11,7 @@ from claygrad.core.moves cimport element_of, fill_with, plain
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
+from claygrad.core.ways cimport offer_factory, offer_short
 
 cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
@@ -130,27 +131,15 @@ cdef object _new_empty_strided(Op op, PyObject** slots):
     return mark_made(new_tensor(new_layout(new_storage(<int64_t>span * x.dtype.itemsize), x.dtype, ndim, shape, strides, 0)))
 
 
-def shorten(Op op):
-    """Give a composite its short way, if the declaration names one of these."""
-    name = op.info.get("short")
-    if name == "zeros_like":
-        op.short = _zeros_like
-    elif name == "ones_like":
-        op.short = _ones_like
-    elif name == "empty_like":
-        op.short = _empty_like
-    elif name == "full_like":
-        op.short = _full_like
-    elif name == "new_zeros":
-        op.short = _new_zeros
-    elif name == "new_ones":
-        op.short = _new_ones
-    elif name == "new_empty":
-        op.short = _new_empty
-    elif name == "new_full":
-        op.short = _new_full
-    elif name == "new_empty_strided":
-        op.short = _new_empty_strided
+offer_short("zeros_like", _zeros_like)
+offer_short("ones_like", _ones_like)
+offer_short("empty_like", _empty_like)
+offer_short("full_like", _full_like)
+offer_short("new_zeros", _new_zeros)
+offer_short("new_ones", _new_ones)
+offer_short("new_empty", _new_empty)
+offer_short("new_full", _new_full)
+offer_short("new_empty_strided", _new_empty_strided)
 
 
 # --- the same in another dtype -------------------------------------------------------------------------------------
@@ -163,7 +152,7 @@ cdef bint _in_place_already(object where, Tensor t):
     return type(where) is device and (<device>where).kind == CPU and (<device>where).index is None
 
 
-cdef object converted(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+cdef object _to(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     """to(dtype), to(device), to(device, dtype) and the same by name, of a tensor in main memory"""
     cdef Tensor t
     cdef Py_ssize_t i
@@ -194,3 +183,6 @@ cdef object converted(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     if kind is None or kind is t.layout.dtype:
         return t
     return find_op("to_copy")(t, kind, None) if t.layout.storage.where.kind == CPU else None
+
+
+offer_factory("to", _to)

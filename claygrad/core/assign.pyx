@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from claygrad.core cimport chosen, entries, found, grown, moves, places
+from claygrad.core cimport moves, places
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64
@@ -11,6 +11,7 @@ from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport gather_along, scatter_add_along
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 
 cdef extern from "pick.hpp" namespace "clay" nogil:
@@ -213,27 +214,10 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "zero":
-        op.fast = _zero
-    elif kernel == "copy":
-        op.fast = _copy
-    elif kernel == "gather":
-        op.fast = _gather
-    elif kernel == "scatter_add":
-        op.fast = _scatter_add
-    elif kernel == "clone":
-        op.fast = _clone
-    elif kernel == "fill":
-        op.fast = _fill
-    elif kernel == "joined":
-        op.fast = _joined
-    else:
-        moves.prepare(op)
-        places.prepare(op)
-        chosen.prepare(op)
-        entries.prepare(op)
-        found.prepare(op)
-        grown.prepare(op)
-    return 0
+offer("zero", _zero)
+offer("copy", _copy)
+offer("gather", _gather)
+offer("scatter_add", _scatter_add)
+offer("clone", _clone)
+offer("fill", _fill)
+offer("joined", _joined)

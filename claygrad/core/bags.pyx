@@ -9,6 +9,7 @@ from claygrad.core.dtypes cimport F32, I64, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, spread_at, vector_at
+from claygrad.core.ways cimport offer, offer_many
 
 ctypedef fused real:
     float
@@ -218,13 +219,7 @@ cdef Layout _fold(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    if op.name == "_embedding_bag":
-        op.many = _bagged
-    elif op.name == "_embedding_bag_dense_backward":
-        op.fast = _bag_back
-    elif op.name == "im2col":
-        op.fast = _unfold
-    elif op.name == "col2im":
-        op.fast = _fold
-    return 0
+offer_many("embedding_bag", _bagged)
+offer("embedding_bag_backward", _bag_back)
+offer("im2col", _unfold)
+offer("col2im", _fold)

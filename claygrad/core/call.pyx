@@ -2,8 +2,7 @@
 import numpy
 
 from cpython.object cimport PyObject
-from claygrad.core cimport (alignments, assign, bags, convolve, distances, distinct, each, extremes, factors, fft, grid, ldl,
-                            losses, matmul, moments, norms, pointwise, reduce, resample, shaped, views, windows)
+from claygrad.core cimport each, pointwise, reduce, shaped
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import op_named
@@ -18,6 +17,8 @@ from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.tensor cimport (ADD, AND, CUT, DIV, EQ, INVERT, MATMUL, MUL, N_VERBS, NE, OR, SUB, XOR, Tensor, mark_cut,
                                    new_tensor, requires, shape_text, verbs)
 from claygrad.core.tensor import LATE
+from claygrad.core.views cimport call_view
+from claygrad.core.ways cimport offer_short, take
 
 cdef extern from "Python.h":
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
@@ -131,7 +132,7 @@ cdef object run(Op op, PyObject** slots):
                     return result
             result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
             return op.returns(result) if op.returns is not None and type(result) is tuple else result
-        return views.call_view(op, slots)
+        return call_view(op, slots)
     if op.fast != NULL:
         made = op.fast(op, slots, None)
     elif op.many != NULL:
@@ -301,55 +302,26 @@ cdef object _log_softmax(Op op, PyObject** slots):
     return run(find_op("_log_softmax"), slots) if <object>slots[2] is None else None
 
 
+offer_short("softmax", _softmax)
+offer_short("log_softmax", _log_softmax)
+
+
 # --- registration and Python's operators ---------------------------------------------------------------------
-cdef int _for_layers(Op op) except -1:
-    """The fast paths of what networks are made of."""
-    alignments.prepare(op)
-    bags.prepare(op)
-    convolve.prepare(op)
-    distances.prepare(op)
-    losses.prepare(op)
-    norms.prepare(op)
-    resample.prepare(op)
-    return windows.prepare(op)
-
-
 def install(Op op):
-    """Make a declared operation callable."""
+    """Make a declared operation callable, and give it the short way that it names: Note [Short ways]."""
+    cdef bint found
+    cdef str name = op.info.get("short") if op.kind == COMPOSITE else op.info.get("kernel") or op.info.get("geometry")
     op.vectorcall = _call
-    if op.kind == COMPOSITE:
-        short = op.info.get("short")
-        if short == "softmax":
-            op.short = _softmax
-        elif short == "log_softmax":
-            op.short = _log_softmax
+    if name is None:
         return op
-    if op.kind >= VIEW:
-        views.prepare(op)
-    elif op.family:
-        pointwise.prepare(op)
-    else:
-        views.prepare(op)
-        reduce.prepare(op)
-        extremes.prepare(op)
-        distinct.prepare(op)
-        moments.prepare(op)
-        factors.prepare(op)
-        ldl.prepare(op)
-        if op.many != NULL:
-            return op
-        if op.fast == NULL:
-            matmul.prepare(op)
-        if op.fast == NULL:
-            assign.prepare(op)
-        if op.fast == NULL:
-            shaped.prepare(op)
-        if op.fast == NULL:
-            fft.prepare(op)
-        if op.fast == NULL:
-            grid.prepare(op)
-        _for_layers(op)
-    each.prepare(op)
+    found = take(op, name)
+    if op.kind == POINTWISE:
+        found = pointwise.prepare(op) or found or shaped.prepare(op, name)
+        found = each.prepare(op, name) or found
+    elif op.kind < VIEW and not found:
+        found = reduce.prepare(op, name) or shaped.prepare(op, name)
+    if not found:
+        raise TypeError(f"{op.name}: nobody offers the short way '{name}'")
     return op
 
 

@@ -1,6 +1,5 @@
 from libc.stdint cimport int64_t, uint8_t
 
-from claygrad.core.declared cimport Op
 from claygrad.core.layout cimport Layout
 
 ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, bint, bint) noexcept nogil
@@ -10,4 +9,3 @@ cdef int common(Layout a, Layout b, int64_t* shape) noexcept      # the number o
 cdef Layout picked(Layout x, Layout mask)                         # x[mask], of one shape, both in row-major order
 cdef Layout positions(Layout x)                                   # of elements that are not zero, one row per axis; None: no such dtype
 cdef where_fn where_of(Layout x) noexcept                         # the loop that chooses among elements of this size
-cdef int prepare(Op op) except -1

@@ -14,6 +14,7 @@ from claygrad.core.moves cimport copied, element_of, plain, some, straight
 from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 cdef extern from "places.hpp" namespace "clay" nogil:
     struct Blocks:
@@ -312,22 +313,11 @@ cdef Layout _put(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "masked_select":
-        op.fast = _masked_select
-    elif kernel == "masked_scatter":
-        op.fast = _masked_scatter
-    elif kernel == "masked_fill":
-        op.fast = _masked_fill
-    elif kernel == "where":
-        op.fast = _where
-    elif kernel == "nonzero":
-        op.fast = _nonzero
-    elif kernel == "nonzero_static":
-        op.fast = _nonzero_static
-    elif kernel == "take":
-        op.fast = _take
-    elif kernel == "put_flat":
-        op.fast = _put
-    return 0
+offer("masked_select", _masked_select)
+offer("masked_scatter", _masked_scatter)
+offer("masked_fill", _masked_fill)
+offer("where", _where)
+offer("nonzero", _nonzero)
+offer("nonzero_static", _nonzero_static)
+offer("take", _take)
+offer("put_flat", _put)

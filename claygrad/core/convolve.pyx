@@ -11,6 +11,7 @@ from claygrad.core.kernels cimport find, gemm, gemm_many
 from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.taken cimport floats_at, int_at, ints_at, spread_at, vector_at
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 cdef extern from "conv.hpp" namespace "clay" nogil:
     struct Convolution:
@@ -313,11 +314,6 @@ cdef Layout _to_weight(Op op, PyObject** slots, Layout target):
     return out if _filled("weight_grad", TO_WEIGHT, &s, g, x.data(), g.data(), out.data()) else None
 
 
-cdef int prepare(Op op) except -1:
-    if op.name == "convolution":
-        op.fast = _convolution
-    elif op.name == "_conv_input":
-        op.fast = _to_input
-    elif op.name == "_conv_weight":
-        op.fast = _to_weight
-    return 0
+offer("convolution", _convolution)
+offer("conv_input", _to_input)
+offer("conv_weight", _to_weight)

@@ -9,6 +9,7 @@ from claygrad.core.layout cimport Layout, same_shape
 from claygrad.core.parts cimport axis_of, sizes_of
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.views cimport call_view
+from claygrad.core.ways cimport offer_short
 
 cdef extern from "places.hpp" namespace "clay" nogil:
     bint comparable(int dtype) noexcept
@@ -269,38 +270,19 @@ cdef object _fixed_split(Op op, PyObject** slots):
     return None if ndim < least else _cut(<object>slots[0], <object>slots[1], 0 if ndim == 1 else which, True)
 
 
-def shorten(Op op):
-    """Give a composite its short way, if the declaration names one of these."""
-    name = op.info.get("short")
-    if name == "chunk":
-        op.short = _chunk
-    elif name == "split":
-        op.short = _split
-    elif name == "narrow":
-        op.short = _narrow
-    elif name == "movedim":
-        op.short = _movedim
-    elif name == "unflatten":
-        op.short = _unflatten
-    elif name == "swap":
-        op.short = _swap
-    elif name == "contiguous":
-        op.short = _contiguous
-    elif name == "cpu":
-        op.short = _cpu
-    elif name == "tensor_split":
-        op.short = _tensor_split
-    elif name == "fixed_split":
-        op.short = _fixed_split
-    elif name == "reshape":
-        op.short = _reshape
-    elif name == "flatten":
-        op.short = _flatten
-    elif name == "hstack":
-        op.short = _hstack
-    elif name == "take_along":
-        op.short = _take_along
-    elif name == "equal":
-        op.short = _equal
-    elif name == "unsafe_pieces":
-        op.short = _unsafe_pieces
+offer_short("chunk", _chunk)
+offer_short("split", _split)
+offer_short("narrow", _narrow)
+offer_short("movedim", _movedim)
+offer_short("unflatten", _unflatten)
+offer_short("swap", _swap)
+offer_short("contiguous", _contiguous)
+offer_short("cpu", _cpu)
+offer_short("tensor_split", _tensor_split)
+offer_short("fixed_split", _fixed_split)
+offer_short("reshape", _reshape)
+offer_short("flatten", _flatten)
+offer_short("hstack", _hstack)
+offer_short("take_along", _take_along)
+offer_short("equal", _equal)
+offer_short("unsafe_pieces", _unsafe_pieces)

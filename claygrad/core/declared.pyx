@@ -5,20 +5,8 @@ from claygrad.core.kernels cimport find as find_kernel
 
 cdef extern from "Python.h":
     object PyMethod_New(object func, object self)
-    PyObject* PyVectorcall_Call(PyObject*, PyObject*, PyObject*)
-    void PyType_Modified(PyTypeObject*)
-    unsigned long Py_TPFLAGS_HAVE_VECTORCALL
-    unsigned long Py_TPFLAGS_METHOD_DESCRIPTOR
 
-cdef extern from *:
-    """
-    static void clay_make_callable(PyTypeObject* type, Py_ssize_t offset) {
-        type->tp_vectorcall_offset = offset;
-        type->tp_call = PyVectorcall_Call;
-        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
-        PyType_Modified(type);
-    }
-    """
+cdef extern from "callable.h":
     void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
 
 _KINDS = {

@@ -10,6 +10,7 @@ from claygrad.core.dtypes cimport F32
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.taken cimport floats_at, spread_at
+from claygrad.core.ways cimport offer, offer_many
 
 cdef extern from "scan.hpp" namespace "clay" nogil:
     ctypedef void (*distances_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t, int64_t, double) noexcept nogil
@@ -213,15 +214,8 @@ cdef Layout _among_back(Op op, PyObject** slots, Layout target):
     return made
 
 
-cdef int prepare(Op op) except -1:
-    if op.name == "_cdist_forward" or op.name == "_euclidean_dist":
-        op.fast = _between
-    elif op.name == "pdist":
-        op.fast = _among
-    elif op.name == "_cdist_backward":
-        op.many = _between_back
-    elif op.name == "_cosine_similarity":
-        op.fast = _cosine
-    elif op.name == "_pdist_backward":
-        op.fast = _among_back
-    return 0
+offer("cdist", _between)
+offer("pdist", _among)
+offer_many("cdist_backward", _between_back)
+offer("cosine_similarity", _cosine)
+offer("pdist_backward", _among_back)

@@ -9,6 +9,7 @@ from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.reduce cimport arranged
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer_many
 
 cdef extern from "extremes.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":
@@ -91,10 +92,5 @@ cdef list _neighbours(Op op, PyObject** slots):
     return _distinct((<Tensor><object>slots[0]).layout, False, <object>slots[1] is True)
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "distinct":
-        op.many = _unique
-    elif kernel == "distinct_neighbours":
-        op.many = _neighbours
-    return 0
+offer_many("distinct", _unique)
+offer_many("distinct_neighbours", _neighbours)

@@ -1,2 +1,2 @@
 from claygrad.core.declared cimport Op
-cdef int prepare(Op op) except -1     # give the op its kernels for any layout
+cdef bint prepare(Op op, str kernel) except -1       # give the op the kernels of this name for any layout; whether there are any

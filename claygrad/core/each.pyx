@@ -7,7 +7,7 @@ from cpython.object cimport PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, POINTWISE, Op, run_check
+from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8, dtype,
                                    of_code)
@@ -16,6 +16,7 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.promotion cimport broadcast, result_code
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer_many
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
@@ -386,17 +387,17 @@ cdef list _frexp(Op op, PyObject** slots):
     return [mantissa, exponent]
 
 
-cdef int prepare(Op op) except -1:
-    """Give the operation its kernels of any layout, behind the path that it has."""
+offer_many("frexp", _frexp)
+
+
+cdef bint prepare(Op op, str kernel) except -1:
+    """Kernels of any layout by their name, behind the path that the operation has."""
     cdef int code
     cdef const Kernel* entry
     cdef bint found = False
-    name = op.info.get("kernel")
-    if name == "frexp":
-        op.many = _frexp
-    if name is None or op.kind != POINTWISE or op.n_tensors > 4 or op.n_tensors == 0 or op.list_at >= 0:
-        return 0
-    name = name.encode()
+    cdef bytes name = kernel.encode()
+    if op.n_tensors > 4 or op.n_tensors == 0 or op.list_at >= 0:
+        return False
     for code in range(N_DTYPES):
         entry = find_entry(b"each", name, code)
         if entry != NULL:
@@ -410,7 +411,7 @@ cdef int prepare(Op op) except -1:
             op.each_results[code] = BOOL if op.family == FAMILY_COMPARE else code
         found = found or op.each_kinds[code] != RUN_NONE
     if not found:
-        return 0
+        return False
     op.checks_dtypes = op.info.get("check_of") == "dtypes"
     variants = op.info.get("variants")
     if variants is not None:
@@ -421,4 +422,4 @@ cdef int prepare(Op op) except -1:
     elif op.fast == NULL or op.family:
         op.own_fast = op.fast
         op.fast = _otherwise
-    return 0
+    return True

@@ -12,6 +12,7 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_sh
 from claygrad.core.moves cimport copied, plain, some, straight
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 cdef extern from "places.hpp" namespace "clay" nogil:
     enum:
@@ -203,10 +204,5 @@ cdef Layout _index_put(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "index":
-        op.fast = _index
-    elif kernel == "put":
-        op.fast = _index_put
-    return 0
+offer("index", _index)
+offer("put", _index_put)

@@ -9,8 +9,9 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout
-from claygrad.core.reduce cimport arranged, take_kernels, without
+from claygrad.core.reduce cimport arranged, without
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer, offer_many
 
 cdef extern from "extremes.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":
@@ -322,37 +323,20 @@ cdef list _running_extreme(Op op, PyObject** slots):
     return [values, places]
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "argmax" or kernel == "argmin":
-        take_kernels(op, b"extreme", kernel[3:].encode())
-        op.fast = _where
-    elif kernel == "max_along" or kernel == "min_along":
-        take_kernels(op, b"extreme", kernel[:3].encode())
-        op.many = _extreme
-    elif kernel == "kth":
-        op.many = _kth
-    elif kernel == "median":
-        op.fast = _median_of_all
-    elif kernel == "median_along":
-        op.many = _median
-    elif kernel == "mode":
-        op.many = _mode
-    elif kernel == "topk":
-        op.many = _topk
-    elif kernel == "sort":
-        op.many = _sort
-    elif kernel == "argsort":
-        op.fast = _argsort
-    elif kernel == "placed":
-        op.fast = _placed
-    elif kernel == "running_sum" or kernel == "running_prod":
-        take_kernels(op, b"scan", kernel[8:].encode())
-        op.fast = _running
-    elif kernel == "running_logs":
-        take_kernels(op, b"scan", b"logcumsumexp")
-        op.fast = _running_logs
-    elif kernel == "running_max" or kernel == "running_min":
-        take_kernels(op, b"scan", kernel[8:].encode())
-        op.many = _running_extreme
-    return 0
+offer("argmax", _where).loops = (b"extreme", b"max")
+offer("argmin", _where).loops = (b"extreme", b"min")
+offer_many("max_along", _extreme).loops = (b"extreme", b"max")
+offer_many("min_along", _extreme).loops = (b"extreme", b"min")
+offer_many("kth", _kth)
+offer("median", _median_of_all)
+offer_many("median_along", _median)
+offer_many("mode", _mode)
+offer_many("topk", _topk)
+offer_many("sort", _sort)
+offer("argsort", _argsort)
+offer("placed", _placed)
+offer("running_sum", _running).loops = (b"scan", b"sum")
+offer("running_prod", _running).loops = (b"scan", b"prod")
+offer("running_logs", _running_logs).loops = (b"scan", b"logcumsumexp")
+offer_many("running_max", _running_extreme).loops = (b"scan", b"max")
+offer_many("running_min", _running_extreme).loops = (b"scan", b"min")

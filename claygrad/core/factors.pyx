@@ -6,10 +6,10 @@ from libc.stdint cimport int32_t, int64_t
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I32, dtype, of_code
-from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.linalg cimport LinearAlgebra, Matrices, linalg_fn
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer, offer_many
 
 ctypedef fused real:
     float
@@ -420,35 +420,16 @@ cdef Layout _ormqr(Op op, PyObject** slots, Layout target):
                       <object>slots[3] is True, <object>slots[4] is True)
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel is None or not kernel.startswith("linalg."):
-        return 0
-    name = kernel[7:]
-    encoded = (<str>name).encode()
-    op.kernels[F32], op.kernels[F64] = find(b"linalg", encoded, F32), find(b"linalg", encoded, F64)
-    if name == "cholesky":
-        op.many = _cholesky
-    elif name == "lu":
-        op.many = _lu
-    elif name == "qr":
-        op.many = _qr
-    elif name == "singular":
-        op.many = _singular
-    elif name == "symmetric":
-        op.many = _symmetric
-    elif name == "solve":
-        op.many = _solve if op.n_tensors == 2 else _inverse
-    elif name == "triangular":
-        op.fast = _triangular
-    elif name == "lu_solve":
-        op.fast = _lu_solve
-    elif name == "cholesky_solve":
-        op.fast = _with_factor
-    elif name == "geqrf":
-        op.many = _geqrf
-    elif name == "householder":
-        op.fast = _householder
-    elif name == "ormqr":
-        op.fast = _ormqr
-    return 0
+offer_many("linalg.cholesky", _cholesky).loops = (b"linalg", b"cholesky")
+offer_many("linalg.lu", _lu).loops = (b"linalg", b"lu")
+offer_many("linalg.qr", _qr).loops = (b"linalg", b"qr")
+offer_many("linalg.singular", _singular).loops = (b"linalg", b"singular")
+offer_many("linalg.symmetric", _symmetric).loops = (b"linalg", b"symmetric")
+offer_many("linalg.solve", _solve).loops = (b"linalg", b"solve")
+offer_many("linalg.inverse", _inverse).loops = (b"linalg", b"solve")
+offer("linalg.triangular", _triangular).loops = (b"linalg", b"triangular")
+offer("linalg.lu_solve", _lu_solve).loops = (b"linalg", b"lu_solve")
+offer("linalg.cholesky_solve", _with_factor).loops = (b"linalg", b"cholesky_solve")
+offer_many("linalg.geqrf", _geqrf)
+offer("linalg.householder", _householder)
+offer("linalg.ormqr", _ormqr)

@@ -11,6 +11,7 @@ from claygrad.core.kernels cimport copy_strided, find, isa
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.layout cimport MAX_DIMS, Layout, fresh, fresh_like, new_layout
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 cdef extern from "fft.hpp" namespace "clay" nogil:
     enum FourierKind:
@@ -198,11 +199,6 @@ cdef Layout several(Layout x, object s, object dim, object norm, bint half, bint
     return _transform(_sized(x, shape, not half), TO_HALF if half else COMPLEX, tuple(axes), scale, forward, 0)
 
 
-cdef int prepare(Op op) except -1:
-    if op.name == "fft_c2c":
-        op.fast = _c2c
-    elif op.name == "fft_r2c":
-        op.fast = _r2c
-    elif op.name == "fft_c2r":
-        op.fast = _c2r
-    return 0
+offer("fft_c2c", _c2c)
+offer("fft_r2c", _r2c)
+offer("fft_c2r", _c2r)

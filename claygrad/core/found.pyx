@@ -11,6 +11,7 @@ from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.moves cimport some, straight
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 cdef extern from "places.hpp" namespace "clay" nogil:
     bint cross_lines(int, const void*, const void*, void*, int64_t, int64_t) noexcept
@@ -180,18 +181,9 @@ cdef Layout _histc(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "searchsorted":
-        op.fast = _searchsorted
-    elif kernel == "bucketize":
-        op.fast = _bucketize
-    elif kernel == "one_hot":
-        op.fast = _one_hot
-    elif kernel == "trace":
-        op.fast = _trace
-    elif kernel == "cross":
-        op.fast = _cross
-    elif kernel == "histc":
-        op.fast = _histc
-    return 0
+offer("searchsorted", _searchsorted)
+offer("bucketize", _bucketize)
+offer("one_hot", _one_hot)
+offer("trace", _trace)
+offer("cross", _cross)
+offer("histc", _histc)

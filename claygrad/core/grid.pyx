@@ -12,6 +12,7 @@ from claygrad.core.fft cimport in_order
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, fresh_like
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 cdef extern from "grid.hpp" namespace "clay" nogil:
     struct GridShape:
@@ -152,11 +153,6 @@ cdef Layout _slope(Op op, PyObject** slots, Layout target):
     return out if _fill("slope", g.dtype.code, &s, grid.data(), g.data(), x.data(), out.data()) else None
 
 
-cdef int prepare(Op op) except -1:
-    if op.name == "_grid_sampler":
-        op.fast = _sample
-    elif op.name == "_grid_spread":
-        op.fast = _spread
-    elif op.name == "_grid_slope":
-        op.fast = _slope
-    return 0
+offer("grid_sampler", _sample)
+offer("grid_spread", _spread)
+offer("grid_slope", _slope)

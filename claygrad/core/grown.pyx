@@ -11,6 +11,7 @@ from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.moves cimport copied, element_of, plain, some
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 cdef extern from "pad.hpp" namespace "clay" nogil:
     enum PadMode:
@@ -248,18 +249,10 @@ cdef Layout _reshaped(Layout v, int ndim, const int64_t* shape):
     return new_layout(v.storage, v.dtype, ndim, shape, strides, 0)
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "repeat":
-        op.fast = _repeat
-    elif kernel == "constant_pad":
-        op.fast = _constant_pad
-    elif kernel == "bent_pad":
-        op.fast = _bent_pad
-    elif kernel == "bent_back":
-        op.fast = _bent_back
-    elif kernel == "pixel_shuffle" or kernel == "pixel_unshuffle":
-        op.fast = _pixels
-    elif kernel == "channel_shuffle":
-        op.fast = _channels
-    return 0
+offer("repeat", _repeat)
+offer("constant_pad", _constant_pad)
+offer("bent_pad", _bent_pad)
+offer("bent_back", _bent_back)
+offer("pixel_shuffle", _pixels)
+offer("pixel_unshuffle", _pixels)
+offer("channel_shuffle", _channels)

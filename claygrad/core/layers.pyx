@@ -13,6 +13,7 @@ from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
 from claygrad.core.views cimport call_view
+from claygrad.core.ways cimport offer_short
 
 cdef inline object _run(object op, list values):
     """Run with these arguments, all of them."""
@@ -448,30 +449,15 @@ cdef object _interpolate(Op op, PyObject** slots):
     return _run(op.parts[0], [<object>slots[0], sizes, mode, bool(align), False, scales])
 
 
-def shorten(Op op):
-    """Give a composite its short way, if the declaration names one of these."""
-    name = op.info.get("short")
-    if name == "max_pool":
-        op.short = _max_pool
-    elif name == "avg_pool":
-        op.short = _avg_pool
-    elif name == "adaptive_avg_pool":
-        op.short = _adaptive_avg_pool
-    elif name == "adaptive_max_pool":
-        op.short = _adaptive_max_pool
-    elif name == "layer_norm":
-        op.short = _layer_norm
-    elif name == "rms_norm":
-        op.short = _rms_norm
-    elif name == "group_norm":
-        op.short = _group_norm
-    elif name == "batch_norm":
-        op.short = _batch_norm
-    elif name == "instance_norm":
-        op.short = _instance_norm
-    elif name == "conv":
-        op.short = _conv
-    elif name == "conv_transpose":
-        op.short = _conv_transpose
-    elif name == "interpolate":
-        op.short = _interpolate
+offer_short("max_pool", _max_pool)
+offer_short("avg_pool", _avg_pool)
+offer_short("adaptive_avg_pool", _adaptive_avg_pool)
+offer_short("adaptive_max_pool", _adaptive_max_pool)
+offer_short("layer_norm", _layer_norm)
+offer_short("rms_norm", _rms_norm)
+offer_short("group_norm", _group_norm)
+offer_short("batch_norm", _batch_norm)
+offer_short("instance_norm", _instance_norm)
+offer_short("conv", _conv)
+offer_short("conv_transpose", _conv_transpose)
+offer_short("interpolate", _interpolate)

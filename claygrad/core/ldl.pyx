@@ -11,6 +11,7 @@ from claygrad.core.dtypes cimport F32, F64, I32, of_code
 from claygrad.core.factors cimport all_finite
 from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer, offer_many
 
 ctypedef fused real:
     float
@@ -197,10 +198,5 @@ cdef Layout _ldl_solve(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "ldl":
-        op.many = _ldl
-    elif kernel == "ldl_solve":
-        op.fast = _ldl_solve
-    return 0
+offer_many("ldl", _ldl)
+offer("ldl_solve", _ldl_solve)

@@ -10,6 +10,7 @@ from claygrad.core.kernels cimport find, reduce_fn
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.rows cimport CrossEntropy, cross_entropy_fn
 from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at, vector_at
+from claygrad.core.ways cimport offer, offer_many
 
 cdef extern from "shaped.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
@@ -418,24 +419,12 @@ cdef Layout _multilabel_back(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    name = op.name
-    if name == "_nll_loss":
-        op.fast = _nll
-    elif name == "_nll_loss_backward":
-        op.fast = _nll_back
-    elif name == "_cross_entropy":
-        op.many = _cross_entropy
-    elif name == "_cross_entropy_backward":
-        op.fast = _cross_entropy_back
-    elif name == "_binary_cross_entropy":
-        op.fast = _two_way
-    elif name == "_multi_margin_loss":
-        op.fast = _multi_margin
-    elif name == "multi_margin_loss_backward":
-        op.fast = _multi_margin_back
-    elif name == "_multilabel_margin_loss":
-        op.fast = _multilabel
-    elif name == "multilabel_margin_loss_backward":
-        op.fast = _multilabel_back
-    return 0
+offer("nll_loss", _nll)
+offer("nll_loss_backward", _nll_back)
+offer_many("cross_entropy", _cross_entropy)
+offer("cross_entropy_backward", _cross_entropy_back)
+offer("binary_cross_entropy", _two_way)
+offer("multi_margin_loss", _multi_margin)
+offer("multi_margin_loss_backward", _multi_margin_back)
+offer("multilabel_margin_loss", _multilabel)
+offer("multilabel_margin_loss_backward", _multilabel_back)

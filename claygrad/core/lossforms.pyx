@@ -9,6 +9,7 @@ from claygrad.core.layout cimport Layout, fresh, same_shape
 from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor
 from claygrad.core.views cimport call_view
+from claygrad.core.ways cimport offer_short
 
 cdef enum:
     FEW = 16384              # elements that one pass after the other is not worth it for
@@ -28,7 +29,7 @@ cdef inline bint _named(object reduction):
 
 
 # Note [Losses by name]
-# A loss hands its arguments on to the parameters of the same names. `shorten` puts the places of these behind the operation in
+# A loss hands its arguments on to the parameters of the same names. `_placed` puts the places of these behind the operation in
 # `parts`, and those of the others, which must be None: the flags of old, weights.
 
 cdef object _loss(Op op, PyObject** slots):
@@ -193,28 +194,19 @@ cdef object _cosine(Op op, PyObject** slots):
     return None if recording(slots[0]) or recording(slots[1]) else run(<Op>op.parts[0], slots)
 
 
-def shorten(Op op):
-    """Give a composite its short way, if the declaration names one of these."""
-    cdef Op part
-    name = op.info.get("short")
-    if name == "loss":
-        part = <Op>op.parts[0]
-        places = tuple([op.params.index(word) for word in part.params])
-        op.parts = (part, places, tuple([i for i in range(op.n_params) if i not in places]))
-        op.short = _loss
-    elif name == "nll":
-        op.short = _nll
-    elif name == "cross_entropy":
-        op.short = _cross_entropy
-    elif name == "multi_margin":
-        op.short = _multi_margin
-    elif name == "multilabel":
-        op.short = _multilabel
-    elif name == "embedding_bag":
-        op.short = _embedding_bag
-    elif name == "cdist":
-        op.short = _cdist
-    elif name == "cosine":
-        op.short = _cosine
-    elif name == "blocks":
-        op.short = _blocks
+cdef int _placed(Op op) except -1:
+    cdef Op part = <Op>op.parts[0]
+    places = tuple([op.params.index(word) for word in part.params])
+    op.parts = (part, places, tuple([i for i in range(op.n_params) if i not in places]))
+    return 0
+
+
+offer_short("loss", _loss).ready = _placed
+offer_short("nll", _nll)
+offer_short("cross_entropy", _cross_entropy)
+offer_short("multi_margin", _multi_margin)
+offer_short("multilabel", _multilabel)
+offer_short("embedding_bag", _embedding_bag)
+offer_short("cdist", _cdist)
+offer_short("cosine", _cosine)
+offer_short("blocks", _blocks)

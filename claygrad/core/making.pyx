@@ -3,8 +3,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from claygrad.core.alike cimport converted
-from claygrad.core.declared cimport find_op
+from claygrad.core.declared cimport find_op, vectorcall_t
 from claygrad.core.device cimport CPU
 from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
@@ -16,6 +15,7 @@ from claygrad.core.promotion cimport broadcast
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, number_at
 from claygrad.core.views cimport call_view
+from claygrad.core.ways cimport factory, make_t, offer_factory
 
 cdef extern from "places.hpp" namespace "clay" nogil:
     bint count_up(int dtype, void* out, double start, double step, int64_t n) noexcept
@@ -27,28 +27,12 @@ cdef extern from "Python.h":
     PyObject* PyObject_Vectorcall(PyObject*, PyObject**, size_t, PyObject*) except NULL
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
     object PyMethod_New(object func, object self)
-    PyObject* PyVectorcall_Call(PyObject*, PyObject*, PyObject*)
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
     Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
     void Py_DECREF(PyObject*)
-    void PyType_Modified(PyTypeObject*)
-    unsigned long Py_TPFLAGS_HAVE_VECTORCALL
-    unsigned long Py_TPFLAGS_METHOD_DESCRIPTOR
 
-cdef extern from *:
-    """
-    static void clay_make_factory(PyTypeObject* type, Py_ssize_t offset) {
-        type->tp_vectorcall_offset = offset;
-        type->tp_call = PyVectorcall_Call;
-        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
-        PyType_Modified(type);
-    }
-    """
-    void clay_make_factory(PyTypeObject* type, Py_ssize_t offset)
-
-ctypedef object (*vectorcall_t)(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
-# What a call comes to in its common form; None when it is another.
-ctypedef object (*make_t)(PyObject** args, Py_ssize_t n, PyObject* kwnames)
+cdef extern from "callable.h":
+    void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
 
 
 cdef class Factory:
@@ -60,7 +44,7 @@ cdef class Factory:
 
     def __init__(self, fn, str name):
         self.vectorcall = _call
-        self.make = _makers(name)
+        self.make = factory(name)
         self.__wrapped__ = fn
         for word in ("__name__", "__qualname__", "__module__", "__annotations__", "__defaults__", "__kwdefaults__", "__code__"):
             setattr(self, word, getattr(fn, word))
@@ -450,38 +434,22 @@ cdef object _isin(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     return new_tensor(made) if done else None
 
 
-cdef make_t _makers(str name) except NULL:
-    if name == "zeros":
-        return _zeros
-    if name == "ones":
-        return _ones
-    if name == "empty":
-        return _empty
-    if name == "full":
-        return _full
-    if name == "scalar_tensor":
-        return _scalar_tensor
-    if name == "eye":
-        return _eye
-    if name == "arange":
-        return _arange
-    if name == "linspace":
-        return _linspace
-    if name == "logspace":
-        return _logspace
-    if name == "empty_permuted":
-        return _empty_permuted
-    if name == "broadcast_tensors":
-        return _broadcast_tensors
-    if name == "isin":
-        return _isin
-    if name == "to":
-        return converted
-    raise TypeError(f"no native factory '{name}'")
+offer_factory("zeros", _zeros)
+offer_factory("ones", _ones)
+offer_factory("empty", _empty)
+offer_factory("full", _full)
+offer_factory("scalar_tensor", _scalar_tensor)
+offer_factory("eye", _eye)
+offer_factory("arange", _arange)
+offer_factory("linspace", _linspace)
+offer_factory("logspace", _logspace)
+offer_factory("empty_permuted", _empty_permuted)
+offer_factory("broadcast_tensors", _broadcast_tensors)
+offer_factory("isin", _isin)
 
 
 cdef _init():
     cdef Factory probe = Factory.__new__(Factory)
-    clay_make_factory(<PyTypeObject*>Factory, <char*>&probe.vectorcall - <char*><PyObject*>probe)
+    clay_make_callable(<PyTypeObject*>Factory, <char*>&probe.vectorcall - <char*><PyObject*>probe)
 
 _init()

@@ -12,6 +12,7 @@ from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport blas_load, find, gemm, gemm_from, gemm_many
 from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 blas_load(numpy._core._multiarray_umath.__file__.encode())
 
@@ -385,26 +386,22 @@ cdef Layout _added(PyObject** args):
     return (<Tensor>args[0]).layout if <object>args[1] == 1 else None
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "mm":
-        op.fast = _mm
-        op.fast_rules[0], op.fast_rules[1] = _left, _right
-    elif kernel == "addmm":
-        op.fast = _addmm
-        op.fast_rules[0], op.fast_rules[1], op.fast_rules[2] = _added, _added_left, _added_right
-    elif kernel == "bmm":
-        op.fast = _bmm
-    elif kernel == "mv":
-        op.fast = _mv
-    elif kernel == "dot":
-        op.fast = _dot
-    elif kernel == "addmv":
-        op.fast = _addmv
-    elif kernel == "baddbmm":
-        op.fast = _baddbmm
-    elif kernel == "addbmm":
-        op.fast = _addbmm
-    elif kernel == "addr":
-        op.fast = _addr
+cdef int _rules_of_mm(Op op) except -1:
+    op.fast_rules[0], op.fast_rules[1] = _left, _right
     return 0
+
+
+cdef int _rules_of_addmm(Op op) except -1:
+    op.fast_rules[0], op.fast_rules[1], op.fast_rules[2] = _added, _added_left, _added_right
+    return 0
+
+
+offer("mm", _mm).ready = _rules_of_mm
+offer("addmm", _addmm).ready = _rules_of_addmm
+offer("bmm", _bmm)
+offer("mv", _mv)
+offer("dot", _dot)
+offer("addmv", _addmv)
+offer("baddbmm", _baddbmm)
+offer("addbmm", _addbmm)
+offer("addr", _addr)

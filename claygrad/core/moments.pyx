@@ -9,8 +9,9 @@ from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport binary_fn, find, reduce_fn
 from claygrad.core.layout cimport Layout, fresh_like, same_shape
-from claygrad.core.reduce cimport arranged, reduced, take_kernels, without
+from claygrad.core.reduce cimport arranged, reduced, without
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer, offer_many, take_loops
 
 cdef extern from "rows.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
@@ -85,6 +86,13 @@ cdef Layout _variance(Op op, PyObject** slots, Layout target):
 
 # --- norms ---------------------------------------------------------------------------------------------------------------
 cdef reduce_fn _sizes[6][2]              # of norms 2, 1, inf, -inf, 0; and sums
+
+
+cdef _find_sizes():
+    for i, name in enumerate((b"norm", b"size_sum", b"size_max", b"size_min", b"size_count", b"sum")):
+        _sizes[<int>i][0], _sizes[<int>i][1] = <reduce_fn>find(b"reduce", name, F32), <reduce_fn>find(b"reduce", name, F64)
+
+_find_sizes()
 cdef binary_fn _subtract[2]
 _subtract[0], _subtract[1] = <binary_fn>find(b"binary", b"sub", F32), <binary_fn>find(b"binary", b"sub", F64)
 cdef scale_fn _scale[2]
@@ -237,27 +245,16 @@ cdef Layout _log_slope(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "moments":
-        take_kernels(op, b"variance", b"variance")
-        op.many = _moments
-    elif kernel == "variance":
-        take_kernels(op, b"variance", b"variance")
-        op.fast = _variance
-    elif kernel == "vector_norm":
-        for i, name in enumerate((b"norm", b"size_sum", b"size_max", b"size_min", b"size_count", b"sum")):
-            _sizes[<int>i][0], _sizes[<int>i][1] = <reduce_fn>find(b"reduce", name, F32), <reduce_fn>find(b"reduce", name, F64)
-        op.fast = _norm
-    elif kernel == "dist":
-        op.fast = _distance
-    elif kernel == "renorm":
-        op.fast = _renorm
-    elif kernel == "logsumexp":
-        take_kernels(op, b"scan", b"logsumexp")
-        op.number_kernels[F32], op.number_kernels[F64] = find(b"reduce", b"logsumexp", F32), find(b"reduce", b"logsumexp", F64)
-        op.fast = _log_sums
-    elif kernel == "logsumexp_slope":
-        take_kernels(op, b"scan", b"logsumexp_slope")
-        op.fast = _log_slope
+cdef int _loops_of_sums(Op op) except -1:
+    take_loops(op, b"scan", b"logsumexp")
+    op.number_kernels[F32], op.number_kernels[F64] = find(b"reduce", b"logsumexp", F32), find(b"reduce", b"logsumexp", F64)
     return 0
+
+
+offer_many("moments", _moments).loops = (b"variance", b"variance")
+offer("variance", _variance).loops = (b"variance", b"variance")
+offer("vector_norm", _norm)
+offer("dist", _distance)
+offer("renorm", _renorm)
+offer("logsumexp", _log_sums).ready = _loops_of_sums
+offer("logsumexp_slope", _log_slope).loops = (b"scan", b"logsumexp_slope")

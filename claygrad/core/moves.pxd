@@ -1,6 +1,5 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport Layout
@@ -21,4 +20,3 @@ cdef Layout copied(Layout v)                             # in row-major order, i
 cdef Layout straight(Layout v)                           # itself if it is in row-major order, else a copy that is
 cdef bint element_of(object value, dtype d, void* into)  # a number as an element; False if it is not surely one
 cdef int fill_with(Layout v, const void* element) except -1
-cdef int prepare(Op op) except -1

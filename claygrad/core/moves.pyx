@@ -12,6 +12,7 @@ from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer
 
 cdef extern from "shaped.hpp" namespace "clay" nogil:
     void c_triangle "clay::triangle"(const void* x, void* out, int64_t count, int64_t rows, int64_t columns, int64_t diagonal,
@@ -430,34 +431,18 @@ cdef Layout _triangle(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "flip":
-        op.fast = _flip
-    elif kernel == "rot90":
-        op.fast = _rot90
-    elif kernel == "roll":
-        op.fast = _roll
-    elif kernel == "select_backward":
-        op.fast = _select_backward
-    elif kernel == "slice_backward":
-        op.fast = _slice_backward
-    elif kernel == "diagonal_backward":
-        op.fast = _diagonal_backward
-    elif kernel == "select_scatter":
-        op.fast = _select_scatter
-    elif kernel == "slice_scatter":
-        op.fast = _slice_scatter
-    elif kernel == "diagonal_scatter":
-        op.fast = _diagonal_scatter
-    elif kernel == "lay_over":
-        op.fast = _lay_over
-    elif kernel == "diag_embed":
-        op.fast = _diag_embed
-    elif kernel == "diagonal_copy":
-        op.fast = _diagonal_copy
-    elif kernel == "named_copy":
-        op.fast = _named_copy
-    elif kernel == "triu" or kernel == "tril":
-        op.fast = _triangle
-    return 0
+offer("flip", _flip)
+offer("rot90", _rot90)
+offer("roll", _roll)
+offer("select_backward", _select_backward)
+offer("slice_backward", _slice_backward)
+offer("diagonal_backward", _diagonal_backward)
+offer("select_scatter", _select_scatter)
+offer("slice_scatter", _slice_scatter)
+offer("diagonal_scatter", _diagonal_scatter)
+offer("lay_over", _lay_over)
+offer("diag_embed", _diag_embed)
+offer("diagonal_copy", _diagonal_copy)
+offer("named_copy", _named_copy)
+offer("triu", _triangle)
+offer("tril", _triangle)

@@ -12,6 +12,7 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.rows cimport Norm, norm_fn
 from claygrad.core.taken cimport int_at, vector_at
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer_many
 
 
 cdef Layout _floats(PyObject* slot):
@@ -300,22 +301,11 @@ cdef list _batch_back(Op op, PyObject** slots):
     return made if _done("batch_backward", x, &s) else None
 
 
-cdef int prepare(Op op) except -1:
-    name = op.name
-    if name == "native_layer_norm":
-        op.many = _layer
-    elif name == "native_layer_norm_backward":
-        op.many = _layer_back
-    elif name == "_rms_norm":
-        op.many = _root
-    elif name == "rms_backward":
-        op.many = _root_back
-    elif name == "native_group_norm":
-        op.many = _group
-    elif name == "group_norm_backward":
-        op.many = _group_back
-    elif name == "_batch_norm":
-        op.many = _batch
-    elif name == "batch_norm_backward":
-        op.many = _batch_back
-    return 0
+offer_many("layer_norm", _layer)
+offer_many("layer_norm_backward", _layer_back)
+offer_many("rms_norm", _root)
+offer_many("rms_norm_backward", _root_back)
+offer_many("group_norm", _group)
+offer_many("group_norm_backward", _group_back)
+offer_many("batch_norm", _batch)
+offer_many("batch_norm_backward", _batch_back)

@@ -6,6 +6,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport C64, C128, F32, F64, of_code
 from claygrad.core.layout cimport Layout, new_layout
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer, offer_short
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
@@ -225,27 +226,13 @@ cdef object _unbind(Op op, PyObject** slots):
     return out
 
 
-cdef int prepare(Op op, str name) except -1:
-    if name == "select":
-        op.fast = _select
-    elif name == "slice":
-        op.fast = _slice
-    elif name == "narrow":
-        op.fast = _narrow
-    elif name == "diagonal":
-        op.fast = _diagonal
-    elif name == "as_strided":
-        op.fast = _as_strided
-    elif name == "unfold":
-        op.fast = _unfold
-    elif name == "as_complex":
-        op.fast = _as_complex
-    elif name == "split_evenly":
-        op.short = _split_evenly
-    elif name == "split_with_sizes":
-        op.short = _split_with_sizes
-    elif name == "unbind":
-        op.short = _unbind
-    else:
-        raise TypeError(f"{op.name}: no native geometry '{name}'")
-    return 0
+offer("select", _select)
+offer("slice", _slice)
+offer("narrow", _narrow)
+offer("diagonal", _diagonal)
+offer("as_strided", _as_strided)
+offer("unfold", _unfold)
+offer("as_complex", _as_complex)
+offer_short("split_evenly", _split_evenly)
+offer_short("split_with_sizes", _split_with_sizes)
+offer_short("unbind", _unbind)

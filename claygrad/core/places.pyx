@@ -9,6 +9,7 @@ from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.moves cimport copied, element_of, plain, some, straight
 from claygrad.core.parts cimport axis_of
+from claygrad.core.ways cimport offer
 
 cdef extern from "places.hpp" namespace "clay" nogil:
     enum:
@@ -317,20 +318,10 @@ cdef Layout _index_reduce(Op op, PyObject** slots, Layout target):
     return _reduced(out, &p, index, source, <object>slots[4], <object>slots[5] is not False)
 
 
-cdef int prepare(Op op) except -1:
-    kernel = op.info.get("kernel")
-    if kernel == "scatter":
-        op.fast = _scatter
-    elif kernel == "scatter_reduce":
-        op.fast = _scatter_reduce
-    elif kernel == "index_select":
-        op.fast = _index_select
-    elif kernel == "index_add":
-        op.fast = _index_add
-    elif kernel == "index_copy":
-        op.fast = _index_copy
-    elif kernel == "index_fill":
-        op.fast = _index_fill
-    elif kernel == "index_reduce":
-        op.fast = _index_reduce
-    return 0
+offer("scatter", _scatter)
+offer("scatter_reduce", _scatter_reduce)
+offer("index_select", _index_select)
+offer("index_add", _index_add)
+offer("index_copy", _index_copy)
+offer("index_fill", _index_fill)
+offer("index_reduce", _index_reduce)

@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, Op, run_check
+from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, Op, run_check
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, dtype, of_code
 from claygrad.core.kernels cimport binary_by_column, binary_by_lines, binary_by_row, binary_fn, unary_fn
@@ -328,9 +328,9 @@ cdef Layout _by_lines(Op op, binary_fn f, Layout x, Layout y):
     return out
 
 
-cdef int prepare(Op op) except -1:
+cdef bint prepare(Op op) except -1:
     if op.family == FAMILY_UNARY:
         op.fast = _unary
     elif op.family == FAMILY_BINARY or op.family == FAMILY_COMPARE:
         op.fast = _binary
-    return 0
+    return op.family != FAMILY_NONE

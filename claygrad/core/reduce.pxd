@@ -5,8 +5,7 @@ from claygrad.core.dtypes cimport dtype
 from claygrad.core.kernels cimport reduce_fn
 from claygrad.core.layout cimport Layout
 
-cdef int prepare(Op op) except -1
-cdef bint take_kernels(Op op, bytes family, bytes name)      # into op.kernels, by dtype; whether there are any
+cdef bint prepare(Op op, str kernel) except -1       # give the op the kernels of this name; whether there are any
 # x as (outer, n, inner) with the axes `dim` (None: all) in the middle, in memory order; copied if need be, or None
 cdef Layout arranged(Layout x, object dim, bint in_order, int64_t* outer, int64_t* n, int64_t* inner)
 cdef Layout without(dtype kind, Layout x, object dim, bint keep)       # room for a result that lacks those axes

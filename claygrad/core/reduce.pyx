@@ -10,6 +10,7 @@ from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
 from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_contiguous, new_layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.tensor cimport Tensor, requires
+from claygrad.core.ways cimport offer_many, take_loops
 
 cdef enum:
     RELEASE = 16384
@@ -273,41 +274,38 @@ cdef Layout _rows2(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef bint take_kernels(Op op, bytes family, bytes name):
+cdef int _loops_of_both(Op op) except -1:
     cdef int code
-    cdef bint any_ = False
+    take_loops(op, b"reduce", b"amin")
     for code in range(N_DTYPES):
-        op.kernels[code] = find(family, name, code)
-        any_ = any_ or op.kernels[code] != NULL
-    return any_
-
-
-cdef int prepare(Op op) except -1:
-    cdef int code
-    kernel = op.info.get("kernel")
-    if kernel is None:
-        return 0
-    name = kernel.encode()
-    if kernel == "both":
-        take_kernels(op, b"reduce", b"amin")
-        for code in range(N_DTYPES):
-            op.number_kernels[code] = find(b"reduce", b"amax", code)
-        op.many = _both
-    elif op.kind == REDUCTION:
-        if take_kernels(op, b"reduce", name):
-            op.fast = _reduce
-            name = b"sum" if kernel == "nansum" or kernel == "count" else name
-            for code in range(N_DTYPES):                     # of results: what is made of several runs of axes
-                op.number_kernels[code] = find(b"reduce", name, code if op.promote != PROMOTE_BOOL else BOOL)
-            if kernel == "count" or kernel == "sum":
-                for code in (BOOL, F32, F64):
-                    if kernel == "count" or code == BOOL:
-                        op.number_kernels[<int>code] = op.number_kernels[I64]
-            if kernel == "sum":
-                op.fast_rules[0] = _sum_back
-    elif "softmax" in kernel:
-        if take_kernels(op, b"rows", name):
-            op.fast = _rows
-        elif take_kernels(op, b"rows2", name):
-            op.fast = _rows2
+        op.number_kernels[code] = find(b"reduce", b"amax", code)
     return 0
+
+
+offer_many("both", _both).ready = _loops_of_both
+
+
+cdef bint prepare(Op op, str kernel) except -1:
+    """Reductions and rows by the names of their kernels."""
+    cdef int code
+    cdef bytes name = kernel.encode()
+    if op.kind == REDUCTION:
+        if not take_loops(op, b"reduce", name):
+            return False
+        op.fast = _reduce
+        name = b"sum" if kernel == "nansum" or kernel == "count" else name
+        for code in range(N_DTYPES):                     # of results: what is made of several runs of axes
+            op.number_kernels[code] = find(b"reduce", name, code if op.promote != PROMOTE_BOOL else BOOL)
+        if kernel == "count" or kernel == "sum":
+            for code in (BOOL, F32, F64):
+                if kernel == "count" or code == BOOL:
+                    op.number_kernels[<int>code] = op.number_kernels[I64]
+        if kernel == "sum":
+            op.fast_rules[0] = _sum_back
+    elif take_loops(op, b"rows", name):
+        op.fast = _rows
+    elif take_loops(op, b"rows2", name):
+        op.fast = _rows2
+    else:
+        return False
+    return True

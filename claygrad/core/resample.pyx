@@ -9,6 +9,7 @@ from claygrad.core.dtypes cimport F32, I64, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.taken cimport floats_at, int_at, ints_at, spread_at
+from claygrad.core.ways cimport offer
 
 cdef extern from "resample.hpp" namespace "clay" nogil:
     struct Resampling:
@@ -180,9 +181,5 @@ cdef Layout _upsample_back(Op op, PyObject** slots, Layout target):
     return None if made is None else _own(made, g)
 
 
-cdef int prepare(Op op) except -1:
-    if op.name == "_upsample":
-        op.fast = _upsample
-    elif op.name == "_upsample_backward":
-        op.fast = _upsample_back
-    return 0
+offer("upsample", _upsample)
+offer("upsample_backward", _upsample_back)

@@ -8,8 +8,8 @@ from claygrad.core.dtypes cimport N_DTYPES, dtype
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
-from claygrad.core.reduce cimport take_kernels
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer, take_loops
 
 cdef extern from "shaped.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
@@ -170,25 +170,21 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
+offer("cast", _cast)
+offer("glu_halves", _glu).loops = (b"binary", b"glu")
+offer("glu_backward", _glu_backward).loops = (b"gate", b"glu")
+
+
+cdef bint prepare(Op op, str kernel) except -1:
+    """Elementwise operations and losses by the names of their kernels."""
     cdef int code
-    kernel = op.info.get("kernel")
-    if kernel is None:
-        return 0
-    name = kernel.encode()
-    if kernel == "cast":
-        op.fast = _cast
-    elif kernel == "glu_halves":
-        if take_kernels(op, b"binary", b"glu"):
-            op.fast = _glu
-    elif kernel == "glu_backward":
-        if take_kernels(op, b"gate", b"glu"):
-            op.fast = _glu_backward
-    elif take_kernels(op, b"shaped", name):
-        if op.kind == POINTWISE:
-            op.fast = _shaped
-            return 0
-        for code in range(N_DTYPES):
-            op.number_kernels[code] = find(b"total", name, code)
-        op.fast = _loss
-    return 0
+    cdef bytes name = kernel.encode()
+    if not take_loops(op, b"shaped", name):
+        return False
+    if op.kind == POINTWISE:
+        op.fast = _shaped
+        return True
+    for code in range(N_DTYPES):
+        op.number_kernels[code] = find(b"total", name, code)
+    op.fast = _loss
+    return True

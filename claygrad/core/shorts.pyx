@@ -11,6 +11,7 @@ from claygrad.core.dtypes cimport CAT_FLOAT
 from claygrad.core.layout cimport Layout
 from claygrad.core.modes cimport modes
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
+from claygrad.core.ways cimport offer_short
 
 
 # --- products ------------------------------------------------------------------------------------------------------------------
@@ -190,30 +191,15 @@ cdef object _fourier(Op op, PyObject** slots):
     return None if made is None else new_tensor(made)
 
 
-def shorten(Op op):
-    """Give a composite its short way, if the declaration names one."""
-    short = op.info.get("short")
-    if short == "matmul":
-        op.short = _matmul
-    elif short == "linear":
-        op.short = _linear
-    elif short == "extreme":
-        op.short = _extreme
-    elif short == "median":
-        op.short = _median
-    elif short == "moments":
-        op.short = _moments
-    elif short == "norm":
-        op.short = _norm
-    elif short == "matrix_norm":
-        op.short = _matrix_norm
-    elif short == "tensordot":
-        op.short = _tensordot
-    elif short == "inner":
-        op.short = _inner
-    elif short == "vecdot":
-        op.short = _vecdot
-    elif short == "kron":
-        op.short = _kron
-    elif short == "fourier":
-        op.short = _fourier
+offer_short("matmul", _matmul)
+offer_short("linear", _linear)
+offer_short("extreme", _extreme)
+offer_short("median", _median)
+offer_short("moments", _moments)
+offer_short("norm", _norm)
+offer_short("matrix_norm", _matrix_norm)
+offer_short("tensordot", _tensordot)
+offer_short("inner", _inner)
+offer_short("vecdot", _vecdot)
+offer_short("kron", _kron)
+offer_short("fourier", _fourier)

@@ -11,4 +11,3 @@ cdef object call_view(Op op, PyObject** slots)
 cdef Layout restride(Tensor t, shape, strides, int64_t offset)
 cdef object refusal(Tensor view, bint indirect)      # why a view of this origin may not be written; None: it may
 cdef Node strided(Tensor view)                       # a node for the geometry of a view in its base
-cdef int prepare(Op op) except -1

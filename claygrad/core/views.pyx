@@ -2,16 +2,17 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core cimport parts
 from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.general cimport call_declared
 from claygrad.core.layout cimport Layout, new_layout
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
+from claygrad.core.parts cimport axis_of, sizes_of
 from claygrad.core.recording cimport record_again, record_inputs, record_output, should_record
 from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN,
                                    Tensor, mark_cut, requires, verbs)
+from claygrad.core.ways cimport offer
 
 
 cdef Layout restride(Tensor t, shape, strides, int64_t offset):
@@ -209,7 +210,7 @@ cdef Layout _view(Op op, PyObject** slots, Layout target):
     cdef int i, hole = -1
     if v.numel == 0:
         return None
-    cdef int n = parts.sizes_of(<object>slots[1], shape)
+    cdef int n = sizes_of(<object>slots[1], shape)
     if n < 0:
         return None
     for i in range(n):
@@ -260,7 +261,7 @@ cdef Layout _expand(Op op, PyObject** slots, Layout target):
     cdef Layout v = (<Tensor><object>slots[0]).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
-    cdef int i, k, n = parts.sizes_of(<object>slots[1], shape)
+    cdef int i, k, n = sizes_of(<object>slots[1], shape)
     if n < v.ndim:
         return None
     for i in range(n):
@@ -288,7 +289,7 @@ cdef Layout _permute(Op op, PyObject** slots, Layout target):
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef unsigned long long seen = 0
-    cdef int i, n = parts.sizes_of(<object>slots[1], order)
+    cdef int i, n = sizes_of(<object>slots[1], order)
     if n != v.ndim:
         return None
     for i in range(n):
@@ -311,7 +312,7 @@ cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
     dim = <object>slots[1]
     if dim is not None:
         for x in (dim if type(dim) is tuple else (dim,)):
-            d = parts.axis_of(x, v.ndim)
+            d = axis_of(x, v.ndim)
             if d < 0 or chosen >> d & 1:
                 return None
             chosen |= 1ULL << d
@@ -336,25 +337,15 @@ cdef Layout _t_back(PyObject** args):
     return new_layout(g.storage, g.dtype, 2, shape, strides, g.offset)
 
 
-cdef int prepare(Op op) except -1:
-    name = op.info.get("geometry")
-    if name is None:
-        return 0
-    if name == "t":
-        op.fast = _t
-        op.fast_rules[0] = _t_back
-    elif name == "transpose":
-        op.fast = _transpose
-    elif name == "unsqueeze":
-        op.fast = _unsqueeze
-    elif name == "view":
-        op.fast = _view
-    elif name == "permute":
-        op.fast = _permute
-    elif name == "squeeze":
-        op.fast = _squeeze
-    elif name == "expand":
-        op.fast = _expand
-    else:
-        parts.prepare(op, name)
+cdef int _rules_of_t(Op op) except -1:
+    op.fast_rules[0] = _t_back
     return 0
+
+
+offer("t", _t).ready = _rules_of_t
+offer("transpose", _transpose)
+offer("unsqueeze", _unsqueeze)
+offer("view", _view)
+offer("permute", _permute)
+offer("squeeze", _squeeze)
+offer("expand", _expand)

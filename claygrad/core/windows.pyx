@@ -10,6 +10,7 @@ from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, same_shape
 from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, spread_at
+from claygrad.core.ways cimport offer, offer_many
 
 cdef extern from "windows.hpp" namespace "clay" nogil:
     struct Pooling:
@@ -389,24 +390,12 @@ cdef Layout _put_at(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef int prepare(Op op) except -1:
-    name = op.name
-    if name == "_max_pool":
-        op.fast = _max
-    elif name == "_max_pool_with_indices":
-        op.many = _max_at
-    elif name == "_max_pool_backward":
-        op.fast = _max_back
-    elif name == "_avg_pool":
-        op.fast = _mean
-    elif name == "_avg_pool_backward":
-        op.fast = _mean_back
-    elif name == "_adaptive_avg_pool":
-        op.fast = _shared_mean
-    elif name == "_adaptive_max_pool":
-        op.many = _shared_max
-    elif name == "_adaptive_avg_pool_backward":
-        op.fast = _shared_mean_back
-    elif name == "_max_unpool":
-        op.fast = _put_at
-    return 0
+offer("max_pool", _max)
+offer_many("max_pool_with_indices", _max_at)
+offer("max_pool_backward", _max_back)
+offer("avg_pool", _mean)
+offer("avg_pool_backward", _mean_back)
+offer("adaptive_avg_pool", _shared_mean)
+offer_many("adaptive_max_pool", _shared_max)
+offer("adaptive_avg_pool_backward", _shared_mean_back)
+offer("max_unpool", _put_at)

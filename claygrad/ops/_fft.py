@@ -57,7 +57,7 @@ def _spectrum(input: Tensor, dim: ints, onesided: bool) -> tuple:
     return tuple(shape), input.dtype.to_complex()
 
 
-@op(function=False, method=False, node="FftC2CBackward0", meta=lambda input: input.shape,
+@op(kernel="fft_c2c", function=False, method=False, node="FftC2CBackward0", meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4, dtype="complex128"), (1,), PLAIN, True),
                        t.args(t(2, 3, dtype="complex128"), (0, 1), ROOT, False)])
 def fft_c2c(xp, input: Tensor, dim: ints, scale: int, forward: bool):
@@ -72,7 +72,7 @@ def fft_c2c(xp, input: Tensor, dim: ints, scale: int, forward: bool):
 fft_c2c.rule(input=lambda g, dim, scale, forward: fft_c2c(g, dim, scale, not forward))
 
 
-@op(function=False, method=False, node="FftR2CBackward0", meta=_spectrum,
+@op(kernel="fft_r2c", function=False, method=False, node="FftR2CBackward0", meta=_spectrum,
     samples=lambda t: [t.args(t(3, 4), (1,), PLAIN, True), t.args(t(3, 5), (0, 1), ROOT, True),
                        t.args(t(3, 5), (1,), MEAN, False)])
 def fft_r2c(xp, input: Tensor, dim: ints, scale: int, onesided: bool):
@@ -106,7 +106,7 @@ def _to_signal(g: Tensor, input_shape: tuple[int, ...], dim: ints, scale: int, o
 fft_r2c.rule(input=_to_signal)
 
 
-@op(function=False, method=False, node="FftC2RBackward0",
+@op(kernel="fft_c2r", function=False, method=False, node="FftC2RBackward0",
     meta=lambda input, dim, last: (_signal_shape(input.shape, dim, last), input.dtype.to_real()),
     samples=lambda t: [t.args(t(3, 3, dtype="complex128"), (1,), MEAN, 4),
                        t.args(t(3, 3, dtype="complex128"), (0, 1), PLAIN, 5)])

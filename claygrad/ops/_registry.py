@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import Op, alike, conj, constant, cuts, install, layers, lossforms, making, missing, shorten, zero
+from claygrad.core import Op, conj, constant, install, making, missing, zero
 from claygrad.ops._returns import named_tuple
 
 if TYPE_CHECKING:
@@ -112,11 +112,6 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
               returns=named_tuple(said.label, returns) if returns else None,
               info={key: options.get(key) for key in _TO_INFO} | {"declaration": said}, **passed)
     install(made)
-    shorten(made)
-    alike.shorten(made)
-    cuts.shorten(made)
-    layers.shorten(made)
-    lossforms.shorten(made)
     said.op = made
     if said.inplace and kind == "composite":
         METHODS[said.name + "_"] = _in_place(said.name, made)

@@ -81,7 +81,8 @@ def bag_results(weight, indices, offsets, mode, include_last_offset) -> list:
             ((bags, weight.shape[1]) if mode == MAX else (bags,), int64)]
 
 
-@op(name="_embedding_bag", half="raw", node="EmbeddingBagBackward0", differentiable=(0,), check=check_bag,
+@op(kernel="embedding_bag", name="_embedding_bag", half="raw", node="EmbeddingBagBackward0", differentiable=(0,),
+    check=check_bag,
     meta=bag_results, **inner,
     samples=lambda t: [t.args(t(4, 3), t.index((5,), 4), t.index((2,), 1), 0, t(5), False, -1, False, False),
                        t.args(t(4, 3), t.index((5,), 4), t.index((2,), 1), 1, None, False, -1, False, False)])
@@ -149,7 +150,7 @@ def sample_second(g, grad_output, weight, indices, bags, padding_idx, needs):
             None, None)
 
 
-@op(name="_embedding_bag_dense_backward", node="EmbeddingBagDenseBackwardBackward0",
+@op(kernel="embedding_bag_backward", name="_embedding_bag_dense_backward", node="EmbeddingBagDenseBackwardBackward0",
     meta=lambda grad_output, num_weights: (num_weights, grad_output.shape[1]), **inner,
     samples=lambda t: [t.args(t(2, 3), t.index((5,), 4), t.index((5,), 1), t.index((2,), 1).add(2), t.index((2,), 1),
                               t(5), 4, 0, -1, False)])

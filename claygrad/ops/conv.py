@@ -151,7 +151,7 @@ def result_shape(input, weight, stride, padding, dilation, transposed, output_pa
                                                               dilation))
 
 
-@op(method=False, out=False, check=check_convolution, meta=result_shape,
+@op(kernel="convolution", method=False, out=False, check=check_convolution, meta=result_shape,
     samples=lambda t: [t.args(t(2, 4, 6), t(6, 2, 3), t(6), [2], [1], [1], False, [0], 2),
                        t.args(t(2, 3, 5, 4), t(3, 2, 2, 2), t(2), [2, 1], [1, 0], [1, 2], True, [1, 0], 1),
                        t.args(t(2, 3, 5, 4), t(2, 3, 1, 1), None, [2, 1], [0, 0], [1, 1], False, [0, 0], 1)],
@@ -207,7 +207,7 @@ convolution.rule(input=input_gradient, weight=weight_gradient,
                  bias=lambda g: g.sum(list(range(2, g.ndim))).sum(0))
 
 
-@op(name="_conv_input", node="ConvolutionBackwardBackward0", **hidden,
+@op(kernel="conv_input", name="_conv_input", node="ConvolutionBackwardBackward0", **hidden,
     meta=lambda grad_output, weight, stride, padding, dilation, spare, groups: result_shape(
         grad_output, weight, stride, padding, dilation, True, spare, groups),
     samples=lambda t: [t.args(t(2, 4, 3), t(4, 2, 3), 2, 1, 1, 1, 2)])
@@ -227,7 +227,7 @@ spread_windows.rule(
         conj(grad_output), g, tuple(weight_shape[2:]), stride, padding, dilation, groups))
 
 
-@op(name="_conv_weight", node="ConvolutionBackwardBackward0", **hidden,
+@op(kernel="conv_weight", name="_conv_weight", node="ConvolutionBackwardBackward0", **hidden,
     meta=lambda grad_output, input, kernel, groups: (grad_output.shape[1], input.shape[1] // groups, *kernel),
     samples=lambda t: [t.args(t(2, 4, 3), t(2, 2, 6), (3,), 2, 1, 1, 2)])
 def correlated(xp, grad_output: Tensor, input: Tensor, kernel: ints, stride: ints, padding: ints, dilation: ints,

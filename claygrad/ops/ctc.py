@@ -96,7 +96,7 @@ def onward(xp, row, skips):
     return xp.logaddexp(both, xp.where(skips, moved(xp, row, 2), MINUS))
 
 
-@op(name="_ctc_loss", node="CtcLossBackward0", differentiable=(0,), **inner,
+@op(kernel="ctc_loss", name="_ctc_loss", node="CtcLossBackward0", differentiable=(0,), **inner,
     meta=lambda log_probs, target_lengths: [
         (log_probs.shape[1:2], log_probs.dtype),
         ((log_probs.shape[1], log_probs.shape[0], 2 * max(target_lengths) + 1), log_probs.dtype)])
@@ -128,7 +128,8 @@ def aligned_grad(g, outs, log_probs, targets, input_lengths, target_lengths, bla
 aligned.rule(log_probs=aligned_grad, targets=constant)
 
 
-@op(name="_ctc_loss_backward", node="NotImplemented", meta=lambda log_probs: log_probs.shape, **inner)
+@op(kernel="ctc_loss_backward", name="_ctc_loss_backward", node="NotImplemented",
+    meta=lambda log_probs: log_probs.shape, **inner)
 def ctc_backward(xp, grad_output: Tensor, log_probs: Tensor, targets: Tensor, loss: Tensor, log_alpha: Tensor,
                  input_lengths: tuple, target_lengths: tuple, blank: int, zero_infinity: bool):
     """The gradient of log_probs, given that they are a log_softmax.

@@ -19,7 +19,7 @@ def at_least(norm: Tensor, eps: float) -> Tensor:
     return norm + (norm.detach().clamp_min(eps) - norm.detach())
 
 
-@op(name="_cosine_similarity", function=False, method=False, out=False,
+@op(kernel="cosine_similarity", name="_cosine_similarity", function=False, method=False, out=False,
     meta=lambda x1, dim: tuple(n for i, n in enumerate(x1.shape) if i != dim % x1.ndim))
 def cosines(xp, x1: Tensor, x2: Tensor, dim: int, eps: float):
     "cosine_similarity of few elements of one shape, for who asks for no gradients."

@@ -62,7 +62,7 @@ def blocks_shape(input, kernel, dilation, padding, stride) -> tuple[int, ...]:
     return (*lead, c * product(kernel), product(_conv.out_sizes((h, w), kernel, stride, padding, dilation)))
 
 
-@op(name="im2col", node="Im2ColBackward0", **hidden, half="raw", check=check_unfold, meta=blocks_shape,
+@op(kernel="im2col", name="im2col", node="Im2ColBackward0", **hidden, half="raw", check=check_unfold, meta=blocks_shape,
     samples=lambda t: [t.args(t(2, 2, 5, 4), (2, 3), (1, 1), (1, 0), (2, 1))])
 def to_columns(xp, input: Tensor, kernel: ints, dilation: ints, padding: ints, stride: ints):
     """The blocks under a kernel that slides over images, one in a column."""
@@ -72,7 +72,7 @@ def to_columns(xp, input: Tensor, kernel: ints, dilation: ints, padding: ints, s
     return view.reshape(blocks_shape(input, kernel, dilation, padding, stride))
 
 
-@op(name="col2im", node="Col2ImBackward0", **hidden,
+@op(kernel="col2im", name="col2im", node="Col2ImBackward0", **hidden,
     check=lambda input, size, kernel, dilation, padding, stride: check_fold(input, size, kernel, dilation, padding,
                                                                             stride),
     meta=lambda input, size, kernel: (*input.shape[:-2], input.shape[-2] // product(kernel), *size),

@@ -182,7 +182,7 @@ def node_name(input, orders) -> str:
     return f"GridSampler{input.ndim - 2}DBackward" + "Backward" * (sum(orders) > 0) + "0"
 
 
-@op(name="_grid_sampler", node=node_name, **hidden, check=check_sampler,
+@op(kernel="grid_sampler", name="_grid_sampler", node=node_name, **hidden, check=check_sampler,
     meta=lambda input, grid: (*input.shape[:2], *grid.shape[1:-1]),
     samples=lambda t: [t.args(t(1, 2, 3, 4), t(1, 2, 3, 2, low=-0.9, high=0.9), 0, 0, True, (0, 0))])
 def sample(xp, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool,
@@ -204,7 +204,8 @@ def sample(xp, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mod
     return from_rows(xp, out, (n, c, *grid.shape[1:-1]))
 
 
-@op(name="_grid_spread", node="GridSampler2DBackwardBackward0", **hidden, meta=lambda shape: shape,
+@op(kernel="grid_spread", name="_grid_spread", node="GridSampler2DBackwardBackward0", **hidden,
+    meta=lambda shape: shape,
     samples=lambda t: [t.args(t(1, 2, 2, 3), t(1, 2, 3, 2, low=-0.9, high=0.9), 0, 0, True, (0, 0), (1, 2, 3, 4))])
 def spread(xp, grad_output: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool,
            orders: ints, shape: ints):
@@ -228,7 +229,8 @@ def spread(xp, grad_output: Tensor, grid: Tensor, interpolation_mode: int, paddi
     return from_rows(xp, total.astype(grad_output.dtype), shape)
 
 
-@op(name="_grid_slope", node=lambda input: f"GridSampler{input.ndim - 2}DBackwardBackward0", **hidden,
+@op(kernel="grid_slope", name="_grid_slope", node=lambda input: f"GridSampler{input.ndim - 2}DBackwardBackward0",
+    **hidden,
     meta=lambda grid: grid.shape,
     samples=lambda t: [t.args(t(1, 2, 2, 3), t(1, 2, 3, 4), t(1, 2, 3, 2, low=-0.9, high=0.9), 0, 0, True, (0, 0))])
 def slope(xp, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,

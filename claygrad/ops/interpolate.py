@@ -48,7 +48,7 @@ def check_upsample(input: Tensor, size: ints, mode: str, antialias: bool) -> Non
         raise NotImplementedError(f"\"{kernel_name(dims, mode, antialias)}\" not implemented for '{have.legacy}'")
 
 
-@op(name="_upsample", node=node_name, **hidden, check=check_upsample,
+@op(kernel="upsample", name="_upsample", node=node_name, **hidden, check=check_upsample,
     meta=lambda input, size: (*input.shape[:2], *size),
     samples=lambda t: [t.args(t(1, 2, 4, 3), (5, 6), "bilinear", False, False, None)])
 def upsample_to(xp, input: Tensor, size: ints, mode: str, align: bool, antialias: bool, scales):
@@ -72,7 +72,7 @@ def upsample_to(xp, input: Tensor, size: ints, mode: str, align: bool, antialias
     return same_format(xp, out, input) if out is not input else input.copy()
 
 
-@op(name="_upsample_backward", **hidden, meta=lambda shape: shape,
+@op(kernel="upsample_backward", name="_upsample_backward", **hidden, meta=lambda shape: shape,
     samples=lambda t: [t.args(t(1, 2, 5, 6), (1, 2, 4, 3), "bilinear", False, False, None)])
 def upsample_back(xp, grad_output: Tensor, shape: ints, mode: str, align: bool, antialias: bool, scales):
     """The transpose of that: what was made of an element returns to it."""

@@ -131,7 +131,7 @@ def pairs(n: int) -> tuple[list[int], list[int]]:
     return [i for i in range(n) for _ in range(i + 1, n)], [j for i in range(n) for j in range(i + 1, n)]
 
 
-@op(namespace=("nn.functional", "torch"), method=False, out=False, check=check_pdist,
+@op(kernel="pdist", namespace=("nn.functional", "torch"), method=False, out=False, check=check_pdist,
     meta=lambda input: (input.shape[0] * (input.shape[0] - 1) // 2 if input.shape[0] else 0,),
     samples=lambda t: [t.args(t(4, 3)), t.args(t(3, 2), 1.0), t.args(t(3, 2), 3.0), t.args(t(3, 4), inf),
                        t.args(t(1, 3)), t.args(t(3, 0))],
@@ -159,7 +159,8 @@ def pdist_gradient(g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor | 
 pdist.rule(input=pdist_gradient)
 
 
-@op(name="_pdist_backward", function=False, method=False, out=False, meta=lambda input: input.shape)
+@op(kernel="pdist_backward", name="_pdist_backward", function=False, method=False, out=False,
+    meta=lambda input: input.shape)
 def pdist_back(xp, grad_output: Tensor, input: Tensor, out: Tensor, p: float):
     """The gradient for p = 1 and p = 2: what was compared moves apart along the difference, or its sign."""
     first, second = xp.triu_indices(input.shape[0], 1)

@@ -234,7 +234,7 @@ def check_inverse(A: Tensor) -> None:
     check_fractions("linalg.inv", A, low=True)
 
 
-@op(kernel="linalg.solve", namespace="linalg", method=False, returns=("inverse", "info"), differentiable=(0,),
+@op(kernel="linalg.inverse", namespace="linalg", method=False, returns=("inverse", "info"), differentiable=(0,),
     check=check_inverse, out=EXACT,
     meta=lambda A: [(A.shape, A.dtype), (A.shape[:-2], int32)],
     samples=lambda t: [t.args(t(3, 3)), t.args(t(2, 2, 3, 3)), t.args(t(0, 0)), t.args(t(0, 2, 2))],

@@ -209,7 +209,8 @@ def check_bce(input, target, weight) -> None:
         raise NotImplementedError(f"\"binary_cross_entropy\" not implemented for '{input.dtype.legacy}'")
 
 
-@op(name="_binary_cross_entropy", node="BinaryCrossEntropyBackward0", check=check_bce, meta=reduced_shape, **private,
+@op(kernel="binary_cross_entropy", name="_binary_cross_entropy", node="BinaryCrossEntropyBackward0", check=check_bce,
+    meta=reduced_shape, **private,
     samples=lambda t: [t.args(t(3, low=0.1, high=0.9), t(3, low=0.1, high=0.9), None, "mean")])
 def bce(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str):
     "The cross entropy of two-way probabilities, its logarithms bounded by -100."

@@ -42,7 +42,8 @@ def nll_result_shape(input: Tensor, reduction: str) -> tuple[int, ...]:
     return target_shape(input) if reduction == "none" else ()
 
 
-@op(name="_nll_loss", node=lambda input: "NllLossBackward0" if input.dim() <= 2 else "NllLoss2DBackward0",
+@op(kernel="nll_loss", name="_nll_loss",
+    node=lambda input: "NllLossBackward0" if input.dim() <= 2 else "NllLoss2DBackward0",
     meta=nll_result_shape, **private,
     samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), None, "mean", -100)])
 def picked_loss(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int):
@@ -67,7 +68,8 @@ def picked_grad(g, input_shape, target, weight, reduction, ignore_index):
 picked_loss.rule(input=picked_grad, target=constant, weight=constant)
 
 
-@op(name="_nll_loss_backward", node="NllLossBackwardBackward0", meta=lambda shape: shape, **private,
+@op(kernel="nll_loss_backward", name="_nll_loss_backward", node="NllLossBackwardBackward0", meta=lambda shape: shape,
+    **private,
     samples=lambda t: [t.args(t(), t.index((3,), 4), None, "mean", -100, (3, 4))])
 def placed_grad(xp, grad_output: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int,
                 shape: tuple[int, ...]):
@@ -163,7 +165,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 # Class numbers for a matrix of scores, the common case, are one operation: it keeps the highest score and the logarithm
 # of the sum of every row (2, rows), from which its gradient, scale * (softmax(input) - target), is made in one pass.
 
-@op(name="_cross_entropy", node="NllLossBackward0", differentiable=(0,), **private,
+@op(kernel="cross_entropy", name="_cross_entropy", node="NllLossBackward0", differentiable=(0,), **private,
     meta=lambda input, reduction: [(input.shape[:1] if reduction == "none" else (), input.dtype),
                                    ((2, input.shape[0]), input.dtype)],
     samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), r, -100) for r in ("mean", "sum", "none")])
@@ -190,7 +192,8 @@ def rows_grad(g, aux, input, target, reduction, ignore_index):
 rows_loss.rule(input=rows_grad, target=constant)
 
 
-@op(name="_cross_entropy_backward", node="NllLossBackwardBackward0", meta=lambda input: input.shape, **private)
+@op(kernel="cross_entropy_backward", name="_cross_entropy_backward", node="NllLossBackwardBackward0",
+    meta=lambda input: input.shape, **private)
 def rows_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, kept: Tensor, reduction: str,
                   ignore_index: int):
     "The gradient of the scores."

@@ -71,7 +71,8 @@ def excesses(xp, x, target, margin: float):
     return rows, over
 
 
-@op(name="_multi_margin_loss", node="MultiMarginLossBackward0", check=check_multi_margin, meta=result_shape, **private,
+@op(kernel="multi_margin_loss", name="_multi_margin_loss", node="MultiMarginLossBackward0", check=check_multi_margin,
+    meta=result_shape, **private,
     samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), 1, 1.0, None, "mean")])
 def multi_margin(xp, input: Tensor, target: Tensor, p: int, margin: float, weight: Tensor | None, reduction: str):
     "The mean over the classes of max(0, margin - x[target] + x) ** p, weighted and reduced."
@@ -89,7 +90,8 @@ def multi_margin_grad(g, input, target, p, margin, weight, reduction):
 multi_margin.rule(input=multi_margin_grad, target=constant, weight=constant)
 
 
-@op(name="multi_margin_loss_backward", node="NotImplemented", meta=lambda input: input.shape, **private)
+@op(kernel="multi_margin_loss_backward", name="multi_margin_loss_backward", node="NotImplemented",
+    meta=lambda input: input.shape, **private)
 def multi_margin_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, p: int, margin: float,
                           weight: Tensor | None, reduction: str):
     "The gradient of multi_margin_loss."
@@ -154,7 +156,8 @@ def shortfalls(xp, x, target):
         yield rows, right, lack
 
 
-@op(name="_multilabel_margin_loss", node="MultilabelMarginLossBackward0", check=check_multilabel, meta=result_shape,
+@op(kernel="multilabel_margin_loss", name="_multilabel_margin_loss", node="MultilabelMarginLossBackward0",
+    check=check_multilabel, meta=result_shape,
     **private, samples=lambda t: [t.args(t(3, 4), t.index((3, 4), 4), "mean")])
 def multilabel_margin(xp, input: Tensor, target: Tensor, reduction: str):
     "The sum over right and wrong classes of max(0, 1 - x[right] + x[wrong]) over the number of classes, reduced."
@@ -169,7 +172,8 @@ multilabel_margin.rule(input=lambda g, input, target, reduction: multilabel_back
                        target=constant)
 
 
-@op(name="multilabel_margin_loss_backward", node="NotImplemented", meta=lambda input: input.shape, **private)
+@op(kernel="multilabel_margin_loss_backward", name="multilabel_margin_loss_backward", node="NotImplemented",
+    meta=lambda input: input.shape, **private)
 def multilabel_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, reduction: str):
     "The gradient of multilabel_margin_loss."
     x = examples(input)

@@ -72,7 +72,8 @@ def scaled(x, mean, rstd, weight, bias):
     return out
 
 
-@op(name="_batch_norm", half="raw", differentiable=(0,), node="NativeBatchNormBackward0", check=check_batch_norm,
+@op(kernel="batch_norm", name="_batch_norm", half="raw", differentiable=(0,), node="NativeBatchNormBackward0",
+    check=check_batch_norm,
     meta=batch_norm_results, **inner,
     samples=lambda t: [t.args(t(3, 2, 2), t(2), t(2), None, None, True, 1e-5),
                        t.args(t(3, 2), t(2), None, t(2, requires_grad=False), t(2, low=0.5, requires_grad=False), False,
@@ -122,7 +123,7 @@ def backward_results(input, weight, output_mask) -> list:
     return [pair if wanted else ((0,), kind) for pair, wanted in zip(shapes, output_mask)]
 
 
-@op(half="raw", node="NativeBatchNormBackwardBackward0", meta=backward_results, **inner)
+@op(kernel="batch_norm_backward", half="raw", node="NativeBatchNormBackwardBackward0", meta=backward_results, **inner)
 def batch_norm_backward(xp, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None,
                         training: bool, eps: float, output_mask: tuple):
     "The gradients of input, weight and bias; empty where they are not needed."

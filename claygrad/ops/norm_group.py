@@ -62,7 +62,7 @@ def group_norm_results(input, weight, bias, N, group) -> list:
     return [(input.shape, input.dtype), small, small]
 
 
-@op(half="raw", method=False, out=False, check=check_native, meta=group_norm_results)
+@op(kernel="group_norm", half="raw", method=False, out=False, check=check_native, meta=group_norm_results)
 def native_group_norm(xp, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int,
                       group: int, eps: float):
     "group_norm, with the mean and the reciprocal of the standard deviation of every group."
@@ -120,7 +120,7 @@ def backward_results(input, weight, C, output_mask) -> list:
     return [pair if wanted else ((0,), kind) for pair, wanted in zip(shapes, output_mask)]
 
 
-@op(half="raw", node="NativeGroupNormBackwardBackward0", meta=backward_results, **inner)
+@op(kernel="group_norm_backward", half="raw", node="NativeGroupNormBackwardBackward0", meta=backward_results, **inner)
 def group_norm_backward(xp, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None,
                         N: int, C: int, HxW: int, group: int, eps: float, output_mask: tuple):
     "The gradients of input and weight; empty where they are not needed."

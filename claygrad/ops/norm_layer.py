@@ -84,7 +84,8 @@ def layer_norm_results(input, normalized_shape, weight, bias) -> list:
     return [(input.shape, input.dtype), small, small]
 
 
-@op(half="raw", method=False, out=False, differentiable=(0,), check=check_layer_norm, meta=layer_norm_results,
+@op(kernel="layer_norm", half="raw", method=False, out=False, differentiable=(0,), check=check_layer_norm,
+    meta=layer_norm_results,
     samples=lambda t: [t.args(t(3, 4), (4,), t(4), t(4), 1e-5), t.args(t(2, 3, 4), (3, 4), None, None, 1e-5)])
 def native_layer_norm(xp, input: Tensor, normalized_shape: ints, weight: Tensor | None, bias: Tensor | None,
                       eps: float):
@@ -116,7 +117,8 @@ def layer_norm_back_meta(input, normalized_shape, weight, output_mask) -> list:
             for shape, wanted, d in zip(shapes, output_mask, (input.dtype, kind, kind))]
 
 
-@op(half="raw", **inner, node="NativeLayerNormBackwardBackward0", meta=layer_norm_back_meta)
+@op(kernel="layer_norm_backward", half="raw", **inner, node="NativeLayerNormBackwardBackward0",
+    meta=layer_norm_back_meta)
 def native_layer_norm_backward(xp, grad_out: Tensor, input: Tensor, normalized_shape: tuple, mean: Tensor,
                                rstd: Tensor, weight: Tensor | None, eps: float, output_mask: tuple):
     "The gradients of input, weight and bias; empty where they are not needed."
@@ -187,7 +189,7 @@ def functional_layer_norm(input: Tensor, normalized_shape: ints, weight: Tensor 
 
 # By the root of the mean square
 
-@op(name="_rms_norm", half="raw", node="MulBackward0", differentiable=(0,), **inner,
+@op(kernel="rms_norm", name="_rms_norm", half="raw", node="MulBackward0", differentiable=(0,), **inner,
     meta=lambda input, normalized_shape: [(input.shape, input.dtype),
                                           (moments_shape(input, normalized_shape), wide_dtype(input))],
     samples=lambda t: [t.args(t(3, 4), (4,), t(4), 1e-5), t.args(t(2, 3, 4), (3, 4), None, 0.1)])
@@ -214,7 +216,7 @@ def rms_grads(g, aux, input, normalized_shape, weight, eps, needs):
     return to_x if needs[0] else None, to_weight if needs[1] else None
 
 
-@op(half="raw", node="AddBackward0", **inner,
+@op(kernel="rms_norm_backward", half="raw", node="AddBackward0", **inner,
     meta=lambda input, normalized_shape, output_mask: [(input.shape if output_mask[0] else (0,), input.dtype),
                                                  (normalized_shape if output_mask[1] else (0,), input.dtype)])
 def rms_backward(xp, grad_out: Tensor, input: Tensor, normalized_shape: tuple, rstd: Tensor, weight: Tensor | None,

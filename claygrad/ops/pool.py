@@ -48,7 +48,8 @@ def averaged_shape(input, kernel, stride, padding, ceil) -> tuple[int, ...]:
     return (*input.shape[:-dims], *_pool.out_sizes(input.shape[-dims:], kernel, stride, padding, (1,) * dims, ceil))
 
 
-@op(name="_avg_pool", node=lambda kernel: f"AvgPool{len(kernel)}DBackward0", **hidden, check=check_average,
+@op(kernel="avg_pool", name="_avg_pool", node=lambda kernel: f"AvgPool{len(kernel)}DBackward0", **hidden,
+    check=check_average,
     meta=averaged_shape, samples=lambda t: [t.args(t(2, 5, 4), (3, 2), (2, 1), (1, 0), True, False, None)])
 def average(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, ceil: bool, include: bool,
             divisor: int | None):
@@ -68,7 +69,8 @@ def average(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, ceil: 
     return same_format(xp, made, input)
 
 
-@op(name="_avg_pool_backward", node=lambda kernel: f"AvgPool{len(kernel)}DBackwardBackward0", **hidden,
+@op(kernel="avg_pool_backward", name="_avg_pool_backward",
+    node=lambda kernel: f"AvgPool{len(kernel)}DBackwardBackward0", **hidden,
     meta=lambda shape: shape,
     samples=lambda t: [t.args(t(2, 3, 3), (2, 5, 4), (3, 2), (2, 1), (1, 0), True, False, None)])
 def average_back(xp, grad_output: Tensor, shape: ints, kernel: ints, stride: ints, padding: ints, ceil: bool,

@@ -56,7 +56,8 @@ def counts(xp, full: ints, size: ints):
     return made
 
 
-@op(name="_adaptive_avg_pool", node=lambda size: f"AdaptiveAvgPool{len(size)}DBackward0", **hidden, check=check_means,
+@op(kernel="adaptive_avg_pool", name="_adaptive_avg_pool", node=lambda size: f"AdaptiveAvgPool{len(size)}DBackward0",
+    **hidden, check=check_means,
     meta=lambda input, size: (*input.shape[:-len(size)], *size),
     samples=lambda t: [t.args(t(2, 5, 4), (3, 2)), t.args(t(1, 2, 3, 4, 5), (3, 1, 7))])
 def shared_means(xp, input: Tensor, size: ints):
@@ -77,7 +78,8 @@ def shared_means(xp, input: Tensor, size: ints):
     return same_format(xp, (out / counts(xp, input.shape[first:], size)).astype(input.dtype), input)
 
 
-@op(name="_adaptive_avg_pool_backward", node=lambda shape: "AdaptiveAvgPool2DBackwardBackward0", **hidden,
+@op(kernel="adaptive_avg_pool_backward", name="_adaptive_avg_pool_backward",
+    node=lambda shape: "AdaptiveAvgPool2DBackwardBackward0", **hidden,
     meta=lambda shape: shape, samples=lambda t: [t.args(t(2, 3, 2), (2, 5, 4), 2)])
 def shared_means_back(xp, grad_output: Tensor, shape: ints, dims: int):
     """The gradient of the means: each shared out over its window."""
@@ -192,7 +194,8 @@ def maxima_shapes(input, size) -> list:
     return [(shape, input.dtype), (shape, int64)]
 
 
-@op(name="_adaptive_max_pool", node=lambda size: f"AdaptiveMaxPool{len(size)}DBackward0", **hidden,
+@op(kernel="adaptive_max_pool", name="_adaptive_max_pool", node=lambda size: f"AdaptiveMaxPool{len(size)}DBackward0",
+    **hidden,
     check=check_maxima, meta=maxima_shapes, differentiable=(0,),
     samples=lambda t: [t.args(t(2, 5, 4), (3, 2)), t.args(t(1, 2, 3, 4, 5), (3, 1, 7))])
 def shared_maxima(xp, input: Tensor, size: ints):

@@ -36,7 +36,7 @@ def pooled_shape(input, kernel, stride, padding, dilation, ceil) -> tuple[int, .
     return (*input.shape[:-dims], *_pool.out_sizes(input.shape[-dims:], kernel, stride, padding, dilation, ceil))
 
 
-@op(name="_max_pool", **hidden, check=check_max, meta=pooled_shape,
+@op(kernel="max_pool", name="_max_pool", **hidden, check=check_max, meta=pooled_shape,
     samples=lambda t: [t.args(t(2, 5, 4), (3, 2), (2, 1), (1, 0), (1, 2), True)])
 def maxima(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dilation: ints, ceil: bool):
     """The largest elements of windows over the last axes, for who asks neither for places nor for gradients."""
@@ -54,7 +54,8 @@ def pooled_shapes(input, kernel, stride, padding, dilation, ceil) -> list:
     return [(shape, input.dtype), (shape, int64)]
 
 
-@op(name="_max_pool_with_indices", node=lambda kernel: f"MaxPool{len(kernel)}DWithIndicesBackward0", **hidden,
+@op(kernel="max_pool_with_indices", name="_max_pool_with_indices",
+    node=lambda kernel: f"MaxPool{len(kernel)}DWithIndicesBackward0", **hidden,
     check=check_max, meta=pooled_shapes, differentiable=(0,),
     samples=lambda t: [t.args(t(2, 5, 4), (3, 2), (2, 1), (1, 0), (1, 2), True)])
 def maxima_at(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dilation: ints, ceil: bool):
@@ -70,7 +71,8 @@ def maxima_at(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dila
     return tuple([same_format(xp, x, input) for x in made])
 
 
-@op(name="_max_pool_backward", node=lambda dims: f"MaxPool{dims}DWithIndicesBackwardBackward0", **hidden,
+@op(kernel="max_pool_backward", name="_max_pool_backward",
+    node=lambda dims: f"MaxPool{dims}DWithIndicesBackwardBackward0", **hidden,
     meta=lambda shape: shape, samples=lambda t: [t.args(t(2, 3), t.index((2, 3), 5), (2, 5), 1),
                                                  t.args(t(2, 2, 3), t.index((2, 2, 3), 12), (2, 3, 4), 2)])
 def maxima_back(xp, grad_output: Tensor, indices: Tensor, shape: ints, dims: int):
@@ -299,7 +301,8 @@ def check_unpool(input: Tensor, indices: Tensor, size: ints) -> None:
         raise NotImplementedError(f"\"max_unpool{dims}d\" not implemented for '{input.dtype.legacy}'")
 
 
-@op(name="_max_unpool", node=lambda size: f"MaxUnpool{len(size)}DBackward0", half="raw", **hidden, check=check_unpool,
+@op(kernel="max_unpool", name="_max_unpool", node=lambda size: f"MaxUnpool{len(size)}DBackward0", half="raw",
+    **hidden, check=check_unpool,
     meta=lambda input, size: (*input.shape[:-len(size)], *size),
     samples=lambda t: [t.args(t(1, 2, 2, 2), apart(t, 2), (4, 4))])
 def unpool(xp, input: Tensor, indices: Tensor, size: ints):

@@ -217,7 +217,8 @@ def native_distances(xp, x1, x2, p: float):
 hidden = {"function": False, "method": False, "out": False, "promote": "common", "meta": pairs_of_rows}
 
 
-@op(name="_euclidean_dist", node="EuclideanDistBackward0", **hidden, samples=lambda t: [t.args(t(3, 4), t(2, 4))])
+@op(kernel="cdist", name="_euclidean_dist", node="EuclideanDistBackward0", **hidden,
+    samples=lambda t: [t.args(t(3, 4), t(2, 4))])
 def euclidean(xp, x1: Tensor, x2: Tensor):
     """Distances by a product; those of rows that lie close together from their differences."""
     made = native_distances(xp, x1, x2, 2.0)
@@ -249,7 +250,7 @@ def euclidean_gradient(g: Tensor, x1: Tensor, x2: Tensor, out: Tensor, needs: tu
             x2 * ratio.sum(-2).unsqueeze(-1) - ratio.mT @ x1 if needs[1] else None)
 
 
-@op(name="_cdist_forward", node="CdistBackward0", **hidden,
+@op(kernel="cdist", name="_cdist_forward", node="CdistBackward0", **hidden,
     samples=lambda t: [t.args(t(3, 4), t(2, 4), 2.0), t.args(t(3, 4), t(2, 4), 1.0)])
 def direct(xp, x1: Tensor, x2: Tensor, p: float):
     """Distances from the differences themselves."""
@@ -286,7 +287,7 @@ def direct_gradient(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, ne
     return NAMESPACES["torch"]["cat"](to_x1, -2) if to_x1[0] is not None else None, to_x2
 
 
-@op(name="_cdist_backward", function=False, method=False, out=False,
+@op(kernel="cdist_backward", name="_cdist_backward", function=False, method=False, out=False,
     meta=lambda x1, x2, needs: [(x.shape if need else (0,), x.dtype) for x, need in zip((x1, x2), needs)])
 def direct_back(xp, grad_output: Tensor, x1: Tensor, x2: Tensor, out: Tensor, p: float, needs: tuple):
     """The gradients for p = 1 and p = 2: what was compared moves apart along the difference, or its sign."""

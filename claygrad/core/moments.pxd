@@ -1,2 +1,0 @@
-from claygrad.core.declared cimport Op
-cdef int prepare(Op op) except -1

@@ -1,3 +1,0 @@
-from claygrad.core.declared import Op
-
-def shorten(op: Op) -> None: ...

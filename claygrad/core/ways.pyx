@@ -1,0 +1,66 @@
+"""Short ways by name: the modules of the core offer theirs when they are loaded, declarations ask for them."""
+from claygrad.core.declared cimport MULTI_VIEW, Op
+from claygrad.core.dtypes cimport N_DTYPES
+from claygrad.core.kernels cimport find
+
+cdef dict _of_arrays = {}        # ways that give layouts
+cdef dict _of_tensors = {}       # ways that give tensors: of composites, factories, and views in several pieces
+
+
+cdef Way _new(dict ways, str name):
+    if name in ways:
+        raise ValueError(f"the short way '{name}' is offered twice")
+    ways[name] = way = Way()
+    return way
+
+
+cdef Way offer(str name, fast_t fast):
+    cdef Way way = _new(_of_arrays, name)
+    way.fast = fast
+    return way
+
+
+cdef Way offer_many(str name, many_t many):
+    cdef Way way = _new(_of_arrays, name)
+    way.many = many
+    return way
+
+
+cdef Way offer_short(str name, short_t short_):
+    cdef Way way = _new(_of_tensors, name)
+    way.short = short_
+    return way
+
+
+cdef Way offer_factory(str name, make_t make):
+    cdef Way way = _new(_of_tensors, name)
+    way.make = make
+    return way
+
+
+cdef bint take(Op op, str name) except -1:
+    cdef Way way = (_of_tensors if op.kind >= MULTI_VIEW else _of_arrays).get(name)
+    if way is None or way.make != NULL:
+        return False
+    op.fast, op.many, op.short = way.fast, way.many, way.short
+    if way.loops is not None and not take_loops(op, way.loops[0], way.loops[1]):
+        raise TypeError(f"{op.name}: no loops {way.loops} for the short way '{name}'")
+    if way.ready != NULL:
+        way.ready(op)
+    return True
+
+
+cdef bint take_loops(Op op, bytes family, bytes name):
+    cdef int code
+    cdef bint found = False
+    for code in range(N_DTYPES):
+        op.kernels[code] = find(family, name, code)
+        found = found or op.kernels[code] != NULL
+    return found
+
+
+cdef make_t factory(str name) except NULL:
+    cdef Way way = _of_tensors.get(name)
+    if way is None or way.make == NULL:
+        raise TypeError(f"nobody offers a factory '{name}'")
+    return way.make
