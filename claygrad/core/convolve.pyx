@@ -31,15 +31,14 @@ cdef extern from "conv.hpp" namespace "clay" nogil:
         int64_t dilation[3]
         const void* bias
 
+    ctypedef bint (*volume_fn)(const Volume* shape, const void* a, const void* b, void* made) noexcept nogil
+
     enum ConvolutionWay:
         FORWARD
         TO_INPUT
         TO_WEIGHT
     bint convolve_small(int dtype, const Volume* shape, ConvolutionWay way, const void* a, const void* b, void* made) noexcept
-    void layers_as_channels(const Volume* shape, int64_t item, const void* x, void* made) noexcept
-    void layers_from_channels(int dtype, const Volume* shape, const void* from_, void* made) noexcept
     void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias) noexcept
-    void swap_axes(const void* from_, void* made, int64_t n, int64_t a, int64_t b, int64_t bytes) noexcept
 
 cnp.import_array()
 
@@ -47,46 +46,61 @@ cnp.import_array()
 def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, stride, padding, dilation, int64_t groups,
         bias=None):
     """Fill `made` by a kernel: forward(input, weight) + bias, input_grad(gradient, weight) or weight_grad(input, gradient).
-    False if there is none for such arrays. One spatial axis counts as two, the first of size 1."""
-    cdef Convolution s
-    cdef int code = code_of(a)
-    cdef bint one = len(x_shape) == 3, filled
-    cdef convolution_fn f
-    cdef bytes kernel
-    if code < 0 or code_of(b) != code or code_of(made) != code or len(x_shape) not in (3, 4):
+    False if there is none for such arrays."""
+    cdef Volume s
+    cdef int code = code_of(a), i, at, dims = len(x_shape) - 2
+    if code < 0 or code_of(b) != code or code_of(made) != code or not 1 <= dims <= 3:
         return False
     if bias is not None and (code_of(bias) != code or cnp.PyArray_SIZE(<cnp.ndarray>bias) != w_shape[0]):
         return False
+    _flat(&s)
     s.bias = NULL if bias is None else cnp.PyArray_DATA(<cnp.ndarray>bias)
     s.n, s.c, s.o, s.groups = x_shape[0], x_shape[1], w_shape[0], groups
-    s.h, s.kh, s.oh = (1, 1, 1) if one else (x_shape[2], w_shape[2], out_shape[2])
-    s.w, s.kw, s.ow = x_shape[-1], w_shape[-1], out_shape[-1]
-    s.stride_h, s.pad_h, s.dilation_h = (1, 0, 1) if one else (stride[0], padding[0], dilation[0])
-    s.stride_w, s.pad_w, s.dilation_w = stride[-1], padding[-1], dilation[-1]
-    kernel = name.encode()
-    f = <convolution_fn>find("depthwise" if s.c == groups and groups > 1 else "conv", kernel, code)
+    for i in range(dims):
+        at = 3 - dims + i
+        s.size[at], s.kernel[at], s.out[at] = x_shape[2 + i], w_shape[2 + i], out_shape[2 + i]
+        s.stride[at], s.pad[at], s.dilation[at] = stride[i], padding[i], dilation[i]
+    cdef bytes kernel = name.encode()
+    return _by_windows(kernel, &s, code, cnp.PyArray_DATA(<cnp.ndarray>a), cnp.PyArray_DATA(<cnp.ndarray>b),
+                       cnp.PyArray_DATA(<cnp.ndarray>made))
+
+
+cdef void _flat(Volume* s) noexcept:
+    """Of size 1 along every axis."""
+    for i in range(3):
+        s.size[i] = s.kernel[i] = s.out[i] = s.stride[i] = s.dilation[i] = 1
+        s.pad[i] = 0
+
+
+cdef bint _by_windows(const char* name, Volume* s, int code, const void* a, const void* b, void* made):
+    """By the kernel for any windows, or that for channels on their own."""
+    cdef Convolution plane
+    cdef void* f
+    cdef bint done, alone = s.c == s.groups and s.groups > 1 and s.size[0] * s.kernel[0] * s.out[0] == 1 and s.pad[0] == 0
+    f = find("depthwise" if alone else "conv", name, code)
     if f == NULL:
         return False
-    cdef void* x = cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef void* y = cnp.PyArray_DATA(<cnp.ndarray>b)
-    cdef void* out = cnp.PyArray_DATA(<cnp.ndarray>made)
+    plane.n, plane.c, plane.o, plane.groups, plane.bias = s.n, s.c, s.o, s.groups, s.bias
+    plane.h, plane.kh, plane.oh = s.size[1], s.kernel[1], s.out[1]
+    plane.w, plane.kw, plane.ow = s.size[2], s.kernel[2], s.out[2]
+    plane.stride_h, plane.pad_h, plane.dilation_h = s.stride[1], s.pad[1], s.dilation[1]
+    plane.stride_w, plane.pad_w, plane.dilation_w = s.stride[2], s.pad[2], s.dilation[2]
     with nogil:
-        filled = f(&s, x, y, out)
-    return filled
+        done = (<convolution_fn>f)(&plane, a, b, made) if alone else (<volume_fn>f)(s, a, b, made)
+    if alone and done and s.bias != NULL and name[0] == b'i':
+        add_bias(code, made, s.n, s.c, s.size[1] * s.size[2], s.bias)
+    return done
 
 
 # --- fast paths: tensors of one dtype, float32 or float64, in row-major order ----------------------------------------------
 cdef enum:
     FEW = 4096               # multiplications below which packing costs more than it saves
-    MUCH = 16777216          # bytes of layers as channels that are made at a time
 
 
 cdef bint _measure(Volume* s, int dims, PyObject** how) except -1:
     """The stride, padding and dilation of every axis; of fewer than three the first ones count as of size 1."""
     cdef int i
-    for i in range(3):
-        s.size[i] = s.kernel[i] = s.out[i] = s.stride[i] = s.dilation[i] = 1
-        s.pad[i] = 0
+    _flat(s)
     if not (ints_at(<object>how[0], dims, s.stride + 3 - dims) and ints_at(<object>how[1], dims, s.pad + 3 - dims)
             and ints_at(<object>how[2], dims, s.dilation + 3 - dims)):
         return False
@@ -107,36 +121,19 @@ cdef bint _weighed(Volume* s, Layout w, object groups) except -1:
     return True
 
 
-cdef bint _filled(const char* name, ConvolutionWay way, Volume* s, Layout x, const void* a, const void* b, void* made) except -1:
-    """Whether it was done: of few elements directly, by a product of matrices, over layers as channels, or over planes."""
-    cdef int code = x.dtype.code
+cdef bint _filled(const char* name, ConvolutionWay way, Volume* s, int code, const void* a, const void* b, void* made):
+    """Whether it was done: of few elements directly, by a product of matrices, or by windows. A bias is added."""
     cdef int64_t work = s.n * s.o * s.out[0] * s.out[1] * s.out[2] * (s.c // s.groups) * s.kernel[0] * s.kernel[1] * s.kernel[2]
     cdef bint deep = s.size[0] * s.kernel[0] * s.out[0] != 1 or s.pad[0] != 0
     cdef bint single = s.kernel[0] * s.kernel[1] * s.kernel[2] == 1 and s.groups == 1 and s.pad[0] + s.pad[1] + s.pad[2] == 0
-    if work <= FEW and (single or deep):
-        return convolve_small(code, s, way, a, b, made)
-    if single:
-        return _by_products(way, s, code, a, b, made)
-    if deep:
-        return _by_layers(name, way, s, x, a, b, made)
-    return _by_planes(name, s, code, s.n, s.c, a, b, made)
-
-
-cdef bint _by_planes(const char* name, Volume* s, int code, int64_t n, int64_t c, const void* a, const void* b, void* made):
-    """Over two axes, for so many examples and channels."""
-    cdef Convolution plane
-    cdef convolution_fn f
     cdef bint done
-    plane.n, plane.c, plane.o, plane.groups, plane.bias = n, c, s.o, s.groups, s.bias
-    plane.h, plane.kh, plane.oh = s.size[1], s.kernel[1], s.out[1]
-    plane.w, plane.kw, plane.ow = s.size[2], s.kernel[2], s.out[2]
-    plane.stride_h, plane.pad_h, plane.dilation_h = s.stride[1], s.pad[1], s.dilation[1]
-    plane.stride_w, plane.pad_w, plane.dilation_w = s.stride[2], s.pad[2], s.dilation[2]
-    f = <convolution_fn>find("depthwise" if c == s.groups and s.groups > 1 else "conv", name, code)
-    if f == NULL:
-        return False
-    with nogil:
-        done = f(&plane, a, b, made)
+    if work > FEW and single:
+        return _by_products(way, s, code, a, b, made)
+    if work > FEW or not (single or deep):
+        return _by_windows(name, s, code, a, b, made)
+    done = convolve_small(code, s, way, a, b, made)
+    if way == TO_INPUT and done and s.bias != NULL:
+        add_bias(code, made, s.n, s.c, s.size[0] * s.size[1] * s.size[2], s.bias)
     return done
 
 
@@ -152,50 +149,13 @@ cdef bint _by_products(ConvolutionWay way, Volume* s, int code, const void* a, c
                 add_bias(code, made, s.n, s.o, length, s.bias)
         elif way == TO_INPUT:
             gemm_many(code, True, False, s.n, s.c, length, s.o, b, s.c, 0, a, length, s.o * length, made)
+            if s.bias != NULL:
+                add_bias(code, made, s.n, s.c, length, s.bias)
         else:
             for i in range(s.n):
                 gemm(code, False, True, s.o, s.c, length, <const char*>b + i * s.o * length * item, length,
                      <const char*>a + i * s.c * length * item, length, made, s.c, i > 0)
     return True
-
-
-cdef bint _by_layers(const char* name, ConvolutionWay way, Volume* s, Layout x, const void* a, const void* b, void* made) except -1:
-    """Over two axes, the layers that the windows of each output layer meet taken for channels; some examples at a time."""
-    cdef int64_t plane = s.size[1] * s.size[2], out = s.out[1] * s.out[2], item = x.dtype.itemsize
-    cdef int64_t wide = s.out[0] * s.c * s.kernel[0] * plane, high = s.out[0] * s.o * out, size = s.c * s.size[0] * plane
-    cdef int64_t weight = s.o * (s.c // s.groups) * s.kernel[0] * s.kernel[1] * s.kernel[2]
-    cdef int64_t together = MUCH // (wide * item + 1) + 1, begin, count, i, n = s.n
-    cdef Volume part = s[0]
-    cdef Layout layers, windows, sums = None
-    cdef bint done = True
-    together = n if together > n else together
-    count = together * wide
-    layers = fresh(x.dtype, 1, &count)
-    count = together * high
-    windows = fresh(x.dtype, 1, &count)
-    for begin in range(0, n, together):
-        part.n = n - begin if n - begin < together else together
-        if way == TO_INPUT:
-            swap_axes(<const char*>a + begin * high * item, windows.data(), part.n, s.o, s.out[0], out * item)
-            done = done and _by_planes(name, &part, x.dtype.code, part.n * s.out[0], s.c * s.kernel[0], windows.data(), b, layers.data())
-            layers_from_channels(x.dtype.code, &part, layers.data(), <char*>made + begin * size * item)
-            continue
-        layers_as_channels(&part, item, <const char*>a + begin * size * item, layers.data())
-        if way == FORWARD:
-            done = done and _by_planes(name, &part, x.dtype.code, part.n * s.out[0], s.c * s.kernel[0], layers.data(), b, windows.data())
-            swap_axes(windows.data(), <char*>made + begin * high * item, part.n, s.out[0], s.o, out * item)
-            continue
-        swap_axes(<const char*>b + begin * high * item, windows.data(), part.n, s.o, s.out[0], out * item)
-        if begin and sums is None:
-            sums = fresh(x.dtype, 1, &weight)
-        done = done and _by_planes(name, &part, x.dtype.code, part.n * s.out[0], s.c * s.kernel[0], layers.data(), windows.data(),
-                                   made if begin == 0 else sums.data())
-        for i in range(weight if begin else 0):
-            if x.dtype.code == F32:
-                (<float*>made)[i] += (<float*>sums.data())[i]
-            else:
-                (<double*>made)[i] += (<double*>sums.data())[i]
-    return done
 
 
 cdef bint _forward_sizes(Volume* s, Layout x) noexcept:
@@ -254,7 +214,7 @@ cdef Layout _convolution(Op op, PyObject** slots, Layout target):
         if not vector_at(slots[2], x, s.o, &s.bias) or s.bias != NULL and (<Tensor>slots[2]).layout.ndim != 1 or not _forward_sizes(&s, x):
             return None
         out = _new(x, s.n, s.o, dims, s.out)
-        return out if _filled("forward", FORWARD, &s, x, x.data(), w.data(), out.data()) else None
+        return out if _filled("forward", FORWARD, &s, x.dtype.code, x.data(), w.data(), out.data()) else None
     spare[0] = spare[1] = spare[2] = 0
     if not vector_at(slots[2], x, s.c, &s.bias) or s.bias != NULL and (<Tensor>slots[2]).layout.ndim != 1:
         return None
@@ -264,11 +224,7 @@ cdef Layout _convolution(Op op, PyObject** slots, Layout target):
         if spare[i] >= s.stride[i] and spare[i] >= s.dilation[i]:
             return None                            # refused
     out = _new(x, s.n, s.c, dims, s.size)
-    if not _filled("input_grad", TO_INPUT, &s, x, x.data(), w.data(), out.data()):
-        return None
-    if s.bias != NULL:
-        add_bias(x.dtype.code, out.data(), s.n, s.c, s.size[0] * s.size[1] * s.size[2], s.bias)
-    return out
+    return out if _filled("input_grad", TO_INPUT, &s, x.dtype.code, x.data(), w.data(), out.data()) else None
 
 
 cdef Layout _to_input(Op op, PyObject** slots, Layout target):
@@ -287,7 +243,7 @@ cdef Layout _to_input(Op op, PyObject** slots, Layout target):
     if not ints_at(<object>slots[5], dims, spare + 3 - dims) or not _spread_sizes(&s, g, spare):
         return None
     out = _new(g, s.n, s.c, dims, s.size)
-    return out if _filled("input_grad", TO_INPUT, &s, g, g.data(), w.data(), out.data()) else None
+    return out if _filled("input_grad", TO_INPUT, &s, g.dtype.code, g.data(), w.data(), out.data()) else None
 
 
 cdef Layout _to_weight(Op op, PyObject** slots, Layout target):
@@ -311,7 +267,7 @@ cdef Layout _to_weight(Op op, PyObject** slots, Layout target):
             return None
         s.out[3 - dims + i] = g.shape[2 + i]
     out = _new(g, s.o, s.c // s.groups, dims, s.kernel)
-    return out if _filled("weight_grad", TO_WEIGHT, &s, g, x.data(), g.data(), out.data()) else None
+    return out if _filled("weight_grad", TO_WEIGHT, &s, g.dtype.code, x.data(), g.data(), out.data()) else None
 
 
 offer("convolution", _convolution)

@@ -1,5 +1,4 @@
-// Convolution over three axes: of few elements a row of windows at a time, without packing anything; of more as one over two
-// axes, the layers that a kernel meets taken for channels.
+// Convolution of few elements: a row of windows at a time, without packing anything.
 #include "conv.hpp"
 
 #include <string.h>
@@ -86,45 +85,6 @@ bool convolve_small(int dtype, const Volume* shape, ConvolutionWay way, const vo
     return true;
 }
 
-// --- layers as channels ---------------------------------------------------------------------------------------------------
-
-void layers_as_channels(const Volume* shape, int64_t item, const void* x, void* made) {
-    const Volume& s = *shape;
-    const size_t plane = (size_t)(s.size[1] * s.size[2] * item);
-    char* to = (char*)made;
-    for (int64_t n = 0; n < s.n; n++)
-        for (int64_t d = 0; d < s.out[0]; d++)
-            for (int64_t c = 0; c < s.c; c++)
-                for (int64_t u = 0; u < s.kernel[0]; u++, to += plane) {
-                    const int64_t layer = d * s.stride[0] - s.pad[0] + u * s.dilation[0];
-                    if (layer < 0 || layer >= s.size[0]) memset(to, 0, plane);
-                    else memcpy(to, (const char*)x + ((n * s.c + c) * s.size[0] + layer) * plane, plane);
-                }
-}
-
-namespace {
-
-template <class T> void add_layers(const Volume& s, const T* from, T* made) {
-    const int64_t plane = s.size[1] * s.size[2];
-    memset(made, 0, (size_t)(s.n * s.c * s.size[0] * plane) * sizeof(T));
-    for (int64_t n = 0; n < s.n; n++)
-        for (int64_t d = 0; d < s.out[0]; d++)
-            for (int64_t c = 0; c < s.c; c++)
-                for (int64_t u = 0; u < s.kernel[0]; u++, from += plane) {
-                    const int64_t layer = d * s.stride[0] - s.pad[0] + u * s.dilation[0];
-                    if (layer < 0 || layer >= s.size[0]) continue;
-                    T* to = made + ((n * s.c + c) * s.size[0] + layer) * plane;
-                    for (int64_t i = 0; i < plane; i++) to[i] += from[i];
-                }
-}
-
-}  // namespace
-
-void layers_from_channels(int dtype, const Volume* shape, const void* from, void* made) {
-    if (dtype == F32) add_layers(*shape, (const float*)from, (float*)made);
-    else add_layers(*shape, (const double*)from, (double*)made);
-}
-
 namespace {
 
 template <class T> void add_to_channels(T* out, int64_t n, int64_t c, int64_t length, const T* bias) {
@@ -139,14 +99,6 @@ template <class T> void add_to_channels(T* out, int64_t n, int64_t c, int64_t le
 void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias) {
     if (dtype == F32) add_to_channels((float*)out, n, c, length, (const float*)bias);
     else add_to_channels((double*)out, n, c, length, (const double*)bias);
-}
-
-void swap_axes(const void* from, void* made, int64_t n, int64_t a, int64_t b, int64_t bytes) {
-    char* to = (char*)made;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < b; k++)
-            for (int64_t j = 0; j < a; j++, to += bytes)
-                memcpy(to, (const char*)from + ((i * a + j) * b + k) * bytes, (size_t)bytes);
 }
 
 }  // namespace clay

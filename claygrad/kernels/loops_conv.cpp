@@ -5,137 +5,114 @@
 // reached by address alone, and the sum over channels is a row of multiply-adds: one number of a pixel, broadcast, times a
 // vector of output channels (forward), or times a vector of the gradient's channels (weight). A tile of up to TALL such numbers
 // by WIDE vectors stays in registers throughout. Output channels are filled up to whole vectors and come in panels of WIDE of
-// them. Rows are taken in blocks whose copies fit the cache; no result depends on how they are cut, or on the threads.
-#include <string.h>
-
-#include <type_traits>
-
-#include "conv.hpp"
-#include "families.hpp"
-#include "scratch.hpp"
-#include "transpose.hpp"
+// them. Outputs are taken in pieces whose copies fit the cache; no result depends on how they are cut, or on the threads.
+#include "conv_tiles.hpp"
+#include "conv_weight.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int TALL = 14, WIDE = 2;
-#elif defined(__AVX2__)
-constexpr int TALL = 6, WIDE = 2;
-#else
-constexpr int TALL = 4, WIDE = 1;
-#endif
-
-#if defined(__GNUC__)
-#define KEEP(pointer) asm("" : "+r"(pointer))                 // a register of its own, whatever it could be computed from
-#else
-#define KEEP(pointer)
-#endif
-
-constexpr int64_t NEAR = 1 << 18;     // bytes of a copy that is read again and again
 constexpr int64_t LINES = 1 << 14;    // bytes of output that are turned over at once
 constexpr int64_t TASKS = 16;         // as many at least, if there are rows enough
+constexpr int64_t MUCH = 1 << 19;     // bytes of kernels that are better not read again for every row
 
-int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
-int64_t parts(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
-int64_t whole(int64_t n, int64_t unit) { return parts(n, unit) * unit; }
+// Kernels of all groups as the windows meet them, and biases or zeros; null: no memory. Of each group and each of its phases:
+// (panels, taps, channels, outputs of a panel).
+template <class T> struct Packed {
+    static constexpr int W = Lanes<vec<T>>::width;
+    Axis axes[3];
+    int64_t taps;                     // of a kernel
+    int64_t* taps_before = nullptr;   // those of the phases before, of each
+    T *weight = nullptr, *bias = nullptr;
 
-thread_local Room shared, own;        // what all threads read, held by the one that asked; what each needs for itself
+    struct Tap {
+        int64_t before, taps, place;  // of its phase; its place among them
+    };
 
-// f(count) for a count known to the compiler, 1 <= n <= M
-template <int M, class F> inline __attribute__((always_inline)) void with_count(int64_t n, F f) {
-    if constexpr (M > 1) {
-        if (n < M) return with_count<M - 1>(n, f);
-    }
-    f(std::integral_constant<int, M>());
-}
-
-// f(first, count) over n in pieces of at most TALL, as equal as can be
-template <class F> inline __attribute__((always_inline)) void in_tiles(int64_t n, F f) {
-    const int64_t pieces = parts(n, TALL);
-    for (int64_t i = 0; i < pieces; i++) {
-        const int64_t first = i * n / pieces, count = (i + 1) * n / pieces - first;
-        with_count<TALL>(count, [&](auto m) { f(first, m); });
-    }
-}
-
-// sum[i][v] += a[i a_i + k a_k] * b[k b_k + v W] over k. Four rows share an address and reach theirs by the step: an address for
-// each, which compilers like to make, would not fit the registers.
-template <class T, int M, int N>
-inline __attribute__((always_inline)) void multiply(vec<T> (&sum)[M][N], int64_t count, const T* a, int64_t a_i,
-                                                    int64_t a_k, const T* b, int64_t b_k) {
-    using V = vec<T>;
-    constexpr int W = Lanes<V>::width, QUADS = (M + 3) / 4;
-    const T* at[QUADS];
-    for (int j = 0; j < QUADS; j++) at[j] = a + 4 * j * a_i;
-    for (int64_t k = 0; k < count; k++, b += b_k) {
-        V row[N];
-#pragma GCC unroll 4
-        for (int v = 0; v < N; v++) row[v] = load<V>(b + v * W);
-#pragma GCC unroll 16
-        for (int i = 0; i < M; i++) {
-            const V x = splat<V>(at[i / 4][i % 4 * a_i]);
-#pragma GCC unroll 4
-            for (int v = 0; v < N; v++) sum[i][v] = multiply_add(x, row[v], sum[i][v]);
-        }
-#pragma GCC unroll 4
-        for (int j = 0; j < QUADS; j++) {
-            at[j] += a_k;
-            KEEP(at[j]);
-        }
-    }
-}
-
-template <class V, int M, int N> inline __attribute__((always_inline)) void zero(V (&sum)[M][N]) {
-#pragma GCC unroll 16
-    for (int i = 0; i < M; i++)
-        for (int v = 0; v < N; v++) sum[i][v] = splat<V>(0);
-}
-
-// --- rows begin .. end of x (c, h, w) as (rows, columns, c): padding around them, elements spread by steps ---------------
-struct Spread {
-    int64_t rows, columns, top, left, step_h, step_w;
-
-    template <class T> void fill(const T* x, T* out, int64_t begin, int64_t end, int64_t c, int64_t h, int64_t w) const {
-        const int64_t low = left < 0 ? parts(-left, step_w) : 0, high = least(w, columns > left ? parts(columns - left, step_w) : 0);
-        const int64_t line = columns * c, before = most(left + low * step_w, 0) * c;
-        for (int64_t row = begin; row < end; row++, out += line) {
-            const int64_t r = (row - top) / step_h;
-            if (row < top || (row - top) % step_h || r >= h || low >= high) {
-                memset(out, 0, line * sizeof(T));
-                continue;
+    // (o, c, *kernel) of each group; turned: the channels are swapped too
+    Packed(const Volume& s, const T* w, const T* more, bool turned) {
+        const int64_t c = s.c / s.groups, o = s.o / s.groups;
+        taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
+        const int64_t channels = turned ? o : c, many = turned ? c : o, outputs = whole(many, W), size = taps * channels * outputs;
+        int64_t phases[3], all = 1, total = 0;
+        for (int i = 0; i < 3; i++) phases[i] = turned ? s.stride[i] : 1, all *= phases[i], total += phases[i];
+        const size_t numbers = whole((s.groups * (size + outputs)) * sizeof(T), 64);
+        char* block = (char*)shared.get(numbers + total * sizeof(Phase) + all * sizeof(int64_t) + taps * sizeof(Tap));
+        if (!block) return;
+        Phase* phase = (Phase*)(block + numbers);
+        taps_before = (int64_t*)(phase + total);
+        Tap* tap = (Tap*)(taps_before + all);
+        for (int i = 0; i < 3; phase += phases[i++]) axes[i] = turned ? backward_axis(s, i, phase) : forward_axis(s, i, phase);
+        const Axis &deep = axes[0], &high = axes[1], &wide = axes[2];
+        int64_t before = 0;
+        for (int64_t i = 0; i < all; i++) {
+            const Phase &d = deep.phase[i / (phases[1] * phases[2])], &h = high.phase[i / phases[2] % phases[1]];
+            const Phase &q = wide.phase[i % phases[2]];
+            const int64_t count = d.taps * h.taps * q.taps;
+            for (int64_t k = 0; k < count; k++) {
+                const int64_t u = d.tap + k / (h.taps * q.taps) * d.tap_step, y = h.tap + k / q.taps % h.taps * h.tap_step;
+                tap[(u * s.kernel[1] + y) * s.kernel[2] + q.tap + k % q.taps * q.tap_step] = {before, count, k};
             }
-            if (step_w == 1) {
-                memset(out, 0, before * sizeof(T));
-                memset(out + (left + high) * c, 0, (columns - left - high) * c * sizeof(T));
-            } else memset(out, 0, line * sizeof(T));
-            transpose(x + r * w + low, h * w, out + before, step_w * c, c, high - low);
+            taps_before[i] = before;
+            before += count;
+        }
+        weight = (T*)block, bias = weight + s.groups * size;
+        memset(bias, 0, s.groups * outputs * sizeof(T));
+        for (int64_t g = 0; more && g < s.groups; g++) memcpy(bias + g * outputs, more + g * many, many * sizeof(T));
+        const Panels panels{outputs / W};
+        each_task(s.groups * panels.vectors, size / panels.vectors * 4, [&](int64_t i) {
+            const int64_t g = i / panels.vectors, v = i % panels.vectors;
+            const T* from = w + g * o * c * taps + v * W * (turned ? taps : c * taps);
+            for (int64_t k = 0; k < (turned ? o : 1); k++)
+                pack(from + k * c * taps, turned ? taps : c * taps, turned ? taps : c * taps, least(W, many - v * W), tap, taps, channels, k,
+                     panels, v, weight + g * size);
+        });
+    }
+
+    // `real` lines of one vector of outputs, `step` apart: `length` numbers of each, the taps of one channel after the other's
+    static void pack(const T* w, int64_t step, int64_t length, int64_t real, const Tap* tap, int64_t taps, int64_t channels, int64_t channel,
+                     const Panels& panels, int64_t v, T* out) {
+        T block[W * W];
+        const int64_t panel = panels.holds(v), lanes = panels.size(panel) * W, first = panels.first(panel) * W;
+        if (real < W) memset(block, 0, sizeof block);
+        for (int64_t k = 0; k < length; k += W) {
+            const int64_t count = least(W, length - k);
+            transpose(w + k, step, block, W, real, count);
+            for (int64_t n = 0; n < count; n++) {
+                const Tap& t = tap[(k + n) % taps];
+                T* to = out + (t.before * panels.vectors * W + first * t.taps) * channels + v * W - first;
+                store<vec<T>>(to + (t.place * channels + channel + (k + n) / taps) * lanes, load<vec<T>>(block + n * W));
+            }
         }
     }
 };
 
-// A convolution of stride and dilation over such copies.
+// A convolution over copies.
 template <class T> struct Windows {
-    Spread spread;
+    const Packed<T>& packed;
     int64_t groups, channels, many;   // channels of a group, and its outputs
-    int64_t oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w;
-    const T* weight;                  // of each group (panels, kh, kw, channels, WIDE vectors)
-    const T* bias;                    // of each group (outputs)
+    const T* x;
+    T* out;
 
     static constexpr int W = Lanes<vec<T>>::width;
-    int64_t outputs() const { return whole(many, W); }
-    int64_t wide() const { return groups * channels; }
+    const Axis &deep = packed.axes[0], &high = packed.axes[1], &wide = packed.axes[2];
+    const Panels panels{parts(many, W)};
+
+    // What a tile reads: rows of windows that lie together, of each row of each layer; and from output to output
+    struct Reads {
+        int64_t layers, rows, runs, run, layer_step, row_step, run_step, step, line;
+    };
 
     // x: the copy, where the window of the first output pixel begins; w: a panel of N vectors. Long sums are made of sums of
     // at most STRETCH terms: their error is that of the stretches.
-    template <int M, int N> __attribute__((noinline)) void tile(const T* x, const T* w, const T* more, T* out) const {
+    template <int M, int N>
+    static __attribute__((noinline)) void tile(const Reads& s, const T* x, const T* w, const T* more, T* out) {
         using V = vec<T>;
         constexpr int64_t STRETCH = 128;
         V sum[M][N];
         zero(sum);
-        const int64_t line = outputs();
+        const int64_t line = s.line;
         const T* before = more;                                        // what the sums are added to: the bias, then themselves
         int64_t step = 0;
         auto flush = [&]() __attribute__((always_inline)) {
@@ -144,240 +121,128 @@ template <class T> struct Windows {
                 for (int v = 0; v < N; v++)
                     store<V>(out + i * line + v * W, sum[i][v] + load<V>(before + i * step + v * W));
         };
-        const bool joined = dilation_w == 1 && groups == 1;            // a row of the window lies together
-        const int64_t run = joined ? kw * channels : channels, runs = joined ? 1 : kw;
         int64_t terms = 0;
-        for (int64_t y = 0; y < kh; y++)
-            for (int64_t z = 0; z < runs; z++) {
-                const T* from = x + (y * dilation_h * spread.columns + z * dilation_w) * wide();
-                for (int64_t k = 0, n; k < run; k += n, w += n * N * W, terms += n) {
-                    n = least(STRETCH, run - k);
-                    if (terms + n > STRETCH) flush(), zero(sum), before = out, step = line, terms = 0;
-                    multiply<T, M, N>(sum, n, from + k, stride_w * wide(), 1, w, N * W);
+        for (int64_t u = 0; u < s.layers; u++)
+            for (int64_t y = 0; y < s.rows; y++)
+                for (int64_t z = 0; z < s.runs; z++) {
+                    const T* from = x + u * s.layer_step + y * s.row_step + z * s.run_step;
+                    for (int64_t k = 0, n; k < s.run; k += n, w += n * N * W, terms += n) {
+                        n = least(STRETCH, s.run - k);
+                        if (terms + n > STRETCH) flush(), zero(sum), before = out, step = line, terms = 0;
+                        multiply<T, M, N>(sum, n, from + k, s.step, 1, w, N * W);
+                    }
                 }
-            }
         flush();
     }
 
-    template <int N> void panel(const T* x, const T* w, const T* more, T* out) const {
-        in_tiles(ow, [&](int64_t q, auto m) { tile<m, N>(x + q * stride_w * wide(), w, more, out + q * outputs()); });
+    // The copies of a place, and what of the kernel lies inside
+    struct Copies {
+        Place place;
+        int64_t rows, columns, layers, layer;
+    };
+
+    // One row of outputs of N vectors, (columns, N vectors)
+    template <int N> void row(const Copies& k, int64_t r, int64_t group, int64_t v, const T* copy, T* made) const {
+        const int64_t line = k.columns * groups * channels, outputs = panels.vectors * W;
+        const Phase& h = high.phase[r % high.phases];
+        const T* from = copy + (high.first(r) - high.first(k.place.row) + h.at) * line + group * channels;
+        const T *w = packed.weight + group * packed.taps * channels * outputs, *more = packed.bias + group * outputs + v * W;
+        for (int64_t p = 0; p < least(wide.phases, k.place.columns); p++) {
+            const Phase& q = wide.phase[p];
+            const int64_t index = (k.place.layer % deep.phases * high.phases + r % high.phases) * wide.phases + p;
+            const int64_t taps = deep.phase[k.place.layer % deep.phases].taps * h.taps * q.taps;
+            const bool joined = wide.dilation == 1 && groups == 1;
+            const Reads reads{k.layers, h.taps, joined ? 1 : q.taps, joined ? q.taps * channels : channels, k.rows * line,
+                              high.dilation * line, wide.dilation * groups * channels, wide.step * groups * channels, wide.phases * N * W};
+            const T* panel = w + (packed.taps_before[index] * outputs + v * W * taps + k.layer * h.taps * q.taps * N * W) * channels;
+            in_tiles(parts(k.place.columns - p, wide.phases), [&](int64_t i, auto m) {
+                tile<m, N>(reads, from + q.at * groups * channels + i * reads.step, panel, more, made + (p + i * wide.phases) * N * W);
+            });
+        }
     }
 
-    // One row of the output of a group, (ow, outputs).
-    void row(const T* x, int64_t group, T* out) const {
-        const int64_t vectors = outputs() / W, depth = kh * kw * channels;
-        const T *w = weight + group * depth * outputs(), *more = bias + group * outputs();
-        int64_t v = 0;
-        for (; v + WIDE <= vectors; v += WIDE) panel<WIDE>(x, w + v * W * depth, more + v * W, out + v * W);
-        for (; v < vectors; v++) panel<1>(x, w + v * W * depth, more + v * W, out + v * W);
+    // One panel of a group
+    template <int N> void piece(const Copies& k, int64_t group, int64_t v, const T* copy, T* made) const {
+        const Place& p = k.place;
+        const int64_t plane = high.out * wide.out, real = least(N * W, many - v * W);
+        const int64_t together = most(1, least(p.rows, LINES / (int64_t)(p.columns * N * W * sizeof(T))));
+        const int64_t image = k.layers * k.rows * k.columns * groups * channels;
+        for (int64_t i = 0; i < p.images; i++) {
+            T* to = out + (((p.image + i) * groups + group) * many + v * W) * deep.out * plane + p.layer * plane + p.column;
+            for (int64_t r = p.row; r < p.row + p.rows; r += together) {
+                const int64_t rows = least(together, p.row + p.rows - r);
+                for (int64_t j = 0; j < rows; j++) row<N>(k, r + j, group, v, copy + i * image, made + j * p.columns * N * W);
+                const int64_t joined = p.columns == wide.out ? rows : 1;       // rows that lie side by side
+                for (int64_t j = 0; j < rows; j += joined)
+                    transpose(made + j * p.columns * N * W, N * W, to + (r + j) * wide.out, deep.out * plane, joined * p.columns, real);
+            }
+        }
     }
 
-    // a (n, c, h, w) to out (n, groups * many, oh, ow)
-    bool run(const T* a, T* out, int64_t n, int64_t h, int64_t w) const {
-        const int64_t reach = dilation_h * (kh - 1) + 1, line = spread.columns * wide();
-        const int64_t fitting = most(1, (NEAR / (int64_t)(line * sizeof(T)) - reach) / stride_h);
-        const int64_t high = most(1, least(fitting, parts(oh * n, TASKS))), blocks = parts(oh, high);
-        const size_t copy = whole(((least(high, oh) - 1) * stride_h + reach) * line * sizeof(T), 64);
-        const int64_t together = most(1, least(high, LINES / (int64_t)(ow * outputs() * sizeof(T))));   // rows turned over at once
-        const size_t size = copy + together * ow * outputs() * sizeof(T);
+    void fill_place(Copies& k, T* copy) const {
+        const Place& p = k.place;
+        const Phase& d = deep.phase[p.layer % deep.phases];
+        const int64_t layer = deep.first(p.layer) + d.at - deep.before, plane = high.size * wide.size, apart = deep.size * plane;
+        const auto outside = [&](int64_t u) { return layer + u * deep.dilation < 0 || layer + u * deep.dilation >= deep.size; };
+        k.rows = high.length(p.row, p.row + p.rows), k.columns = wide.length(p.column, p.column + p.columns);
+        while (k.layer < d.taps && outside(k.layer)) k.layer++;
+        while (k.layer + k.layers < d.taps && !outside(k.layer + k.layers)) k.layers++;
+        for (int64_t image = p.image; image < p.image + p.images; image++)
+            for (int64_t u = 0; u < k.layers; u++, copy += k.rows * k.columns * groups * channels)
+                fill(high, wide, x + image * groups * channels * apart + (layer + (k.layer + u) * deep.dilation) * plane, groups * channels,
+                     apart, high.first(p.row), k.rows, wide.first(p.column), k.columns, copy);
+    }
+
+    bool run(int64_t n) const {
+        const int64_t taps = packed.taps, all = groups * panels.of_group(), pixel = groups * channels * sizeof(T);
+        const bool large = all * WIDE * W * taps * channels * (int64_t)sizeof(T) > MUCH;
+        const Places places = in_pieces(n, deep, high, wide, pixel, 0, large ? 4 * NEAR : NEAR, TASKS, large);
+        const int64_t count = places.count(), chunks = least(all, parts(TASKS / 2, count));
+        int64_t layers = 1;
+        for (int64_t p = 0; p < deep.phases; p++) layers = most(layers, deep.phase[p].taps);
+        const size_t copy = whole(places.images * layers * high.length(0, places.rows) * wide.length(0, places.columns) * pixel, 64);
+        const size_t made = most(LINES, places.columns * WIDE * W * (int64_t)sizeof(T));
         volatile bool short_of_memory = false;
-        each_task(n * blocks, high * ow * outputs() * groups * kh * kw * channels, [&](int64_t i) {
-            char* room = (char*)own.get(size);
+        const int64_t outputs = n * deep.out * high.out * wide.out / count * groups * panels.vectors * W / chunks;
+        each_task(count * chunks, outputs * taps * channels / (deep.phases * high.phases * wide.phases), [&](int64_t i) {
+            char* room = (char*)own.get(copy + made);
             if (!room) {
                 short_of_memory = true;
                 return;
             }
-            T *x = (T*)room, *made = (T*)(room + copy);
-            const int64_t image = i / blocks, begin = i % blocks * high, end = least(begin + high, oh);
-            spread.fill(a + image * wide() * h * w, x, begin * stride_h, (end - 1) * stride_h + reach, wide(), h, w);
-            for (int64_t r = begin; r < end; r += together)
-                for (int64_t g = 0; g < groups; g++) {
-                    const int64_t rows = least(together, end - r);
-                    for (int64_t k = 0; k < rows; k++)
-                        row(x + (r + k - begin) * stride_h * line + g * channels, g, made + k * ow * outputs());
-                    transpose(made, outputs(), out + (((image * groups + g) * many) * oh + r) * ow, oh * ow, rows * ow, many);
-                }
+            Copies k{places.at(i / chunks), 0, 0, 0, 0};
+            fill_place(k, (T*)room);
+            for (int64_t j = i % chunks * all / chunks; j < (i % chunks + 1) * all / chunks; j++) {
+                const int64_t group = j / panels.of_group(), of = j % panels.of_group();
+                if (panels.size(of) == WIDE) piece<WIDE>(k, group, panels.first(of), (T*)room, (T*)(room + copy));
+                else piece<1>(k, group, panels.first(of), (T*)room, (T*)(room + copy));
+            }
             own.give_back();
         });
         return !short_of_memory;
     }
 };
 
-// (o, c, kh, kw) of one group as panels of WIDE vectors (panels, kh, kw, c, outputs of a panel), or turned about and with its
-// channels swapped.
-template <class T> void pack(const T* w, T* out, int64_t o, int64_t c, int64_t kh, int64_t kw, bool turned) {
-    constexpr int W = Lanes<vec<T>>::width;
-    const int64_t taps = kh * kw, depth = taps * (turned ? o : c), outputs = turned ? c : o, vectors = parts(outputs, W);
-    memset(out, 0, depth * vectors * W * sizeof(T));
-    for (int64_t i = 0; i < o; i++)
-        for (int64_t j = 0; j < c; j++)
-            for (int64_t t = 0; t < taps; t++) {
-                const int64_t to = turned ? j : i, row = turned ? (taps - 1 - t) * o + i : t * c + j;
-                const int64_t v = to / W / WIDE * WIDE, lanes = least(WIDE, vectors - v) * W;
-                // the vectors left over are panels of their own
-                if (lanes == WIDE * W) out[v * W * depth + row * lanes + to - v * W] = w[(i * c + j) * taps + t];
-                else out[to / W * W * depth + row * W + to % W] = w[(i * c + j) * taps + t];
-            }
-}
-
-// The kernels of all groups, and their biases or zeros; null: no memory
-template <class T> struct Packed {
-    const T *weight = nullptr, *bias = nullptr;
-
-    Packed(const Convolution& s, const T* w, bool turned) {
-        constexpr int W = Lanes<vec<T>>::width;
-        const int64_t c = s.c / s.groups, o = s.o / s.groups, taps = s.kh * s.kw, many = turned ? c : o, outputs = whole(many, W);
-        const int64_t size = taps * (turned ? o : c) * outputs;
-        T* block = (T*)shared.get(s.groups * (size + outputs) * sizeof(T));
-        if (!block) return;
-        T* more = block + s.groups * size;
-        memset(more, 0, s.groups * outputs * sizeof(T));
-        for (int64_t g = 0; g < s.groups; g++) {
-            pack(w + g * o * c * taps, block + g * size, o, c, s.kh, s.kw, turned);
-            if (s.bias && !turned) memcpy(more + g * outputs, (const T*)s.bias + g * o, o * sizeof(T));
-        }
-        weight = block, bias = more;
-    }
-};
-
-// --- forward -------------------------------------------------------------------------------------------------------
-template <class T> bool forward(const Convolution* shape, const void* a, const void* b, void* made) {
-    const Convolution& s = *shape;
-    const Packed<T> packed(s, (const T*)b, false);
+// The gradient of the input is a convolution too, of the output's gradient with the turned kernel: see Note [Phases]. A bias is added
+// to either: a transposed convolution is such a gradient.
+template <class T, bool TURNED> bool convolve(const Volume* shape, const void* a, const void* b, void* made) {
+    const Volume& s = *shape;
+    const Packed<T> packed(s, (const T*)b, (const T*)s.bias, TURNED);
     if (!packed.weight) return false;
-    const Windows<T> windows{{s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.pad_h, s.pad_w, 1, 1}, s.groups, s.c / s.groups,
-                             s.o / s.groups, s.oh, s.ow, s.kh, s.kw, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w,
-                             packed.weight, packed.bias};
-    const bool filled = windows.run((const T*)a, (T*)made, s.n, s.h, s.w);
+    const int64_t c = s.c / s.groups, o = s.o / s.groups;
+    const Windows<T> windows{packed, s.groups, TURNED ? o : c, TURNED ? c : o, (const T*)a, (T*)made};
+    const bool filled = windows.run(s.n);
     shared.give_back();
     return filled;
 }
-
-// The gradient of the input is a convolution of the gradient, its pixels spread by the stride, with the turned kernel.
-template <class T> bool input_grad(const Convolution* shape, const void* a, const void* b, void* made) {
-    const Convolution& s = *shape;
-    const int64_t reach_h = s.dilation_h * (s.kh - 1), reach_w = s.dilation_w * (s.kw - 1);
-    const Packed<T> packed(s, (const T*)b, true);
-    if (!packed.weight) return false;
-    const Windows<T> windows{{s.h + reach_h, s.w + reach_w, reach_h - s.pad_h, reach_w - s.pad_w, s.stride_h, s.stride_w},
-                             s.groups, s.o / s.groups, s.c / s.groups, s.h, s.w, s.kh, s.kw, 1, 1, s.dilation_h, s.dilation_w,
-                             packed.weight, packed.bias};
-    const bool filled = windows.run((const T*)a, (T*)made, s.n, s.oh, s.ow);
-    shared.give_back();
-    return filled;
-}
-
-// --- the gradient of the weight ------------------------------------------------------------------------------------
-// Each share of the images sums into memory of its own, laid out as the packed weight; the shares are added in the end. Their
-// number depends on the shape alone, so that the result does not depend on the threads.
-template <class T> struct WeightJob {
-    const Convolution& s;
-    Spread spread;
-    int64_t c, o, vectors, depth;     // of a group; depth = kh kw c
-
-    static constexpr int W = Lanes<vec<T>>::width;
-
-    // Rows of g, (rows, ow, N vectors), with the input that an element of the kernel sees, into M rows of sums
-    template <int M, int N> __attribute__((noinline)) void tile(const T* x, const T* g, int64_t rows, T* into) const {
-        using V = vec<T>;
-        V sum[M][N];
-        zero(sum);
-        for (int64_t r = 0; r < rows; r++)
-            multiply<T, M, N>(sum, s.ow, x + r * s.stride_h * spread.columns * s.c, 1, s.stride_w * s.c, g + r * s.ow * N * W,
-                              N * W);
-#pragma GCC unroll 16
-        for (int i = 0; i < M; i++)
-            for (int v = 0; v < N; v++) {
-                T* to = into + (i * N + v) * W;
-                store<V>(to, load<V>(to) + sum[i][v]);
-            }
-    }
-
-    template <int N> void panel(const T* x, const T* g, int64_t rows, T* into) const {
-        const bool joined = s.dilation_w == 1 && s.groups == 1;
-        const int64_t run = joined ? s.kw * c : c, runs = joined ? 1 : s.kw;
-        for (int64_t y = 0; y < s.kh; y++)
-            for (int64_t z = 0; z < runs; z++, into += run * N * W) {
-                const T* from = x + (y * s.dilation_h * spread.columns + z * s.dilation_w) * s.c;
-                in_tiles(run, [&](int64_t i, auto m) { tile<m, N>(from + i, g, rows, into + i * N * W); });
-            }
-    }
-
-    // g (o, oh, ow): N vectors of channels from v on, of `rows` rows, as (rows, ow, N vectors)
-    template <int N> void add(const T* x, const T* g, int64_t v, int64_t rows, T* room, T* into) const {
-        const int64_t plane = s.oh * s.ow, real = least(N * W, o - v * W);
-        if (real < N * W) memset(room, 0, rows * s.ow * N * W * sizeof(T));
-        transpose(g + v * W * plane, plane, room, N * W, real, rows * s.ow);
-        panel<N>(x, room, rows, into + v * W * depth);
-    }
-
-    void add_image(const T* x, const T* g, int64_t high, T* copy, T* room, T* into) const {
-        const int64_t reach = s.dilation_h * (s.kh - 1) + 1;
-        for (int64_t r = 0; r < s.oh; r += high) {
-            const int64_t rows = least(high, s.oh - r), first = r * s.stride_h;
-            spread.fill(x, copy, first, first + (rows - 1) * s.stride_h + reach, s.c, s.h, s.w);
-            for (int64_t group = 0; group < s.groups; group++) {
-                const T *from = copy + group * c, *of = g + (group * o * s.oh + r) * s.ow;
-                T* to = into + group * depth * vectors * W;
-                int64_t v = 0;
-                for (; v + WIDE <= vectors; v += WIDE) add<WIDE>(from, of, v, rows, room, to);
-                for (; v < vectors; v++) add<1>(from, of, v, rows, room, to);
-            }
-        }
-    }
-
-    // The sums of a group as (o, c, kh, kw)
-    void unpack(const T* sums, T* out) const {
-        const int64_t taps = s.kh * s.kw;
-        for (int64_t i = 0; i < o; i++) {
-            const int64_t v = i / W / WIDE * WIDE, lanes = v + WIDE <= vectors ? WIDE * W : W;
-            const int64_t first = (v + WIDE <= vectors ? v : i / W) * W;
-            for (int64_t j = 0; j < c; j++)
-                for (int64_t t = 0; t < taps; t++)
-                    out[(i * c + j) * taps + t] = sums[first * depth + (t * c + j) * lanes + i - first];
-        }
-    }
-};
-
-template <class T> bool weight_grad(const Convolution* shape, const void* a, const void* b, void* made) {
-    const Convolution& s = *shape;
-    constexpr int W = Lanes<vec<T>>::width;
-    constexpr int64_t SHARES = 8;
-    const int64_t c = s.c / s.groups, o = s.o / s.groups, vectors = parts(o, W), depth = s.kh * s.kw * c;
-    const WeightJob<T> job{s, {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.pad_h, s.pad_w, 1, 1}, c, o, vectors, depth};
-    const int64_t shares = least(s.n, SHARES), size = s.groups * depth * vectors * W;
-    const int64_t reach = s.dilation_h * (s.kh - 1) + 1, line = job.spread.columns * s.c;
-    const int64_t each = (s.stride_h * line + s.ow * WIDE * W) * sizeof(T);
-    const int64_t high = least(s.oh, most(1, (NEAR - reach * line * (int64_t)sizeof(T)) / each));
-    const size_t copy = whole(((high - 1) * s.stride_h + reach) * line * sizeof(T), 64);
-    T* sums = (T*)shared.get(shares * size * sizeof(T));
-    if (!sums) return false;
-    volatile bool short_of_memory = false;
-    each_task(shares, s.n / shares * s.oh * s.ow * size, [&](int64_t share) {
-        char* room = (char*)own.get(copy + high * s.ow * WIDE * W * sizeof(T));
-        if (!room) {
-            short_of_memory = true;
-            return;
-        }
-        memset(sums + share * size, 0, size * sizeof(T));
-        for (int64_t i = share * s.n / shares; i < (share + 1) * s.n / shares; i++)
-            job.add_image((const T*)a + i * s.c * s.h * s.w, (const T*)b + i * s.o * s.oh * s.ow, high, (T*)room,
-                          (T*)(room + copy), sums + share * size);
-        own.give_back();
-    });
-    if (short_of_memory) return false;
-    for (int64_t share = 1; share < shares; share++)
-        for (int64_t i = 0; i < size; i++) sums[i] += sums[share * size + i];
-    for (int64_t g = 0; g < s.groups; g++) job.unpack(sums + g * depth * vectors * W, (T*)made + g * o * depth);
-    shared.give_back();
-    return true;
-}
-
-#define BOTH(name, f) {name, F32, (void*)f<float>}, {name, F64, (void*)f<double>}
 
 }  // namespace
 
-const Kernel conv_kernels[] = {BOTH("forward", forward), BOTH("input_grad", input_grad), BOTH("weight_grad", weight_grad)};
+const Kernel conv_kernels[] = {
+    {"forward", F32, (void*)convolve<float, false>},   {"forward", F64, (void*)convolve<double, false>},
+    {"input_grad", F32, (void*)convolve<float, true>}, {"input_grad", F64, (void*)convolve<double, true>},
+    {"weight_grad", F32, (void*)weight_grad<float>},   {"weight_grad", F64, (void*)weight_grad<double>},
+};
 CLAY_COUNT(conv)
 
 }  // namespace CLAY_ISA

@@ -96,7 +96,7 @@ def natively(xp, name: str, a, b, shape: Ints, x_shape: Ints, w_shape: Ints, out
              padding: Ints, dilation: Ints, groups: int, bias=None):
     """The result of a native loop, or None: for other memory, dtypes and axes, and for kernels of a single element,
     which are a matrix product as they stand."""
-    if len(x_shape) > 4 or (all(k == 1 for k in w_shape[2:]) and groups == 1 and not any(padding)):
+    if len(x_shape) > 5 or (all(k == 1 for k in w_shape[2:]) and groups == 1 and not any(padding)):
         return None
     if not (a.flags.c_contiguous and b.flags.c_contiguous):
         return None

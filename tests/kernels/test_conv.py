@@ -9,14 +9,14 @@ from claygrad.ops import _conv
 
 
 def draw(rng: numpy.random.Generator, depthwise: bool) -> tuple:
-    """Shapes and settings of a convolution of one or two axes, odd ones too."""
-    dims = int(rng.integers(1, 3))
+    """Shapes and settings of a convolution of one to three axes, odd ones too."""
+    dims = int(rng.integers(1, 4))
     groups = int(rng.integers(2, 6)) if depthwise else int(rng.choice([1, 1, 2, 3]))
     inputs = 1 if depthwise else int(rng.integers(1, 20))
     outputs = int(rng.choice([1, 2] if depthwise else [1, 2, 5, 16, 17, 33]))
     kernel, stride, padding = (tuple(map(int, rng.integers(low, high, dims))) for low, high in ((1, 5), (1, 4), (0, 4)))
     dilation = tuple(map(int, rng.integers(1, 3, dims)))
-    size = tuple(d * (k - 1) + 1 + int(rng.integers(0, 18)) for k, d in zip(kernel, dilation))
+    size = tuple(d * (k - 1) + 1 + int(rng.integers(0, 18 if dims < 3 else 6)) for k, d in zip(kernel, dilation))
     x = rng.standard_normal((int(rng.integers(1, 11)), inputs * groups, *size))
     return x, rng.standard_normal((outputs * groups, inputs, *kernel)), stride, padding, dilation, groups
 
