@@ -231,6 +231,12 @@ def test_the_version_is_the_same_everywhere():
     assert match[1] == claygrad.__version__
 
 
+def test_the_map_of_the_core_has_every_module():
+    map_, _, _ = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding an operation")
+    modules = {path.stem for path in (PACKAGE / "core").glob("*.pyx")}
+    assert modules - set(re.findall(r"`(\w+)`", map_)) == set()
+
+
 def test_a_news_fragment_is_named_after_its_subject_and_kind():
     kinds = {"feature", "fix", "change", "speed", "removal"}
     for path in (ROOT / "changes").glob("*.md"):

@@ -1,3 +1,14 @@
 from cpython.object cimport PyObject
+
 from claygrad.core.declared cimport Op
+
 cdef object run(Op op, PyObject** slots)      # compute and record; the arguments are bound
+
+
+cdef inline object run_all(object op, list values):
+    """The same with the arguments in a list, all of them."""
+    cdef PyObject* slots[24]
+    cdef int i
+    for i in range(len(values)):
+        slots[i] = <PyObject*>values[i]
+    return run(<Op>op, slots)

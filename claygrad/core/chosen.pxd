@@ -2,6 +2,16 @@ from libc.stdint cimport int64_t, uint8_t
 
 from claygrad.core.layout cimport Layout
 
+cdef extern from "places.hpp" namespace "clay" nogil:
+    struct Blocks:
+        int before
+        int after
+        int64_t shape[32]
+        int64_t strides[32]
+        int64_t count
+    void move_blocks(const Blocks*, void*, const int64_t*, void*, int64_t, bint) noexcept
+    bint add_blocks(int, const Blocks*, void*, const int64_t*, const void*) noexcept
+
 ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, bint, bint) noexcept nogil
 
 cdef Layout spread(Layout v, int ndim, const int64_t* shape)      # in row-major order, stretched to a shape that it fits

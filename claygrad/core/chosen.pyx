@@ -17,14 +17,6 @@ from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
 cdef extern from "places.hpp" namespace "clay" nogil:
-    struct Blocks:
-        int before
-        int after
-        int64_t shape[32]
-        int64_t strides[32]
-        int64_t count
-    void move_blocks(const Blocks*, void*, const int64_t*, void*, int64_t, bint) noexcept
-    bint add_blocks(int, const Blocks*, void*, const int64_t*, const void*) noexcept
     bint nonzero_mask(int, const void*, uint8_t*, int64_t) noexcept
 
 # Elements up to which operands are laid out in full to be of one shape.

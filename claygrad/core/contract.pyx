@@ -283,43 +283,37 @@ cdef int _numbers(object dims, int ndim, int* into) except -2:
     return n
 
 
+cdef int _unsummed(Layout v, const int* summed, int n, Axes* axes, int64_t* shape) noexcept:
+    """The axes of v that are not summed, and their sizes; how many."""
+    cdef int i, j
+    axes.n_batch = axes.n_free = 0
+    axes.n_summed = n
+    for j in range(n):
+        axes.summed[j] = summed[j]
+    for i in range(v.ndim):
+        for j in range(n):
+            if summed[j] == i:
+                break
+        else:
+            axes.free[axes.n_free] = i
+            shape[axes.n_free] = v.shape[i]
+            axes.n_free += 1
+    return axes.n_free
+
+
 cdef Layout _over(Layout a, Layout b, const int* of_a, const int* of_b, int n):
     """The sum of products over pairs of axes: those of a that are left, then those of b."""
     cdef Axes left, right
     cdef int64_t shape[2 * MOST]
-    cdef int64_t strides[2 * MOST]
-    cdef int i, j, k = 0
-    cdef int64_t step = 1
+    cdef int i, k
     cdef Layout out
-    left.n_batch = right.n_batch = left.n_free = right.n_free = 0
-    left.n_summed = right.n_summed = n
     for i in range(n):
-        left.summed[i], right.summed[i] = of_a[i], of_b[i]
         if a.shape[of_a[i]] != b.shape[of_b[i]]:
             return None
-    for i in range(a.ndim):
-        for j in range(n):
-            if of_a[j] == i:
-                break
-        else:
-            left.free[left.n_free] = i
-            left.n_free += 1
-            shape[k] = a.shape[i]
-            k += 1
-    for i in range(b.ndim):
-        for j in range(n):
-            if of_b[j] == i:
-                break
-        else:
-            right.free[right.n_free] = i
-            right.n_free += 1
-            shape[k] = b.shape[i]
-            k += 1
+    k = _unsummed(a, of_a, n, &left, shape)
+    k += _unsummed(b, of_b, n, &right, shape + k)
     out = products(_matrices(a, &left, True), _matrices(b, &right, False))
-    for i in range(k - 1, -1, -1):
-        strides[i] = step
-        step *= shape[i]
-    return new_layout(out.storage, out.dtype, k, shape, strides, 0)
+    return new_contiguous(out.storage, out.dtype, k, shape)
 
 
 cdef object tensordot(object a, object b, object dims):

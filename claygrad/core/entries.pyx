@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from claygrad.core.chosen cimport picked, positions, spread, where_fn, where_of
+from claygrad.core.chosen cimport Blocks, add_blocks, move_blocks, picked, positions, spread, where_fn, where_of
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
@@ -17,15 +17,7 @@ from claygrad.core.ways cimport offer
 cdef extern from "places.hpp" namespace "clay" nogil:
     enum:
         PLACES_DIMS
-    struct Blocks:
-        int before
-        int after
-        int64_t shape[32]
-        int64_t strides[32]
-        int64_t count
-    void move_blocks(const Blocks*, void*, const int64_t*, void*, int64_t, bint) noexcept
     void fill_blocks(const Blocks*, void*, const int64_t*, const void*, int64_t) noexcept
-    bint add_blocks(int, const Blocks*, void*, const int64_t*, const void*) noexcept
 
 
 cdef struct Chosen:

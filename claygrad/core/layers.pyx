@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.call cimport run
+from claygrad.core.call cimport run, run_all as _run
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32
@@ -14,15 +14,6 @@ from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, recordin
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
 from claygrad.core.views cimport call_view
 from claygrad.core.ways cimport offer_short
-
-cdef inline object _run(object op, list values):
-    """Run with these arguments, all of them."""
-    cdef PyObject* slots[24]
-    cdef int i
-    for i in range(len(values)):
-        slots[i] = <PyObject*>values[i]
-    return run(<Op>op, slots)
-
 
 cdef object _view(str name, object x, object dim):
     cdef PyObject* slots[2]

@@ -3,7 +3,7 @@ the declaration), without a Python frame. None: the declared function does it.""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.call cimport run
+from claygrad.core.call cimport run, run_all as _run
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.layout cimport Layout, fresh, same_shape
 from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of, vector_or_none
@@ -13,15 +13,6 @@ from claygrad.core.ways cimport offer_short
 
 cdef enum:
     FEW = 16384              # elements that one pass after the other is not worth it for
-
-
-cdef inline object _run(object op, list values):
-    """Run with these arguments, all of them."""
-    cdef PyObject* slots[24]
-    cdef int i
-    for i in range(len(values)):
-        slots[i] = <PyObject*>values[i]
-    return run(<Op>op, slots)
 
 
 cdef inline bint _named(object reduction):

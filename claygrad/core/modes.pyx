@@ -38,9 +38,6 @@ def get_inference():
 def set_inference_flag(bint on):
     clay_modes.inference = on
 
-def get_autocast_flag():
-    return bool(clay_modes.autocast)
-
 def set_autocast_flag(bint on):
     clay_modes.autocast = on
 

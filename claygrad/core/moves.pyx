@@ -1,4 +1,4 @@
-"""Fast paths of operations that put the elements of a tensor in other places: flips, rolls, diagonals, parts, pads, repetitions.
+"""Fast paths of operations that put the elements of a tensor in other places: flips, rolls, diagonals, triangles, parts.
 None: the declaration decides."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t

@@ -44,10 +44,3 @@ cpdef str where_text(str verb, object code, int lasti):
     name, line, function, source = found
     text = f"\n  {verb} at {name}:{line}, in {function}"
     return f"{text}: {source}" if source else text
-
-
-def current_line():
-    """File, line, function and source of the nearest line outside claygrad."""
-    cdef int lasti = 0
-    code = here(&lasti)
-    return line_of(code, lasti)

@@ -16,12 +16,6 @@ cdef enum:
     COPY_LIMIT = 65536
 
 
-cdef inline bint _any_requires(object value) noexcept:
-    if isinstance(value, Tensor):
-        return requires(<Tensor>value)
-    return False
-
-
 cdef bint should_record(Op op, PyObject** slots) noexcept:
     cdef int i
     cdef object value

@@ -1,5 +1,4 @@
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op
 from claygrad.core.layout cimport Layout
@@ -8,6 +7,5 @@ from claygrad.core.tensor cimport Tensor
 
 cdef Tensor make_view(Tensor t, Layout layout, bint multi)
 cdef object call_view(Op op, PyObject** slots)
-cdef Layout restride(Tensor t, shape, strides, int64_t offset)
 cdef object refusal(Tensor view, bint indirect)      # why a view of this origin may not be written; None: it may
 cdef Node strided(Tensor view)                       # a node for the geometry of a view in its base

@@ -145,7 +145,7 @@ const Kernel binary_kernels[] = {
     FLOATS("add", Add), FLOATS("sub", Sub), FLOATS("mul", Mul), FLOATS("div", Div), FLOATS("maximum", Maximum),
     FLOATS("minimum", Minimum), FLOATS("pow", Power), FLOATS("atan2", Atan2),
     FLOATS("tanh_backward", TanhBackward), FLOATS("sigmoid_backward", SigmoidBackward),
-    FLOATS("relu_backward", ReluBackward), FLOATS("exp_backward", Mul), FLOATS("sqrt_backward", SqrtBackward),
+    FLOATS("relu_backward", ReluBackward), FLOATS("sqrt_backward", SqrtBackward),
     FLOATS("gelu_backward", GeluBackward), FLOATS("gelu_tanh_backward", GeluTanhBackward),
     FLOATS("silu_backward", SiluBackward), FLOATS("abs_backward", AbsBackward), FLOATS("erf_backward", ErfBackward),
     FLOATS("atan_backward", AtanBackward),
