@@ -24,6 +24,24 @@ CLAY_INLINE f32v reversed(f32v x) {
     return _mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), x);
 }
 CLAY_INLINE f64v reversed(f64v x) { return _mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), x); }
+CLAY_INLINE void separate_reversed(f32v x, f32v y, f32v& even, f32v& odd) {
+    const __m512i from = _mm512_setr_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    even = _mm512_permutex2var_ps(x, from, y);
+    odd = _mm512_permutex2var_ps(x, _mm512_add_epi32(from, _mm512_set1_epi32(1)), y);
+}
+CLAY_INLINE void separate_reversed(f64v x, f64v y, f64v& even, f64v& odd) {
+    even = _mm512_permutex2var_pd(x, _mm512_setr_epi64(14, 12, 10, 8, 6, 4, 2, 0), y);
+    odd = _mm512_permutex2var_pd(x, _mm512_setr_epi64(15, 13, 11, 9, 7, 5, 3, 1), y);
+}
+CLAY_INLINE void interleave_reversed(f32v x, f32v y, f32v& low, f32v& high) {
+    const __m512i from = _mm512_setr_epi32(15, 31, 14, 30, 13, 29, 12, 28, 11, 27, 10, 26, 9, 25, 8, 24);
+    low = _mm512_permutex2var_ps(x, from, y);
+    high = _mm512_permutex2var_ps(x, _mm512_sub_epi32(from, _mm512_set1_epi32(8)), y);
+}
+CLAY_INLINE void interleave_reversed(f64v x, f64v y, f64v& low, f64v& high) {
+    low = _mm512_permutex2var_pd(x, _mm512_setr_epi64(7, 15, 6, 14, 5, 13, 4, 12), y);
+    high = _mm512_permutex2var_pd(x, _mm512_setr_epi64(3, 11, 2, 10, 1, 9, 0, 8), y);
+}
 #elif defined(__AVX2__)
 CLAY_INLINE f32v multiply_minus(f32v x, f32v y, f32v z) { return _mm256_fmsub_ps(x, y, z); }
 CLAY_INLINE f64v multiply_minus(f64v x, f64v y, f64v z) { return _mm256_fmsub_pd(x, y, z); }
@@ -31,6 +49,13 @@ CLAY_INLINE f32v minus_multiply(f32v x, f32v y, f32v z) { return _mm256_fnmadd_p
 CLAY_INLINE f64v minus_multiply(f64v x, f64v y, f64v z) { return _mm256_fnmadd_pd(x, y, z); }
 CLAY_INLINE f32v reversed(f32v x) { return _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)); }
 CLAY_INLINE f64v reversed(f64v x) { return _mm256_permute4x64_pd(x, 0x1b); }
+template <class V> CLAY_INLINE void separate_reversed(V x, V y, V& even, V& odd) {
+    separate(x, y, even, odd);
+    even = reversed(even), odd = reversed(odd);
+}
+template <class V> CLAY_INLINE void interleave_reversed(V x, V y, V& low, V& high) {
+    interleave(reversed(x), reversed(y), low, high);
+}
 #endif
 
 template <class V> CLAY_INLINE Complex<V> operator*(Complex<V> x, Complex<V> w) {

@@ -2,6 +2,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "codes.hpp"
+#include "kernels.hpp"
 #include "shaped.hpp"
 #include "threads.hpp"
 
@@ -101,10 +103,13 @@ line_fn line_for(const Walk& w, int axis) {
     return line_any;
 }
 
+using turned_fn = void (*)(const void* from, int64_t from_step, void* to, int64_t to_step, int64_t n, int64_t m);
+
 struct Job {
     const Walk* walk;
     int outer;                           // axes that are walked one index at a time
     line_fn copy;
+    turned_fn turned = nullptr;          // of planes
 };
 
 // Index `at` of the outer axes, as byte offsets.
@@ -155,65 +160,32 @@ void copy_tiles(void* data, int64_t begin, int64_t end) {
 }
 
 // Note [Transposed planes]
-// Source lines and destination lines are at right angles. A tile of BAND rows of the destination by REACH columns is turned
-// about, four by four elements in registers, into a buffer that stays in the first cache, and leaves it by whole lines: rows
-// whose distance is a power of two would otherwise push each other out of the cache before their lines are complete.
-// Source lines are asked for ahead of time: no machine guesses that they are far apart.
-constexpr int64_t BAND = 128;
+// Source lines and destination lines are at right angles. LINES lines of the source at a time, REACH elements of each, become as
+// many short pieces of REACH destination lines: pieces that share a cache line meet there before it leaves the second-level cache.
+constexpr int64_t LINES = 64, REACH = 1024;
 
-typedef uint32_t quad32 __attribute__((vector_size(16), aligned(4)));
-typedef uint64_t pair64 __attribute__((vector_size(16), aligned(8)));
+int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// dst[i][j] = src[j][i] for i, j < 4; steps in bytes
-inline void turn(const char* src, int64_t from, char* dst, int64_t to, uint32_t*) {
-    typedef uint32_t V __attribute__((vector_size(16)));
-    const V a = *(const quad32*)src, b = *(const quad32*)(src + from);
-    const V c = *(const quad32*)(src + 2 * from), d = *(const quad32*)(src + 3 * from);
-    const V ab = __builtin_shuffle(a, b, V{0, 4, 1, 5}), cd = __builtin_shuffle(c, d, V{0, 4, 1, 5});
-    const V ab2 = __builtin_shuffle(a, b, V{2, 6, 3, 7}), cd2 = __builtin_shuffle(c, d, V{2, 6, 3, 7});
-    *(quad32*)dst = __builtin_shuffle(ab, cd, V{0, 1, 4, 5});
-    *(quad32*)(dst + to) = __builtin_shuffle(ab, cd, V{2, 3, 6, 7});
-    *(quad32*)(dst + 2 * to) = __builtin_shuffle(ab2, cd2, V{0, 1, 4, 5});
-    *(quad32*)(dst + 3 * to) = __builtin_shuffle(ab2, cd2, V{2, 3, 6, 7});
-}
-
-inline void turn(const char* src, int64_t from, char* dst, int64_t to, uint64_t*) {
-    typedef uint64_t V __attribute__((vector_size(16)));
-    for (int i = 0; i < 4; i += 2)
-        for (int j = 0; j < 4; j += 2) {
-            const V a = *(const pair64*)(src + j * from + i * 8), b = *(const pair64*)(src + (j + 1) * from + i * 8);
-            *(pair64*)(dst + i * to + j * 8) = __builtin_shuffle(a, b, V{0, 2});
-            *(pair64*)(dst + (i + 1) * to + j * 8) = __builtin_shuffle(a, b, V{1, 3});
-        }
-}
-
-template <class T> void copy_planes(void* data, int64_t begin, int64_t end) {
-    constexpr int64_t REACH = 128 / sizeof(T);
+void copy_planes(void* data, int64_t begin, int64_t end) {
     const Job& job = *(const Job*)data;
     const Walk& w = *job.walk;
     const int a = w.ndim - 2, b = w.ndim - 1;
-    const int64_t bands = (w.shape[a] + BAND - 1) / BAND, from = w.from[b], to = w.to[a], item = sizeof(T);
+    const int64_t bands = pieces(w.shape[b], LINES), reaches = pieces(w.shape[a], REACH), item = w.item;
     for (int64_t task = begin; task < end; task++) {
-        int64_t from_start, to_start;
-        offsets(w, job.outer, task / bands, from_start, to_start);
-        const int64_t first = task % bands * BAND, rows = first + BAND < w.shape[a] ? BAND : w.shape[a] - first;
-        const int64_t columns = w.shape[b], most = columns - columns % 4, whole = rows - rows % 4;
-        const char* src = w.src + from_start + first * item;
-        char* dst = w.dst + to_start + first * to;
-        for (int64_t j0 = 0; j0 < most; j0 += REACH) {
-            const int64_t width = most - j0 < REACH ? most - j0 : REACH;
-            T tile[BAND * REACH];
-            for (int64_t j = 0; j < width; j += 4) {
-                for (int64_t k = j0 + j + 8; k < j0 + j + 12 && k < most; k++)
-                    for (int64_t at = 0; at < rows * item; at += 64) __builtin_prefetch(src + k * from + at);
-                for (int64_t i = 0; i < whole; i += 4)
-                    turn(src + (j0 + j) * from + i * item, from, (char*)(tile + i * REACH + j), REACH * item, (T*)nullptr);
-            }
-            for (int64_t i = 0; i < whole; i++) memcpy(dst + i * to + j0 * item, tile + i * REACH, (size_t)(width * item));
-        }
-        for (int64_t i = whole; i < rows; i++) job.copy(src + i * item, from, dst + i * to, item, most, item);
-        for (int64_t k = most; k < columns; k++) job.copy(src + k * from, item, dst + k * item, to, rows, item);
+        int64_t from, to;
+        offsets(w, job.outer, task / (bands * reaches), from, to);
+        const int64_t line = task % bands * LINES, at = task / bands % reaches * REACH;
+        const int64_t lines = w.shape[b] - line < LINES ? w.shape[b] - line : LINES;
+        const int64_t reach = w.shape[a] - at < REACH ? w.shape[a] - at : REACH;
+        job.turned(w.src + from + line * w.from[b] + at * item, w.from[b] / item, w.dst + to + line * item + at * w.to[a],
+                   w.to[a] / item, lines, reach);
     }
+}
+
+bool is_plane(const Walk& w) {
+    const int a = w.ndim - 2, b = w.ndim - 1;
+    const int64_t steps = w.from[b] | w.to[a] | (int64_t)(uintptr_t)w.src | (int64_t)(uintptr_t)w.dst;
+    return (w.item == 4 || w.item == 8) && w.from[a] == w.item && w.to[b] == w.item && steps % w.item == 0;
 }
 
 }  // namespace
@@ -246,12 +218,10 @@ void copy_strided(const char* src, const int64_t* src_strides, char* dst, const 
         w.move_last(near);
         w.swap(last - 1, last);
         Job job{&w, w.ndim - 2, line_for(w, last)};
-        const bool plane = w.from[last - 1] == item_size && w.to[last] == item_size && (item_size == 4 || item_size == 8);
-        const int64_t side = plane ? BAND : SQUARE;
-        int64_t tasks = (w.shape[last - 1] + side - 1) / side;
+        if (is_plane(w)) job.turned = (turned_fn)find("plane", "turned", item_size == 4 ? F32 : F64);
+        int64_t tasks = job.turned ? pieces(w.shape[last], LINES) * pieces(w.shape[last - 1], REACH) : pieces(w.shape[last - 1], SQUARE);
         for (int d = 0; d < job.outer; d++) tasks *= w.shape[d];
-        const range_body body = !plane ? copy_tiles : item_size == 4 ? copy_planes<uint32_t> : copy_planes<uint64_t>;
-        parallel_for(tasks, PIECE / (total / tasks) + 1, body, &job);
+        parallel_for(tasks, PIECE / (total / tasks) + 1, job.turned ? copy_planes : copy_tiles, &job);
         return;
     }
     Job job{&w, w.ndim - 1, line_for(w, last)};

@@ -374,14 +374,14 @@ template <class T, bool BACK> void mended_part(const Plan<T>& plan, const T* in,
             if (k > end - W) k = end - W;             // some once more, rather than one by one
             const int64_t mirror = 2 * (h - k - W + 1);
             Complex<V> x = apart<T, false>(load<V>(in + 2 * k), load<V>(in + 2 * k + W));
-            Complex<V> y = apart<T, false>(load<V>(in + mirror), load<V>(in + mirror + W));
-            y = {reversed(y.r), reversed(y.i)};
+            Complex<V> y;
+            separate_reversed(load<V>(in + mirror), load<V>(in + mirror + W), y.r, y.i);
             mend(x, y, load<V>(cosines + k) * minus, load<V>(sines + k));
             V low, high;
             together<T, false>({x.r * by, x.i * by}, low, high);
             store<V>(out + 2 * k, low);
             store<V>(out + 2 * k + W, high);
-            together<T, false>({reversed(y.r) * by, reversed(y.i) * by}, low, high);
+            interleave_reversed(y.r * by, y.i * by, low, high);
             store<V>(out + mirror, low);
             store<V>(out + mirror + W, high);
         }

@@ -53,6 +53,32 @@ inline void separate(f64v x, f64v y, f64v& even, f64v& odd) {
 template <class T> void interleave(T, T, T&, T&) {}
 #endif
 
+// Four by four numbers, by what every machine's vectors can do
+typedef uint32_t quad32 __attribute__((vector_size(16), aligned(4)));
+typedef uint64_t pair64 __attribute__((vector_size(16), aligned(8)));
+
+inline void turn(const float* from, int64_t from_step, float* to, int64_t to_step) {
+    typedef uint32_t V __attribute__((vector_size(16)));
+    const V a = *(const quad32*)from, b = *(const quad32*)(from + from_step);
+    const V c = *(const quad32*)(from + 2 * from_step), d = *(const quad32*)(from + 3 * from_step);
+    const V ab = __builtin_shuffle(a, b, V{0, 4, 1, 5}), cd = __builtin_shuffle(c, d, V{0, 4, 1, 5});
+    const V ab2 = __builtin_shuffle(a, b, V{2, 6, 3, 7}), cd2 = __builtin_shuffle(c, d, V{2, 6, 3, 7});
+    *(quad32*)to = __builtin_shuffle(ab, cd, V{0, 1, 4, 5});
+    *(quad32*)(to + to_step) = __builtin_shuffle(ab, cd, V{2, 3, 6, 7});
+    *(quad32*)(to + 2 * to_step) = __builtin_shuffle(ab2, cd2, V{0, 1, 4, 5});
+    *(quad32*)(to + 3 * to_step) = __builtin_shuffle(ab2, cd2, V{2, 3, 6, 7});
+}
+
+inline void turn(const double* from, int64_t from_step, double* to, int64_t to_step) {
+    typedef uint64_t V __attribute__((vector_size(16)));
+    for (int i = 0; i < 4; i += 2)
+        for (int j = 0; j < 4; j += 2) {
+            const V a = *(const pair64*)(from + j * from_step + i), b = *(const pair64*)(from + (j + 1) * from_step + i);
+            *(pair64*)(to + i * to_step + j) = __builtin_shuffle(a, b, V{0, 2});
+            *(pair64*)(to + (i + 1) * to_step + j) = __builtin_shuffle(a, b, V{1, 3});
+        }
+}
+
 // The first m lanes of n <= W rows, as n lanes of m rows: interleaving the halves of the rows turns W by W numbers over after
 // log2(W) times.
 template <class T>
@@ -88,8 +114,11 @@ template <class T> void transpose(const T* from, int64_t from_step, T* to, int64
         return;
     }
     if (W == 1 || n == 1 || m == 1) {
+        const int64_t rows = n - n % 4, columns = n < 4 ? 0 : m - m % 4;
+        for (int64_t i = 0; i < rows; i += 4)
+            for (int64_t j = 0; j < columns; j += 4) turn(from + i * from_step + j, from_step, to + j * to_step + i, to_step);
         for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < m; j++) to[j * to_step + i] = from[i * from_step + j];
+            for (int64_t j = i < rows ? columns : 0; j < m; j++) to[j * to_step + i] = from[i * from_step + j];
         return;
     }
     for (int64_t i = 0; i < n; i += W)

@@ -104,6 +104,12 @@ def test_an_exact_kernel_gives_the_bits_of_numpy(kernels: Kernels, isa: str, nam
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_square_root_is_the_nearest_float(kernels: Kernels, isa: str):
+    x = np.concatenate([np.arange(0, 1 << 32, 4099, dtype=np.uint32), np.arange(0x3F800000, 0x40800000, 7, dtype=np.uint32)])
+    assert same_bits(kernels.unary("sqrt", x.view(np.float32), 0, 0), np.sqrt(x.view(np.float32)))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @each_float
 @pytest.mark.parametrize("name", MATHS)
 def test_a_function_is_within_four_units_of_the_true_value(kernels: Kernels, isa: str, name: str, dtype: type):
