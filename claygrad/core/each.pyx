@@ -5,7 +5,7 @@ whose own paths (pointwise.pyx) know contiguous operands of one dtype, run here 
 """
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
-from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
 from claygrad.core.device cimport CPU
@@ -71,7 +71,8 @@ cdef union Number:
     float c64[2]
     double c128[2]
     int64_t i64
-    uint8_t truth
+    int32_t i32
+    uint8_t byte
 
 cdef cast_fn _casts[12][12]              # from, to
 cdef bint _idle = False
@@ -107,10 +108,12 @@ cdef int64_t _wrapped(int64_t x, int code) noexcept:
     return x
 
 
-cdef bint _number(object value, int kept, int code, Number* out) except -1:
-    """The number as the kernel reads it: rounded or wrapped to the dtype that is kept, in the one that is computed with."""
+cdef bint _number(object value, int kept, int code, bint round_half, Number* out) except -1:
+    """The number as the kernel reads it: rounded (Note [Halves]) or wrapped to the dtype that is kept, in the one computed with."""
     cdef type kind = type(value)
     cdef int overflow = 0
+    cdef int64_t whole
+    cdef uint16_t half
     if kind is complex:
         if code != C64 and code != C128:
             return False
@@ -118,17 +121,26 @@ cdef bint _number(object value, int kept, int code, Number* out) except -1:
         return False
     if code == F32:
         out.f32 = <float><double>value
+        if round_half and (kept == F16 or kept == BF16):
+            _casts[F32][kept](&out.f32, &half, 1)
+            _casts[kept][F32](&half, &out.f32, 1)
     elif code == F64:
         out.f64 = value
-    elif code == I64:
+    elif code == I64 or code == I32 or code == U8 or code == I8:
         if kind is float:
             return False
-        out.i64 = _wrapped(PyLong_AsLongLongAndOverflow(value, &overflow), kept)
+        whole = _wrapped(PyLong_AsLongLongAndOverflow(value, &overflow), kept)
+        if code == I64:
+            out.i64 = whole
+        elif code == I32:
+            out.i32 = <int32_t>whole
+        else:
+            out.byte = <uint8_t>whole
         return not overflow
     elif code == BOOL:
         if kind is not bool:
             return False
-        out.truth = value
+        out.byte = value
     elif code == C64:
         out.c64[0], out.c64[1] = <float><double>value.real, <float><double>value.imag
     elif code == C128:
@@ -237,7 +249,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     cdef int64_t sizes[64]
     cdef int64_t* shape
     cdef int i, k, at, code, computed, ndim = 0, n = op.n_tensors
-    cdef bint alike = True, plain = True, whole, all_tensors = True, ok
+    cdef bint alike = True, plain = True, whole, by_number = False, ok
     cdef Layout v, first = None, out
     cdef dtype kept
     if _idle:
@@ -259,9 +271,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
             if ndim < 0:
                 return None
         elif type(value) is complex or type(value) is bool:
-            alike = all_tensors = False
-        else:
-            all_tensors = False
+            alike = False
     if first is None:
         return None
     code = first.dtype.code
@@ -271,7 +281,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
             if not alike:
                 return None
             code = first.dtype.code
-    computed = _computed_in(op, code, alike and all_tensors)
+    computed = _computed_in(op, code, alike)
     if computed < 0 or (op.n_kernel_if and not _attributes(op, slots, &plan.numbers)):
         return None
     if n > 2 and op.kinds[op.tensors[n - 2]] == P_TENSOR_NUM_OPT and not _bounds(slots[op.tensors[n - 2]], slots[op.tensors[n - 1]]):
@@ -306,11 +316,16 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     for k in range(n):
         if layouts[k] == NULL:
             value = <object>slots[op.tensors[k]]
-            if k == 1 and op.number_kernels[computed] != NULL:       # computes it in another way
-                return None
-            ok = _unbounded(k == n - 1, computed, &numbers[k]) if value is None else _number(value, code, computed, &numbers[k])
+            ok = (_unbounded(k == n - 1, computed, &numbers[k]) if value is None
+                  else _number(value, code, computed, op.tensors[k] != op.wide_at, &numbers[k]))
             if not ok:
                 return None
+            if k == 1 and op.number_kernels[computed] != NULL:       # computes it in another way
+                if n != 2 or computed != F32 and computed != F64:
+                    return None
+                by_number = True
+                plan.operands = 1
+                plan.numbers.value[0] = numbers[k].f32 if computed == F32 else numbers[k].f64
             plan.inputs[k].data = <const char*>&numbers[k]
             plan.inputs[k].size = plan.size
             plan.inputs[k].cast = NULL
@@ -356,6 +371,8 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     plan.kernel = op.each_kernels[computed]
     plan.kind = op.each_kinds[computed]
     plan.grain = op.each_grains[computed]
+    if by_number:
+        plan.kernel, plan.kind = op.number_kernels[computed], RUN_UNARY
     if out.numel > RELEASE:
         with nogil:
             ok = run_each(plan)

@@ -8,6 +8,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I32, dtype, of_code
 from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.linalg cimport LinearAlgebra, Matrices, linalg_fn
+from claygrad.core.moves cimport copied
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many
 
@@ -16,8 +17,8 @@ ctypedef fused real:
     double
 
 cdef enum:
-    MOST = 512                           # rows or columns: above, LAPACK
-    MOST_TURNED = 128                    # and for reflections and rotations
+    MOST = 4096                          # rows or columns: above, LAPACK
+    MOST_TURNED = 512                    # and for reflections and rotations
     FEW = 48                             # and for plain loops
     RELEASE = 512                        # elements above which the interpreter is let go
 
@@ -250,6 +251,27 @@ cdef Layout _triangular(Op op, PyObject** slots, Layout target):
     return out if _run(op, &job, a.dtype.code, None) else None
 
 
+cdef bint _told = False
+
+
+cdef list _triangular_pair(Op op, PyObject** slots):
+    """triangular_solve(input, A, upper, transpose, unitriangular)"""
+    global _told
+    cdef Layout b = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, out
+    cdef LinearAlgebra job
+    cdef bint turned = <object>slots[3] is True
+    if not _told:                                  # the declaration says, once, that there is a better one
+        _told = True
+        return None
+    if b.numel == 0 or not _system(&job, a, b):
+        return None
+    if turned:
+        job.a.row, job.a.column = job.a.column, job.a.row
+    job.upper, job.unit = (<object>slots[2] is True) != turned, <object>slots[4] is True
+    out = _made(b, &job.x, job.n, job.k, False)
+    return [out, copied(a)] if _run(op, &job, a.dtype.code, None) else None
+
+
 cdef Layout _lu_solve(Op op, PyObject** slots, Layout target):
     """linalg.lu_solve(LU, pivots, B, left, adjoint)"""
     cdef Layout a = (<Tensor><object>slots[0]).layout, pivots = (<Tensor><object>slots[1]).layout
@@ -428,6 +450,7 @@ offer_many("linalg.symmetric", _symmetric).loops = (b"linalg", b"symmetric")
 offer_many("linalg.solve", _solve).loops = (b"linalg", b"solve")
 offer_many("linalg.inverse", _inverse).loops = (b"linalg", b"solve")
 offer("linalg.triangular", _triangular).loops = (b"linalg", b"triangular")
+offer_many("linalg.triangular_pair", _triangular_pair).loops = (b"linalg", b"triangular")
 offer("linalg.lu_solve", _lu_solve).loops = (b"linalg", b"lu_solve")
 offer("linalg.cholesky_solve", _with_factor).loops = (b"linalg", b"cholesky_solve")
 offer_many("linalg.geqrf", _geqrf)

@@ -2,6 +2,7 @@
 None: the declaration decides, and says what is wrong."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from claygrad.core.chosen cimport common, spread
@@ -16,6 +17,7 @@ from claygrad.core.ways cimport offer
 cdef extern from "places.hpp" namespace "clay" nogil:
     bint cross_lines(int, const void*, const void*, void*, int64_t, int64_t) noexcept
     bint count_bins(int, const void*, void*, int64_t, int64_t, double, double) noexcept
+    bint count_boxes(int, const void*, int64_t, int64_t, const void**, const int64_t*, const void*, bint, double*) noexcept
 
 cdef extern from "pick.hpp" namespace "clay" nogil:
     ctypedef void (*search_fn)(const void*, const void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil
@@ -181,9 +183,54 @@ cdef Layout _histc(Op op, PyObject** slots, Layout target):
     return out
 
 
+cdef Layout _histogram(Op op, PyObject** slots, Layout target):
+    """(input, edges, weight, even): rows counted by boxes"""
+    cdef Layout x = some(slots[0]), weight = some(slots[2]), line, out
+    cdef list edges = list(<object>slots[1]), held = []
+    cdef const void* lines[16]
+    cdef int64_t boxes[16]
+    cdef int64_t i, count = 1
+    cdef int axes = <int>len(edges)
+    cdef double* sums
+    cdef const void* weights = NULL
+    cdef bint even = <object>slots[3] is True
+    if x is None or x.dtype.code != F32 and x.dtype.code != F64 or x.ndim != 2 or not 0 < axes <= 16 or x.shape[1] != axes:
+        return None
+    if <object>slots[2] is not None and (weight is None or weight.dtype is not x.dtype or weight.numel != x.shape[0]):
+        return None
+    for i in range(axes):
+        line = (<Tensor>edges[i]).layout
+        if line.storage.where.kind != CPU or line.dtype is not x.dtype or line.ndim != 1 or line.shape[0] < 2:
+            return None
+        line = straight(line)
+        held.append(line)
+        lines[i], boxes[i] = line.data(), line.shape[0] - 1
+        count *= boxes[i]
+        if count > 0x10000000:
+            return None
+    x = straight(x)
+    weight = None if weight is None else straight(weight)
+    out = fresh(x.dtype, axes, boxes)
+    sums = <double*>calloc(count, sizeof(double))
+    if sums == NULL:
+        raise MemoryError()
+    if weight is not None:
+        weights = weight.data()
+    with nogil:
+        count_boxes(x.dtype.code, x.data(), x.shape[0], axes, lines, boxes, weights, even, sums)
+    for i in range(count):
+        if x.dtype.code == F32:
+            (<float*>out.data())[i] = <float>sums[i]
+        else:
+            (<double*>out.data())[i] = sums[i]
+    free(sums)
+    return out
+
+
 offer("searchsorted", _searchsorted)
 offer("bucketize", _bucketize)
 offer("one_hot", _one_hot)
 offer("trace", _trace)
 offer("cross", _cross)
 offer("histc", _histc)
+offer("histogram", _histogram)

@@ -10,6 +10,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
 from claygrad.core.device cimport META, device
 from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code, promote)
+from claygrad.core.halves cimport by_float
 from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout, same_shape
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
 from claygrad.core.storage cimport storage_on
@@ -154,6 +155,9 @@ cdef object _general(Op op, PyObject** slots):
         check_broadcast(op, slots)
     if where is not None and where.kind == META:
         return _on_meta(op, slots, code, where)
+    result = by_float(op, slots)
+    if result is not None:
+        return result
     if code == F16 or code == BF16:
         half = code
     ctx = enter_quiet()

@@ -13,8 +13,8 @@ from claygrad.core.tensor cimport Tensor
 cnp.import_array()
 
 cdef enum:
-    MOST = 512                           # rows or columns: above, LAPACK
-    MOST_TURNED = 128                    # and for reflections and rotations
+    MOST = 4096                          # rows or columns: above, LAPACK
+    MOST_TURNED = 512                    # and for reflections and rotations
 
 
 cdef bint _take(Matrices* into, object array, int kind) noexcept:

@@ -106,8 +106,12 @@ cdef Layout _scatter(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout scatter_added(PyObject** slots, Layout target):
-    """scatter_add(input, dim, index, src)"""
+cdef inline bint _reducible(Layout x) noexcept:
+    return x.dtype.code == F32 or x.dtype.code == F64 or x.dtype.code == I64
+
+
+cdef Layout _reduced_at(PyObject** slots, Layout target, str reduce, bint include_self):
+    """(input, dim, index, src): the reduction of src into the places of input, or of the target, that the index names."""
     cdef Layout x = some(slots[0]), index = some(slots[2]), src = some(slots[3]), out
     cdef Places p
     if x is None or index is None or src is None or src.dtype is not x.dtype or not _reducible(x):
@@ -115,12 +119,12 @@ cdef Layout scatter_added(PyObject** slots, Layout target):
     out = _into(x, target, index, src)
     if out is None or not _walk(&p, out, <object>slots[1], index, src):
         return None
-    reduce_places(x.dtype.code, REDUCE_SUM, &p, out.data(), <int64_t*>index.data(), src.data())
-    return out
+    return _reduced(out, &p, index, src, reduce, include_self)
 
 
-cdef inline bint _reducible(Layout x) noexcept:
-    return x.dtype.code == F32 or x.dtype.code == F64 or x.dtype.code == I64
+cdef Layout scatter_added(PyObject** slots, Layout target):
+    """scatter_add(input, dim, index, src)"""
+    return _reduced_at(slots, target, "sum", True)
 
 
 cdef Layout _reduced(Layout out, Places* p, Layout index, Layout src, str reduce, bint include_self):
@@ -168,14 +172,7 @@ cdef Layout _reduced(Layout out, Places* p, Layout index, Layout src, str reduce
 
 cdef Layout _scatter_reduce(Op op, PyObject** slots, Layout target):
     """scatter_reduce(input, dim, index, src, reduce, *, include_self)"""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), src = some(slots[3]), out
-    cdef Places p
-    if x is None or index is None or src is None or src.dtype is not x.dtype or not _reducible(x):
-        return None
-    out = _into(x, target, index, src)
-    if out is None or not _walk(&p, out, <object>slots[1], index, src):
-        return None
-    return _reduced(out, &p, index, src, <object>slots[4], <object>slots[5] is not False)
+    return _reduced_at(slots, target, <object>slots[4], <object>slots[5] is not False)
 
 
 # --- entries of an axis by a vector of numbers -------------------------------------------------------------------

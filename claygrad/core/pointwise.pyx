@@ -1,11 +1,11 @@
 """Fast paths of elementwise operations: contiguous CPU tensors of one dtype, with scalars and row/column broadcasting."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, Op, run_check
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, F32, F64, I64, dtype, of_code
+from claygrad.core.dtypes cimport BOOL, F32, F64, I32, I64, U8, dtype, of_code
 from claygrad.core.kernels cimport binary_by_column, binary_by_lines, binary_by_row, binary_fn, unary_fn
 from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.storage cimport new_storage
@@ -128,6 +128,8 @@ cdef union Scalar:
     float f32
     double f64
     int64_t i64
+    int32_t i32
+    uint8_t u8
 
 cdef bint _fill_scalar(object value, int code, Scalar* out) except -1:
     """The number in the tensor's dtype; False if that would change the result's dtype."""
@@ -142,6 +144,12 @@ cdef bint _fill_scalar(object value, int code, Scalar* out) except -1:
         return True
     if code == I64 and kind is int and -0x7fffffffffffffff < value < 0x7fffffffffffffff:
         out.i64 = value
+        return True
+    if code == I32 and kind is int and -0x80000000 <= value < 0x80000000:
+        out.i32 = value
+        return True
+    if code == U8 and kind is int and 0 <= value < 256:
+        out.u8 = value
         return True
     return False
 

@@ -81,6 +81,22 @@ template <class F, class T> bool each_wide(const void* const* in, void* out_n, i
     return true;
 }
 
+// f(x) lane by lane: for the few vectors in which something rare occurs
+template <class F> double lanes_of(double x, F f) { return f(x); }
+template <class F> double lanes_of(double x, double y, F f) { return f(x, y); }
+#if defined(__AVX2__)
+template <class F> f64v lanes_of(f64v x, F f) {
+    f64v out = x;
+    for (int i = 0; i < Lanes<f64v>::width; i++) out[i] = f((double)x[i]);
+    return out;
+}
+template <class F> f64v lanes_of(f64v x, f64v y, F f) {
+    f64v out = x;
+    for (int i = 0; i < Lanes<f64v>::width; i++) out[i] = f((double)x[i], (double)y[i]);
+    return out;
+}
+#endif
+
 struct Taking1 { Numbers numbers; static constexpr int operands = 1; };
 struct Taking2 { Numbers numbers; static constexpr int operands = 2; };
 struct Taking3 { Numbers numbers; static constexpr int operands = 3; };

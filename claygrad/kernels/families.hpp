@@ -11,7 +11,6 @@ namespace CLAY_ISA {
 CLAY_FAMILY(unary)
 CLAY_FAMILY(binary)
 CLAY_FAMILY(compare)
-CLAY_FAMILY(compare_unary)
 CLAY_FAMILY(reduce)
 CLAY_FAMILY(extreme)
 CLAY_FAMILY(rows)

@@ -126,18 +126,24 @@ template <class F, class T> void plain(const void* x, const void* y, void* out_n
                                 : mode == 1 ? plain_range<F, T, true, false> : plain_range<F, T, false, true>);
 }
 
-// Integers wrap around: unsigned arithmetic, signed comparison.
-struct AddInt { uint64_t operator()(uint64_t x, uint64_t y) const { return x + y; } };
-struct SubInt { uint64_t operator()(uint64_t x, uint64_t y) const { return x - y; } };
-struct MulInt { uint64_t operator()(uint64_t x, uint64_t y) const { return x * y; } };
-struct MaximumInt { int64_t operator()(int64_t x, int64_t y) const { return x > y ? x : y; } };
-struct MinimumInt { int64_t operator()(int64_t x, int64_t y) const { return x < y ? x : y; } };
+// Integers wrap around: arithmetic of unsigned ones, as wide as an int at least, or the compiler makes it signed.
+template <class T> using Wide = decltype(T() + 0u);
+struct AddInt { template <class T> T operator()(T x, T y) const { return (T)((Wide<T>)x + y); } };
+struct SubInt { template <class T> T operator()(T x, T y) const { return (T)((Wide<T>)x - y); } };
+struct MulInt { template <class T> T operator()(T x, T y) const { return (T)((Wide<T>)x * y); } };
+struct MaximumInt { template <class T> T operator()(T x, T y) const { return x > y ? x : y; } };
+struct MinimumInt { template <class T> T operator()(T x, T y) const { return x < y ? x : y; } };
 struct And { template <class T> T operator()(T x, T y) const { return x & y; } };
 struct Or { template <class T> T operator()(T x, T y) const { return x | y; } };
 struct Xor { template <class T> T operator()(T x, T y) const { return x ^ y; } };
 
 #define FLOATS(name, F) {name, F32, (void*)binary<F, float>}, {name, F64, (void*)binary<F, double>}
-#define BITS(name, F) {name, BOOL, (void*)plain<F, uint8_t>}, {name, I64, (void*)plain<F, uint64_t>}
+// Signed and unsigned integers have the same low bits.
+#define BITS(name, F) \
+    {name, I64, (void*)plain<F, uint64_t>}, {name, I32, (void*)plain<F, uint32_t>}, {name, U8, (void*)plain<F, uint8_t>}, \
+    {name, I8, (void*)plain<F, uint8_t>}
+#define ORDER(name, F) \
+    {name, I64, (void*)plain<F, int64_t>}, {name, I32, (void*)plain<F, int32_t>}, {name, U8, (void*)plain<F, uint8_t>}
 
 }  // namespace
 
@@ -153,10 +159,9 @@ const Kernel binary_kernels[] = {
     FLOATS("hard_sigmoid_backward", HardSigmoidBackward), FLOATS("hard_swish_backward", HardSwishBackward),
     FLOATS("mish_backward", MishBackward), FLOATS("prelu", Prelu), FLOATS("prelu_to_weight", PreluToWeight),
     FLOATS("glu", Glu),
-    {"add", I64, (void*)plain<AddInt, uint64_t>}, {"sub", I64, (void*)plain<SubInt, uint64_t>},
-    {"mul", I64, (void*)plain<MulInt, uint64_t>}, {"maximum", I64, (void*)plain<MaximumInt, int64_t>},
-    {"minimum", I64, (void*)plain<MinimumInt, int64_t>},
-    BITS("bitwise_and", And), BITS("bitwise_or", Or), BITS("bitwise_xor", Xor),
+    BITS("add", AddInt), BITS("sub", SubInt), BITS("mul", MulInt), ORDER("maximum", MaximumInt), ORDER("minimum", MinimumInt),
+    BITS("bitwise_and", And), BITS("bitwise_or", Or), BITS("bitwise_xor", Xor), {"bitwise_and", BOOL, (void*)plain<And, uint8_t>},
+    {"bitwise_or", BOOL, (void*)plain<Or, uint8_t>}, {"bitwise_xor", BOOL, (void*)plain<Xor, uint8_t>},
 };
 CLAY_COUNT(binary)
 

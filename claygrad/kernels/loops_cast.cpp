@@ -90,11 +90,17 @@ template <class From, class To> void cast_line(const From* x, To* out, int64_t n
 #if defined(__AVX2__)
 template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) {
     int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16) _mm256_storeu_si256((__m256i*)(out + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), 0));
+#endif
     for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i*)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
     for (; i < n; i++) out[i] = Into<Half>::make(x[i]);
 }
 template <> void cast_line<Half, float>(const Half* x, float* out, int64_t n) {
     int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16) _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)(x + i))));
+#endif
     for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
     for (; i < n; i++) out[i] = Into<float>::make(x[i]);
 }

@@ -38,44 +38,17 @@ template <class F, class T> void compare(const void* x, const void* y, void* out
     else parallel_for(n, CHEAP, body, &job);
 }
 
-struct IsNan { template <class T> bool operator()(T x) const { return x != x; } };
-struct IsInf { template <class T> bool operator()(T x) const { return x - x != x - x && x == x; } };
-struct IsFinite { template <class T> bool operator()(T x) const { return x - x == x - x; } };
-struct Not { template <class T> bool operator()(T x) const { return x == T(0); } };
-
-template <class F, class T> void test_range(void* data, int64_t begin, int64_t end) {
-    auto& job = *(CompareJob<T>*)data;
-    const T* x = job.x;
-    uint8_t* out = job.out_n;
-    const F f;
-#pragma GCC ivdep
-    for (int64_t i = begin; i < end; i++) out[i] = f(x[i]);
-}
-
-template <class F, class T> void test(const void* x_n, void* out_n, int64_t n, double, double) {
-    CompareJob<T> job{(const T*)x_n, nullptr, (uint8_t*)out_n};
-    if (n < 2 * CHEAP) test_range<F, T>(&job, 0, n);
-    else parallel_for(n, CHEAP, test_range<F, T>, &job);
-}
-
 }  // namespace
 
 #define ALL(name, F)                                                                      \
     {name, F32, (void*)compare<F, float>}, {name, F64, (void*)compare<F, double>},        \
-    {name, I64, (void*)compare<F, int64_t>}, {name, BOOL, (void*)compare<F, uint8_t>}
+    {name, I64, (void*)compare<F, int64_t>}, {name, I32, (void*)compare<F, int32_t>},       \
+    {name, U8, (void*)compare<F, uint8_t>}, {name, BOOL, (void*)compare<F, uint8_t>}
 
 const Kernel compare_kernels[] = {
     ALL("eq", Eq), ALL("ne", Ne), ALL("lt", Lt), ALL("le", Le), ALL("gt", Gt), ALL("ge", Ge),
 };
 CLAY_COUNT(compare)
-
-#define FLOATS(name, F) {name, F32, (void*)test<F, float>}, {name, F64, (void*)test<F, double>}
-
-const Kernel compare_unary_kernels[] = {
-    FLOATS("isnan", IsNan), FLOATS("isinf", IsInf), FLOATS("isfinite", IsFinite), FLOATS("logical_not", Not),
-    {"logical_not", I64, (void*)test<Not, int64_t>}, {"logical_not", BOOL, (void*)test<Not, uint8_t>},
-};
-CLAY_COUNT(compare_unary)
 
 }  // namespace CLAY_ISA
 }  // namespace clay

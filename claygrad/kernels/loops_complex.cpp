@@ -19,9 +19,11 @@ struct Abs : Taking1 {
         const float found = (float)__builtin_sqrt(a * a + b * b);
         return found == found ? found : __builtin_hypotf(z.re, z.im);         // infinite beside a NaN
     }
-    double operator()(C<double> z) const { return __builtin_hypot(z.re, z.im); }
+    double operator()(C<double> z) const {
+        const double square = z.re * z.re + z.im * z.im;
+        return square > 1e-280 && square < 1e280 ? __builtin_sqrt(square) : __builtin_hypot(z.re, z.im);
+    }
 };
-struct Angle : Taking1 { template <class T> T operator()(C<T> z) const { return atan2(z.im, z.re); } };
 struct Add : Taking2 { template <class T> C<T> operator()(C<T> x, C<T> y) const { return {x.re + y.re, x.im + y.im}; } };
 struct Sub : Taking2 { template <class T> C<T> operator()(C<T> x, C<T> y) const { return {x.re - y.re, x.im - y.im}; } };
 struct Mul : Taking2 {
@@ -32,12 +34,199 @@ struct Mul : Taking2 {
 struct Neg : Taking1 { template <class T> C<T> operator()(C<T> z) const { return {-z.re, -z.im}; } };
 struct Conj : Taking1 { template <class T> C<T> operator()(C<T> z) const { return {z.re, -z.im}; } };
 
+// --- by vectors of parts, in double precision ---------------------------------------------------------------------------------
+template <class T> void put_number(C<T>* to, double re, double im) { *to = {(T)re, (T)im}; }
+template <class T> void put_number(T* to, double re, double) { *to = (T)re; }
+// F(re, im) of vectors, where F::plain says that nothing in them is special; else F::one of each number, the C library's.
+template <class F, class T, class To> bool each_parts(const void* const* in, void* out_n, int64_t n, const Numbers&) {
+    using V = vec<double>;
+    constexpr int W = Lanes<V>::width;
+    const C<T>* z = (const C<T>*)in[0];
+    To* out = (To*)out_n;
+    for (int64_t i = 0; i < n; i += W) {
+        double re[W], im[W];
+        const int64_t m = n - i < W ? n - i : W;
+        if (m == W) {                                            // no condition in the loop: it becomes shuffles
+            for (int j = 0; j < W; j++) re[j] = z[i + j].re, im[j] = z[i + j].im;
+        } else {
+            for (int j = 0; j < W; j++) re[j] = z[j < m ? i + j : i].re, im[j] = z[j < m ? i + j : i].im;
+        }
+        const V a = load<V>(re), b = load<V>(im);
+        if (F::template plain<T>(a, b)) {
+            const C<V> made = F::of(a, b);
+            store<V>(re, made.re), store<V>(im, made.im);
+            if (m == W)
+                for (int j = 0; j < W; j++) put_number(out + i + j, re[j], im[j]);
+            else
+                for (int64_t j = 0; j < m; j++) put_number(out + i + j, re[j], im[j]);
+        } else {
+            for (int64_t j = 0; j < m; j++) {
+                const C<T> made = F::one(z[i + j]);
+                put_number(out + i + j, made.re, made.im);
+            }
+        }
+    }
+    return true;
+}
+
+template <class V> bool finite(V a, V b) { return !any((a - a != a - a) | (b - b != b - b)); }
+template <class V> bool within(V x, double low, double high) { return !any((x < splat<V>(low)) | (x > splat<V>(high)) | (x != x)); }
+
+// To the C library and back
+#define JOINED(T)                                                                                                  \
+    inline __complex__ T joined(C<T> z) {                                                                          \
+        __complex__ T out;                                                                                         \
+        __real__ out = z.re;                                                                                       \
+        __imag__ out = z.im;                                                                                       \
+        return out;                                                                                                \
+    }                                                                                                              \
+    inline C<T> parted(__complex__ T z) { return {__real__ z, __imag__ z}; }
+JOINED(float)
+JOINED(double)
+#define LIBRARY(name)                                                                                              \
+    static C<float> one(C<float> z) { return parted(__builtin_c##name##f(joined(z))); }                     \
+    static C<double> one(C<double> z) { return parted(__builtin_c##name(joined(z))); }
+#define PARTS(Name, name, condition, real, imaginary)                                                              \
+    struct Name {                                                                                                  \
+        template <class T, class V> static bool plain(V a, V b) { return finite(a, b) && (condition); }            \
+        template <class V> static C<V> of(V a, V b) { return {real, imaginary}; }                                  \
+        LIBRARY(name)                                                                                              \
+    };
+
+constexpr double MOST = 700;             // exp of it is no infinity
+PARTS(Exp, exp, within(a, -MOST, MOST), exp(a) * cos(b), exp(a) * sin(b))
+PARTS(Sin, sin, within(b, -MOST, MOST), sin(a) * cosh(b), cos(a) * sinh(b))
+PARTS(Cos, cos, within(b, -MOST, MOST), cos(a) * cosh(b), -(sin(a) * sinh(b)))
+PARTS(Sinh, sinh, within(a, -MOST, MOST), sinh(a) * cos(b), cosh(a) * sin(b))
+PARTS(Cosh, cosh, within(a, -MOST, MOST), cosh(a) * cos(b), sinh(a) * sin(b))
+// Near a circle of 1, and near poles, double precision leaves enough digits for single alone.
+#define SINGLE (sizeof(T) == 4)
+PARTS(Log, log, SINGLE && within(a * a + b * b, 1e-300, 1e300), log(a * a + b * b) * splat<V>(0.5), atan2(b, a))
+PARTS(Tanh, tanh, SINGLE && within(a, -20, 20), sinh(a + a) / (cosh(a + a) + cos(b + b)), sin(b + b) / (cosh(a + a) + cos(b + b)))
+PARTS(Tan, tan, SINGLE && within(b, -20, 20), sin(a + a) / (cosh(b + b) + cos(a + a)), sinh(b + b) / (cosh(b + b) + cos(a + a)))
+PARTS(Asin, asin, false, a, b)
+PARTS(Acos, acos, false, a, b)
+PARTS(Atan, atan, false, a, b)
+PARTS(Asinh, asinh, false, a, b)
+PARTS(Acosh, acosh, false, a, b)
+PARTS(Atanh, atanh, false, a, b)
+
+struct Sqrt {
+    template <class T, class V> static bool plain(V a, V b) { return finite(a, b) && within(a * a + b * b, 1e-280, 1e280); }
+    template <class V> static C<V> of(V a, V b) {
+        const V zero = splat<V>(0), half = splat<V>(0.5), large = sqrt((sqrt(a * a + b * b) + abs(a)) * half), small = abs(b) * half / large;
+        return {pick(a < zero, small, large), copysign(pick(a < zero, large, small), b)};
+    }
+    LIBRARY(sqrt)
+};
+struct Angle {                           // the same for what is special
+    template <class T, class V> static bool plain(V, V) { return true; }
+    template <class V> static C<V> of(V a, V b) { return {atan2(b, a), b}; }
+    template <class T> static C<T> one(C<T> z) { return z; }
+};
+
+// --- quotients and powers -------------------------------------------------------------------------------------------------------
+// By Smith's way, which does not overflow, as NumPy has it
+template <class T> C<T> quotient(C<T> x, C<T> y) {
+    if (abs(y.re) >= abs(y.im)) {
+        if (y.re == 0 && y.im == 0) return {x.re / abs(y.re), x.im / abs(y.re)};
+        const T ratio = y.im / y.re, scale = 1 / (y.re + y.im * ratio);
+        return {(x.re + x.im * ratio) * scale, (x.im - x.re * ratio) * scale};
+    }
+    const T ratio = y.re / y.im, scale = 1 / (y.im + y.re * ratio);
+    return {(x.re * ratio + x.im) * scale, (x.im * ratio - x.re) * scale};
+}
+struct Div : Taking2 { template <class T> C<T> operator()(C<T> x, C<T> y) const { return quotient(x, y); } };
+// Single precision in doubles, in which its squares do not overflow; what is not finite then goes Smith's way.
+bool divide_singles(const void* const* in, void* out_n, int64_t n, const Numbers&) {
+    const C<float> *x = (const C<float>*)in[0], *y = (const C<float>*)in[1];
+    C<float>* out = (C<float>*)out_n;
+    float wrong = 0;
+    C<float> kept[64];
+    for (int64_t i = 0; i < n; i += 64, wrong = 0) {
+        const int64_t m = n - i < 64 ? n - i : 64;
+        for (int64_t j = 0; j < m; j++) {
+            const double a = x[i + j].re, b = x[i + j].im, c = y[i + j].re, d = y[i + j].im, inverse = 1 / (c * c + d * d);
+            kept[j] = {(float)((a * c + b * d) * inverse), (float)((b * c - a * d) * inverse)};
+        }
+        for (int64_t j = 0; j < m; j++) wrong += 0 * kept[j].re + 0 * kept[j].im;
+        if (__builtin_expect(wrong != 0, 0))
+            for (int64_t j = 0; j < m; j++) kept[j] = quotient(x[i + j], y[i + j]);
+        for (int64_t j = 0; j < m; j++) out[i + j] = kept[j];
+    }
+    return true;
+}
+template <class T> C<T> inverse_of(C<T> z) {
+    if (abs(z.im) <= abs(z.re)) {
+        const T ratio = z.im / z.re, scale = z.re + z.im * ratio;
+        return {1 / scale, -ratio / scale};
+    }
+    const T ratio = z.re / z.im, scale = z.re * ratio + z.im;
+    return {ratio / scale, -1 / scale};
+}
+struct Reciprocal : Taking1 {
+    C<double> operator()(C<double> z) const { return inverse_of(z); }
+    C<float> operator()(C<float> z) const {
+        const double a = z.re, b = z.im, inverse = 1 / (a * a + b * b);
+        const C<float> made{(float)(a * inverse), (float)(-b * inverse)};
+        return made.re - made.re == 0 && made.im - made.im == 0 ? made : inverse_of(z);
+    }
+};
+struct Square : Taking1 { template <class T> C<T> operator()(C<T> z) const { return Mul{}(z, z); } };
+struct Direction : Taking1 {
+    template <class T> C<T> operator()(C<T> z) const {
+        const T size = Abs{}(z);
+        return size == 0 ? C<T>{0, 0} : C<T>{z.re / size, z.im / size};
+    }
+};
+struct Pow : Taking2 {
+    template <class T> C<T> operator()(C<T> x, C<T> y) const {
+        const Mul times{};
+        if (y.im == 0) {
+            if (y.re == 2) return times(x, x);
+            if (y.re == 1) return x;
+            if (y.re == 0) return {1, 0};
+            if (y.re == 0.5 && x.re - x.re == 0 && x.im - x.im == 0) return Sqrt::one(x);
+        }
+        if (x.re == 0 && x.im == 0) return y.re > 0 ? C<T>{0, 0} : C<T>{(T)__builtin_nan(""), (T)__builtin_nan("")};
+        if (y.im == 0 && y.re == rint(y.re) && abs(y.re) < 100) {
+            C<T> power = x, made{1, 0};
+            for (int n = (int)abs(y.re); n; n >>= 1, power = times(power, power))
+                if (n & 1) made = times(made, power);
+            return y.re < 0 ? quotient(C<T>{1, 0}, made) : made;
+        }
+        return library(x, y);
+    }
+    static C<float> library(C<float> x, C<float> y) { return parted(__builtin_cpowf(joined(x), joined(y))); }
+    static C<double> library(C<double> x, C<double> y) { return parted(__builtin_cpow(joined(x), joined(y))); }
+};
+
+template <class T> bool power(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
+    const C<T> *x = (const C<T>*)in[0], *y = (const C<T>*)in[1];
+    int others = 0;
+    for (int64_t i = 0; i < n; i++) others |= (y[i].re != 2) | (y[i].im != 0);
+    const void* twice[2] = {x, x};
+    return !others ? each_number<Mul, C<T>, C<T>>(twice, out_n, n, numbers) : each_number<Pow, C<T>, C<T>>(in, out_n, n, numbers);
+}
+
+// Equality, and what is asked about either part
+struct Eq : Taking2 { template <class T> bool operator()(C<T> x, C<T> y) const { return x.re == y.re && x.im == y.im; } };
+struct Ne : Taking2 { template <class T> bool operator()(C<T> x, C<T> y) const { return x.re != y.re || x.im != y.im; } };
+struct IsNan : Taking1 { template <class T> bool operator()(C<T> z) const { return z.re != z.re || z.im != z.im; } };
+struct IsFinite : Taking1 { template <class T> bool operator()(C<T> z) const { return z.re - z.re == 0 && z.im - z.im == 0; } };
+
 #define MADE(name, F)                                                                              \
     {name, F32, (void*)each_number<F, float, C<float>>, C64, DEAR},                                \
     {name, F64, (void*)each_number<F, double, C<double>>, C128, DEAR}
 #define REAL(name, F)                                                                              \
     {name, C64, (void*)each_number<F, C<float>, float>, F32, DEAR},                                \
     {name, C128, (void*)each_number<F, C<double>, double>, F64, DEAR}
+#define ASKED(name, F)                                                                             \
+    {name, C64, (void*)each_number<F, C<float>, uint8_t>, BOOL, CHEAP},                            \
+    {name, C128, (void*)each_number<F, C<double>, uint8_t>, BOOL, CHEAP}
+#define BY_PARTS(name, F)                                                                          \
+    {name, C64, (void*)each_parts<F, float, C<float>>, -1, DEAREST},                               \
+    {name, C128, (void*)each_parts<F, double, C<double>>, -1, DEAREST}
 #define SAME(name, F)                                                                              \
     {name, C64, (void*)each_number<F, C<float>, C<float>>, -1, CHEAP},                             \
     {name, C128, (void*)each_number<F, C<double>, C<double>>, -1, CHEAP}
@@ -45,7 +234,15 @@ struct Conj : Taking1 { template <class T> C<T> operator()(C<T> z) const { retur
 }  // namespace
 
 const Kernel complex_kernels[] = {
-    MADE("complex", Join), MADE("polar", Polar), REAL("abs", Abs), REAL("angle", Angle),
+    MADE("complex", Join), MADE("polar", Polar), REAL("abs", Abs),
+    {"angle", C64, (void*)each_parts<Angle, float, float>, F32, DEAR}, {"angle", C128, (void*)each_parts<Angle, double, double>, F64, DEAR},
+    BY_PARTS("exp", Exp), BY_PARTS("log", Log), BY_PARTS("sqrt", Sqrt), BY_PARTS("sin", Sin), BY_PARTS("cos", Cos), BY_PARTS("tan", Tan),
+    BY_PARTS("sinh", Sinh), BY_PARTS("cosh", Cosh), BY_PARTS("tanh", Tanh), BY_PARTS("asin", Asin), BY_PARTS("acos", Acos),
+    BY_PARTS("atan", Atan), BY_PARTS("asinh", Asinh), BY_PARTS("acosh", Acosh), BY_PARTS("atanh", Atanh),
+    {"div", C64, (void*)divide_singles, -1, DEAR},
+    {"div", C128, (void*)each_number<Div, C<double>, C<double>>, -1, DEAR}, SAME("reciprocal", Reciprocal), SAME("square", Square), SAME("sgn", Direction),
+    {"pow", C64, (void*)power<float>, -1, DEAREST}, {"pow", C128, (void*)power<double>, -1, DEAREST},
+    ASKED("eq", Eq), ASKED("ne", Ne), ASKED("isnan", IsNan), ASKED("isfinite", IsFinite),
     SAME("add", Add), SAME("sub", Sub), SAME("mul", Mul), SAME("neg", Neg), SAME("conj", Conj),
 };
 CLAY_COUNT(complex)

@@ -126,16 +126,11 @@ struct FloorDivide : Taking2 {
 };
 
 // Integers refuse a divisor of 0; -1 would overflow the one number without an opposite.
-template <class F> bool integer_division(const void* const* in, void* out_n, int64_t n, const Numbers&) {
-    const int64_t *x = (const int64_t*)in[0], *y = (const int64_t*)in[1];
-    int64_t* out = (int64_t*)out_n;
-    bool zero = false;
-    for (int64_t i = 0; i < n; i++) zero |= y[i] == 0;
-    if (zero) return false;
+template <class F, class T> void divide_integers(const T* x, const T* y, T* out, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         const int64_t a = x[i], b = y[i];
         if (b == -1) {
-            out[i] = F::quotient ? (int64_t)(0 - (uint64_t)a) : 0;
+            out[i] = F::quotient ? (T)(0 - (uint64_t)a) : 0;
             continue;
         }
         int64_t q, rest;
@@ -145,15 +140,47 @@ template <class F> bool integer_division(const void* const* in, void* out_n, int
             q = a / b, rest = a % b;
         }
         const bool down = F::floored && rest != 0 && (rest < 0) != (b < 0);
-        out[i] = F::quotient ? q - down : rest + (down ? b : 0);
+        out[i] = (T)(F::quotient ? q - down : rest + (down ? b : 0));
     }
+}
+#if defined(__AVX2__)
+// In double precision, by vectors: below 2^52 a quotient that is no whole number is not rounded to one.
+template <class F, class T> void divide_by_floats(const T* x, const T* y, T* out, int64_t n) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) {
+        const double a = (double)x[i], b = (double)y[i], q = F::floored ? floor(a / b) : trunc(a / b);
+        if (F::quotient) out[i] = (int64_t)y[i] == -1 ? (T)(0 - (uint64_t)x[i]) : (T)q;
+        else out[i] = (T)(a - q * b);
+    }
+}
+#endif
+template <class F, class T> bool integer_division(const void* const* in, void* out_n, int64_t n, const Numbers&) {
+    const T *x = (const T*)in[0], *y = (const T*)in[1];
+    bool zero = false, large = false;
+    for (int64_t i = 0; i < n; i++) {
+        zero |= y[i] == 0;
+        if (sizeof(T) == 8) {                                    // as far from 0 as 2^51
+            const uint64_t half = 1ull << 51;
+            large |= ((uint64_t)x[i] + half) >> 52 != 0 || ((uint64_t)y[i] + half) >> 52 != 0;
+        }
+    }
+    if (zero) return false;
+#if defined(__AVX2__)
+    if (!large) {
+        divide_by_floats<F>(x, y, (T*)out_n, n);
+        return true;
+    }
+#endif
+    divide_integers<F>(x, y, (T*)out_n, n);
     return true;
 }
 struct Floored { static constexpr bool quotient = true, floored = true; };
 struct Cut { static constexpr bool quotient = true, floored = false; };
 struct FlooredRest { static constexpr bool quotient = false, floored = true; };
 struct CutRest { static constexpr bool quotient = false, floored = false; };
-#define CLAY_INTEGERS(name, F) {name, I64, (void*)integer_division<F>, -1, DEAR}
+#define CLAY_INTEGERS(name, F) \
+    {name, I64, (void*)integer_division<F, int64_t>, -1, DEAR}, {name, I32, (void*)integer_division<F, int32_t>, -1, DEAR}, \
+    {name, U8, (void*)integer_division<F, uint8_t>, -1, DEAR}
 
 // --- integers ----------------------------------------------------------------------------------------------------------------
 struct ClampInt : Taking3 {
@@ -167,8 +194,50 @@ struct ClampMaxInt : Taking2 { int64_t operator()(int64_t x, int64_t high) const
 struct ReverseSubInt : Taking2 { uint64_t operator()(uint64_t x, uint64_t y) const { return y - x; } };
 struct HeavisideInt : Taking2 { int64_t operator()(int64_t x, int64_t y) const { return x == 0 ? y : x > 0; } };
 struct SameInt : Taking1 { int64_t operator()(int64_t x) const { return x; } };
+// A shift that is negative or wider than the number moves all bits out, down to the sign.
+struct ShiftLeft : Taking2 {
+    template <class T> T operator()(T x, T by) const {
+        return by < 0 || by >= (T)(8 * sizeof(T)) ? 0 : (T)((decltype(T() + 0u))x << by);
+    }
+};
+struct ShiftRight : Taking2 {
+    template <class T> T operator()(T x, T by) const {
+        const T all = (T)(8 * sizeof(T) - 1);
+        if ((T)-1 < 0) return (T)(x >> (by < 0 || by > all ? all : by));
+        return by > all ? 0 : (T)(x >> by);
+    }
+};
+// Of two odd numbers the difference is even: its factors 2 are none of both.
+inline uint64_t common_divisor(int64_t x, int64_t y) {
+    uint64_t a = x < 0 ? 0 - (uint64_t)x : (uint64_t)x, b = y < 0 ? 0 - (uint64_t)y : (uint64_t)y;
+    if (a == 0 || b == 0) return a | b;
+    const int twos = __builtin_ctzll(a | b);
+    a >>= __builtin_ctzll(a);
+    do {
+        b >>= __builtin_ctzll(b);
+        const uint64_t less = a < b ? a : b;
+        b = a < b ? b - a : a - b;
+        a = less;
+    } while (b);
+    return a << twos;
+}
+struct Gcd : Taking2 { int64_t operator()(int64_t x, int64_t y) const { return (int64_t)common_divisor(x, y); } };
+struct Lcm : Taking2 {
+    int64_t operator()(int64_t x, int64_t y) const {
+        const uint64_t divisor = common_divisor(x, y), a = x < 0 ? 0 - (uint64_t)x : (uint64_t)x, b = y < 0 ? 0 - (uint64_t)y : (uint64_t)y;
+        return divisor ? (int64_t)(a / divisor * b) : 0;
+    }
+};
 struct NotInt : Taking1 { int64_t operator()(int64_t x) const { return ~x; } };
+// Halves are their bits here: the sign is the first one.
+struct NegHalf : Taking1 { uint16_t operator()(uint16_t x) const { return x ^ 0x8000; } };
+struct AbsHalf : Taking1 { uint16_t operator()(uint16_t x) const { return x & 0x7fff; } };
+#define CLAY_HALVES(name, F) \
+    {name, F16, (void*)each_number<F, uint16_t, uint16_t>, -1, CHEAP}, {name, BF16, (void*)each_number<F, uint16_t, uint16_t>, -1, CHEAP}
 struct NotBool : Taking1 { uint8_t operator()(uint8_t x) const { return !x; } };
+#define CLAY_SHIFT(name, F) \
+    {name, I64, (void*)each_number<F, int64_t, int64_t>, -1, CHEAP}, {name, I32, (void*)each_number<F, int32_t, int32_t>, -1, CHEAP}, \
+    {name, U8, (void*)each_number<F, uint8_t, uint8_t>, -1, CHEAP}
 #define CLAY_LONG(name, F) {name, I64, (void*)each_number<F, int64_t, int64_t>, -1, CHEAP}
 
 // --- left to the C library ------------------------------------------------------------------------------------------------------
@@ -195,29 +264,42 @@ template <bool SINGLE> struct Hypot : Taking2 {
         if (SINGLE) return pick((a == inf) | (b == inf), inf, root);
         const V most = pick(a > b, a, b);
         if (__builtin_expect(any((most > splat<V>(1e150)) | (most < splat<V>(1e-140)) | (root != root)), 0))
-            return pick((a == inf) | (b == inf), inf, each_hypot(a, b));
+            return pick((a == inf) | (b == inf), inf, lanes_of(a, b, [](double u, double v) { return __builtin_hypot(u, v); }));
         return root;
     }
-    static double each_hypot(double a, double b) { return __builtin_hypot(a, b); }
-#if defined(__AVX2__)
-    static f64v each_hypot(f64v a, f64v b) {
-        for (int i = 0; i < Lanes<f64v>::width; i++) a[i] = __builtin_hypot((double)a[i], (double)b[i]);
-        return a;
-    }
-#endif
 };
 
-// x * 2 ** y for whole y: without the power, which may overflow where the product does not
-template <class T> bool times_power_of_two(const void* const* in, void* out, int64_t n, const Numbers&) {
-    const T *x = (const T*)in[0], *y = (const T*)in[1];
-    for (int64_t i = 0; i < n; i++)
-        if (y[i] != rint(y[i])) return false;
-    for (int64_t i = 0; i < n; i++) {
-        const int power = y[i] < -5000 ? -5000 : y[i] > 5000 ? 5000 : (int)y[i];
-        ((T*)out)[i] = y[i] - y[i] == 0 ? (T)__builtin_ldexp((double)x[i], power) : x[i] * exp2(y[i]);
-    }
-    return true;
+// x * 2 ** y, for whole y without the power, which may overflow where the product does not
+inline double power_of_two(double y) {
+    const int64_t bits = ((int64_t)y + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
 }
+#if defined(__AVX2__)
+typedef int64_t i64v __attribute__((vector_size(CLAY_VECTOR_BYTES)));
+inline f64v power_of_two(f64v y) {                               // the sum's last bits are the exponent
+    return (f64v)(((i64v)(y + splat<f64v>(6755399441055744.0 + 1023))) << 52);
+}
+#endif
+template <bool SINGLE> struct LdExp : Taking2 {
+    template <class V> V operator()(V x, V y) const {
+        const V most = splat<V>(SINGLE ? 600 : 2100), power = pick(y > most, most, pick(y < -most, -most, pick(y == y, rint(y), most)));
+        V out;
+        if (SINGLE) {
+            out = x * power_of_two(power);
+        } else {
+            const V part = rint(power * splat<V>(0.5)), half = rint(part * splat<V>(0.5)), rest = power - part;
+            const V other = rint(rest * splat<V>(0.5)), lead = x * power_of_two(half) * power_of_two(part - half);
+            out = lead * power_of_two(other) * power_of_two(rest - other);
+            if (__builtin_expect(any((abs(out) < splat<V>(4.5e-308)) & (x != splat<V>(0))), 0))       // rounded more than once
+                out = lanes_of(x, power, [](double a, double b) { return __builtin_ldexp(a, (int)b); });
+        }
+        const V inf = splat<V>(__builtin_inf());
+        if (!any((y != rint(y)) | (abs(y) == inf))) return out;
+        return pick((y != rint(y)) | (abs(y) == inf), x * exp2(y), out);
+    }
+};
 
 // sin(pi x) / (pi x)
 struct Sinc : Taking1 {
@@ -242,14 +324,15 @@ const Kernel each_kernels[] = {
     CLAY_VECTORS("remainder", Remainder, COSTLY), CLAY_VECTORS("div_trunc", DivTrunc, CHEAP),
     CLAY_VECTORS("floor_divide", FloorDivide, COSTLY), CLAY_VECTORS("sinc", Sinc, COSTLY),
     CLAY_NUMBERS("nextafter", NextAfter, DEAR), CLAY_WIDE("hypot", Hypot, COSTLY),
-    {"ldexp", F32, (void*)times_power_of_two<float>, -1, DEAR}, {"ldexp", F64, (void*)times_power_of_two<double>, -1, DEAR},
+    CLAY_WIDE("ldexp", LdExp, DEAR), CLAY_SHIFT("bitwise_left_shift", ShiftLeft), CLAY_SHIFT("bitwise_right_shift", ShiftRight),
+    {"gcd", I64, (void*)each_number<Gcd, int64_t, int64_t>, -1, DEAREST}, {"lcm", I64, (void*)each_number<Lcm, int64_t, int64_t>, -1, DEAREST},
     CLAY_VECTORS("clamp_backward", ClampBackward, CHEAP),
     CLAY_INTEGERS("floor_divide", Floored), CLAY_INTEGERS("div_trunc", Cut), CLAY_INTEGERS("remainder", FlooredRest),
     CLAY_INTEGERS("fmod", CutRest),
     CLAY_LONG("clamp_both", ClampInt), CLAY_LONG("clamp_min", ClampMinInt), CLAY_LONG("clamp_max", ClampMaxInt),
     CLAY_LONG("rsub", ReverseSubInt), CLAY_LONG("heaviside", HeavisideInt), CLAY_LONG("nan_to_num", SameInt),
     CLAY_LONG("floor", SameInt), CLAY_LONG("ceil", SameInt), CLAY_LONG("trunc", SameInt), CLAY_LONG("round", SameInt),
-    CLAY_LONG("bitwise_not", NotInt),
+    CLAY_LONG("bitwise_not", NotInt), CLAY_HALVES("neg", NegHalf), CLAY_HALVES("abs", AbsHalf),
     {"bitwise_not", BOOL, (void*)each_number<NotBool, uint8_t, uint8_t>, -1, CHEAP},
 };
 CLAY_COUNT(each)

@@ -151,7 +151,19 @@ template <class T> struct Factors {
         columns(middle, to);
     }
 
-    void all(int64_t n) { n > m ? panel(0, m, n) : columns(0, n); }
+    // A wide matrix: whole blocks of columns first, then what is right of them.
+    void all(int64_t n) {
+        if (n <= m) return columns(0, n);
+        const int64_t square = m / BLOCK * BLOCK;
+        if (square) {
+            columns(0, square);
+            substitute(a, ld, a + square, ld, square, whole<T>(n - square), false, true, memory);
+            if (square < m)
+                subtract_product(m - square, n - square, square, a + square * ld, ld, a + square, ld, false, a + square * ld + square, ld,
+                                 memory);
+        }
+        panel(square, m, n);
+    }
 };
 
 template <class T> int32_t factored(T* a, int64_t ld, int64_t m, int64_t n, int32_t* pivots, T* memory) {

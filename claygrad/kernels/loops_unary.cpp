@@ -64,10 +64,10 @@ template <class T> void unary_pow(const void* x_n, void* out_n, int64_t n, doubl
 }
 
 // Integers wrap around, as torch's do.
-struct NegInt { uint64_t operator()(uint64_t x) const { return 0 - x; } };
-struct AbsInt { uint64_t operator()(uint64_t x) const { return (int64_t)x < 0 ? 0 - x : x; } };
-struct SignInt { uint64_t operator()(uint64_t x) const { return (uint64_t)(((int64_t)x > 0) - ((int64_t)x < 0)); } };
-struct SquareInt { uint64_t operator()(uint64_t x) const { return x * x; } };
+struct NegInt { template <class T> T operator()(T x) const { return (T)(0 - (uint64_t)x); } };
+struct AbsInt { template <class T> T operator()(T x) const { return x < 0 ? (T)(0 - (uint64_t)x) : x; } };
+struct SignInt { template <class T> T operator()(T x) const { return (T)((x > 0) - (x < 0)); } };
+struct SquareInt { template <class T> T operator()(T x) const { return (T)((uint64_t)x * (uint64_t)x); } };
 struct NotBool { uint8_t operator()(uint8_t x) const { return !x; } };
 
 template <class F, class T> void plain_range(void* data, int64_t begin, int64_t end) {
@@ -86,13 +86,15 @@ template <class F, class T> void plain(const void* x_n, void* out_n, int64_t n, 
 }
 
 #define FLOATS(name, F) {name, F32, (void*)unary<F, float>}, {name, F64, (void*)unary<F, double>}
+#define WHOLE(name, F) \
+    {name, I64, (void*)plain<F, int64_t>}, {name, I32, (void*)plain<F, int32_t>}, {name, U8, (void*)plain<F, uint8_t>}
 
 }  // namespace
 
 const Kernel unary_kernels[] = {
     FLOATS("neg", Neg), FLOATS("abs", Abs), FLOATS("square", Square), {"sqrt", F32, (void*)unary<Root, float>}, {"sqrt", F64, (void*)unary<Sqrt, double>}, FLOATS("rsqrt", Rsqrt),
     FLOATS("reciprocal", Reciprocal), FLOATS("floor", Floor), FLOATS("ceil", Ceil), FLOATS("round", Round),
-    FLOATS("trunc", Trunc), FLOATS("sign", Sign), FLOATS("relu", Relu), FLOATS("leaky_relu", LeakyRelu),
+    FLOATS("trunc", Trunc), FLOATS("sign", Sign), FLOATS("sgn", Sign), FLOATS("relu", Relu), FLOATS("leaky_relu", LeakyRelu),
     FLOATS("add_scalar", AddScalar), FLOATS("mul_scalar", MulScalar), FLOATS("clamp", Clamp),
     FLOATS("exp", Exp), FLOATS("exp2", Exp2), FLOATS("expm1", Expm1), FLOATS("log", Log), FLOATS("log2", Log2),
     FLOATS("log10", Log10), FLOATS("log1p", Log1p), FLOATS("sin", Sin), FLOATS("cos", Cos), FLOATS("tan", Tan),
@@ -103,8 +105,7 @@ const Kernel unary_kernels[] = {
     FLOATS("celu", Celu), FLOATS("mish", Mish), FLOATS("hard_sigmoid", HardSigmoid), FLOATS("hard_swish", HardSwish),
     FLOATS("hard_shrink", HardShrink), FLOATS("soft_shrink", SoftShrink), FLOATS("threshold", Threshold),
     {"pow", F32, (void*)unary_pow<float>}, {"pow", F64, (void*)unary_pow<double>},
-    {"neg", I64, (void*)plain<NegInt, uint64_t>}, {"abs", I64, (void*)plain<AbsInt, uint64_t>},
-    {"sign", I64, (void*)plain<SignInt, uint64_t>}, {"square", I64, (void*)plain<SquareInt, uint64_t>},
+    WHOLE("neg", NegInt), WHOLE("abs", AbsInt), WHOLE("sign", SignInt), WHOLE("sgn", SignInt), WHOLE("square", SquareInt),
     {"logical_not", BOOL, (void*)plain<NotBool, uint8_t>},
 };
 CLAY_COUNT(unary)

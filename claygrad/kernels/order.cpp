@@ -46,7 +46,9 @@ template <class T> KeyOf<T> key_of_rank(const T* x, int64_t n, int64_t k, KeyOf<
             return held;
         };
         n = first ? kept([&](int64_t i) { return key_of(x[i]); }) : kept([&](int64_t i) { return keys[i]; });
-        shift = down;
+        K differ = 0;                                    // digits that all share need not be counted: few values are common
+        for (int64_t i = 0; i < n; i++) differ |= keys[i] ^ keys[0];
+        for (shift = down; shift > 0 && !(differ >> (shift - 1)); shift--) {}
     }
     if (shift == 0) return *among = k, keys[0];          // all that are left are equal
     std::nth_element(keys, keys + k, keys + n);

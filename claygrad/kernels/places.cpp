@@ -111,6 +111,34 @@ template <class T> void bins_of(const T* x, T* out, int64_t n, int64_t bins, T l
         }
 }
 
+// The box of a number between the first edge and the last
+template <class T> int64_t box_of(T x, const T* edges, int64_t boxes, bool even) {
+    int64_t low = 0;
+    if (even) {
+        const T guess = (x - edges[0]) * ((T)boxes / (edges[boxes] - edges[0]));
+        low = guess >= 0 ? guess < (T)boxes ? (int64_t)guess : boxes - 1 : 0;        // nor is it NaN
+        while (low > 0 && x < edges[low]) low--;
+        while (low < boxes - 1 && x >= edges[low + 1]) low++;
+        return low;
+    }
+    for (int64_t count = boxes; count > 1;) {            // the last edge that is not above it
+        const int64_t half = count / 2;
+        low += edges[low + half] <= x ? half : 0;
+        count -= half;
+    }
+    return low;
+}
+
+template <class T>
+void boxes_of(const T* x, int64_t n, int64_t axes, const T* const* edges, const int64_t* boxes, const T* weights, bool even, double* sums) {
+    for (int64_t i = 0; i < n; i++, x += axes) {
+        int64_t place = 0, d = 0;
+        for (; d < axes && x[d] >= edges[d][0] && x[d] <= edges[d][boxes[d]]; d++)
+            place = place * boxes[d] + box_of(x[d], edges[d], boxes[d], even);
+        if (d == axes) sums[place] += weights ? (double)weights[i] : 1;
+    }
+}
+
 template <class T> bool same(const T* x, const T* y, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         if (!(x[i] == y[i])) return false;
@@ -302,6 +330,14 @@ bool powers_between(int dtype, void* out, double start, double end, double base,
 bool count_bins(int dtype, const void* x, void* out, int64_t n, int64_t bins, double low, double high) {
     if (dtype == F32) bins_of((const float*)x, (float*)out, n, bins, (float)low, (float)high);
     else if (dtype == F64) bins_of((const double*)x, (double*)out, n, bins, low, high);
+    else return false;
+    return true;
+}
+
+bool count_boxes(int dtype, const void* x, int64_t n, int64_t axes, const void* const* edges, const int64_t* boxes, const void* weights,
+                 bool even, double* sums) {
+    if (dtype == F32) boxes_of((const float*)x, n, axes, (const float* const*)edges, boxes, (const float*)weights, even, sums);
+    else if (dtype == F64) boxes_of((const double*)x, n, axes, (const double* const*)edges, boxes, (const double*)weights, even, sums);
     else return false;
     return true;
 }

@@ -61,6 +61,10 @@ bool powers_between(int dtype, void* out, double start, double end, double base,
 
 // Adds up in bins of one width from low to high how many elements fall into each, float and double
 bool count_bins(int dtype, const void* x, void* out, int64_t n, int64_t bins, double low, double high);
+// Adds up in boxes between edges how many rows of x (n, axes) fall into each, or their weights; float and double. The last edge
+// belongs to the last box. `even`: the edges are at one distance, so that a division tells the box, or one beside it.
+bool count_boxes(int dtype, const void* x, int64_t n, int64_t axes, const void* const* edges, const int64_t* boxes, const void* weights,
+                 bool even, double* sums);
 // Whether the elements of two blocks are equal: NaN is not, -0 is 0; no half precision
 bool equal_elements(int dtype, const void* x, const void* y, int64_t n);
 bool comparable(int dtype);

@@ -51,22 +51,6 @@ template <int N, class V> V polynomial(const double (&c)[N], V x) {       // the
     return sum;
 }
 
-// f(x) lane by lane: for the few vectors in which something rare occurs
-template <class F> double lanes_of(double x, F f) { return f(x); }
-template <class F> double lanes_of(double x, double y, F f) { return f(x, y); }
-#if defined(__AVX2__)
-template <class F> f64v lanes_of(f64v x, F f) {
-    f64v out = x;
-    for (int i = 0; i < Lanes<f64v>::width; i++) out[i] = f((double)x[i]);
-    return out;
-}
-template <class F> f64v lanes_of(f64v x, f64v y, F f) {
-    f64v out = x;
-    for (int i = 0; i < Lanes<f64v>::width; i++) out[i] = f((double)x[i], (double)y[i]);
-    return out;
-}
-#endif
-
 // --- the error function ---------------------------------------------------------------------------------------------------
 // exp(x^2) erfc(x) for x >= 0
 template <bool S, class V> V scaled_tail(V x) {

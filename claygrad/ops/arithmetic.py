@@ -407,16 +407,18 @@ def ldexp(xp, input: Tensor, other: Tensor):
 
     PyTorch's gradient is zero where an integer `other` is negative; here it is not.
     """
-    if input.dtype.kind in FLOATS and not xp.any(other != xp.rint(other)):
-        moved = xp.ldexp(input, xp.clip(other, -5000, 5000).astype("int32"))   # 2 ** other may overflow, out need not
-        return xp.where(xp.isinf(other), input * xp.exp2(other), moved)
-    return input * xp.exp(other * 0.6931471805599453)
+    if input.dtype.kind not in FLOATS:
+        return input * xp.exp(other * 0.6931471805599453)
+    whole = (other == xp.rint(other)) & xp.isfinite(other)
+    exponent = xp.clip(xp.where(whole, other, 0), -5000, 5000).astype("int32")
+    moved = xp.ldexp(input, exponent)                # 2 ** other may overflow, out need not
+    return xp.where(whole, moved, input * xp.exp2(other))
 ldexp.rule(input=lambda g, other: g * conj(2.0 ** other), other=lambda g, out: g * conj(out * 0.6931471805599453))
 
 
 # Divisors of integers
 
-@pointwise(half="raw",
+@pointwise(kernel="gcd", half="raw",
            samples=lambda t: [t.args(t(5, low=-40, high=40, dtype="int64"), t(5, low=-40, high=40, dtype="int64"))])
 def gcd(xp, input: Tensor, other: Tensor):
     "The greatest common divisor of two integers, never negative."
@@ -425,7 +427,7 @@ def gcd(xp, input: Tensor, other: Tensor):
 gcd.rule(input=zero, other=zero)
 
 
-@pointwise(half="raw",
+@pointwise(kernel="lcm", half="raw",
            samples=lambda t: [t.args(t(5, low=-40, high=40, dtype="int64"), t(5, low=-40, high=40, dtype="int64"))])
 def lcm(xp, input: Tensor, other: Tensor):
     "The least common multiple of two integers, never negative."

@@ -77,7 +77,8 @@ def _check_weight(input: Tensor, weight: Tensor | None) -> None:
                            f"{text(input.shape)} and weight with shape {text(weight.shape)}")
 
 
-@op(name="histogram", function=False, method=False, node="torch::autograd::NotImplemented", meta="data",
+@op(name="histogram", kernel="histogram", function=False, method=False, meta="data",
+    node="torch::autograd::NotImplemented",
     samples=lambda t: [t.args(t(9, 2, requires_grad=False), [t(4, requires_grad=False).sort()[0],
                                                              t(3, requires_grad=False).sort()[0]])])
 def counted(xp, input: Tensor, edges: list[Tensor], weight: Tensor | None = None, even: bool = False):

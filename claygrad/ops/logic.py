@@ -95,7 +95,7 @@ def shifts(t) -> list:
             t.args(t(4, low=-50, high=50, dtype="int64"), 70), t.args(t(4, low=0, high=50, dtype="uint8"), 2)]
 
 
-@pointwise(overloads=True, half="raw", samples=shifts, errors=refusal("lshift_cpu"))
+@pointwise(kernel="bitwise_left_shift", overloads=True, half="raw", samples=shifts, errors=refusal("lshift_cpu"))
 def bitwise_left_shift(xp, input: Tensor | Number, other: Tensor | Number):
     "The bits moved up: out = input * 2 ** other, and 0 for a shift that is negative or wider than the number."
     need(input, INTS, "lshift_cpu")
@@ -104,7 +104,7 @@ def bitwise_left_shift(xp, input: Tensor | Number, other: Tensor | Number):
     return xp.where(inside, xp.left_shift(input, xp.where(inside, other, 0)), 0).astype(input.dtype)
 
 
-@pointwise(overloads=True, half="raw", samples=shifts, errors=refusal("rshift_cpu"))
+@pointwise(kernel="bitwise_right_shift", overloads=True, half="raw", samples=shifts, errors=refusal("rshift_cpu"))
 def bitwise_right_shift(xp, input: Tensor | Number, other: Tensor | Number):
     "The bits moved down: out = floor(input / 2 ** other); a shift that is negative or too wide leaves only the sign."
     need(input, INTS, "rshift_cpu")

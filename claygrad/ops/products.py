@@ -150,6 +150,9 @@ linalg_cross.rule(input=lambda g, other, dim: linalg_cross(conj(other), g, dim=d
                   other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim))
 
 
+_told = False                           # of a deprecated form, once
+
+
 @composite(out=EXACT, samples=lambda t: [t.args(t(3), t(3), 0), t.args(t(4, 3), t(4, 3), 1),
                                         t.args(t(3, 4), t(3, 4), dim=0)],
            errors=lambda t: [(t.args(t(2, 2), t(2, 2), 0), RuntimeError,
@@ -157,9 +160,12 @@ linalg_cross.rule(input=lambda g, other, dim: linalg_cross(conj(other), g, dim=d
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors of three elements along an axis (default: the first of size 3; deprecated)."""
     if dim is None:
-        warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim "
-                      "explicitly or simply use torch.linalg.cross.\nThe default value of dim will change to agree "
-                      "with that of linalg.cross in a future release.", stacklevel=2)
+        global _told
+        if not _told:
+            _told = True
+            warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim "
+                          "explicitly or simply use torch.linalg.cross.\nThe default value of dim will change to "
+                          "agree with that of linalg.cross in a future release.", stacklevel=2)
         if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = tuple(input.shape).index(3)

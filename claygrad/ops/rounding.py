@@ -118,7 +118,7 @@ def sign(xp, input: Tensor):
 sign.rule(input=zero)
 
 
-@pointwise(out=FOUND, kernel="sign",
+@pointwise(out=FOUND, kernel="sgn",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="complex128", nonzero=True))])
 def sgn(xp, input: Tensor):
     "The direction: out = input / |input|, and 0 at 0; of real numbers, the sign."

@@ -38,7 +38,6 @@ FUNCTIONS = {
 
 SIGNATURES = {
     "unary": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_double, c_double),
-    "compare_unary": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_double, c_double),
     "binary": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int),
     "compare": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int),
     "reduce": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64, c_int64),

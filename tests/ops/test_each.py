@@ -15,17 +15,19 @@ from claygrad import Tensor
 from claygrad.core import each
 
 SPECIAL = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-30, 1e30, -3.5]
-DTYPES = ["float32", "float64", "int64", "int32", "uint8", "bool", "float16", "complex64"]
+DTYPES = ["float32", "float64", "int64", "int32", "uint8", "int8", "bool", "float16", "bfloat16", "complex64",
+          "complex128"]
 
 UNARY = ["isnan", "isinf", "isfinite", "isposinf", "isneginf", "isreal", "signbit", "logical_not", "bitwise_not", "frac", "sgn",
          "angle", "deg2rad", "rad2deg", "nan_to_num", "sinc", "logit", "lgamma", "digamma", "erfinv", "i0", "asin", "acos", "asinh",
-         "acosh", "atanh", "sinh", "cosh", "floor", "ceil", "trunc", "round", "neg", "abs", "exp", "sqrt", "conj_physical", "square"]
+         "acosh", "atanh", "sinh", "cosh", "floor", "ceil", "trunc", "round", "neg", "abs", "exp", "sqrt", "conj_physical", "square",
+         "log", "sin", "cos", "tan", "atan", "tanh", "reciprocal", "rsqrt", "sign"]
 IN_SPECIAL = ["erfcx", "ndtri", "log_ndtr", "entr", "i0e", "i1", "i1e", "modified_bessel_k0", "modified_bessel_k1", "bessel_j0",
               "bessel_j1", "bessel_y0", "bessel_y1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
               "spherical_bessel_j0", "airy_ai"]
 BINARY = ["add", "sub", "mul", "div", "remainder", "fmod", "floor_divide", "rsub", "hypot", "copysign", "fmax", "fmin", "maximum",
           "minimum", "heaviside", "logaddexp", "logaddexp2", "xlogy", "nextafter", "ldexp", "logical_and", "logical_or",
-          "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "eq", "lt", "ge", "complex", "polar", "clamp_min", "clamp_max",
+          "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm", "eq", "ne", "lt", "ge", "complex", "polar", "clamp_min", "clamp_max",
           "atan2", "pow", "igamma", "igammac"]
 EITHER_ZERO = ["fmax", "fmin", "maximum", "minimum"]        # of 0 and -0 NumPy's loops take one or the other
 ONES = {name: getattr(claygrad, name) for name in UNARY} | {name: getattr(claygrad.special, name) for name in IN_SPECIAL}
@@ -53,11 +55,14 @@ def general() -> Iterator[None]:
 
 def made(shape: tuple[int, ...], dtype: str, seed: int) -> Tensor:
     draw = numpy.random.default_rng(seed)
-    if dtype in ("float32", "float64", "float16"):
+    if dtype in ("float32", "float64", "float16", "bfloat16"):
         flat = numpy.where(draw.random(shape) < 0.3, draw.choice(SPECIAL, shape), draw.uniform(-4, 4, shape))
         return claygrad.tensor(flat).to(getattr(claygrad, dtype))
-    if dtype == "complex64":
-        return claygrad.tensor((draw.uniform(-4, 4, shape) + 1j * draw.uniform(-4, 4, shape)).astype("complex64"))
+    if dtype in ("complex64", "complex128"):
+        flat = numpy.empty(shape, dtype)
+        for part in (flat.real, flat.imag):
+            part[...] = numpy.where(draw.random(shape) < 0.1, draw.choice(SPECIAL, shape), draw.uniform(-4, 4, shape))
+        return claygrad.tensor(flat)
     return claygrad.tensor(draw.integers(0 if dtype in ("uint8", "bool") else -5, 6, shape)).to(getattr(claygrad, dtype))
 
 
@@ -77,7 +82,7 @@ def agree(call: Callable, *args: object) -> None:
         assert native == wanted
         return
     assert (native.dtype, native.shape, native.stride()) == (wanted.dtype, wanted.shape, wanted.stride())
-    rough = {"float16": 2e-3, "float32": 4e-6, "complex64": 4e-6}.get(native.dtype.name, 1e-10)
+    rough = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 4e-6, "complex64": 4e-6}.get(native.dtype.name, 1e-10)
     x, y = (t.detach().to(claygrad.complex128 if t.is_complex() else claygrad.float64).numpy() for t in (native, wanted))
     numpy.testing.assert_allclose(x, y, rtol=rough, atol=rough, equal_nan=True)
     if native.dtype.is_floating_point and getattr(call, "__name__", "") not in EITHER_ZERO:
@@ -125,10 +130,10 @@ def test_two_dtypes(name: str, dtype: str, other: str):
     agree(PAIRS[name], made((5, 9), dtype, 0), made((), other, 1))
 
 
-@pytest.mark.parametrize("number", [2, -3, 0.5, True, 1 + 2j, float("nan")])
+@pytest.mark.parametrize("number", [2, -3, 0.5, 0.1, 300, True, 1 + 2j, float("nan")])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["add", "mul", "remainder", "fmod", "floor_divide", "rsub", "copysign", "xlogy", "eq", "lt", "clamp_min",
-                                  "xlog1py", "div cut", "bitwise_and"])
+                                  "xlog1py", "div cut", "bitwise_and", "sub", "div", "pow", "bitwise_left_shift", "bitwise_right_shift"])
 def test_a_number(name: str, dtype: str, number: complex):
     agree(PAIRS[name], made((7, 30), dtype, 0), number)
     agree(PAIRS[name], made((30, 7), dtype, 0).t(), number)
@@ -204,3 +209,30 @@ def test_long_operands_in_blocks_and_threads(shape: tuple[int, ...]):
     agree(claygrad.addcmul, x, y[..., :1], z)
     agree(claygrad.remainder, x, 0.75)
     agree(claygrad.hypot, x, z.to(claygrad.int32).clamp(-9, 9))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8"])
+def test_division_of_integers_of_every_size(dtype: str):
+    least, most = claygrad.iinfo(getattr(claygrad, dtype)).min, claygrad.iinfo(getattr(claygrad, dtype)).max
+    numbers = [least, least + 1, most, most - 1, most // 2, most // 2 + 1, most // 3, 0, 1, 2, 3, 7, 100]
+    numbers += [-1, -2, -7] if least else []
+    x = claygrad.tensor(numbers, dtype=getattr(claygrad, dtype)).reshape(-1, 1).expand(-1, len(numbers)).contiguous()
+    y = x.t().clone()
+    y[y == 0] = 5
+    for call in (claygrad.floor_divide, claygrad.remainder, claygrad.fmod, PAIRS["div cut"]):
+        agree(call, x, y)
+        agree(call, x // 5, y)                           # none of them far from 0
+
+
+def test_ldexp_next_to_the_ends_of_its_range():
+    for dtype in ("float32", "float64"):
+        x = claygrad.tensor([1.0, -1.5, 1e-30, 1e30, 5e-324, 1e-300, 1e300, 0.0, -0.0, math.inf, math.nan]).to(getattr(claygrad, dtype))
+        for power in (-2200, -1074, -1022, -150, -127, 0, 3, 127, 128, 1023, 1024, 2098, 0.5, -3.25, math.inf, -math.inf, math.nan):
+            agree(claygrad.ldexp, x, claygrad.full_like(x, power))
+
+
+def test_powers_of_complex_numbers():
+    x = made((50,), "complex128", 0)
+    for power in (0, 1, 2, 3, -1, -2, 0.5, 2.5, 1j, 120):
+        agree(claygrad.pow, x, power)
+        agree(claygrad.pow, x, claygrad.full_like(x, power))

@@ -1,0 +1,5 @@
+from cpython.object cimport PyObject
+
+from claygrad.core.declared cimport Op
+
+cdef object by_float(Op op, PyObject** slots)          # a layout, or a list of them; None when there is no short way

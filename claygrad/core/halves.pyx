@@ -1,0 +1,86 @@
+"""Halves through the short way that an operation has for float32: what the general path does with them (Note [Halves] in
+general.pyx), cast natively and without the declaration's forward."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.declared cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
+from claygrad.core.kernels cimport find
+from claygrad.core.layout cimport Layout, dense, new_layout
+from claygrad.core.promotion cimport result_code
+from claygrad.core.storage cimport new_storage
+from claygrad.core.tensor cimport Tensor, new_tensor
+
+ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
+
+cdef enum:
+    RELEASE = 32768                     # elements above which a cast runs without the interpreter lock
+
+# Their declarations take halves as they are, to tell them from other precisions, and add them up in float32.
+cdef frozenset _SUMS = frozenset({"scatter_add", "scatter_reduce", "index_add", "index_reduce"})
+
+cdef cast_fn _to_float[2]
+cdef cast_fn _from_float[2]
+_to_float[0], _to_float[1] = <cast_fn>find(b"cast", b"float32", F16), <cast_fn>find(b"cast", b"float32", BF16)
+_from_float[0], _from_float[1] = <cast_fn>find(b"cast", b"float16", F32), <cast_fn>find(b"cast", b"bfloat16", F32)
+
+
+cdef Layout _cast(Layout v, dtype want):
+    """The same elements as float32 or as halves, which lie as they do: v is one run of memory."""
+    cdef Layout out = new_layout(new_storage(v.numel * want.itemsize), want, v.ndim, v.shape, v.strides, 0)
+    cdef cast_fn f = _to_float[v.dtype.code == BF16] if want.code == F32 else _from_float[want.code == BF16]
+    if v.numel > RELEASE:
+        with nogil:
+            f(v.data(), out.data(), v.numel)
+    else:
+        f(v.data(), out.data(), v.numel)
+    return out
+
+
+cdef object by_float(Op op, PyObject** slots):
+    cdef PyObject* wide[MAX_SLOTS]
+    cdef list held = []                             # what the slots point to
+    cdef int i, half = -1, code
+    cdef Layout v, made
+    cdef Tensor t
+    if op.fast == NULL and op.many == NULL or op.list_at >= 0 or "generator" in op.params:
+        return None
+    if op.half_raw and op.info.get("kernel") not in _SUMS:
+        return None
+    for i in range(op.n_params):
+        value = <object>slots[i]
+        wide[i] = slots[i]
+        if not isinstance(value, Tensor):
+            if op.kind == POINTWISE and op.kinds[i] <= P_TENSORS and value is not None:       # a number, which is rounded first
+                return None
+            continue
+        v = (<Tensor>value).layout
+        if v.storage.where.kind != CPU:
+            return None
+        if v.dtype.code == F16 or v.dtype.code == BF16:
+            if op.kept[i] or half >= 0 and half != v.dtype.code or not dense(v):
+                return None
+            half = v.dtype.code
+        elif v.dtype.category >= CAT_FLOAT or not op.kept[i] and (op.promote != PROMOTE_NONE or op.promote_rule is not None):
+            return None
+    if half < 0 or op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
+        return None
+    code = result_code(op, slots)
+    if code >= 0 and code != half:
+        return None
+    for i in range(op.n_params):
+        if isinstance(<object>slots[i], Tensor) and (<Tensor><object>slots[i]).layout.dtype.code == half:
+            t = new_tensor(_cast((<Tensor><object>slots[i]).layout, of_code(F32)))
+            held.append(t)
+            wide[i] = <PyObject*>t
+    several = [op.fast(op, wide, None)] if op.fast != NULL else op.many(op, wide)
+    if several is None:
+        return None
+    for i in range(len(<list>several)):
+        made = (<list>several)[i]
+        if made is None or made.dtype.code == F32 and not dense(made):
+            return None
+        if made.dtype.code == F32:
+            (<list>several)[i] = _cast(made, of_code(half))
+    return several[0] if op.fast != NULL else several
