@@ -43,8 +43,15 @@ template <char KIND> double closed(double x, int64_t n, double sign, double twic
 }
 
 template <char KIND, bool SHIFTED> struct Chebyshev : Taking2 {
+    static constexpr int64_t LIMIT = SHIFTED ? KIND == 'w' ? 4 : 6 : KIND == 't' ? 6 : 8;
+    static constexpr int64_t most() { return LIMIT; }
+    template <class V> static V moved(V given) { return SHIFTED ? given + given - splat<V>(1) : given; }
+    template <class V> static V second(V given) {
+        const V x = moved(given), one = splat<V>(1);
+        return KIND == 't' ? x : KIND == 'u' ? x + x : KIND == 'v' ? x + x - one : x + x + one;
+    }
+    template <class V> static V step(V given, double, V q, V p) { return multiply_add(moved(given) + moved(given), q, -p); }
     template <class T> T operator()(T given, T degree) const {
-        constexpr int64_t LIMIT = SHIFTED ? KIND == 'w' ? 4 : 6 : KIND == 't' ? 6 : 8;
         const int64_t n = degree_of(degree);
         if (n < 0) return 0;
         const T x = SHIFTED ? given + given - 1 : given, sign = n % 2 ? -1 : 1, twice = (T)((uint64_t)n + (uint64_t)n + 1);
@@ -59,6 +66,9 @@ template <char KIND, bool SHIFTED> struct Chebyshev : Taking2 {
 
 template <class T> bool beyond(int64_t n) { return n > (sizeof(T) == 4 ? 128 : 512); }      // where PyTorch gives up
 struct HermiteH : Taking2 {
+    static constexpr int64_t most() { return 128; }
+    template <class V> static V second(V x) { return x + x; }
+    template <class V> static V step(V x, double k, V q, V p) { return multiply_add(x + x, q, splat<V>(2 - 2 * k) * p); }
     template <class T> T operator()(T x, T degree) const {
         const int64_t n = degree_of(degree);
         if (beyond<T>(n)) return (T)NAN_;
@@ -67,6 +77,9 @@ struct HermiteH : Taking2 {
     }
 };
 struct HermiteHe : Taking2 {
+    static constexpr int64_t most() { return 128; }
+    template <class V> static V second(V x) { return x; }
+    template <class V> static V step(V x, double k, V q, V p) { return multiply_add(x, q, splat<V>(1 - k) * p); }
     template <class T> T operator()(T x, T degree) const {
         const int64_t n = degree_of(degree);
         if (beyond<T>(n)) return (T)NAN_;
@@ -74,6 +87,9 @@ struct HermiteHe : Taking2 {
     }
 };
 struct Laguerre : Taking2 {
+    static constexpr int64_t most() { return 4096; }
+    template <class V> static V second(V x) { return splat<V>(1) - x; }
+    template <class V> static V step(V x, double k, V q, V p) { return multiply_add(splat<V>(2 * k - 2) + (splat<V>(1) - x), q, splat<V>(1 - k) * p) / splat<V>(k); }
     template <class T> T operator()(T x, T degree) const {
         const int64_t n = degree_of(degree);
         if (n >= 0 && x == 0) return 1;
@@ -85,6 +101,9 @@ struct Laguerre : Taking2 {
     }
 };
 struct Legendre : Taking2 {
+    static constexpr int64_t most() { return 4096; }
+    template <class V> static V second(V x) { return x; }
+    template <class V> static V step(V x, double k, V q, V p) { return multiply_add(splat<V>(2 * k - 1) * x, q, splat<V>(1 - k) * p) / splat<V>(k); }
     template <class T> T operator()(T x, T degree) const {
         const int64_t n = degree_of(degree);
         if (n >= 0 && abs(x) == 1) return x == 1 || n % 2 == 0 ? 1 : -1;
@@ -95,7 +114,31 @@ struct Legendre : Taking2 {
     }
 };
 
+// The same for one degree by vectors, without a look at single numbers: at the ends of -1 .. 1 the recurrences are exact.
+template <class F, class T> bool by_degree(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
+    using V = vec<T>;
+    const T *x = (const T*)in[0], *degrees = (const T*)in[1];
+    const int64_t degree = n ? degree_of(degrees[0]) : -1;
+    int others = Lanes<V>::width == 1 || degree < 1 || degree > F::most();
+    for (int64_t i = 1; i < n; i++) others |= degrees[i] != degrees[0];
+    if (others) return each_number<F, T, T>(in, out_n, n, numbers);
+    along<T>(n, [=](int64_t i, int64_t m) {
+        const V given = get<V>((const T*)x + i, m);
+        V p = splat<V>(1), q = F::second(given);
+        for (int64_t k = 2; k <= degree; k++) {
+            const V next = F::step(given, (double)k, q, p);
+            p = q;
+            q = next;
+        }
+        put<V>((T*)out_n + i, q, m);
+    });
+    return true;
+}
+
 // --- the incomplete gamma functions -------------------------------------------------------------------------------------------------
+// SINGLE: series may stop at the digits of single precision.
+template <bool SINGLE> constexpr double LEAST = SINGLE ? 1e-10 : 1e-17;
+
 double log_gamma_of_1_and(double a) {                            // log(gamma(1 + a)), exact for a small a
     return a < 2 ? a * (a - 1) * chebyshev<false, LGAMMA_SERIES>(a - 1) : positive_lgamma<false>(a + 1);
 }
@@ -116,23 +159,23 @@ double lead(double a, double x) {                                // x ** a * exp
     if (a < 12 || x > 4 * a || x < a / 4) return exp(a * log(x) - x - log_gamma_of_1_and(a));
     return exp(-a * beyond_log((x - a) / a) - stirling_rest(a)) / sqrt(2 * PI * a);
 }
-double lower_series(double a, double x) {
+template <bool SINGLE> double lower_series(double a, double x) {
     double term = 1, sum = 1;
-    for (double n = a + 1; term > 1e-17 * sum; n++) sum += term *= x / n;
+    for (double n = a + 1; term > LEAST<SINGLE> * sum; n++) sum += term *= x / n;
     return lead(a, x) * sum;
 }
-double upper_series(double a, double x) {
+template <bool SINGLE> double upper_series(double a, double x) {
     double factor = 1, sum = 0;
     for (int n = 1; n < 2000; n++) {
         factor *= -x / n;
         const double term = factor / (a + n);
         sum += term;
-        if (abs(term) <= 1e-17 * abs(sum)) break;
+        if (abs(term) <= LEAST<SINGLE> * abs(sum)) break;
     }
     const double power = a * log(x) - log_gamma_of_1_and(a);
     return -__builtin_expm1(power) - exp(power) * a * sum;
 }
-double upper_fraction(double a, double x) {                      // Lentz's way through Legendre's continued fraction
+template <bool SINGLE> double upper_fraction(double a, double x) {                      // Lentz's way through Legendre's continued fraction
     double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
     for (int n = 1; n < 100000; n++) {
         const double numerator = -n * (n - a);
@@ -143,20 +186,20 @@ double upper_fraction(double a, double x) {                      // Lentz's way 
         if (c == 0) c = 1e-300;
         d = 1 / d;
         h *= c * d;
-        if (abs(c * d - 1) < 1e-16) break;
+        if (abs(c * d - 1) < 10 * LEAST<SINGLE>) break;
     }
     return lead(a, x) * a * h;
 }
 
-double upper(double a, double x);
-double lower(double a, double x) { return x > 1 && x > a ? 1 - upper(a, x) : lower_series(a, x); }
-double upper(double a, double x) {
+template <bool SINGLE> double upper(double a, double x);
+template <bool SINGLE> double lower(double a, double x) { return x > 1 && x > a ? 1 - upper<SINGLE>(a, x) : lower_series<SINGLE>(a, x); }
+template <bool SINGLE> double upper(double a, double x) {
     const bool by_lower = x > 1.1 ? x < a : x <= 0.5 ? -0.4 / log(x) < a : x * 1.1 < a;
-    return by_lower ? 1 - lower_series(a, x) : x > 1.1 ? upper_fraction(a, x) : upper_series(a, x);
+    return by_lower ? 1 - lower_series<SINGLE>(a, x) : x > 1.1 ? upper_fraction<SINGLE>(a, x) : upper_series<SINGLE>(a, x);
 }
 
 // The integral's share from 0 to x (or from x on): at infinity what PyTorch says even beside a NaN
-double incomplete(double a, double x, bool above) {
+template <bool SINGLE> double incomplete(double a, double x, bool above) {
     const double all = above ? 0 : 1;
     if (x == INF && a != a) return all;
     if (a == INF && x != x) return 1 - all;
@@ -165,28 +208,27 @@ double incomplete(double a, double x, bool above) {
     if (x == 0) return 1 - all;
     if (a == INF) return x == INF ? NAN_ : 1 - all;
     if (x == INF) return all;
-    return above ? upper(a, x) : lower(a, x);
+    return above ? upper<SINGLE>(a, x) : lower<SINGLE>(a, x);
 }
 
 template <class T, bool ABOVE> bool incomplete_gamma(const void* const* in, void* out, int64_t n, const Numbers&) {
     const T *a = (const T*)in[0], *x = (const T*)in[1];
     for (int64_t i = 0; i < n; i++)
         if (a[i] > 1e4 && a[i] - a[i] == 0) return false;       // other series are better there
-    for (int64_t i = 0; i < n; i++) ((T*)out)[i] = (T)incomplete(a[i], x[i], ABOVE);
+    for (int64_t i = 0; i < n; i++) ((T*)out)[i] = (T)incomplete<sizeof(T) == 4>(a[i], x[i], ABOVE);
     return true;
 }
 
+#define DEGREES(name, ...) \
+    {name, F32, (void*)by_degree<__VA_ARGS__, float>, -1, DEAREST}, {name, F64, (void*)by_degree<__VA_ARGS__, double>, -1, DEAREST}
 #define KIND(letter) \
-    {"chebyshev_" #letter, F32, (void*)each_number<Chebyshev<#letter[0], false>, float, float>, -1, DEAREST},            \
-    {"chebyshev_" #letter, F64, (void*)each_number<Chebyshev<#letter[0], false>, double, double>, -1, DEAREST},          \
-    {"shifted_chebyshev_" #letter, F32, (void*)each_number<Chebyshev<#letter[0], true>, float, float>, -1, DEAREST},     \
-    {"shifted_chebyshev_" #letter, F64, (void*)each_number<Chebyshev<#letter[0], true>, double, double>, -1, DEAREST}
+    DEGREES("chebyshev_" #letter, Chebyshev<#letter[0], false>), DEGREES("shifted_chebyshev_" #letter, Chebyshev<#letter[0], true>)
 
 }  // namespace
 
 const Kernel polynomial_kernels[] = {
-    KIND(t), KIND(u), KIND(v), KIND(w), CLAY_NUMBERS("hermite_h", HermiteH, DEAREST), CLAY_NUMBERS("hermite_he", HermiteHe, DEAREST),
-    CLAY_NUMBERS("laguerre", Laguerre, DEAREST), CLAY_NUMBERS("legendre", Legendre, DEAREST),
+    KIND(t), KIND(u), KIND(v), KIND(w), DEGREES("hermite_h", HermiteH), DEGREES("hermite_he", HermiteHe), DEGREES("laguerre", Laguerre),
+    DEGREES("legendre", Legendre),
     {"igamma", F32, (void*)incomplete_gamma<float, false>, -1, DEAREST},
     {"igamma", F64, (void*)incomplete_gamma<double, false>, -1, DEAREST},
     {"igammac", F32, (void*)incomplete_gamma<float, true>, -1, DEAREST},

@@ -80,8 +80,20 @@ template <class V> V stirling(V z) {
 }
 
 // log(gamma(x)) for x > 0: below 10 by way of 1 to 3, with the factors between; a logarithm of their product has no cancellation.
+// Double precision has digits enough for single to take a difference at 1 and 2, where it is small: the series at x + 10.
 template <bool S, class V> V positive_lgamma(V x) {
     const V one = splat<V>(1), three = splat<V>(3), ten = splat<V>(10), zero = splat<V>(0);
+    if (S) {
+        const V small = pick(x < ten, x, one), most = splat<V>(1e306);
+        V sum = stirling(pick(x < ten, small + ten, pick(x > most, most, x)));
+        if (any(x < ten)) {
+            const V both = small * (small + splat<V>(9));
+            const V factors = both * (both + splat<V>(8)) * ((both + splat<V>(14)) * (both + splat<V>(18))) * (both + splat<V>(20));
+            sum = pick(x < ten, sum - log(factors), sum);
+            sum = pick((x == one) | (x == splat<V>(2)), zero, sum);
+        }
+        return pick((x == splat<V>(INF)) | (x != x), x, sum);
+    }
     V out = x;
     if (any(x < ten)) {
         V y = pick(x < ten, x, one), factors = one;

@@ -236,3 +236,16 @@ def test_powers_of_complex_numbers():
     for power in (0, 1, 2, 3, -1, -2, 0.5, 2.5, 1j, 120):
         agree(claygrad.pow, x, power)
         agree(claygrad.pow, x, claygrad.full_like(x, power))
+
+
+POLYNOMIALS = [f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"]
+POLYNOMIALS += ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_of_one_degree_and_of_many(name: str):
+    call, x = getattr(claygrad.special, name), made((3, 40), "float64", 0)
+    x[0, :4] = claygrad.tensor([0.0, 1.0, -1.0, 0.5], dtype=claygrad.float64)
+    for degree in (-1, 0, 1, 2, 3, 6, 8, 9, 20):
+        agree(call, x, degree)
+    agree(call, x, claygrad.arange(120.0, dtype=claygrad.float64).reshape(3, 40) % 9)
