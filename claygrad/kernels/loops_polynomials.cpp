@@ -89,7 +89,9 @@ struct HermiteHe : Taking2 {
 struct Laguerre : Taking2 {
     static constexpr int64_t most() { return 4096; }
     template <class V> static V second(V x) { return splat<V>(1) - x; }
-    template <class V> static V step(V x, double k, V q, V p) { return multiply_add(splat<V>(2 * k - 2) + (splat<V>(1) - x), q, splat<V>(1 - k) * p) / splat<V>(k); }
+    template <class V> static V step(V x, double k, V q, V p) {
+        return multiply_add(splat<V>(2 * k - 2) + (splat<V>(1) - x), q, splat<V>(1 - k) * p) / splat<V>(k);
+    }
     template <class T> T operator()(T x, T degree) const {
         const int64_t n = degree_of(degree);
         if (n >= 0 && x == 0) return 1;
@@ -103,7 +105,9 @@ struct Laguerre : Taking2 {
 struct Legendre : Taking2 {
     static constexpr int64_t most() { return 4096; }
     template <class V> static V second(V x) { return x; }
-    template <class V> static V step(V x, double k, V q, V p) { return multiply_add(splat<V>(2 * k - 1) * x, q, splat<V>(1 - k) * p) / splat<V>(k); }
+    template <class V> static V step(V x, double k, V q, V p) {
+        return multiply_add(splat<V>(2 * k - 1) * x, q, splat<V>(1 - k) * p) / splat<V>(k);
+    }
     template <class T> T operator()(T x, T degree) const {
         const int64_t n = degree_of(degree);
         if (n >= 0 && abs(x) == 1) return x == 1 || n % 2 == 0 ? 1 : -1;

@@ -98,7 +98,8 @@ def check_triangular_solve(input: Tensor, A: Tensor) -> None:
     check_loop("triangular_solve_cpu", A)
 
 
-@op(kernel="linalg.triangular_pair", returns=("solution", "cloned_coefficient"), check=check_triangular_solve, out=EXACT,
+@op(kernel="linalg.triangular_pair", returns=("solution", "cloned_coefficient"), check=check_triangular_solve,
+    out=EXACT,
     meta=lambda input, A: [((*stretched(A.shape, input.shape), *input.shape[-2:]), A.dtype),
                            ((*stretched(A.shape, input.shape), *A.shape[-2:]), A.dtype)],
     samples=lambda t: [t.args(t(3, 2), t(3, 3) + 4),
