@@ -63,7 +63,7 @@ cdef Layout _repeat(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef bint _padding(Padding* p, int ndim, const int64_t* shape, object pads, PadMode mode):
+cdef bint _padding(Padding* p, int ndim, const int64_t* shape, object pads, PadMode mode, bint may_cut):
     """The last axes, up to three of them, and their pads; False where more is asked for than an axis can give."""
     cdef int64_t given[64]
     cdef int64_t before, after, least, most
@@ -80,7 +80,7 @@ cdef bint _padding(Padding* p, int ndim, const int64_t* shape, object pads, PadM
             continue
         before, after = given[2 * k], given[2 * k + 1]
         most = shape[i] - 1 if mode == PAD_REFLECT else shape[i] if mode == PAD_CIRCULAR else INT64_MAX
-        least = -shape[i] if mode == PAD_CONSTANT else 0
+        least = -shape[i] if may_cut else 0
         if not (least <= before <= most and least <= after <= most) or shape[i] + min(before, 0) + min(after, 0) <= 0:
             return False
         p.size[2 - k], p.before[2 - k], p.after[2 - k] = shape[i], before, after
@@ -98,7 +98,7 @@ cdef Layout _padded(Layout x, object pads, PadMode mode, const void* value):
     cdef Padding p
     cdef int64_t shape[64]
     cdef Layout out
-    if not plain(x) or not _padding(&p, x.ndim, x.shape, pads, mode):
+    if not plain(x) or not _padding(&p, x.ndim, x.shape, pads, mode, mode != PAD_CIRCULAR):
         return None
     _padded_shape(&p, x.ndim, x.shape, shape)
     out = fresh(x.dtype, x.ndim, shape)
@@ -165,7 +165,7 @@ cdef Layout _bent_back(Op op, PyObject** slots, Layout target):
         return None
     if sizes_of(<object>slots[3], shape) != g.ndim:
         return None
-    if not _padding(&p, g.ndim, shape, <object>slots[1], <PadMode>_mode_of(<object>slots[2])):
+    if not _padding(&p, g.ndim, shape, <object>slots[1], <PadMode>_mode_of(<object>slots[2]), False):
         return None
     _padded_shape(&p, g.ndim, shape, padded)
     for i in range(g.ndim):

@@ -6,7 +6,7 @@ namespace clay {
 
 enum PadMode : int { PAD_CONSTANT, PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR };
 
-// `outer` blocks of size[0] x size[1] x size[2] elements; negative pads cut off, with a constant alone.
+// `outer` blocks of size[0] x size[1] x size[2] elements; negative pads cut off, but not of a circle.
 struct Padding {
     int64_t outer, size[3], before[3], after[3];
     int mode;
