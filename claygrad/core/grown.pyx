@@ -81,7 +81,7 @@ cdef bint _padding(Padding* p, int ndim, const int64_t* shape, object pads, PadM
         before, after = given[2 * k], given[2 * k + 1]
         most = shape[i] - 1 if mode == PAD_REFLECT else shape[i] if mode == PAD_CIRCULAR else INT64_MAX
         least = -shape[i] if may_cut else 0
-        if not (least <= before <= most and least <= after <= most) or shape[i] + min(before, 0) + min(after, 0) <= 0:
+        if not (least <= before <= most and least <= after <= most) or shape[i] + before + after <= 0:
             return False
         p.size[2 - k], p.before[2 - k], p.after[2 - k] = shape[i], before, after
     return True
