@@ -178,8 +178,8 @@ struct Places {
     }
 };
 
-// In pieces whose copies, and `beside` bytes for every output, fit into `near` bytes; whole images together if `joined`, else at
-// least `tasks` pieces, if there are rows enough.
+// In pieces whose copies, and `beside` bytes for every output, fit into `near` bytes: at least `tasks`, if there are rows enough.
+// joined: of as many whole images as fit.
 inline Places in_pieces(int64_t n, const Axis& deep, const Axis& high, const Axis& wide, int64_t pixel, int64_t beside, int64_t near,
                         int64_t tasks, bool joined) {
     constexpr int64_t LONG = 64;                                       // outputs of a line that is not cut
@@ -195,10 +195,10 @@ inline Places in_pieces(int64_t n, const Axis& deep, const Axis& high, const Axi
     int64_t columns = wide.out, rows = high.out, images = 1;
     while (columns > most(LONG, 2 * wide.phases) && bytes(least_rows, columns) > near)
         columns = cut(wide.out, columns / 2, wide.phases);
-    if (!joined) rows = most(least_rows, least(rows, cut(high.out, parts(high.out * n * deep.out, tasks), high.phases)));
+    rows = most(least_rows, least(rows, cut(high.out, parts(high.out * n * deep.out, tasks), high.phases)));
     const int64_t one = bytes(high.phases, columns), more = bytes(2 * high.phases, columns) - one;
     rows = least(rows, cut(high.out, high.phases * (1 + most(0, near - one) / more), high.phases));
-    if (joined && rows == high.out && columns == wide.out) images = cut(n, near / bytes(rows, columns), 1);
+    if (joined && rows == high.out && columns == wide.out) images = cut(n, least(near / bytes(rows, columns), parts(n, tasks)), 1);
     return {n, deep.out, high.out, wide.out, images, most(1, rows), most(1, columns)};
 }
 

@@ -122,7 +122,7 @@ template <class T> bool weight_grad(const Volume* shape, const void* a, const vo
     const bool large = size * (int64_t)sizeof(T) > MUCH;
     const int64_t chunks = large ? least(all, SHARES) : 1;
     const Places places = in_pieces(s.n, job.deep, job.high, job.wide, s.c * sizeof(T), WIDE * W * sizeof(T), large ? 4 * NEAR : NEAR,
-                                    SHARES, large);
+                                    parts(SHARES, chunks), large);
     const int64_t count = places.count(), shares = least(count, parts(SHARES, chunks));
     const int64_t rows = job.high.length(0, places.rows), columns = job.wide.length(0, places.columns);
     const size_t copy = whole(places.images * s.kernel[0] * rows * columns * s.c * sizeof(T), 64);

@@ -13,9 +13,9 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-constexpr int64_t LINES = 1 << 14;    // bytes of output that are turned over at once
+constexpr int64_t LINES = 1 << 16;    // bytes of output that are made at a time, before they are turned over
 constexpr int64_t TASKS = 16;         // as many at least, if there are rows enough
-constexpr int64_t MUCH = 1 << 19;     // bytes of kernels that are better not read again for every row
+constexpr int64_t MUCH = 1 << 19;     // bytes of kernels that are better read for many images at once
 
 // Kernels of all groups as the windows meet them, and biases or zeros; null: no memory. Of each group and each of its phases:
 // (panels, taps, channels, outputs of a panel).
@@ -99,40 +99,35 @@ template <class T> struct Windows {
     const Axis &deep = packed.axes[0], &high = packed.axes[1], &wide = packed.axes[2];
     const Panels panels{parts(many, W)};
 
-    // What a tile reads: rows of windows that lie together, of each row of each layer; and from output to output
+    // Note [Stretches of a kernel]
+    // A sum goes over the runs of a window that lie together, of each row of each layer. Long sums are made of stretches of at most
+    // STRETCH terms: their error is that of the stretches, and the kernels of a stretch, which all rows of outputs at hand go along
+    // before the next, stay in the first-level cache.
     struct Reads {
-        int64_t layers, rows, runs, run, layer_step, row_step, run_step, step, line;
+        int64_t rows, runs, run, layer_step, row_step, run_step, step, line;       // step, line: from output to output, and in `made`
     };
+    struct Stretch {
+        int64_t first, count, from, terms;                                         // runs, and of each so many terms from there on
+    };
+    static constexpr int64_t STRETCH = 128;
 
-    // x: the copy, where the window of the first output pixel begins; w: a panel of N vectors. Long sums are made of sums of
-    // at most STRETCH terms: their error is that of the stretches.
+    // x: the copy, where the window of the first output pixel begins; w: N vectors of each term; before: what the sums are added to
     template <int M, int N>
-    static __attribute__((noinline)) void tile(const Reads& s, const T* x, const T* w, const T* more, T* out) {
+    static __attribute__((noinline)) void tile(const Reads& s, const Stretch& of, const T* x, const T* w, const T* before, int64_t step,
+                                               T* out) {
         using V = vec<T>;
-        constexpr int64_t STRETCH = 128;
         V sum[M][N];
         zero(sum);
-        const int64_t line = s.line;
-        const T* before = more;                                        // what the sums are added to: the bias, then themselves
-        int64_t step = 0;
-        auto flush = [&]() __attribute__((always_inline)) {
+        int64_t z = of.first % s.runs, y = of.first / s.runs % s.rows, u = of.first / (s.runs * s.rows);
+        for (int64_t i = 0; i < of.count; i++, w += of.terms * N * W) {
+            multiply<T, M, N>(sum, of.terms, x + u * s.layer_step + y * s.row_step + z * s.run_step + of.from, s.step, 1, w, N * W);
+            if (++z == s.runs) z = 0, y++;
+            if (y == s.rows) y = 0, u++;
+        }
 #pragma GCC unroll 16
-            for (int i = 0; i < M; i++)
-                for (int v = 0; v < N; v++)
-                    store<V>(out + i * line + v * W, sum[i][v] + load<V>(before + i * step + v * W));
-        };
-        int64_t terms = 0;
-        for (int64_t u = 0; u < s.layers; u++)
-            for (int64_t y = 0; y < s.rows; y++)
-                for (int64_t z = 0; z < s.runs; z++) {
-                    const T* from = x + u * s.layer_step + y * s.row_step + z * s.run_step;
-                    for (int64_t k = 0, n; k < s.run; k += n, w += n * N * W, terms += n) {
-                        n = least(STRETCH, s.run - k);
-                        if (terms + n > STRETCH) flush(), zero(sum), before = out, step = line, terms = 0;
-                        multiply<T, M, N>(sum, n, from + k, s.step, 1, w, N * W);
-                    }
-                }
-        flush();
+        for (int i = 0; i < M; i++)
+            for (int v = 0; v < N; v++)
+                store<V>(out + i * s.line + v * W, sum[i][v] + load<V>(before + i * step + v * W));
     }
 
     // The copies of a place, and what of the kernel lies inside
@@ -141,40 +136,57 @@ template <class T> struct Windows {
         int64_t rows, columns, layers, layer;
     };
 
-    // One row of outputs of N vectors, (columns, N vectors)
-    template <int N> void row(const Copies& k, int64_t r, int64_t group, int64_t v, const T* copy, T* made) const {
-        const int64_t line = k.columns * groups * channels, outputs = panels.vectors * W;
-        const Phase& h = high.phase[r % high.phases];
-        const T* from = copy + (high.first(r) - high.first(k.place.row) + h.at) * line + group * channels;
+    // Rows begin .. end of outputs of N vectors, those of all images after each other, as (rows, columns, N vectors)
+    template <int N>
+    void rows(const Copies& k, int64_t begin, int64_t end, int64_t group, int64_t v, const T* copy, T* made) const {
+        const int64_t pixel = groups * channels, line = k.columns * pixel, image = k.layers * k.rows * line, outputs = panels.vectors * W;
+        const int64_t taps_deep = deep.phase[k.place.layer % deep.phases].taps;
         const T *w = packed.weight + group * packed.taps * channels * outputs, *more = packed.bias + group * outputs + v * W;
-        for (int64_t p = 0; p < least(wide.phases, k.place.columns); p++) {
-            const Phase& q = wide.phase[p];
-            const int64_t index = (k.place.layer % deep.phases * high.phases + r % high.phases) * wide.phases + p;
-            const int64_t taps = deep.phase[k.place.layer % deep.phases].taps * h.taps * q.taps;
-            const bool joined = wide.dilation == 1 && groups == 1;
-            const Reads reads{k.layers, h.taps, joined ? 1 : q.taps, joined ? q.taps * channels : channels, k.rows * line,
-                              high.dilation * line, wide.dilation * groups * channels, wide.step * groups * channels, wide.phases * N * W};
-            const T* panel = w + (packed.taps_before[index] * outputs + v * W * taps + k.layer * h.taps * q.taps * N * W) * channels;
-            in_tiles(parts(k.place.columns - p, wide.phases), [&](int64_t i, auto m) {
-                tile<m, N>(reads, from + q.at * groups * channels + i * reads.step, panel, more, made + (p + i * wide.phases) * N * W);
-            });
-        }
+        const bool joined = wide.dilation == 1 && groups == 1;
+        const auto each = [&](int64_t index, const Phase& h, const Phase& q, int64_t ph, int64_t pw) {
+            const Reads reads{most(1, h.taps), joined ? 1 : most(1, q.taps), joined ? q.taps * channels : channels, k.rows * line, high.dilation * line,
+                              wide.dilation * pixel, wide.step * pixel, wide.phases * N * W};
+            const T* panel = w + (packed.taps_before[index] * outputs + v * W * taps_deep * h.taps * q.taps) * channels;
+            panel += k.layer * h.taps * q.taps * channels * N * W;
+            const int64_t all = h.taps && q.taps ? k.layers * h.taps * reads.runs : 0;
+            const int64_t together = most(1, STRETCH / most(1, reads.run)), most_terms = parts(reads.run, most(1, parts(reads.run, STRETCH)));
+            Stretch s{0, 0, 0, 0};
+            for (bool first = true; first || s.first < all; first = false) {
+                s.count = least(together, all - s.first), s.terms = least(most_terms, reads.run - s.from);
+                for (int64_t i = begin; i < end; i++) {
+                    const int64_t r = i % k.place.rows;
+                    if (r % high.phases != ph) continue;
+                    const T* from = copy + i / k.place.rows * image + (high.first(r) + h.at) * line + q.at * pixel + group * channels;
+                    T* to = made + ((i - begin) * k.place.columns + pw) * N * W;
+                    in_tiles(parts(k.place.columns - pw, wide.phases), [&](int64_t j, auto m) {
+                        T* at = to + j * reads.line;
+                        tile<m, N>(reads, s, from + j * reads.step, panel, first ? more : at, first ? 0 : reads.line, at);
+                    });
+                }
+                panel += s.count * s.terms * N * W;
+                s.from += s.terms;
+                if (s.from >= reads.run) s.from = 0, s.first += s.count;
+            }
+        };
+        for (int64_t ph = 0; ph < least(high.phases, k.place.rows); ph++)
+            for (int64_t pw = 0; pw < least(wide.phases, k.place.columns); pw++)
+                each((k.place.layer % deep.phases * high.phases + ph) * wide.phases + pw, high.phase[ph], wide.phase[pw], ph, pw);
     }
 
     // One panel of a group
     template <int N> void piece(const Copies& k, int64_t group, int64_t v, const T* copy, T* made) const {
         const Place& p = k.place;
-        const int64_t plane = high.out * wide.out, real = least(N * W, many - v * W);
-        const int64_t together = most(1, least(p.rows, LINES / (int64_t)(p.columns * N * W * sizeof(T))));
-        const int64_t image = k.layers * k.rows * k.columns * groups * channels;
-        for (int64_t i = 0; i < p.images; i++) {
-            T* to = out + (((p.image + i) * groups + group) * many + v * W) * deep.out * plane + p.layer * plane + p.column;
-            for (int64_t r = p.row; r < p.row + p.rows; r += together) {
-                const int64_t rows = least(together, p.row + p.rows - r);
-                for (int64_t j = 0; j < rows; j++) row<N>(k, r + j, group, v, copy + i * image, made + j * p.columns * N * W);
-                const int64_t joined = p.columns == wide.out ? rows : 1;       // rows that lie side by side
-                for (int64_t j = 0; j < rows; j += joined)
-                    transpose(made + j * p.columns * N * W, N * W, to + (r + j) * wide.out, deep.out * plane, joined * p.columns, real);
+        const int64_t plane = high.out * wide.out, real = least(N * W, many - v * W), all = p.images * p.rows;
+        const int64_t together = most(1, LINES / (int64_t)(p.columns * N * W * sizeof(T)));
+        T* to = out + ((p.image * groups + group) * many + v * W) * deep.out * plane + p.layer * plane + p.row * wide.out + p.column;
+        for (int64_t begin = 0; begin < all; begin += together) {
+            const int64_t end = least(begin + together, all);
+            rows<N>(k, begin, end, group, v, copy, made);
+            for (int64_t i = begin, count; i < end; i += count) {
+                const int64_t r = i % p.rows;
+                count = p.columns == wide.out ? least(p.rows - r, end - i) : 1;        // rows that lie side by side
+                transpose(made + (i - begin) * p.columns * N * W, N * W, to + i / p.rows * groups * many * deep.out * plane + r * wide.out,
+                          deep.out * plane, count * p.columns, real);
             }
         }
     }
@@ -195,8 +207,8 @@ template <class T> struct Windows {
 
     bool run(int64_t n) const {
         const int64_t taps = packed.taps, all = groups * panels.of_group(), pixel = groups * channels * sizeof(T);
-        const bool large = all * WIDE * W * taps * channels * (int64_t)sizeof(T) > MUCH;
-        const Places places = in_pieces(n, deep, high, wide, pixel, 0, large ? 4 * NEAR : NEAR, TASKS, large);
+        const bool large = groups * panels.vectors * W * taps * channels * (int64_t)sizeof(T) > MUCH;
+        const Places places = in_pieces(n, deep, high, wide, pixel, 0, large ? 4 * NEAR : NEAR, large ? parts(TASKS / 2, all) : TASKS, large);
         const int64_t count = places.count(), chunks = least(all, parts(TASKS / 2, count));
         int64_t layers = 1;
         for (int64_t p = 0; p < deep.phases; p++) layers = most(layers, deep.phase[p].taps);

@@ -106,6 +106,12 @@ inline __attribute__((always_inline)) void transpose_block(const T* from, int64_
     }
 }
 
+// Few rows are sooner done number by number than in vectors of which most would be empty.
+template <int n, class T> void transpose_few(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t m) {
+    for (int64_t j = 0; j < m; j++)
+        for (int i = 0; i < n; i++) to[j * to_step + i] = from[i * from_step + j];
+}
+
 // to[j to_step + i] = from[i from_step + j] for i < n, j < m
 template <class T> void transpose(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
     constexpr int W = Lanes<vec<T>>::width;
@@ -121,6 +127,8 @@ template <class T> void transpose(const T* from, int64_t from_step, T* to, int64
             for (int64_t j = i < rows ? columns : 0; j < m; j++) to[j * to_step + i] = from[i * from_step + j];
         return;
     }
+    if (n == 2) return transpose_few<2>(from, from_step, to, to_step, m);
+    if (n == 3) return transpose_few<3>(from, from_step, to, to_step, m);
     for (int64_t i = 0; i < n; i += W)
         for (int64_t j = 0; j < m; j += W) {
             const T* at = from + i * from_step + j;

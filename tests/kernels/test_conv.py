@@ -93,3 +93,42 @@ def test_bias_is_added(isa, groups):
     bias, settings = rng.standard_normal(20), ((1, 1), (1, 1), (1, 1), groups)
     plain = _conv.conv_forward(numpy, x, w, *settings)
     numpy.testing.assert_allclose(_conv.conv_forward(numpy, x, w, *settings, bias), plain + bias[:, None, None], rtol=1e-12)
+
+
+# Input, weight and settings that reach one way each of cutting the work to pieces
+PIECES = {
+    "long lines": ((1, 40, 4001), (20, 40, 5), (1,), (2,), (1,), 1),
+    "long lines in phases": ((2, 12, 5003), (40, 12, 7), (3,), (1,), (2,), 1),
+    "large kernels": ((5, 130, 6, 7), (140, 130, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "large kernels in phases": ((5, 70, 9, 11), (150, 70, 5, 4), (2, 2), (2, 1), (1, 1), 1),
+    "large kernels of groups": ((3, 64, 7, 7), (192, 32, 5, 5), (1, 1), (2, 2), (1, 1), 2),
+    "patches": ((2, 3, 33, 50), (34, 3, 16, 16), (16, 16), (0, 0), (1, 1), 1),
+    "gaps between windows": ((2, 5, 20, 21), (18, 5, 2, 3), (5, 4), (1, 0), (1, 1), 1),
+    "dilation and stride": ((2, 4, 30, 31), (17, 4, 3, 4), (4, 6), (3, 2), (2, 4), 1),
+    "layers": ((2, 6, 7, 9, 10), (18, 6, 3, 2, 3), (2, 1, 3), (2, 1, 0), (1, 2, 1), 1),
+    "layers of large kernels": ((2, 40, 5, 6, 7), (48, 40, 3, 4, 3), (2, 1, 1), (1, 1, 1), (1, 1, 1), 1),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_in_pieces_as_the_general_path(isa, name, monkeypatch):
+    rng = numpy.random.default_rng(11)
+    x_shape, w_shape, *settings = PIECES[name]
+    for dtype, loose in ((numpy.float32, 2e-4), (numpy.float64, 1e-10)):
+        x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
+        native = all_three(x, w, *settings)
+        with monkeypatch.context() as plain:
+            plain.setattr(_conv, "natively", lambda *_: None)
+            general = all_three(x, w, *settings)
+        for a, b in zip(native, general):
+            numpy.testing.assert_allclose(a, b, rtol=loose, atol=loose * max(1, abs(b).max()))
+
+
+def test_infinity_goes_back_through_a_stride_to_its_own_window_alone(isa):
+    g, w = numpy.ones((1, 1, 3, 3), numpy.float32), numpy.ones((1, 1, 2, 2), numpy.float32)
+    g[0, 0, 1, 1] = numpy.inf
+    back = _conv.conv_input_grad(numpy, g, w, (7, 7), (2, 2), (0, 0), (1, 1), 1)
+    assert numpy.isinf(back[0, 0, 2:4, 2:4]).all()
+    assert numpy.isinf(back).sum() == 4
+    assert not numpy.isnan(back).any()
+    assert (back[0, 0, 6] == 0).all()
