@@ -233,22 +233,42 @@ cdef list _both(Op op, PyObject** slots):
     return None if low is None else [low, reduced(<reduce_fn>op.number_kernels[x.dtype.code], NULL, x, <object>slots[1], keep, x.dtype)]
 
 
-cdef bint _last_axis(Op op, PyObject** slots, int at, Layout x):
-    dim = <object>slots[at]
-    return type(dim) is int and x.ndim > 0 and (dim == -1 or dim == x.ndim - 1)
+# x, the result for a gradient or null, what is made; (outer, n, inner)
+ctypedef void (*columns_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
+
+
+cdef int64_t _behind(object dim, Layout x) noexcept:
+    """How many elements there are from one to the next along an axis; 0 if it is none."""
+    cdef int64_t axis, inner = 1
+    cdef int i
+    if type(dim) is not int or not -x.ndim <= dim < x.ndim:
+        return 0
+    axis = dim
+    for i in range(<int>(axis + 1 if axis >= 0 else axis + 1 + x.ndim), x.ndim):
+        inner *= x.shape[i]
+    return inner
+
+
+cdef int64_t _length(object dim, Layout x) noexcept:
+    return x.shape[<int>dim if dim >= 0 else <int>dim + x.ndim]
 
 
 cdef Layout _rows(Op op, PyObject** slots, Layout target):
-    """softmax(input, dim, dtype) along the last axis."""
+    """softmax(input, dim, dtype)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, out
     cdef rows_fn f = <rows_fn>op.kernels[x.dtype.code]
+    cdef columns_fn across = <columns_fn>op.number_kernels[x.dtype.code]
+    cdef int64_t inner, n
     if f == NULL or not x.contiguous or x.storage.where.kind != CPU or x.numel == 0 or target is not None:
         return None
-    if not _last_axis(op, slots, 1, x) or (op.n_params > 2 and <object>slots[2] is not None):
+    inner = _behind(<object>slots[1], x)
+    if inner == 0 or (op.n_params > 2 and <object>slots[2] is not None):
         return None
-    out = fresh_like(x)
-    cdef int64_t n = x.shape[x.ndim - 1]
-    if x.numel > RELEASE:
+    n, out = _length(<object>slots[1], x), fresh_like(x)
+    if inner > 1:
+        with nogil:
+            across(x.data(), NULL, out.data(), x.numel // (n * inner), n, inner)
+    elif x.numel > RELEASE:
         with nogil:
             f(x.data(), out.data(), x.numel // n, n)
     else:
@@ -257,16 +277,23 @@ cdef Layout _rows(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _rows2(Op op, PyObject** slots, Layout target):
-    """softmax_backward(grad, out, dim) along the last axis."""
+    """softmax_backward(grad, out, dim)"""
     cdef Layout g = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout, out
     cdef rows2_fn f = <rows2_fn>op.kernels[y.dtype.code]
+    cdef columns_fn across = <columns_fn>op.number_kernels[y.dtype.code]
+    cdef int64_t inner, n
     if f == NULL or not g.contiguous or not y.contiguous or g.storage.where.kind != CPU or y.storage.where.kind != CPU:
         return None
-    if g.dtype is not y.dtype or not same_shape(g, y) or y.numel == 0 or not _last_axis(op, slots, 2, y):
+    if g.dtype is not y.dtype or not same_shape(g, y) or y.numel == 0:
         return None
-    out = fresh_like(y)
-    cdef int64_t n = y.shape[y.ndim - 1]
-    if y.numel > RELEASE:
+    inner = _behind(<object>slots[2], y)
+    if inner == 0:
+        return None
+    n, out = _length(<object>slots[2], y), fresh_like(y)
+    if inner > 1:
+        with nogil:
+            across(g.data(), y.data(), out.data(), y.numel // (n * inner), n, inner)
+    elif y.numel > RELEASE:
         with nogil:
             f(g.data(), y.data(), out.data(), y.numel // n, n)
     else:
@@ -302,10 +329,10 @@ cdef bint prepare(Op op, str kernel) except -1:
                     op.number_kernels[<int>code] = op.number_kernels[I64]
         if kernel == "sum":
             op.fast_rules[0] = _sum_back
-    elif take_loops(op, b"rows", name):
-        op.fast = _rows
-    elif take_loops(op, b"rows2", name):
-        op.fast = _rows2
+    elif take_loops(op, b"rows", name) or take_loops(op, b"rows2", name):
+        op.fast = _rows if find(b"rows", name, F32) != NULL else _rows2
+        for code in (F32, F64):
+            op.number_kernels[<int>code] = find(b"rows" if op.fast == _rows else b"rows2", name + b"_columns", code)
     else:
         return False
     return True

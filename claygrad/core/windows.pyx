@@ -2,6 +2,7 @@
 three, the first of them of size 1."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 cimport numpy as cnp
 
@@ -20,6 +21,10 @@ cdef extern from "windows.hpp" namespace "clay" nogil:
         int64_t divisor
 
     ctypedef bint (*pooling_fn)(const Pooling* shape, const void* a, void* made, int64_t* places) noexcept nogil
+
+ctypedef fused real:
+    float
+    double
 
 cnp.import_array()
 
@@ -147,34 +152,44 @@ cdef Layout _windows(PyObject** slots, bint dilated, Pooling* s, int64_t* shape)
     return x
 
 
-cdef inline bint _fill(const char* name, int code, Pooling* s, const void* a, void* made, int64_t* places) noexcept nogil:
-    return (<pooling_fn>find("windows", name, code))(s, a, made, places)
+cdef Layout _made(const char* name, Layout x, Pooling* s, int ndim, const int64_t* shape, int64_t* places):
+    """What a kernel makes of x, of this shape, from or with the places of the largest; or None."""
+    cdef Layout out
+    cdef pooling_fn f
+    cdef bint done
+    if x is None:
+        return None
+    out = fresh(x.dtype, ndim, shape)
+    f = <pooling_fn>find("windows", name, x.dtype.code)
+    with nogil:
+        done = f(s, x.data(), out.data(), places)
+    return out if done else None
+
+
+cdef list _made_with_places(const char* name, Layout x, Pooling* s, const int64_t* shape):
+    if x is None:
+        return None
+    cdef Layout places = fresh(of_code(I64), x.ndim, shape)
+    cdef Layout out = _made(name, x, s, x.ndim, shape, <int64_t*>places.data())
+    return None if out is None else [out, places]
 
 
 cdef Layout _max(Op op, PyObject** slots, Layout target):
     """_max_pool(input, kernel, stride, padding, dilation, ceil)"""
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _windows(slots, True, &s, shape), out
+    cdef Layout x = _windows(slots, True, &s, shape)
     if x is None or target is not None:
         return None
-    out = fresh(x.dtype, x.ndim, shape)
-    with nogil:
-        done = _fill("max", x.dtype.code, &s, x.data(), out.data(), NULL)
-    return out if done else None
+    return _made("max", x, &s, x.ndim, shape, NULL)
 
 
 cdef list _max_at(Op op, PyObject** slots):
     """_max_pool_with_indices(input, kernel, stride, padding, dilation, ceil)"""
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _windows(slots, True, &s, shape), out, places
-    if x is None:
-        return None
-    out, places = fresh(x.dtype, x.ndim, shape), fresh(of_code(I64), x.ndim, shape)
-    with nogil:
-        done = _fill("max", x.dtype.code, &s, x.data(), out.data(), <int64_t*>places.data())
-    return [out, places] if done else None
+    cdef Layout x = _windows(slots, True, &s, shape)
+    return _made_with_places("max", x, &s, shape)
 
 
 cdef int _shape_at(PyObject* slot, int64_t* shape):
@@ -214,7 +229,7 @@ cdef Layout _max_back(Op op, PyObject** slots, Layout target):
     cdef Axes axes
     cdef int64_t shape[5]
     cdef int64_t dims = 0
-    cdef Layout g = spread_at(slots[0]), places = numbers_at(slots[1]), out
+    cdef Layout g = spread_at(slots[0]), places = numbers_at(slots[1])
     cdef int ndim = _shape_at(slots[2], shape), i
     if target is not None or g is None or places is None or not same_shape(g, places) or not int_at(<object>slots[3], &dims):
         return None
@@ -223,10 +238,7 @@ cdef Layout _max_back(Op op, PyObject** slots, Layout target):
         axes.padding[i] = 0
     if not _back(g, <int>dims, ndim, shape, &axes, &s):
         return None
-    out = fresh(g.dtype, ndim, shape)
-    with nogil:
-        done = _fill("max_back", g.dtype.code, &s, g.data(), out.data(), <int64_t*>places.data())
-    return out if done else None
+    return _made("max_back", g, &s, ndim, shape, <int64_t*>places.data())
 
 
 cdef bint _divided(Pooling* s, object counted, object divisor):
@@ -241,13 +253,10 @@ cdef Layout _mean(Op op, PyObject** slots, Layout target):
     """_avg_pool(input, kernel, stride, padding, ceil, include, divisor)"""
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _windows(slots, False, &s, shape), out
+    cdef Layout x = _windows(slots, False, &s, shape)
     if x is None or target is not None or not _divided(&s, <object>slots[5], <object>slots[6]):
         return None
-    out = fresh(x.dtype, x.ndim, shape)
-    with nogil:
-        done = _fill("mean", x.dtype.code, &s, x.data(), out.data(), NULL)
-    return out if done else None
+    return _made("mean", x, &s, x.ndim, shape, NULL)
 
 
 cdef Layout _mean_back(Op op, PyObject** slots, Layout target):
@@ -255,7 +264,7 @@ cdef Layout _mean_back(Op op, PyObject** slots, Layout target):
     cdef Pooling s
     cdef Axes axes
     cdef int64_t shape[5]
-    cdef Layout g = spread_at(slots[0]), out
+    cdef Layout g = spread_at(slots[0])
     cdef int ndim = _shape_at(slots[1], shape), dims
     if target is not None or g is None or type(<object>slots[2]) is not tuple or not 1 <= len(<tuple><object>slots[2]) <= 3:
         return None
@@ -265,10 +274,7 @@ cdef Layout _mean_back(Op op, PyObject** slots, Layout target):
         return None
     if not _back(g, dims, ndim, shape, &axes, &s) or not _divided(&s, <object>slots[6], <object>slots[7]):
         return None
-    out = fresh(g.dtype, ndim, shape)
-    with nogil:
-        done = _fill("mean_back", g.dtype.code, &s, g.data(), out.data(), NULL)
-    return out if done else None
+    return _made("mean_back", g, &s, ndim, shape, NULL)
 
 
 # --- windows that share an axis out ---------------------------------------------------------------------------------------
@@ -302,26 +308,18 @@ cdef Layout _shared_mean(Op op, PyObject** slots, Layout target):
     """_adaptive_avg_pool(input, size)"""
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _shared(slots, &s, shape), out
+    cdef Layout x = _shared(slots, &s, shape)
     if x is None or target is not None:
         return None
-    out = fresh(x.dtype, x.ndim, shape)
-    with nogil:
-        done = _fill("shared_mean", x.dtype.code, &s, x.data(), out.data(), NULL)
-    return out if done else None
+    return _made("shared_mean", x, &s, x.ndim, shape, NULL)
 
 
 cdef list _shared_max(Op op, PyObject** slots):
     """_adaptive_max_pool(input, size)"""
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _shared(slots, &s, shape), out, places
-    if x is None:
-        return None
-    out, places = fresh(x.dtype, x.ndim, shape), fresh(of_code(I64), x.ndim, shape)
-    with nogil:
-        done = _fill("shared_max", x.dtype.code, &s, x.data(), out.data(), <int64_t*>places.data())
-    return [out, places] if done else None
+    cdef Layout x = _shared(slots, &s, shape)
+    return _made_with_places("shared_max", x, &s, shape)
 
 
 cdef Layout _shared_mean_back(Op op, PyObject** slots, Layout target):
@@ -330,7 +328,7 @@ cdef Layout _shared_mean_back(Op op, PyObject** slots, Layout target):
     cdef Axes axes
     cdef int64_t shape[5]
     cdef int64_t dims = 0
-    cdef Layout g = spread_at(slots[0]), out
+    cdef Layout g = spread_at(slots[0])
     cdef int ndim = _shape_at(slots[1], shape), i
     if target is not None or g is None or not int_at(<object>slots[2], &dims):
         return None
@@ -339,10 +337,97 @@ cdef Layout _shared_mean_back(Op op, PyObject** slots, Layout target):
         axes.padding[i] = 0
     if not _back(g, <int>dims, ndim, shape, &axes, &s):
         return None
-    out = fresh(g.dtype, ndim, shape)
+    return _made("shared_mean_back", g, &s, ndim, shape, NULL)
+
+
+# --- windows at random steps ---------------------------------------------------------------------------------------------------
+cdef void _starts(real sample, int64_t n, int64_t out, int64_t kernel, int64_t* made) noexcept nogil:
+    """As starts() in claygrad/ops/pool_fractional.py."""
+    cdef real alpha, moved
+    cdef int64_t i, offset
+    made[out - 1] = n - kernel
+    if out > 1:
+        alpha = <real>(n - kernel) / <real>(out - 1)
+        moved = sample * alpha
+        offset = <int64_t>moved
+        for i in range(out - 1):
+            moved = (<real>i + sample) * alpha
+            made[i] = <int64_t>moved - offset
+
+
+cdef void _largest(Axes* a, int64_t planes, int dims, const real* x, const real* samples, int64_t* begin, real* out, int64_t* places) \
+        noexcept nogil:
+    """The largest element of every window of each plane; `begin` has room for the beginnings along three axes."""
+    cdef int64_t _plane, t, h, w, i, j, k, at, best_at
+    cdef int64_t* rows = begin + a.out[0]
+    cdef int64_t* columns = rows + a.out[1]
+    cdef real best, value
+    for _plane in range(planes):
+        if dims == 3:
+            _starts(samples[0], a.size[0], a.out[0], a.kernel[0], begin)
+            _starts(samples[1], a.size[1], a.out[1], a.kernel[1], rows)
+            _starts(samples[2], a.size[2], a.out[2], a.kernel[2], columns)
+        else:                                          # the width is drawn first
+            begin[0] = 0
+            _starts(samples[1], a.size[1], a.out[1], a.kernel[1], rows)
+            _starts(samples[0], a.size[2], a.out[2], a.kernel[2], columns)
+        for t in range(a.out[0]):
+            for h in range(a.out[1]):
+                for w in range(a.out[2]):
+                    best_at = (begin[t] * a.size[1] + rows[h]) * a.size[2] + columns[w]
+                    best = x[best_at]
+                    for i in range(a.kernel[0]):
+                        for j in range(a.kernel[1]):
+                            at = ((begin[t] + i) * a.size[1] + rows[h] + j) * a.size[2] + columns[w]
+                            for k in range(at, at + a.kernel[2]):
+                                value = x[k]
+                                if value > best or value != value:
+                                    best, best_at = value, k
+                    out[0], places[0] = best, best_at
+                    out += 1
+                    places += 1
+        x += a.size[0] * a.size[1] * a.size[2]
+        samples += dims
+
+
+cdef list _fractional(Op op, PyObject** slots):
+    """_fractional_max_pool(input, kernel, size, samples)"""
+    cdef Layout x = floats_at(slots[0]), samples = floats_at(slots[3]), out, places, begin
+    cdef Axes a
+    cdef int64_t shape[5]
+    cdef int64_t planes, room, k
+    cdef int dims, i, at
+    if x is None or samples is None or samples.dtype is not x.dtype or samples.ndim != 3:
+        return None
+    if type(<object>slots[1]) is not tuple or not 2 <= len(<tuple><object>slots[1]) <= 3:
+        return None
+    dims = len(<tuple><object>slots[1])
+    at = 3 - dims
+    a.size[0] = a.out[0] = a.kernel[0] = 1
+    if not ints_at(<object>slots[1], dims, a.kernel + at) or not ints_at(<object>slots[2], dims, a.out + at):
+        return None
+    planes = _lead(x, dims, shape)
+    if planes < 1 or samples.shape[0] < (x.shape[0] if x.ndim == dims + 2 else 1) or samples.shape[1] != x.shape[x.ndim - dims - 1]:
+        return None
+    if samples.shape[2] != dims:
+        return None
+    for i in range(dims):
+        a.size[at + i], shape[x.ndim - dims + i] = x.shape[x.ndim - dims + i], a.out[at + i]
+        if a.kernel[at + i] < 1 or a.out[at + i] < 1 or a.out[at + i] + a.kernel[at + i] - 1 + (dims == 3) > a.size[at + i]:
+            return None
+    for k in range(planes * dims):                     # draws outside [0, 1) would begin anywhere
+        if not 0 <= ((<float*>samples.data())[k] if x.dtype.code == F32 else (<double*>samples.data())[k]) < 1:
+            return None
+    room = a.out[0] + a.out[1] + a.out[2]
+    out, places, begin = fresh(x.dtype, x.ndim, shape), fresh(of_code(I64), x.ndim, shape), fresh(of_code(I64), 1, &room)
     with nogil:
-        done = _fill("shared_mean_back", g.dtype.code, &s, g.data(), out.data(), NULL)
-    return out if done else None
+        if x.dtype.code == F32:
+            _largest[float](&a, planes, dims, <const float*>x.data(), <const float*>samples.data(), <int64_t*>begin.data(),
+                            <float*>out.data(), <int64_t*>places.data())
+        else:
+            _largest[double](&a, planes, dims, <const double*>x.data(), <const double*>samples.data(), <int64_t*>begin.data(),
+                             <double*>out.data(), <int64_t*>places.data())
+    return [out, places]
 
 
 # --- values put at places ---------------------------------------------------------------------------------------------------
@@ -376,11 +461,7 @@ cdef Layout _put_at(Op op, PyObject** slots, Layout target):
     cdef char* into = out.data()
     cdef char* source = x.data()
     with nogil:
-        for i in range(out.numel):
-            if x.dtype.code == F32:
-                (<float*>into)[i] = 0
-            else:
-                (<double*>into)[i] = 0
+        memset(into, 0, out.numel * out.dtype.itemsize)
         for i in range(planes):
             for k in range(i * many, (i + 1) * many):
                 if x.dtype.code == F32:
@@ -398,4 +479,5 @@ offer("avg_pool_backward", _mean_back)
 offer("adaptive_avg_pool", _shared_mean)
 offer_many("adaptive_max_pool", _shared_max)
 offer("adaptive_avg_pool_backward", _shared_mean_back)
+offer_many("fractional_max_pool", _fractional)
 offer("max_unpool", _put_at)

@@ -3,6 +3,8 @@
 
 #include "bags.hpp"
 #include "families.hpp"
+#include "lines.hpp"
+#include "threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -10,39 +12,112 @@ namespace {
 
 enum { SUM, MEAN, MAX };
 
-template <class T> void add(T* __restrict to, const T* __restrict row, int64_t n) {
-    for (int64_t k = 0; k < n; k++) to[k] += row[k];
-}
-
 template <class T> void add_times(T* __restrict to, const T* __restrict row, T by, int64_t n) {
     for (int64_t k = 0; k < n; k++) to[k] += row[k] * by;
 }
 
-template <class T> void fill(const Bags* job, const void* from, void* made) {
-    const Bags& s = *job;
-    const T* table = (const T*)from;
-    T* out = (T*)made;
-    memset(out, 0, (size_t)(s.bags * s.width) * sizeof(T));
-    memset(s.sizes, 0, (size_t)s.bags * sizeof(int64_t));
-    if (s.mode == MAX) memset(s.best, 0, (size_t)(s.bags * s.width) * sizeof(int64_t));
-    for (int64_t i = 0; i < s.entries; i++) {
+// The entries of one bag lie together: m columns from k on, N vectors of them at most, are summed in registers.
+template <class T, int N> void sum_of(const Bags& s, const T* table, int64_t begin, int64_t end, int64_t k, int64_t m, T by, T* out) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    const T* weight = (const T*)s.weight;
+    V sum[N];
+    for (int v = 0; v < N; v++) sum[v] = splat<V>(0);
+    for (int64_t i = begin; i < end; i++) {
         if (s.index[i] == s.padding) continue;
-        const T* row = table + s.index[i] * s.width;
-        T* to = out + s.bag[i] * s.width;
-        const bool first = s.sizes[s.bag[i]]++ == 0;
-        if (s.mode == MAX) {
-            int64_t* best = s.best + s.bag[i] * s.width;
-            for (int64_t k = 0; k < s.width; k++) {
+        const T* row = table + s.index[i] * s.width + k;
+        if (i + 2 < s.entries) ahead(table + s.index[i + 2] * s.width + k);
+        for (int v = 0; v < N; v++) {
+            const V x = N == 1 ? get<V>(row, m) : load<V>(row + v * W);
+            sum[v] = sum[v] + (weight ? x * splat<V>(weight[i]) : x);
+        }
+    }
+    for (int v = 0; v < N; v++) {
+        if (by > 1) sum[v] = sum[v] / splat<V>(by);
+        if (N == 1) put<V>(out + k, sum[v], m);
+        else store<V>(out + k + v * W, sum[v]);
+    }
+}
+
+// The first of the largest, or the first that is not a number; `best` counts entries while they are compared.
+template <class T> void largest_of(const Bags& s, const T* table, int64_t begin, int64_t end, int64_t k, int64_t m, T* out, int64_t* best) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    typedef decltype(V{} + V{} > V{}) Mask;
+    bool first = true;
+    V top = splat<V>(0), from = splat<V>(0);                           // numbers of entries, exact up to the size of a mantissa
+    for (int64_t i = begin; i < end; i++) {
+        if (s.index[i] == s.padding) continue;
+        const V x = get<V>(table + s.index[i] * s.width + k, m);
+        const Mask takes = (x > top) | ((x != x) & (top == top));
+        top = first ? x : pick(takes, x, top);
+        from = first ? splat<V>((double)(i - begin)) : pick(takes, splat<V>((double)(i - begin)), from);
+        first = false;
+    }
+    T at[W];
+    store<V>(at, from);
+    put<V>(out + k, top, m);
+    for (int64_t j = 0; j < m; j++) best[k + j] = first ? 0 : s.index[begin + (int64_t)at[j]];
+}
+
+template <class T> void fill_bag(const Bags& s, const T* table, int64_t b, int64_t begin, int64_t end, T* out) {
+    constexpr int W = Lanes<vec<T>>::width, N = 4;
+    constexpr int64_t EXACT = 1 << 24;                                 // more entries are not counted by a float
+    int64_t size = 0, k = 0;
+    for (int64_t i = begin; i < end; i++) size += s.index[i] != s.padding;
+    s.sizes[b] = size;
+    T* to = out + b * s.width;
+    if (s.mode == MAX && end - begin <= EXACT) {
+        along<T>(s.width, [&](int64_t i, int64_t m) { largest_of(s, table, begin, end, i, m, to, s.best + b * s.width); });
+        return;
+    }
+    if (s.mode == MAX) {
+        int64_t* best = s.best + b * s.width;
+        for (k = 0; k < s.width; k++) to[k] = 0, best[k] = 0;
+        bool first = true;
+        for (int64_t i = begin; i < end; i++) {
+            if (s.index[i] == s.padding) continue;
+            const T* row = table + s.index[i] * s.width;
+            for (k = 0; k < s.width; k++) {
                 const bool takes = first | (row[k] > to[k]) | ((row[k] != row[k]) & (to[k] == to[k]));
                 to[k] = takes ? row[k] : to[k];
                 best[k] = takes ? s.index[i] : best[k];
             }
-        } else if (s.weight) add_times(to, row, ((const T*)s.weight)[i], s.width);
-        else add(to, row, s.width);
+            first = false;
+        }
+        return;
     }
-    for (int64_t b = 0; s.mode == MEAN && b < s.bags; b++)
-        if (s.sizes[b] > 1)
-            for (int64_t k = 0; k < s.width; k++) out[b * s.width + k] /= (T)s.sizes[b];
+    const T by = s.mode == MEAN ? (T)size : 1;
+    for (; k + N * W <= s.width; k += N * W) sum_of<T, N>(s, table, begin, end, k, W, by, to);
+    for (; k < s.width; k += W) sum_of<T, 1>(s, table, begin, end, k, s.width - k < W ? s.width - k : W, by, to);
+}
+
+template <class T> struct FillJob {
+    const Bags& s;
+    const T* table;
+    T* out;
+};
+
+template <class T> void fill_range(void* data, int64_t first, int64_t last) {
+    const FillJob<T>& job = *(FillJob<T>*)data;
+    const Bags& s = job.s;
+    int64_t i = 0;
+    for (int64_t high = s.entries; i < high;) {                        // the first entry of the bags from `first` on
+        const int64_t middle = i + (high - i) / 2;
+        if (s.bag[middle] < first) i = middle + 1;
+        else high = middle;
+    }
+    for (int64_t b = first; b < last; b++) {
+        const int64_t begin = i;
+        while (i < s.entries && s.bag[i] == b) i++;
+        fill_bag(s, job.table, b, begin, i, job.out);
+    }
+}
+
+template <class T> void fill(const Bags* job, const void* from, void* made) {
+    FillJob<T> all{*job, (const T*)from, (T*)made};
+    const int64_t work = job->entries / job->bags * job->width + job->width;
+    parallel_for(job->bags, CHEAP / work + 1, fill_range<T>, &all);
 }
 
 template <class T> void empty(const Bags* job, const void* from, void* made) {

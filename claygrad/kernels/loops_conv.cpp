@@ -65,20 +65,20 @@ template <class T> struct Packed {
             const int64_t g = i / panels.vectors, v = i % panels.vectors;
             const T* from = w + g * o * c * taps + v * W * (turned ? taps : c * taps);
             for (int64_t k = 0; k < (turned ? o : 1); k++)
-                pack(from + k * c * taps, turned ? taps : c * taps, turned ? taps : c * taps, least(W, many - v * W), tap, taps, channels, k,
-                     panels, v, weight + g * size);
+                pack(from + k * c * taps, turned ? taps : c * taps, least(W, many - v * W), tap, taps, channels, k, panels, v,
+                     weight + g * size);
         });
     }
 
-    // `real` lines of one vector of outputs, `step` apart: `length` numbers of each, the taps of one channel after the other's
-    static void pack(const T* w, int64_t step, int64_t length, int64_t real, const Tap* tap, int64_t taps, int64_t channels, int64_t channel,
+    // `real` lines of one vector of outputs, `length` numbers each: the taps of one channel after the other's
+    static void pack(const T* w, int64_t length, int64_t real, const Tap* tap, int64_t taps, int64_t channels, int64_t channel,
                      const Panels& panels, int64_t v, T* out) {
         T block[W * W];
         const int64_t panel = panels.holds(v), lanes = panels.size(panel) * W, first = panels.first(panel) * W;
         if (real < W) memset(block, 0, sizeof block);
         for (int64_t k = 0; k < length; k += W) {
             const int64_t count = least(W, length - k);
-            transpose(w + k, step, block, W, real, count);
+            transpose(w + k, length, block, W, real, count);
             for (int64_t n = 0; n < count; n++) {
                 const Tap& t = tap[(k + n) % taps];
                 T* to = out + (t.before * panels.vectors * W + first * t.taps) * channels + v * W - first;
@@ -139,17 +139,18 @@ template <class T> struct Windows {
     // Rows begin .. end of outputs of N vectors, those of all images after each other, as (rows, columns, N vectors)
     template <int N>
     void rows(const Copies& k, int64_t begin, int64_t end, int64_t group, int64_t v, const T* copy, T* made) const {
-        const int64_t pixel = groups * channels, line = k.columns * pixel, image = k.layers * k.rows * line, outputs = panels.vectors * W;
-        const int64_t taps_deep = deep.phase[k.place.layer % deep.phases].taps;
+        const int64_t pixel = groups * channels, line = k.columns * pixel, image = k.layers * k.rows * line;
+        const int64_t outputs = panels.vectors * W, taps_deep = deep.phase[k.place.layer % deep.phases].taps;
         const T *w = packed.weight + group * packed.taps * channels * outputs, *more = packed.bias + group * outputs + v * W;
         const bool joined = wide.dilation == 1 && groups == 1;
         const auto each = [&](int64_t index, const Phase& h, const Phase& q, int64_t ph, int64_t pw) {
-            const Reads reads{most(1, h.taps), joined ? 1 : most(1, q.taps), joined ? q.taps * channels : channels, k.rows * line, high.dilation * line,
-                              wide.dilation * pixel, wide.step * pixel, wide.phases * N * W};
+            const Reads reads{most(1, h.taps), joined ? 1 : most(1, q.taps), joined ? q.taps * channels : channels, k.rows * line,
+                              high.dilation * line, wide.dilation * pixel, wide.step * pixel, wide.phases * N * W};
             const T* panel = w + (packed.taps_before[index] * outputs + v * W * taps_deep * h.taps * q.taps) * channels;
             panel += k.layer * h.taps * q.taps * channels * N * W;
             const int64_t all = h.taps && q.taps ? k.layers * h.taps * reads.runs : 0;
-            const int64_t together = most(1, STRETCH / most(1, reads.run)), most_terms = parts(reads.run, most(1, parts(reads.run, STRETCH)));
+            const int64_t together = most(1, STRETCH / most(1, reads.run));
+            const int64_t most_terms = parts(reads.run, most(1, parts(reads.run, STRETCH)));
             Stretch s{0, 0, 0, 0};
             for (bool first = true; first || s.first < all; first = false) {
                 s.count = least(together, all - s.first), s.terms = least(most_terms, reads.run - s.from);
@@ -208,7 +209,8 @@ template <class T> struct Windows {
     bool run(int64_t n) const {
         const int64_t taps = packed.taps, all = groups * panels.of_group(), pixel = groups * channels * sizeof(T);
         const bool large = groups * panels.vectors * W * taps * channels * (int64_t)sizeof(T) > MUCH;
-        const Places places = in_pieces(n, deep, high, wide, pixel, 0, large ? 4 * NEAR : NEAR, large ? parts(TASKS / 2, all) : TASKS, large);
+        const int64_t tasks = large ? parts(TASKS / 2, all) : TASKS;
+        const Places places = in_pieces(n, deep, high, wide, pixel, 0, large ? 4 * NEAR : NEAR, tasks, large);
         const int64_t count = places.count(), chunks = least(all, parts(TASKS / 2, count));
         int64_t layers = 1;
         for (int64_t p = 0; p < deep.phases; p++) layers = most(layers, deep.phase[p].taps);

@@ -1,4 +1,4 @@
-// The softmax family: each row of n elements on its own.
+// The softmax family: each row, or column, of n elements on its own.
 #include "families.hpp"
 #include "lines.hpp"
 #include "threads.hpp"
@@ -137,16 +137,84 @@ void rows2(const void* g_rn, const void* out_rn, void* dx_rn, int64_t count, int
     if (n > 0) parallel_for(count, COSTLY / n + 1, rows2_range<T, f>, &job);
 }
 
+// --- along any other axis: (outer, n, inner), a vector of neighbouring columns at a time -----------------------------------------
+enum { SOFTMAX, LOG_SOFTMAX, SOFTMAX_BACKWARD, LOG_SOFTMAX_BACKWARD };
+
+// The sum of what f(k) gives, in stretches, so that its error is theirs
+template <class V, class F> inline __attribute__((always_inline)) V sum_along(int64_t n, F f) {
+    constexpr int64_t STRETCH = 64;
+    V all = splat<V>(0);
+    for (int64_t begin = 0; begin < n; begin += STRETCH) {
+        const int64_t end = begin + STRETCH < n ? begin + STRETCH : n;
+        V sum = splat<V>(0);
+        for (int64_t k = begin; k < end; k++) sum = sum + f(k);
+        all = all + sum;
+    }
+    return all;
+}
+
+// x: scores, or the gradient of the result y. m columns, `step` from one element of each to the next.
+template <class T, int WAY> void column(const T* x, const T* y, T* out, int64_t n, int64_t step, int64_t m) {
+    using V = vec<T>;
+    if constexpr (WAY == SOFTMAX || WAY == LOG_SOFTMAX) {
+        V top = splat<V>(MaxOf::identity);
+        for (int64_t k = 0; k < n; k++) top = MaxOf::combine(top, get<V>(x + k * step, m));
+        const V sum = sum_along<V>(n, [=](int64_t k) {
+            const V e = exp(get<V>(x + k * step, m) - top);
+            if (WAY == SOFTMAX) put<V>(out + k * step, e, m);
+            return e;
+        });
+        const V last = WAY == SOFTMAX ? splat<V>(1) / sum : log(sum);
+        for (int64_t k = 0; k < n; k++)
+            put<V>(out + k * step, WAY == SOFTMAX ? get<V>(out + k * step, m) * last : get<V>(x + k * step, m) - top - last, m);
+    } else {
+        const V sum = sum_along<V>(n, [=](int64_t k) {
+            const V g = get<V>(x + k * step, m);
+            return WAY == SOFTMAX_BACKWARD ? g * get<V>(y + k * step, m) : g;
+        });
+        for (int64_t k = 0; k < n; k++) {
+            const V g = get<V>(x + k * step, m), r = get<V>(y + k * step, m);
+            put<V>(out + k * step, WAY == SOFTMAX_BACKWARD ? (g - sum) * r : g - exp(r) * sum, m);
+        }
+    }
+}
+
+template <class T> struct ColumnsJob {
+    const T *x, *y;
+    T* out;
+    int64_t n, inner;
+};
+
+template <class T, int WAY> void columns_range(void* data, int64_t begin, int64_t end) {
+    constexpr int W = Lanes<vec<T>>::width;
+    const ColumnsJob<T>& job = *(ColumnsJob<T>*)data;
+    const int64_t tiles = (job.inner + W - 1) / W;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t first = i % tiles * W, at = i / tiles * job.n * job.inner + first;
+        const int64_t m = job.inner - first < W ? job.inner - first : W;
+        column<T, WAY>(job.x + at, job.y ? job.y + at : nullptr, job.out + at, job.n, job.inner, m);
+    }
+}
+
+template <class T, int WAY> void columns(const void* x, const void* y, void* out, int64_t outer, int64_t n, int64_t inner) {
+    constexpr int W = Lanes<vec<T>>::width;
+    ColumnsJob<T> job{(const T*)x, (const T*)y, (T*)out, n, inner};
+    parallel_for(outer * ((inner + W - 1) / W), COSTLY / (n * W) + 1, columns_range<T, WAY>, &job);
+}
+
+#define COLUMNS(name, way) {name, F32, (void*)columns<float, way>}, {name, F64, (void*)columns<double, way>}
 #define ROWS(name, f) {name, F32, (void*)rows<float, f<float>>}, {name, F64, (void*)rows<double, f<double>>}
 #define ROWS2(name, f) {name, F32, (void*)rows2<float, f<float>>}, {name, F64, (void*)rows2<double, f<double>>}
 
 }  // namespace
 
-const Kernel rows_kernels[] = {ROWS("softmax", softmax_row), ROWS("log_softmax", log_softmax_row)};
+const Kernel rows_kernels[] = {ROWS("softmax", softmax_row), ROWS("log_softmax", log_softmax_row),
+                               COLUMNS("softmax_columns", SOFTMAX), COLUMNS("log_softmax_columns", LOG_SOFTMAX)};
 CLAY_COUNT(rows)
 
 const Kernel rows2_kernels[] = {
     ROWS2("softmax_backward", softmax_backward_row), ROWS2("log_softmax_backward", log_softmax_backward_row),
+    COLUMNS("softmax_backward_columns", SOFTMAX_BACKWARD), COLUMNS("log_softmax_backward_columns", LOG_SOFTMAX_BACKWARD),
 };
 CLAY_COUNT(rows2)
 

@@ -238,12 +238,13 @@ def scaled_by(xp, input: Tensor, slopes: Tensor):
 scaled_by.rule(input=lambda g, slopes: g * slopes, slopes=constant)
 
 
-@pointwise(node="RreluWithNoiseBackward0", **private, samples=lambda t: [t.args(t(4), 0.3)])
+@pointwise(kernel="leaky_relu", kernel_if={"slope": ...}, node="RreluWithNoiseBackward0", **private,
+           samples=lambda t: [t.args(t(4), 0.3)])
 def scaled_below(xp, input: Tensor, slope: float):
     "rrelu outside training: out = input above 0, slope * input below."
     need(input, FLOATS, "leaky_relu_cpu")
     return xp.where(input > 0, input, input * input.dtype.type(slope))
-scaled_below.rule(input=lambda g, input, slope: g.where(input > 0, g * slope))
+scaled_below.rule(input=lambda g, input, slope: leaky_relu_backward(g, input, slope))
 
 
 # Smooth rectifiers

@@ -66,7 +66,8 @@ def fractional_shapes(input, kernel, size) -> list:
     return [(shape, input.dtype), (shape, int64)]
 
 
-@op(name="_fractional_max_pool", node=lambda kernel: f"FractionalMaxPool{len(kernel)}DBackward0", function=False,
+@op(kernel="fractional_max_pool", name="_fractional_max_pool", function=False,
+    node=lambda kernel: f"FractionalMaxPool{len(kernel)}DBackward0",
     method=False, out=False, keep=("samples",), check=check_fractional, meta=fractional_shapes, differentiable=(0,),
     samples=lambda t: [t.args(t(2, 3, 6, 5), (2, 2), (3, 2), t(2, 3, 2, low=0, high=1, requires_grad=False))])
 def fractional(xp, input: Tensor, kernel: ints, size: ints, samples: Tensor):

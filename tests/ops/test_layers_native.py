@@ -144,6 +144,17 @@ def test_norms(affine, dtype, declared):
             compare(declared, "batch_norm_backward", g, x, mean, rstd, weight, training, 1e-5, (True, True, True), loose=loose * 10)
 
 
+@KINDS
+def test_windows_at_random_steps(dtype, declared):
+    rng = numpy.random.default_rng(19)
+    for shape, kernel, size in (((2, 3, 9, 11), (2, 3), (4, 5)), ((3, 7, 8), (2, 2), (1, 7)), ((2, 2, 6, 7, 9), (2, 1, 3), (3, 4, 5)),
+                                ((2, 5, 6, 7), (3, 2, 2), (2, 1, 4)), ((4, 2, 30, 31), (1, 1), (30, 31))):
+        dims = len(kernel)
+        x = values(rng, dtype, *shape, odd=True)
+        samples = claygrad.tensor(rng.random((shape[0] if len(shape) == dims + 2 else 1, shape[-dims - 1], dims)).astype(dtype))
+        compare(declared, "_fractional_max_pool", x, kernel, size, samples)
+
+
 # Convolution and other sizes
 
 @KINDS
@@ -186,7 +197,39 @@ def test_other_sizes(mode, dtype, declared):
         compare(declared, "_upsample_backward", g, tuple(x.shape), *how, loose=loose)
 
 
+# Along any axis
+
+@KINDS
+def test_softmax_along_every_axis(dtype, declared):
+    rng, loose = numpy.random.default_rng(13), precision(dtype)
+    for shape in ((3, 4), (2, 5, 3), (2, 1, 7), (3, 130, 17), (2, 10, 4, 33), (5, 3, 16), (1, 2, 1)):
+        x, g = values(rng, dtype, *shape), values(rng, dtype, *shape)
+        for dim in range(-len(shape), len(shape)):
+            for name in ("softmax", "log_softmax"):
+                compare(declared, f"_{name}", x, dim, loose=loose)
+                compare(declared, f"_{name}_backward_data", g, op_named(f"_{name}")(x, dim), dim, loose=loose)
+
+
+@KINDS
+def test_softmax_of_columns_with_nothing_finite(dtype, declared):
+    x = numpy.zeros((2, 3, 18), dtype)
+    x[0, :, 0], x[0, 1, 1], x[1, 2, 17], x[0, 0, 16] = -numpy.inf, numpy.nan, numpy.inf, -numpy.inf
+    for name in ("_softmax", "_log_softmax"):
+        compare(declared, name, claygrad.tensor(x), 1, loose=precision(dtype))
+
+
 # Losses
+
+@KINDS
+def test_wide_bags(dtype, declared):
+    rng = numpy.random.default_rng(17)
+    for width in (1, 15, 16, 64, 79, 130):
+        table = values(rng, dtype, 50, width, odd=True)
+        index, offsets = claygrad.tensor(rng.integers(0, 50, 300)), claygrad.tensor([0, 0, 7, 7, 120, 121, 299, 300])
+        for mode in (0, 1, 2):
+            for padding in (-1, 3):
+                compare(declared, "_embedding_bag", table, index, offsets, mode, None, False, padding, False, False, loose=precision(dtype))
+
 
 @KINDS
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
