@@ -3,6 +3,7 @@
 #include "families.hpp"
 #include "kernels.hpp"
 #include "matrices.hpp"
+#include "triangles.hpp"
 #include "vmath.hpp"
 
 namespace clay {
@@ -217,7 +218,13 @@ template <class T> bool exchange_rows(T* x, int64_t ldx, int64_t n, const int32_
     for (int64_t s = 0; s < n; s++) {
         const int64_t i = backwards ? n - 1 - s : s, at = pivots[i] - 1;
         if (at < 0 || at >= n) return false;
-        if (at != i) exchange(x + i * ldx, x + at * ldx, ldx);
+        if (at == i) continue;
+        if (ldx > 1) {
+            exchange(x + i * ldx, x + at * ldx, ldx);
+            continue;
+        }
+        const T kept = x[i];
+        x[i] = x[at], x[at] = kept;
     }
     return true;
 }
@@ -225,23 +232,34 @@ template <class T> bool exchange_rows(T* x, int64_t ldx, int64_t n, const int32_
 // b null: the inverse
 template <class T> bool solve(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
-    const int64_t n = j.n, k = j.b.data ? j.k : n, ld = row_length<T>(n), ldx = row_length<T>(k), length = whole<T>(k);
+    const int64_t n = j.n, k = j.b.data ? j.k : n, ld = row_length<T>(n), length = whole<T>(k);
+    const bool alone = k == 1 && j.b.data;                     // one right-hand side
+    const int64_t ldx = alone ? 1 : row_length<T>(k);
     return each_matrix<T>(j.count, n * n * (n / 3 + k), n * (ld + ldx) + copy_size(n, n) + n, [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
         int32_t* pivots = (int32_t*)(memory + copy_size(n, n));
         take_in(j.a, t, n, n, a, ld);
         j.info[t] = factored(a, ld, n, n, pivots, memory);
         if (j.info[t]) return;
-        if (j.b.data) {
+        if (alone) {
+            for (int64_t i = 0; i < n; i++) x[i] = matrix_at<T>(j.b, t)[i * j.b.row];
+        } else if (j.b.data) {
             take_in(j.b, t, n, k, x, ldx);
         } else {
             memset(x, 0, (size_t)(n * ldx) * sizeof(T));
             for (int64_t i = 0; i < n; i++) x[i * ldx + i] = 1;
         }
         exchange_rows(x, ldx, n, pivots, false);
-        substitute(a, ld, x, ldx, n, length, false, true, memory);
-        substitute(a, ld, x, ldx, n, length, true, false, memory);
-        put_out(j.x, t, n, k, x, ldx);
+        if (alone) {
+            find_unknowns(Triangle<T>{a, n, ld, 1, false, true}, x);
+            find_unknowns(Triangle<T>{a, n, ld, 1, true, false}, x);
+        } else {
+            substitute(a, ld, x, ldx, n, length, false, true, memory);
+            substitute(a, ld, x, ldx, n, length, true, false, memory);
+        }
+        if (alone)
+            for (int64_t i = 0; i < n; i++) place_at<T>(j.x, t)[i * j.x.row] = x[i];
+        else put_out(j.x, t, n, k, x, ldx);
     });
 }
 
@@ -280,10 +298,34 @@ template <class T> bool slogdet(const LinearAlgebra* job) {
     });
 }
 
+// Few right-hand sides: f(t, x) for each of them, n numbers, x then being the solution.
+template <class T, class F> bool one_by_one(const LinearAlgebra& j, int64_t work, F f) {
+    return each_matrix<T>(j.count, work * j.k, j.n * j.k, [&](int64_t t, T* x) {
+        const Matrices in{j.b.data, j.b.step, j.b.column, j.b.row}, out{j.x.data, j.x.step, j.x.column, j.x.row};
+        for (int64_t k = 0; k < j.k; k++)
+            for (int64_t i = 0; i < j.n; i++) x[k * j.n + i] = matrix_at<T>(in, t)[k * in.row + i * in.column];
+        for (int64_t k = 0; k < j.k; k++) f(t, x + k * j.n);
+        for (int64_t k = 0; k < j.k; k++)
+            for (int64_t i = 0; i < j.n; i++) place_at<T>(out, t)[k * out.row + i * out.column] = x[k * j.n + i];
+    });
+}
+
+template <class T> Triangle<T> triangle(const Matrices& a, int64_t t, int64_t n, bool upper, bool unit, bool turned = false) {
+    return {matrix_at<T>(a, t), n, turned ? a.column : a.row, turned ? a.row : a.column, upper, unit};
+}
+
 template <class T> bool lu_solve(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t n = j.n, ld = row_length<T>(n), ldx = row_length<T>(j.k), length = whole<T>(j.k);
     const bool turned = j.upper;
+    if (few<T>(j.a, j.k))
+        return one_by_one<T>(j, n * n, [&](int64_t t, T* x) {
+            const int32_t* pivots = j.pivots + t * n;
+            j.info[t] = !turned && !exchange_rows(x, 1, n, pivots, false);
+            find_unknowns(triangle<T>(j.a, t, n, false, !turned, turned), x);
+            find_unknowns(triangle<T>(j.a, t, n, true, turned, turned), x);
+            if (turned) j.info[t] = !exchange_rows(x, 1, n, pivots, true);
+        });
     return each_matrix<T>(j.count, n * n * j.k, n * (ld + ldx) + copy_size(n, n), [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
         Matrices of = j.a;
@@ -302,6 +344,8 @@ template <class T> bool lu_solve(const LinearAlgebra* job) {
 template <class T> bool triangular(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t n = j.n, ld = row_length<T>(n), ldx = row_length<T>(j.k), length = whole<T>(j.k);
+    if (few<T>(j.a, j.k))
+        return one_by_one<T>(j, n * n / 2, [&](int64_t t, T* x) { find_unknowns(triangle<T>(j.a, t, n, j.upper, j.unit), x); });
     return each_matrix<T>(j.count, n * n * j.k / 2, n * (ld + ldx) + copy_size(n, n), [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
         take_in(j.a, t, n, n, a, ld);
@@ -317,6 +361,11 @@ template <class T> bool cholesky_solve(const LinearAlgebra* job) {
     const int64_t n = j.n, k = j.b.data ? j.k : n, ld = row_length<T>(n), ldx = row_length<T>(k), length = whole<T>(k);
     Matrices turned = j.a;
     turned.row = j.a.column, turned.column = j.a.row;
+    if (j.b.data && few<T>(j.a, k))
+        return one_by_one<T>(j, n * n, [&](int64_t t, T* x) {
+            find_unknowns(triangle<T>(j.a, t, n, false, false, j.upper), x);
+            find_unknowns(triangle<T>(j.a, t, n, true, false, !j.upper), x);
+        });
     return each_matrix<T>(j.count, n * n * k, n * (ld + ldx) + copy_size(n, n), [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
         if (j.b.data) {
