@@ -1,6 +1,5 @@
 """Fast paths of linear algebra over stacks of small matrices. What has no answer, and what is empty, is left to the declarations."""
 from cpython.object cimport PyObject
-from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.declared cimport Op
@@ -12,14 +11,9 @@ from claygrad.core.moves cimport copied
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many
 
-ctypedef fused real:
-    float
-    double
-
 cdef enum:
     MOST = 4096                          # rows or columns: above, LAPACK
-    MOST_TURNED = 512                    # and for reflections and rotations
-    FEW = 48                             # and for plain loops
+    MOST_TURNED = 512                    # and for rotations
     RELEASE = 512                        # elements above which the interpreter is let go
 
 
@@ -89,8 +83,8 @@ cdef Layout _of_batch(Layout like, int64_t more, dtype kind):
     return fresh(kind, like.ndim - 2 + (more >= 0), shape)
 
 
-cdef bint _run(Op op, LinearAlgebra* job, int code, Layout info) except -1:
-    """Whether it was done, and no matrix was found wanting."""
+cdef bint _run(Op op, LinearAlgebra* job, int code, Layout info, bint strict=True) except -1:
+    """Whether it was done, and (if strict) no matrix was found wanting."""
     cdef linalg_fn f = <linalg_fn>op.kernels[code]
     cdef int32_t* at
     cdef int64_t i
@@ -104,7 +98,7 @@ cdef bint _run(Op op, LinearAlgebra* job, int code, Layout info) except -1:
             made = f(job)
     else:
         made = f(job)
-    if made and info is not None:
+    if made and strict and info is not None:
         at = <int32_t*>info.data()
         for i in range(info.numel):
             if at[i]:
@@ -143,7 +137,7 @@ cdef list _cholesky(Op op, PyObject** slots):
         return None
     out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
     job.upper = <object>slots[1] is True
-    return [out, info] if _run(op, &job, a.dtype.code, info) else None
+    return [out, info] if _run(op, &job, a.dtype.code, info, <object>slots[2] is not False) else None
 
 
 cdef list _lu(Op op, PyObject** slots):
@@ -155,7 +149,7 @@ cdef list _lu(Op op, PyObject** slots):
     out, info = _made(a, &job.x, job.m, job.n, True), _of_batch(a, -1, of_code(I32))
     pivots = _of_batch(a, min(job.m, job.n), of_code(I32))
     job.pivots = <int32_t*>pivots.data()
-    return [out, pivots, info] if _run(op, &job, a.dtype.code, info) else None
+    return [out, pivots, info] if _run(op, &job, a.dtype.code, info, <object>slots[2] is not False) else None
 
 
 cdef list _qr(Op op, PyObject** slots):
@@ -163,7 +157,7 @@ cdef list _qr(Op op, PyObject** slots):
     cdef Layout a = (<Tensor><object>slots[0]).layout, Q, R
     cdef LinearAlgebra job
     cdef bint full = <object>slots[1] == "complete"
-    if not full and <object>slots[1] != "reduced" or not _begin(&job, a) or max(job.m, job.n) > MOST_TURNED:
+    if not full and <object>slots[1] != "reduced" or not _begin(&job, a):
         return None
     job.k = job.m if full else min(job.m, job.n)
     Q, R = _made(a, &job.x, job.m, job.k, True), _made(a, &job.y, job.k, job.n, True)
@@ -210,6 +204,16 @@ cdef bint _system(LinearAlgebra* job, Layout a, Layout b) noexcept:
     return True
 
 
+cdef bint _from_right(LinearAlgebra* job, Layout a, Layout b) noexcept:
+    """x a = b as the system of the matrices transposed."""
+    if not _begin(job, a) or job.m != job.n or not _alike(a, b) or not _take(&job.b, b) or b.shape[b.ndim - 1] != job.n:
+        return False
+    job.k = b.shape[b.ndim - 2]
+    job.a.row, job.a.column = job.a.column, job.a.row
+    job.b.row, job.b.column = job.b.column, job.b.row
+    return True
+
+
 cdef list _solve(Op op, PyObject** slots):
     """linalg.solve_ex(A, B, left, check_errors)"""
     cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out, info
@@ -225,7 +229,7 @@ cdef list _solve(Op op, PyObject** slots):
     if not _system(&job, a, b):
         return None
     out, info = _made(b, &job.x, job.n, job.k, False), _of_batch(a, -1, of_code(I32))
-    if not _run(op, &job, a.dtype.code, info):
+    if not _run(op, &job, a.dtype.code, info, <object>slots[3] is not False):
         return None
     return [new_contiguous(out.storage, out.dtype, 1, out.shape) if vector else out, info]
 
@@ -237,17 +241,20 @@ cdef list _inverse(Op op, PyObject** slots):
     if not _begin(&job, a) or job.m != job.n:
         return None
     out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
-    return [out, info] if _run(op, &job, a.dtype.code, info) else None
+    return [out, info] if _run(op, &job, a.dtype.code, info, <object>slots[1] is not False) else None
 
 
 cdef Layout _triangular(Op op, PyObject** slots, Layout target):
     """linalg.solve_triangular(A, B, upper, left, unitriangular)"""
     cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out
     cdef LinearAlgebra job
-    if <object>slots[3] is not True or b.numel == 0 or not _system(&job, a, b):
+    cdef bint right = <object>slots[3] is not True
+    if b.numel == 0 or not (_from_right(&job, a, b) if right else _system(&job, a, b)):
         return None
-    job.upper, job.unit = <object>slots[2] is True, <object>slots[4] is True
-    out = _made(b, &job.x, job.n, job.k, False)
+    job.upper, job.unit = (<object>slots[2] is True) != right, <object>slots[4] is True
+    out = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, False)
+    if right:
+        job.x.row, job.x.column = 1, job.n
     return out if _run(op, &job, a.dtype.code, None) else None
 
 
@@ -309,59 +316,6 @@ cdef Layout _with_factor(Op op, PyObject** slots, Layout target):
 
 
 # --- reflections H = I - tau v v^T, v[0] = 1, below the diagonal of a matrix -------------------------------------------------
-cdef void _reflect(real* c, int64_t row, int64_t column, int64_t rows, int64_t columns, const real* v, int64_t step,
-                   real tau) noexcept nogil:
-    """c -= tau v (v^T c)"""
-    cdef int64_t i, j
-    cdef real sum
-    for j in range(columns):
-        sum = c[j * column]
-        for i in range(1, rows):
-            sum += v[i * step] * c[i * row + j * column]
-        sum *= tau
-        c[j * column] -= sum
-        for i in range(1, rows):
-            c[i * row + j * column] -= v[i * step] * sum
-
-
-cdef void _multiplied(const real* v, const Matrices* s, const real* tau, int64_t k, real* c, int64_t m, int64_t n, bint left,
-                      bint turned) noexcept nogil:
-    """Q c or c Q in the place of c (m by n, by columns), Q = H1 ... Hk, or its transpose."""
-    cdef int64_t t, i
-    for t in range(k):
-        i = t if left == turned else k - 1 - t
-        if left:
-            _reflect(c + i, 1, m, m - i, n, v + i * (s.row + s.column), s.row, tau[i])
-        else:
-            _reflect(c + i * m, m, 1, n - i, m, v + i * (s.row + s.column), s.row, tau[i])
-
-
-cdef void _triangle(real* a, int64_t m, int64_t n, real* tau) noexcept nogil:
-    """R, and below it the reflections that make Q, in the place of a (by columns)."""
-    cdef int64_t k, i
-    cdef double most, sum, head, beta, scale
-    cdef real* x
-    for k in range(min(m, n)):
-        x = a + k * m + k
-        most = sum = tau[k] = 0
-        for i in range(1, m - k):
-            most = max(most, fabs(x[i]))
-        if most == 0:
-            continue
-        scale = most if most > 1e100 or most < 1e-100 else 1
-        head = x[0] / scale
-        for i in range(1, m - k):
-            sum += (x[i] / scale) * (x[i] / scale)
-        beta = sqrt(head * head + sum)
-        beta = -beta if head > 0 else beta
-        tau[k] = <real>((beta - head) / beta)
-        for i in range(1, m - k):
-            x[i] = <real>(x[i] / scale / (head - beta))
-        if k + 1 < n:
-            _reflect(x + m, 1, m, m - k, n - k - 1, x, 1, tau[k])
-        x[0] = <real>(beta * scale)
-
-
 cdef bint all_finite(Layout v) noexcept:
     cdef int64_t i
     cdef double sum = 0
@@ -372,73 +326,42 @@ cdef bint all_finite(Layout v) noexcept:
 
 cdef list _geqrf(Op op, PyObject** slots):
     """geqrf(input)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, out, tau
-    cdef Matrices s, from_
-    cdef int64_t m, n, k, t, i, j
-    if (a.dtype.code != F32 and a.dtype.code != F64) or not _take(&from_, a):
+    cdef Layout a = (<Tensor><object>slots[0]).layout, out, tau, wrong
+    cdef LinearAlgebra job
+    if not _begin(&job, a):
         return None
-    m, n = a.shape[a.ndim - 2], a.shape[a.ndim - 1]
-    k = min(m, n)
-    if max(m, n) > FEW or not a.contiguous or not all_finite(a):
-        return None
-    out, tau = _made(a, &s, m, n, True), _of_batch(a, k, a.dtype)
-    for t in range(a.numel // (m * n)):
-        for i in range(m):
-            for j in range(n):
-                if a.dtype.code == F32:
-                    (<float*>s.data)[t * s.step + i + j * m] = (<float*>from_.data)[t * from_.step + i * from_.row + j * from_.column]
-                else:
-                    (<double*>s.data)[t * s.step + i + j * m] = (<double*>from_.data)[t * from_.step + i * from_.row + j * from_.column]
-        if a.dtype.code == F32:
-            _triangle(<float*>s.data + t * s.step, m, n, <float*>tau.data() + t * k)
-        else:
-            _triangle(<double*>s.data + t * s.step, m, n, <double*>tau.data() + t * k)
-    return [out, tau]
+    out, tau, wrong = _made(a, &job.x, job.m, job.n, True), _of_batch(a, min(job.m, job.n), a.dtype), _of_batch(a, -1, of_code(I32))
+    job.y.data, job.y.step = tau.data(), min(job.m, job.n)
+    return [out, tau] if _run(op, &job, a.dtype.code, wrong) else None
 
 
-cdef Layout _reflected(Layout a, Layout tau, Layout c, bint left, bint turned):
+cdef Layout _reflected(Op op, Layout a, Layout tau, Layout c, bint left, bint turned):
     """Q c, c Q or with Q transposed; c None: the first columns of Q."""
-    cdef Matrices s, into, from_
-    cdef int64_t m, n, k, t, i, j, count
+    cdef LinearAlgebra job
     cdef Layout like = a if c is None else c, out
-    if (a.dtype.code != F32 and a.dtype.code != F64) or tau.dtype is not a.dtype or not _take(&s, a) or tau.ndim != a.ndim - 1:
+    if not _begin(&job, a) or tau.dtype is not a.dtype or tau.ndim != a.ndim - 1 or tau.storage.where.kind != CPU or not tau.contiguous:
         return None
-    if c is not None and (not _alike(a, c) or not _take(&from_, c)):
+    if c is not None and (not _alike(a, c) or not _take(&job.b, c) or c.shape[c.ndim - 2 if left else c.ndim - 1] != job.m):
         return None
-    k = tau.shape[tau.ndim - 1]
-    m, n = like.shape[like.ndim - 2], like.shape[like.ndim - 1]
-    count = like.numel // (m * n)
-    if max(m, n) > FEW or k == 0 or k > a.shape[a.ndim - 1] or k > a.shape[a.ndim - 2] or tau.numel != count * k or not tau.contiguous:
+    job.k, job.n = tau.shape[tau.ndim - 1], like.shape[like.ndim - 1 if left else like.ndim - 2]
+    if job.k == 0 or job.k > a.shape[a.ndim - 1] or job.k > job.m or tau.numel != job.count * job.k:
         return None
-    if (m if left else n) != a.shape[a.ndim - 2] or tau.storage.where.kind != CPU:
-        return None
-    out = _made(like, &into, m, n, True)
-    for t in range(count):
-        for j in range(n):
-            for i in range(m):
-                if a.dtype.code == F32:
-                    (<float*>into.data)[t * into.step + i + j * m] = (
-                        i == j if c is None else (<float*>from_.data)[t * from_.step + i * from_.row + j * from_.column])
-                else:
-                    (<double*>into.data)[t * into.step + i + j * m] = (
-                        i == j if c is None else (<double*>from_.data)[t * from_.step + i * from_.row + j * from_.column])
-        if a.dtype.code == F32:
-            _multiplied(<float*>s.data + t * s.step, &s, <float*>tau.data() + t * k, k, <float*>into.data + t * into.step, m, n, left,
-                        turned)
-        else:
-            _multiplied(<double*>s.data + t * s.step, &s, <double*>tau.data() + t * k, k, <double*>into.data + t * into.step, m, n, left,
-                        turned)
-    return out
+    out = _made(like, &job.x, like.shape[like.ndim - 2], like.shape[like.ndim - 1], True)
+    job.y.data, job.y.step, job.upper = tau.data(), job.k, turned == left
+    if not left:                                             # c Q = (Q^T c^T)^T
+        job.b.row, job.b.column = job.b.column, job.b.row
+        job.x.row, job.x.column = job.x.column, job.x.row
+    return out if _run(op, &job, a.dtype.code, None) else None
 
 
 cdef Layout _householder(Op op, PyObject** slots, Layout target):
     """linalg.householder_product(input, tau)"""
-    return _reflected((<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, None, True, False)
+    return _reflected(op, (<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, None, True, False)
 
 
 cdef Layout _ormqr(Op op, PyObject** slots, Layout target):
     """ormqr(input, tau, other, left, transpose)"""
-    return _reflected((<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout,
+    return _reflected(op, (<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout,
                       <object>slots[3] is True, <object>slots[4] is True)
 
 
@@ -448,11 +371,12 @@ offer_many("linalg.qr", _qr).loops = (b"linalg", b"qr")
 offer_many("linalg.singular", _singular).loops = (b"linalg", b"singular")
 offer_many("linalg.symmetric", _symmetric).loops = (b"linalg", b"symmetric")
 offer_many("linalg.solve", _solve).loops = (b"linalg", b"solve")
-offer_many("linalg.inverse", _inverse).loops = (b"linalg", b"solve")
+offer_many("linalg.inverse", _inverse).loops = (b"linalg", b"inverse")
 offer("linalg.triangular", _triangular).loops = (b"linalg", b"triangular")
 offer_many("linalg.triangular_pair", _triangular_pair).loops = (b"linalg", b"triangular")
 offer("linalg.lu_solve", _lu_solve).loops = (b"linalg", b"lu_solve")
 offer("linalg.cholesky_solve", _with_factor).loops = (b"linalg", b"cholesky_solve")
-offer_many("linalg.geqrf", _geqrf)
-offer("linalg.householder", _householder)
-offer("linalg.ormqr", _ormqr)
+offer("linalg.cholesky_inverse", _with_factor).loops = (b"linalg", b"cholesky_inverse")
+offer_many("linalg.geqrf", _geqrf).loops = (b"linalg", b"geqrf")
+offer("linalg.householder", _householder).loops = (b"linalg", b"reflected")
+offer("linalg.ormqr", _ormqr).loops = (b"linalg", b"reflected")

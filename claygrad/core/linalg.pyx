@@ -14,7 +14,7 @@ cnp.import_array()
 
 cdef enum:
     MOST = 4096                          # rows or columns: above, LAPACK
-    MOST_TURNED = 512                    # and for reflections and rotations
+    MOST_TURNED = 512                    # and for rotations
 
 
 cdef bint _take(Matrices* into, object array, int kind) noexcept:
@@ -208,7 +208,7 @@ def parts(factors, pivots):
 
 
 def solve(a, b):
-    """a^-1 b, and zeros for `info`."""
+    """a^-1 b, and the first zero pivot."""
     cdef LinearAlgebra job
     cdef int kind = _kind(a)
     if not _begin(&job, a, kind) or job.m != job.n or not _right(&job, a, b, kind):
@@ -218,11 +218,11 @@ def solve(a, b):
     out = _made(<cnp.ndarray>b, &job.x, job.n, job.k, False, kind)
     info = _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
     job.info = <int32_t*>_data(info)
-    return (out, info) if _run("solve", &job, kind) and not _failed(info) else None
+    return (out, info) if _run("solve", &job, kind) else None
 
 
 def inverse(a):
-    """a^-1, by columns, and zeros for `info`."""
+    """a^-1, by columns, and the first zero pivot."""
     cdef LinearAlgebra job
     cdef int kind = _kind(a)
     if not _begin(&job, a, kind) or job.m != job.n:
@@ -230,7 +230,7 @@ def inverse(a):
     out = _made(<cnp.ndarray>a, &job.x, job.n, job.n, True, kind)
     info = _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
     job.info = <int32_t*>_data(info)
-    return (out, info) if _run("solve", &job, kind) and not _failed(info) else None
+    return (out, info) if _run("inverse", &job, kind) else None
 
 
 def determinant(a, bint logarithm):
@@ -278,7 +278,7 @@ def triangular(a, b, bint upper, bint unit):
 
 
 def cholesky(a, bint upper):
-    """Cholesky's factor, by columns, and zeros for `info`."""
+    """Cholesky's factor, by columns, as far as it goes, and the order of the leading minor that is not positive."""
     cdef LinearAlgebra job
     cdef int kind = _kind(a)
     if not _begin(&job, a, kind) or job.m != job.n:
@@ -286,7 +286,7 @@ def cholesky(a, bint upper):
     out = _made(<cnp.ndarray>a, &job.x, job.n, job.n, True, kind)
     info = _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
     job.info, job.upper = <int32_t*>_data(info), upper
-    return (out, info) if _run("cholesky", &job, kind) and not _failed(info) else None
+    return (out, info) if _run("cholesky", &job, kind) else None
 
 
 def cholesky_solve(factor, b, bint upper):
@@ -297,19 +297,49 @@ def cholesky_solve(factor, b, bint upper):
         return None
     job.upper = upper
     out = _made(<cnp.ndarray>(factor if b is None else b), &job.x, job.n, job.n if b is None else job.k, True, kind)
-    return out if _run("cholesky_solve", &job, kind) else None
+    return out if _run("cholesky_inverse" if b is None else "cholesky_solve", &job, kind) else None
 
 
 def qr(a, bint full, bint with_q):
     """Q (or None) and R, by columns; full: Q is square."""
     cdef LinearAlgebra job
     cdef int kind = _kind(a)
-    if not _begin(&job, a, kind) or max(job.m, job.n) > MOST_TURNED:
+    if not _begin(&job, a, kind):
         return None
     job.k = job.m if full else min(job.m, job.n)
     Q = _made(<cnp.ndarray>a, &job.x, job.m, job.k, True, kind) if with_q else None
     R = _made(<cnp.ndarray>a, &job.y, job.k, job.n, True, kind)
     return (Q, R) if _run("qr", &job, kind) else None
+
+
+def geqrf(a):
+    """R, below it the vectors of the reflections that make Q, by columns; and their factors."""
+    cdef LinearAlgebra job
+    cdef int kind = _kind(a)
+    if not _begin(&job, a, kind):
+        return None
+    R, tau = _made(<cnp.ndarray>a, &job.x, job.m, job.n, True, kind), _of_batch(<cnp.ndarray>a, min(job.m, job.n), kind)
+    wrong = _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
+    job.y.data, job.y.step, job.info = _data(tau), min(job.m, job.n), <int32_t*>_data(wrong)
+    return (R, tau) if _run("geqrf", &job, kind) and not _failed(wrong) else None
+
+
+def reflected(a, tau, c, bint turned):
+    """Q c, or with Q transposed, by columns, from what `geqrf` gives."""
+    cdef LinearAlgebra job
+    cdef int kind = _kind(a)
+    cdef cnp.ndarray like
+    if not _begin(&job, a, kind) or not _take(&job.b, c, kind) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray?>tau):
+        return None
+    like = <cnp.ndarray>c
+    job.k, job.n = min(job.m, job.n), cnp.PyArray_DIM(like, cnp.PyArray_NDIM(like) - 1)
+    if (<cnp.ndarray>tau).descr.type_num != kind or cnp.PyArray_SIZE(<cnp.ndarray>tau) != job.count * job.k:
+        return None
+    if cnp.PyArray_SIZE(like) != job.count * job.m * job.n or cnp.PyArray_DIM(like, cnp.PyArray_NDIM(like) - 2) != job.m:
+        return None
+    out = _made(like, &job.x, job.m, job.n, True, kind)
+    job.y.data, job.y.step, job.upper = _data(tau), job.k, turned
+    return out if _run("reflected", &job, kind) else None
 
 
 def symmetric(a, bint upper, bint vectors):

@@ -22,7 +22,10 @@ struct LinearAlgebra {
 // parts: a (LU), pivots (or none) -> x, y, b: P, L and U; info is 1 where a pivot is no row
 // solve: a, b -> x, info            inverse: a -> x, info            lu_solve: a (LU), pivots, b -> x; upper: of a transposed
 // cholesky: a -> x, info            triangular: a, b -> x            cholesky_solve: a (factor), b -> x
+// cholesky_inverse: a (factor) -> x
 // qr: a -> x (m by k, or null), y (k by n): Q and R          symmetric: a -> x (vectors, or null), y (values), info
+// geqrf: a -> x (R, below it the vectors of reflections), y (their tau, one after the other), info: 1 where it is not finite
+// reflected: a (vectors below the diagonal, m rows), y (tau, k of them), b (m by n, or null: the identity) -> x; upper: transposed
 // singular: a -> x (U, or null), b (values), y (V^T), info; k: the columns of the longer ones of U and V
 // False: there was no memory.
 using linalg_fn = bool (*)(const LinearAlgebra* job);

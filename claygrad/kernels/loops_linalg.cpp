@@ -82,20 +82,34 @@ inline void substitute_columns(const T* a, int64_t lda, T* x, int64_t ldx, int64
     }
 }
 
-// x: n rows of `length` numbers, a multiple of the vectors'
+// x: n rows of `length` numbers, a multiple of the vectors'. By halves, joined by one product, which is the larger the better.
 template <class T>
 void substitute(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, int64_t length, bool upper, bool unit, T* memory) {
-    for (int64_t done = 0; done < n; done += BLOCK) {
-        const int64_t size = n - done < BLOCK ? n - done : BLOCK, begin = upper ? n - done - size : done;
-        if (done) {
-            const int64_t known = upper ? begin + size : 0;
-            subtract_product(size, length, done, a + begin * lda + known, lda, x + known * ldx, ldx, false, x + begin * ldx, ldx,
-                             memory);
-        }
-        int64_t c = 0;
-        for (; c + 4 * LANES<T> <= length; c += 4 * LANES<T>) substitute_columns<T, 4>(a, lda, x + c, ldx, begin, begin + size, upper, unit);
-        for (; c < length; c += LANES<T>) substitute_columns<T, 1>(a, lda, x + c, ldx, begin, begin + size, upper, unit);
+    if (n > BLOCK) {
+        const int64_t middle = (n / 2 + BLOCK - 1) / BLOCK * BLOCK, first = upper ? middle : 0, second = upper ? 0 : middle;
+        const int64_t known = upper ? n - middle : middle, left = n - known;
+        substitute(a + first * (lda + 1), lda, x + first * ldx, ldx, known, length, upper, unit, memory);
+        subtract_product(left, length, known, a + second * lda + first, lda, x + first * ldx, ldx, false, x + second * ldx, ldx, memory);
+        return substitute(a + second * (lda + 1), lda, x + second * ldx, ldx, left, length, upper, unit, memory);
     }
+    int64_t c = 0;
+    for (; c + 4 * LANES<T> <= length; c += 4 * LANES<T>) substitute_columns<T, 4>(a, lda, x + c, ldx, 0, n, upper, unit);
+    for (; c < length; c += LANES<T>) substitute_columns<T, 1>(a, lda, x + c, ldx, 0, n, upper, unit);
+}
+
+template <class T> void identity(T* x, int64_t ldx, int64_t n) {
+    memset(x, 0, (size_t)(n * ldx) * sizeof(T));
+    for (int64_t i = 0; i < n; i++) x[i * ldx + i] = 1;
+}
+
+// The inverse of a lower triangle in the place of the identity, whose zeros above the diagonal it keeps
+template <class T> void invert_lower(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, bool unit, T* memory) {
+    if (n <= BLOCK) return substitute(a, lda, x, ldx, n, whole<T>(n), false, unit, memory);
+    const int64_t middle = (n / 2 + BLOCK - 1) / BLOCK * BLOCK, left = n - middle;
+    invert_lower(a, lda, x, ldx, middle, unit, memory);
+    subtract_product(left, middle, middle, a + middle * lda, lda, x, ldx, false, x + middle * ldx, ldx, memory);
+    substitute(a + middle * (lda + 1), lda, x + middle * ldx, ldx, left, middle, false, unit, memory);
+    invert_lower(a + middle * (lda + 1), lda, x + middle * (ldx + 1), ldx, left, unit, memory);
 }
 
 // --- LU ------------------------------------------------------------------------------------------------------------------
@@ -143,33 +157,22 @@ template <class T> struct Factors {
     }
 
     void columns(int64_t from, int64_t to) {
-        if (to - from <= BLOCK) return panel(from, to, to);
+        if (to - from <= BLOCK) return panel(from, to < m ? to : m, to);
         const int64_t middle = from + (to - from + 1) / 2 / BLOCK * BLOCK + ((to - from + 1) / 2 < BLOCK ? BLOCK : 0);
         columns(from, middle);
-        substitute(a + from * ld + from, ld, a + from * ld + middle, ld, middle - from, whole<T>(to - middle), false, true, memory);
+        substitute(a + from * ld + from, ld, a + from * ld + middle, ld, (middle < m ? middle : m) - from, whole<T>(to - middle), false,
+                   true, memory);
+        if (middle >= m) return;                               // no more rows: the matrix is wide
         subtract_product(m - middle, to - middle, middle - from, a + middle * ld + from, ld, a + from * ld + middle, ld, false,
                          a + middle * ld + middle, ld, memory);
         columns(middle, to);
     }
 
-    // A wide matrix: whole blocks of columns first, then what is right of them.
-    void all(int64_t n) {
-        if (n <= m) return columns(0, n);
-        const int64_t square = m / BLOCK * BLOCK;
-        if (square) {
-            columns(0, square);
-            substitute(a, ld, a + square, ld, square, whole<T>(n - square), false, true, memory);
-            if (square < m)
-                subtract_product(m - square, n - square, square, a + square * ld, ld, a + square, ld, false, a + square * ld + square, ld,
-                                 memory);
-        }
-        panel(square, m, n);
-    }
 };
 
 template <class T> int32_t factored(T* a, int64_t ld, int64_t m, int64_t n, int32_t* pivots, T* memory) {
     Factors<T> f{a, ld, m, pivots, 0, memory};
-    f.all(n);
+    f.columns(0, n);
     return f.zero;
 }
 
@@ -187,17 +190,32 @@ template <class T> bool lu(const LinearAlgebra* job) {
     });
 }
 
+// Rows and columns of matrix t as rows of another.
+template <class T>
+void put_rows_of(const Matrices& a, int64_t t, int64_t from, int64_t rows, int64_t column, int64_t end, T* to, int64_t ld) {
+    const T* at = matrix_at<T>(a, t) + from * a.row + column * a.column;
+    if (a.row == 1) return transpose(at, a.column, to, ld, end - column, rows);
+    for (int64_t i = 0; i < rows; i++)
+        if (a.column == 1) memcpy(to + i * ld, at + i * a.row, (size_t)(end - column) * sizeof(T));
+        else
+            for (int64_t c = 0; c < end - column; c++) to[i * ld + c] = at[i * a.row + c * a.column];
+}
+
 // LU and the rows exchanged as the three matrices they stand for, each in rows: P (if there are pivots), L and U
 template <class T> bool parts(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t m = j.m, n = j.n, k = m < n ? m : n;
     return each_matrix<T>(j.count, m * (m + n), m, [&](int64_t t, T* memory) {
-        const T* a = matrix_at<T>(j.a, t);
         T *L = place_at<T>(j.y, t), *U = place_at<T>(j.b, t);
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t c = 0; c < k; c++) L[i * k + c] = i > c ? a[i * j.a.row + c * j.a.column] : (T)(i == c);
-        for (int64_t i = 0; i < k; i++)
-            for (int64_t c = 0; c < n; c++) U[i * n + c] = i <= c ? a[i * j.a.row + c * j.a.column] : 0;
+        for (int64_t i = 0; i < m; i += LANES<T>) {            // some rows of both, turned about where they lie in columns
+            const int64_t rows = m - i < LANES<T> ? m - i : LANES<T>, below = i + rows < k ? i + rows : k;
+            put_rows_of(j.a, t, i, rows, 0, below, L + i * k, k);
+            if (i < k) put_rows_of(j.a, t, i, below - i, i, n, U + i * n + i, n);
+        }
+        for (int64_t i = 0; i < m; i++) {
+            for (int64_t c = i; c < k; c++) L[i * k + c] = (T)(i == c);
+            if (i < k) memset(U + i * n, 0, (size_t)i * sizeof(T));
+        }
         if (!j.pivots) return;
         int32_t* order = (int32_t*)memory;                     // the row of A that stands in each row of P^T A
         T* P = place_at<T>(j.x, t);
@@ -229,37 +247,54 @@ template <class T> bool exchange_rows(T* x, int64_t ldx, int64_t n, const int32_
     return true;
 }
 
-// b null: the inverse
 template <class T> bool solve(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
-    const int64_t n = j.n, k = j.b.data ? j.k : n, ld = row_length<T>(n), length = whole<T>(k);
-    const bool alone = k == 1 && j.b.data;                     // one right-hand side
+    const int64_t n = j.n, k = j.k, ld = row_length<T>(n), length = whole<T>(k);
+    const bool alone = k == 1;                                 // one right-hand side
     const int64_t ldx = alone ? 1 : row_length<T>(k);
     return each_matrix<T>(j.count, n * n * (n / 3 + k), n * (ld + ldx) + copy_size(n, n) + n, [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
         int32_t* pivots = (int32_t*)(memory + copy_size(n, n));
         take_in(j.a, t, n, n, a, ld);
         j.info[t] = factored(a, ld, n, n, pivots, memory);
-        if (j.info[t]) return;
-        if (alone) {
-            for (int64_t i = 0; i < n; i++) x[i] = matrix_at<T>(j.b, t)[i * j.b.row];
-        } else if (j.b.data) {
+        if (!alone) {
             take_in(j.b, t, n, k, x, ldx);
-        } else {
-            memset(x, 0, (size_t)(n * ldx) * sizeof(T));
-            for (int64_t i = 0; i < n; i++) x[i * ldx + i] = 1;
-        }
-        exchange_rows(x, ldx, n, pivots, false);
-        if (alone) {
-            find_unknowns(Triangle<T>{a, n, ld, 1, false, true}, x);
-            find_unknowns(Triangle<T>{a, n, ld, 1, true, false}, x);
-        } else {
+            exchange_rows(x, ldx, n, pivots, false);
             substitute(a, ld, x, ldx, n, length, false, true, memory);
             substitute(a, ld, x, ldx, n, length, true, false, memory);
+            return put_out(j.x, t, n, k, x, ldx);
         }
-        if (alone)
-            for (int64_t i = 0; i < n; i++) place_at<T>(j.x, t)[i * j.x.row] = x[i];
-        else put_out(j.x, t, n, k, x, ldx);
+        for (int64_t i = 0; i < n; i++) x[i] = matrix_at<T>(j.b, t)[i * j.b.row];
+        exchange_rows(x, 1, n, pivots, false);
+        find_unknowns(Triangle<T>{a, n, ld, 1, false, true}, x);
+        find_unknowns(Triangle<T>{a, n, ld, 1, true, false}, x);
+        for (int64_t i = 0; i < n; i++) place_at<T>(j.x, t)[i * j.x.row] = x[i];
+    });
+}
+
+// U^-1 L^-1, its columns exchanged as the rows were; x in columns
+template <class T> bool inverse(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const int64_t n = j.n, ld = row_length<T>(n);
+    return each_matrix<T>(j.count, n * n * n, 2 * n * ld + copy_size(n, n) + LANES<T> * ld + 2 * n, [&](int64_t t, T* a) {
+        T *x = a + n * ld, *turned = x + n * ld, *memory = turned + LANES<T> * ld;
+        int32_t *pivots = (int32_t*)(memory + copy_size(n, n)), *order = pivots + n;
+        take_in(j.a, t, n, n, a, ld);
+        j.info[t] = factored(a, ld, n, n, pivots, memory);
+        identity(x, ld, n);
+        invert_lower(a, ld, x, ld, n, true, memory);
+        substitute(a, ld, x, ld, n, whole<T>(n), true, false, memory);
+        for (int64_t i = 0; i < n; i++) order[i] = (int32_t)i;
+        for (int64_t i = 0; i < n; i++) {
+            const int32_t at = pivots[i] - 1, kept = order[i];
+            order[i] = order[at], order[at] = kept;
+        }
+        T* out = place_at<T>(j.x, t);
+        for (int64_t c = 0; c < n; c += LANES<T>) {
+            const int64_t columns = n - c < LANES<T> ? n - c : LANES<T>;
+            transpose(x + c, ld, turned, ld, n, columns);
+            for (int64_t i = 0; i < columns; i++) memcpy(out + order[c + i] * j.x.column, turned + i * ld, (size_t)n * sizeof(T));
+        }
     });
 }
 
@@ -355,30 +390,50 @@ template <class T> bool triangular(const LinearAlgebra* job) {
     });
 }
 
-// L L^T x = b, or U^T U x = b; b null: the inverse
+// L L^T x = b, or U^T U x = b
 template <class T> bool cholesky_solve(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
-    const int64_t n = j.n, k = j.b.data ? j.k : n, ld = row_length<T>(n), ldx = row_length<T>(k), length = whole<T>(k);
+    const int64_t n = j.n, k = j.k, ld = row_length<T>(n), ldx = row_length<T>(k), length = whole<T>(k);
     Matrices turned = j.a;
     turned.row = j.a.column, turned.column = j.a.row;
-    if (j.b.data && few<T>(j.a, k))
+    if (few<T>(j.a, k))
         return one_by_one<T>(j, n * n, [&](int64_t t, T* x) {
             find_unknowns(triangle<T>(j.a, t, n, false, false, j.upper), x);
             find_unknowns(triangle<T>(j.a, t, n, true, false, !j.upper), x);
         });
     return each_matrix<T>(j.count, n * n * k, n * (ld + ldx) + copy_size(n, n), [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
-        if (j.b.data) {
-            take_in(j.b, t, n, k, x, ldx);
-        } else {
-            memset(x, 0, (size_t)(n * ldx) * sizeof(T));
-            for (int64_t i = 0; i < n; i++) x[i * ldx + i] = 1;
-        }
+        take_in(j.b, t, n, k, x, ldx);
         take_in(j.upper ? turned : j.a, t, n, n, a, ld);
         substitute(a, ld, x, ldx, n, length, false, false, memory);
         take_in(j.upper ? j.a : turned, t, n, n, a, ld);
         substitute(a, ld, x, ldx, n, length, true, false, memory);
         put_out(j.x, t, n, k, x, ldx);
+    });
+}
+
+// (L L^T)^-1 = L^-T L^-1, or (U^T U)^-1: the lower half of it is computed
+template <class T> bool cholesky_inverse(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const int64_t n = j.n, ld = row_length<T>(n);
+    Matrices in = j.a;
+    if (j.upper) in.row = j.a.column, in.column = j.a.row;
+    return each_matrix<T>(j.count, n * n * n * 2 / 3, 2 * n * ld + copy_size(n, n), [&](int64_t t, T* a) {
+        T* x = a + n * ld;
+        take_in(in, t, n, n, a, ld);
+        identity(x, ld, n);
+        invert_lower(a, ld, x, ld, n, false, x + n * ld);
+        for (int64_t i = 0; i < n; i += BLOCK) {
+            const int64_t rows = n - i < BLOCK ? n - i : BLOCK;
+            gemm(CODE<T>, true, false, rows, i + rows, n - i, x + i * (ld + 1), ld, x + i * ld, ld, a + i * ld, ld, false);
+        }
+        for (int64_t i = 0; i < n; i += LANES<T>) {
+            const int64_t end = n - i < LANES<T> ? n : i + LANES<T>;
+            for (int64_t c = i; c < end; c++)
+                for (int64_t r = i; r < c; r++) a[r * ld + c] = a[c * ld + r];
+            if (end < n) transpose(a + end * ld + i, ld, a + i * ld + end, ld, n - end, end - i);
+        }
+        put_out(j.x, t, n, n, a, ld);
     });
 }
 
@@ -417,7 +472,12 @@ template <class T> bool cholesky(const LinearAlgebra* job) {
     if (j.upper) in.row = j.a.column, in.column = j.a.row, out.row = j.x.column, out.column = j.x.row;
     return each_matrix<T>(j.count, n * n * n / 6, n * ld + ld + 2 * BLOCK * BLOCK, [&](int64_t t, T* a) {
         take_in(in, t, n, n, a, ld);
-        j.info[t] = cholesky_of(a, ld, n, a + n * ld);
+        const int64_t wrong = j.info[t] = cholesky_of(a, ld, n, a + n * ld);
+        if (wrong) {                                           // the columns from there on stay as they were
+            const T* old = matrix_at<T>(in, t);
+            for (int64_t i = wrong; i < n; i++)
+                for (int64_t c = wrong - 1; c <= i; c++) a[i * ld + c] = old[i * in.row + c * in.column];
+        }
         for (int64_t i = 0; i < n; i++) memset(a + i * ld + i + 1, 0, (size_t)(n - i - 1) * sizeof(T));
         put_out(out, t, n, n, a, ld);
     });
@@ -425,16 +485,20 @@ template <class T> bool cholesky(const LinearAlgebra* job) {
 
 }  // namespace
 
-// In loops_reflections.cpp
+// In loops_orthogonal.cpp
 template <class T> bool qr(const LinearAlgebra* job);
+template <class T> bool geqrf(const LinearAlgebra* job);
+template <class T> bool reflected(const LinearAlgebra* job);
+// In loops_reflections.cpp
 template <class T> bool symmetric(const LinearAlgebra* job);
 template <class T> bool singular(const LinearAlgebra* job);
 
 #define BOTH(name, f) {name, F32, (void*)(linalg_fn)f<float>}, {name, F64, (void*)(linalg_fn)f<double>}
-const Kernel linalg_kernels[] = {BOTH("lu", lu), BOTH("parts", parts), BOTH("solve", solve), BOTH("det", det), BOTH("slogdet", slogdet),
-                                 BOTH("lu_solve", lu_solve), BOTH("triangular", triangular), BOTH("cholesky", cholesky),
-                                 BOTH("cholesky_solve", cholesky_solve), BOTH("qr", qr), BOTH("symmetric", symmetric),
-                                 BOTH("singular", singular)};
+const Kernel linalg_kernels[] = {
+    BOTH("lu", lu), BOTH("parts", parts), BOTH("lu_solve", lu_solve), BOTH("solve", solve), BOTH("inverse", inverse), BOTH("det", det),
+    BOTH("slogdet", slogdet), BOTH("triangular", triangular), BOTH("cholesky", cholesky), BOTH("cholesky_solve", cholesky_solve),
+    BOTH("cholesky_inverse", cholesky_inverse), BOTH("qr", qr), BOTH("geqrf", geqrf), BOTH("reflected", reflected),
+    BOTH("symmetric", symmetric), BOTH("singular", singular)};
 CLAY_COUNT(linalg)
 
 }  // namespace CLAY_ISA

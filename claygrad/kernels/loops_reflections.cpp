@@ -1,46 +1,10 @@
-// QR, eigenvalues of symmetric matrices and singular values, for stacks of small matrices: reflections make a triangle or two
-// diagonals, rotations the rest of them zeros.
-#include "matrices.hpp"
-#include "vmath.hpp"
+// Eigenvalues of symmetric matrices and singular values, for stacks of small matrices: reflections make two diagonals, rotations
+// the rest of them zeros.
+#include "reflections.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
-
-template <class T> T* zeros(T* x, int64_t n) { return (T*)memset(x, 0, (size_t)n * sizeof(T)); }
-
-// --- reflections H = I - tau v v^T, v[0] = 1 -----------------------------------------------------------------------------------
-// That which takes x[0..n) to (beta, 0, ...): v in the place of x but for its first element, which becomes beta.
-template <class T> T reflection(T* x, int64_t n) {
-    double most = 0, sum = 0;
-    for (int64_t i = 1; i < n; i++) most = abs((double)x[i]) > most ? abs((double)x[i]) : most;
-    if (most == 0) return 0;
-    const double scale = most > 1e100 || most < 1e-100 ? most : 1, head = x[0] / scale;
-    for (int64_t i = 1; i < n; i++) sum += x[i] / scale * (x[i] / scale);
-    const double length = sqrt(head * head + sum), beta = head > 0 ? -length : length;
-    const double inverse = 1 / (head - beta) / scale;
-    for (int64_t i = 1; i < n; i++) x[i] = (T)(x[i] * inverse);
-    x[0] = (T)(beta * scale);
-    return (T)((beta - head) / beta);
-}
-
-// Rows 0..m of a, columns from..length: a -= tau v (v^T a). Columns before `from` in its vector may be changed.
-template <class T> void reflect(T* a, int64_t ld, const T* v, T tau, int64_t m, int64_t from, int64_t length) {
-    using V = vec<T>;
-    if (tau == 0) return;
-    for (int64_t j = from / LANES<T> * LANES<T>; j < length; j += LANES<T>) {
-        V sum = load<V>(a + j), more = splat<V>(0);
-        int64_t i = 1;
-        for (; i + 2 <= m; i += 2) {
-            more = multiply_add(splat<V>(v[i]), load<V>(a + i * ld + j), more);
-            sum = multiply_add(splat<V>(v[i + 1]), load<V>(a + (i + 1) * ld + j), sum);
-        }
-        if (i < m) more = multiply_add(splat<V>(v[i]), load<V>(a + i * ld + j), more);
-        const V by = (sum + more) * splat<V>(-tau);
-        store<V>(a + j, load<V>(a + j) + by);
-        for (i = 1; i < m; i++) store<V>(a + i * ld + j, multiply_add(splat<V>(v[i]), by, load<V>(a + i * ld + j)));
-    }
-}
 
 // The first columns of H0 H1 ... into q, m rows: v of each in a row of `vectors`, from its own place on.
 template <class T>
@@ -305,30 +269,6 @@ template <class T> int64_t doubles(int64_t n) { return n * (int64_t)(sizeof(doub
 }  // namespace
 
 // --- kernels -------------------------------------------------------------------------------------------------------------------
-template <class T> bool qr(const LinearAlgebra* job) {
-    const LinearAlgebra j = *job;
-    const int64_t m = j.m, n = j.n, count = m < n ? m : n, ld = row_length<T>(n), ldv = row_length<T>(m), ldq = row_length<T>(j.k);
-    return each_matrix<T>(j.count, m * n * count * 2, m * ld + count * ldv + m * ldq + count, [&](int64_t t, T* a) {
-        T *vectors = a + m * ld, *q = vectors + count * ldv, *tau = q + m * ldq;
-        take_in(j.a, t, m, n, a, ld);
-        for (int64_t k = 0; k < count; k++) {
-            T* v = vectors + k * ldv;
-            for (int64_t i = k; i < m; i++) v[i] = a[i * ld + k];
-            tau[k] = reflection(v + k, m - k);
-            const T beta = v[k];
-            v[k] = 1;
-            reflect(a + k * ld, ld, v + k, tau[k], m - k, k + 1, n);
-            a[k * ld + k] = beta;
-            for (int64_t c = 0; c < k; c++) a[k * ld + c] = 0;
-        }
-        for (int64_t i = count; i < j.k; i++) zeros(a + i * ld, n);
-        put_out(j.y, t, j.k, n, a, ld);
-        if (!j.x.data) return;
-        product_of(q, ldq, m, j.k, vectors, ldv, tau, count, 0);
-        put_out(j.x, t, m, j.k, q, ldq);
-    });
-}
-
 template <class T> bool symmetric(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t n = j.n, ld = row_length<T>(n);
@@ -400,8 +340,6 @@ template <class T> bool singular(const LinearAlgebra* job) {
     });
 }
 
-template bool qr<float>(const LinearAlgebra*);
-template bool qr<double>(const LinearAlgebra*);
 template bool symmetric<float>(const LinearAlgebra*);
 template bool symmetric<double>(const LinearAlgebra*);
 template bool singular<float>(const LinearAlgebra*);

@@ -7,6 +7,7 @@ namespace CLAY_ISA {
 namespace {
 
 constexpr int64_t STRIP = 16;            // unknowns that are found one after the other before the rest learns of them
+constexpr int64_t TINY = 6;              // rows that are not worth vectors
 
 // A triangle in rows or in columns: one of the steps is 1.
 template <class T> struct Triangle {
@@ -81,6 +82,15 @@ template <class T> void find_strip(const Triangle<T>& s, T* x, int64_t begin, in
 
 // a x = b, x in the place of b
 template <class T> void find_unknowns(const Triangle<T>& s, T* x) {
+    if (s.n <= TINY) {
+        for (int64_t c = 0; c < s.n; c++) {
+            const int64_t i = s.upper ? s.n - 1 - c : c;
+            T sum = x[i];
+            for (int64_t j = s.upper ? i + 1 : 0; j < (s.upper ? s.n : i); j++) sum -= *s.at(i, j) * x[j];
+            x[i] = s.unit ? sum : sum / *s.at(i, i);
+        }
+        return;
+    }
     for (int64_t done = 0; done < s.n; done += STRIP) {
         const int64_t begin = s.upper ? (s.n - done < STRIP ? 0 : s.n - done - STRIP) : done;
         const int64_t end = s.upper ? s.n - done : s.n - done < STRIP ? s.n : done + STRIP;

@@ -190,7 +190,7 @@ def check_cholesky_inverse(input: Tensor) -> None:
     check_loop("cholesky_inverse_out_cpu", input)
 
 
-@op(kernel="linalg.cholesky_solve", check=check_cholesky_inverse, meta=lambda input: input.shape,
+@op(kernel="linalg.cholesky_inverse", check=check_cholesky_inverse, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 3, dtype="float64", requires_grad=False) + 4),
                        t.args(t(2, 3, 3, dtype="float32", requires_grad=False) + 4, upper=True), t.args(t(0, 0))],
     errors=lambda t: [(t.args(t(2, 3)), RuntimeError,

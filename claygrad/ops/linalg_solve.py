@@ -244,17 +244,15 @@ def check_inverse(A: Tensor) -> None:
 def inv_ex(xp, A: Tensor, *, check_errors: bool = False):
     """The inverse, and for each matrix which pivot was zero (from 1), 0 for none."""
     made = native.inverse(A)
-    if made is not None:
-        return made
     try:
-        out, info = xp.linalg.inv(A), xp.zeros(A.shape[:-2], "int32")
+        out, info = made or (xp.linalg.inv(A), xp.zeros(A.shape[:-2], "int32"))
     except xp.linalg.LinAlgError:
         out, info = solved(xp, A, xp.broadcast_to(xp.eye(A.shape[-1], dtype=A.dtype), A.shape))
     if check_errors and info.any():
         at = int((info.reshape(-1) != 0).argmax())
         place = f"(Batch element {at}): " if info.ndim else ""
         raise LinAlgError(f"linalg.inv_ex: {place}{SINGULAR.format(info.reshape(-1)[at])}")
-    return _lapack.columns(xp, out), info
+    return out if made else _lapack.columns(xp, out), info
 inv_ex.rule(A=lambda g, out: -(adjoint(out) @ (g @ adjoint(out))))
 
 

@@ -15,8 +15,8 @@ from tests.kernels.conftest import isa, kernels  # noqa: F401
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
 SIZES = [*range(1, 10), 15, 16, 17, 33, 64, 65, 70, 130]
 BATCHES = [(), (3,), (2, 2)]
-NAMES = ("lu", "parts", "solve", "inverse", "determinant", "lu_solve", "triangular", "cholesky", "cholesky_solve", "qr", "symmetric",
-         "singular")
+NAMES = ("lu", "parts", "solve", "inverse", "determinant", "lu_solve", "triangular", "cholesky", "cholesky_solve", "qr", "geqrf", "reflected",
+         "symmetric", "singular")
 
 pytestmark = pytest.mark.usefixtures("isa")
 
@@ -86,13 +86,17 @@ def test_lu_and_what_is_solved_with_it(dtype: str, plainly):
 @DTYPES
 def test_lu_of_matrices_that_are_not_square_and_without_exchanges(dtype: str, plainly):
     rng = numpy.random.default_rng(1)
-    for m, n in [(3, 5), (5, 3), (1, 7), (7, 1), (40, 70), (70, 40), (130, 65), (65, 130), (64, 90), (140, 300)]:
+    for m, n in [(3, 5), (5, 3), (1, 7), (7, 1), (40, 70), (70, 40), (130, 65), (65, 130), (100, 300), (71, 129), (64, 200), (128, 129)]:
         a = rng.standard_normal((2, m, n)).astype(dtype)
         LU, pivots, _ = native.lu(a, True)
         near(LU, plainly(_lapack.lu, numpy, a)[0], 1000)
         P, L, U = native.parts(LU, pivots)
         near(P @ L @ U, a)
         assert native.parts(LU, None)[0] is None
+        for again in (numpy.ascontiguousarray(LU), numpy.repeat(LU, 2, -1)[..., ::2]):
+            assert all((x == y).all() for x, y in zip(native.parts(again, pivots), (P, L, U)))
+        assert (L == numpy.tril(L)).all()
+        assert (U == numpy.triu(U)).all()
     a += numpy.eye(m, n, dtype=dtype) * 40
     for found, wanted in zip(native.lu(a, False), plainly(_lapack.lu, numpy, a, False)):
         near(found.astype(dtype), wanted.astype(dtype), 1000)
@@ -110,14 +114,44 @@ def test_triangles(dtype: str, plainly):
 
 
 @DTYPES
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_few_right_hand_sides(dtype: str, columns: int, plainly):
+    for a, b in drawn(dtype, [1, 2, 6, 7, 15, 16, 17, 31, 33, 50, 64, 100]):
+        b = b[..., :columns]
+        for upper in (False, True):
+            for unit in (False, True):
+                scaled = a / a.shape[-1] if unit else a
+                near(native.triangular(scaled, b, upper, unit), plainly(_lapack.triangular, numpy, scaled, b, upper, unit), 1000)
+            near(native.cholesky_solve(a, b, upper), plainly(linalg_cholesky.with_factor, numpy, a, b, upper), 1000)
+        LU, pivots, _ = native.lu(a, True)
+        for factors in (LU, numpy.ascontiguousarray(LU)):
+            near(native.lu_solve(factors, pivots, b, False, True), numpy.linalg.solve(a, b))
+            near(native.lu_solve(factors, pivots, b, True, False), numpy.linalg.solve(turned(a), b))
+        near(native.solve(a, b)[0], numpy.linalg.solve(a, b))
+    # What lies beyond the diagonal is not read, nor the diagonal where it counts as ones; a zero on it gives infinities.
+    half = numpy.where(numpy.tri(50, k=-1), 0.01, numpy.nan).astype(dtype)
+    for a, upper in ((half, False), (half.T, True), (turned(half.copy()), True), (turned(half.T.copy()), False)):
+        assert numpy.isfinite(native.triangular(a, numpy.ones((50, 1), dtype), upper, True)).all()
+    zero = numpy.eye(50, dtype=dtype)
+    zero[20, 20] = 0
+    assert numpy.isinf(native.triangular(zero, numpy.ones((50, 1), dtype), False, False)[20]).all()
+
+
+@DTYPES
 def test_cholesky(dtype: str, plainly):
     for a, _ in drawn(dtype):
         definite = a @ turned(a)
         for upper in (False, True):
             half = numpy.triu(definite) if upper else numpy.tril(definite)
             near(native.cholesky(half, upper)[0], plainly(linalg_cholesky.factored, numpy, definite, upper)[0])
-    definite[..., 3, 3] = -1
-    assert native.cholesky(definite, False) is None
+    for n in (5, 70, 150):                                       # as far as it goes
+        definite = numpy.random.default_rng(n).standard_normal((2, n, n)).astype(dtype)
+        definite = definite @ turned(definite) + n * numpy.eye(n, dtype=dtype)
+        definite[1, 2 * n // 3, 2 * n // 3] = -1
+        for upper in (False, True):
+            (found, info), (wanted, expected) = native.cholesky(definite, upper), plainly(linalg_cholesky.factored, numpy, definite, upper)
+            near(found, wanted)
+            assert info.tolist() == expected.tolist() == [0, 2 * n // 3 + 1]
 
 
 @DTYPES
@@ -143,6 +177,34 @@ def test_reflections(dtype: str):
                 assert (S >= 0).all()
                 assert (numpy.diff(S) <= 0).all()
                 assert (native.singular(a, full, False)[1] == S).all()
+
+
+@DTYPES
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (5, 3), (3, 5), (40, 40), (97, 97), (130, 130), (200, 97), (97, 200), (300, 130), (128, 300)])
+def test_reflections_by_blocks(dtype: str, m: int, n: int):
+    rng = numpy.random.default_rng(6)
+    a = rng.standard_normal((2, m, n)).astype(dtype)
+    R, tau = native.geqrf(a)
+    wanted, factors = numpy.linalg.qr(a, "raw")
+    near(R, turned(wanted))
+    near(tau[:, None], factors[:, None])
+    Q, triangle = native.qr(a, True, True)
+    near(numpy.triu(R), triangle)
+    near(Q @ triangle, a)
+    near(turned(Q) @ Q, numpy.broadcast_to(numpy.eye(m, dtype=dtype), (2, m, m)))
+    b = rng.standard_normal((2, m, 65)).astype(dtype)
+    near(native.reflected(R, tau, b, False), Q @ b)
+    near(native.reflected(R, tau, b, True), turned(Q) @ b)
+    held, c = (claygrad.from_numpy(R.copy()), claygrad.from_numpy(tau)), claygrad.from_numpy(b)
+    near(claygrad.ormqr(*held, c.mT, left=False).numpy(), turned(b) @ Q)
+    near(claygrad.ormqr(*held, c.mT, left=False, transpose=True).numpy(), turned(b) @ turned(Q))
+    near(claygrad.ormqr(*held, c.mT.contiguous().mT, transpose=True).numpy(), turned(Q) @ b)
+    if m >= n:
+        near(claygrad.linalg.householder_product(*held).numpy(), Q[..., :n])
+        near(claygrad.linalg.householder_product(held[0], held[1][:, :n // 2 + 1].contiguous()).numpy(),
+             _lapack.reflected_by_hand(numpy, R, tau[:, :n // 2 + 1], numpy.tile(numpy.eye(m, n, dtype=dtype), (2, 1, 1)), False))
+    a[1, 0, 0] = numpy.nan
+    assert native.geqrf(a) is None
 
 
 @DTYPES
@@ -173,8 +235,9 @@ def test_sizes_at_the_ends_of_the_scale(scale: float):
 def test_what_has_no_answer_is_left_to_the_general_path(dtype: str):
     a = numpy.ones((2, 3, 3), dtype)
     a[0] = numpy.eye(3)
-    assert native.solve(a, a) is None
-    assert native.inverse(a) is None
+    for found in (native.solve(a, a), native.solve(a, a[..., :1]), native.inverse(a)):
+        assert found[1].tolist() == [0, 2]
+        assert numpy.isfinite(found[0]).all((1, 2)).tolist() == [True, False]
     assert native.lu(a, True)[2].tolist() == [0, 2]
     assert native.determinant(a, False).tolist() == [1, 0]
     assert native.determinant(a, True)[1][1] == -numpy.inf
