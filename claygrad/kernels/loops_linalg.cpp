@@ -10,19 +10,6 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-constexpr int64_t BLOCK = 64;            // columns, or rows, that are treated one after the other
-
-template <class T> constexpr int CODE = sizeof(T) == 4 ? F32 : F64;
-
-// c -= a b, for m x k and k x n matrices in rows; b_turned: b holds n rows of k
-template <class T>
-void subtract_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, bool b_turned, T* c,
-                      int64_t ldc, T* memory) {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < k; j++) memory[i * k + j] = -a[i * lda + j];
-    gemm(CODE<T>, false, b_turned, m, n, k, memory, k, b, ldb, c, ldc, true);
-}
-
 template <class T> void exchange(T* x, T* y, int64_t length) {
     using V = vec<T>;
     for (int64_t j = 0; j < length; j += LANES<T>) {
@@ -50,66 +37,6 @@ template <int R, class T> inline void subtract_rows(T* rows, int64_t ld, const T
         const V x = load<V>(head + j);
         for (int r = 0; r < R; r++) store<V>(rows + r * ld + j, multiply_add(by[r], x, load<V>(rows + r * ld + j)));
     }
-}
-
-template <class T> int64_t whole(int64_t k) { return (k + LANES<T> - 1) / LANES<T> * LANES<T>; }
-
-// --- triangular systems: a x = b, x in the place of b -----------------------------------------------------------------------
-// Rows begin..end of x, those before it (or behind, for an upper triangle) being known.
-template <class T, int R>
-inline void substitute_columns(const T* a, int64_t lda, T* x, int64_t ldx, int64_t begin, int64_t end, bool upper, bool unit) {
-    using V = vec<T>;
-    for (int64_t s = begin; s < end; s++) {
-        const int64_t i = upper ? begin + end - 1 - s : s, from = upper ? i + 1 : begin, to = upper ? end : i;
-        const T* row = a + i * lda;
-        V sum[R], more[R];
-        for (int r = 0; r < R; r++) sum[r] = load<V>(x + i * ldx + r * LANES<T>), more[r] = splat<V>(0);
-        int64_t j = from;
-        for (; j + 2 <= to; j += 2) {
-            const V f = splat<V>(-row[j]), g = splat<V>(-row[j + 1]);
-            for (int r = 0; r < R; r++) {
-                sum[r] = multiply_add(f, load<V>(x + j * ldx + r * LANES<T>), sum[r]);
-                more[r] = multiply_add(g, load<V>(x + (j + 1) * ldx + r * LANES<T>), more[r]);
-            }
-        }
-        for (; j < to; j++)
-            for (int r = 0; r < R; r++) sum[r] = multiply_add(splat<V>(-row[j]), load<V>(x + j * ldx + r * LANES<T>), sum[r]);
-        const V head = splat<V>(row[i]);
-        for (int r = 0; r < R; r++) {
-            sum[r] = sum[r] + more[r];
-            store<V>(x + i * ldx + r * LANES<T>, unit ? sum[r] : sum[r] / head);
-        }
-    }
-}
-
-// x: n rows of `length` numbers, a multiple of the vectors'. By halves, joined by one product, which is the larger the better.
-template <class T>
-void substitute(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, int64_t length, bool upper, bool unit, T* memory) {
-    if (n > BLOCK) {
-        const int64_t middle = (n / 2 + BLOCK - 1) / BLOCK * BLOCK, first = upper ? middle : 0, second = upper ? 0 : middle;
-        const int64_t known = upper ? n - middle : middle, left = n - known;
-        substitute(a + first * (lda + 1), lda, x + first * ldx, ldx, known, length, upper, unit, memory);
-        subtract_product(left, length, known, a + second * lda + first, lda, x + first * ldx, ldx, false, x + second * ldx, ldx, memory);
-        return substitute(a + second * (lda + 1), lda, x + second * ldx, ldx, left, length, upper, unit, memory);
-    }
-    int64_t c = 0;
-    for (; c + 4 * LANES<T> <= length; c += 4 * LANES<T>) substitute_columns<T, 4>(a, lda, x + c, ldx, 0, n, upper, unit);
-    for (; c < length; c += LANES<T>) substitute_columns<T, 1>(a, lda, x + c, ldx, 0, n, upper, unit);
-}
-
-template <class T> void identity(T* x, int64_t ldx, int64_t n) {
-    memset(x, 0, (size_t)(n * ldx) * sizeof(T));
-    for (int64_t i = 0; i < n; i++) x[i * ldx + i] = 1;
-}
-
-// The inverse of a lower triangle in the place of the identity, whose zeros above the diagonal it keeps
-template <class T> void invert_lower(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, bool unit, T* memory) {
-    if (n <= BLOCK) return substitute(a, lda, x, ldx, n, whole<T>(n), false, unit, memory);
-    const int64_t middle = (n / 2 + BLOCK - 1) / BLOCK * BLOCK, left = n - middle;
-    invert_lower(a, lda, x, ldx, middle, unit, memory);
-    subtract_product(left, middle, middle, a + middle * lda, lda, x, ldx, false, x + middle * ldx, ldx, memory);
-    substitute(a + middle * (lda + 1), lda, x + middle * ldx, ldx, left, middle, false, unit, memory);
-    invert_lower(a + middle * (lda + 1), lda, x + middle * (ldx + 1), ldx, left, unit, memory);
 }
 
 // --- LU ------------------------------------------------------------------------------------------------------------------
