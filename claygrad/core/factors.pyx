@@ -14,6 +14,7 @@ from claygrad.core.ways cimport offer, offer_many
 cdef enum:
     MOST = 4096                          # rows or columns: above, LAPACK
     MOST_TURNED = 512                    # and for rotations
+    MOST_TURNED_WIDE = 192               # of float64
     RELEASE = 512                        # elements above which the interpreter is let go
 
 
@@ -38,6 +39,10 @@ cdef bint _take(Matrices* into, Layout v) noexcept:
     into.data, into.step = v.data(), step
     into.row, into.column = v.strides[v.ndim - 2], v.strides[v.ndim - 1]
     return True
+
+
+cdef inline int64_t _most_turned(Layout a) noexcept:
+    return MOST_TURNED if a.dtype.code == F32 else MOST_TURNED_WIDE
 
 
 cdef bint _begin(LinearAlgebra* job, Layout a) noexcept:
@@ -172,7 +177,7 @@ cdef list _singular(Op op, PyObject** slots):
     cdef int64_t less
     if <object>slots[2] is None and _nothing(a):
         return [_empty_like(a, a.ndim), _empty_like(a, a.ndim - 1), _empty_like(a, a.ndim)]
-    if <object>slots[2] is not None or not _begin(&job, a) or max(job.m, job.n) > MOST_TURNED:
+    if <object>slots[2] is not None or not _begin(&job, a) or max(job.m, job.n) > _most_turned(a):
         return None
     less = min(job.m, job.n)
     job.k = max(job.m, job.n) if full else less
@@ -187,7 +192,7 @@ cdef list _symmetric(Op op, PyObject** slots):
     """linalg.eigh(input, UPLO)"""
     cdef Layout a = (<Tensor><object>slots[0]).layout, values, V, info
     cdef LinearAlgebra job
-    if <object>slots[1] != "L" and <object>slots[1] != "U" or not _begin(&job, a) or job.m != job.n or job.n > MOST_TURNED:
+    if <object>slots[1] != "L" and <object>slots[1] != "U" or not _begin(&job, a) or job.m != job.n or job.n > _most_turned(a):
         return None
     values, info = _of_batch(a, job.n, a.dtype), _of_batch(a, -1, of_code(I32))
     V = _made(a, &job.x, job.n, job.n, True)

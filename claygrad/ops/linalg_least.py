@@ -230,6 +230,28 @@ def of_full_rank(xp, a, b, rcond: float):
     return by_factors(xp, factors, b, m >= n)
 
 
+LARGE = 64              # rows or columns from which on LAPACK's own exchange of columns beats singular values
+
+
+def with_exchanges(xp, a, b, rcond: float):
+    """The solution and the rank by QR with columns exchanged, for few large matrices; or None."""
+    m, n = a.shape[-2:]
+    solve = _lapack.routine("gelsy", a.dtype) if a.dtype.kind == "f" and min(m, n) >= LARGE else None
+    if solve is None or not (xp.isfinite(a).all() and xp.isfinite(b).all()):
+        return None
+    k, rows, work = b.shape[-1], max(m, n), _lapack.columns(xp, a)
+    x = xp.zeros((*a.shape[:-2], k, rows), a.dtype).swapaxes(-2, -1)
+    x[..., :m, :] = b
+    rank, limit = xp.zeros(a.shape[:-2], "int64"), xp.array([rcond], a.dtype)
+    found, scratch = xp.zeros(1, solve.integers), xp.empty(64 * (2 * rows + 2 * k + 4), a.dtype)
+    for i, (matrix, right) in enumerate(zip(_lapack.stack(work), _lapack.stack(x))):
+        exchanged = xp.zeros(n, solve.integers)
+        if solve(m, n, k, matrix, m, right, rows, exchanged, limit, found, scratch, scratch.size):
+            return None
+        rank.reshape(-1)[i] = found[0]
+    return x[..., :n, :], rank
+
+
 def least_squares(xp, a, b, rcond: float, driver: str):
     """Solution, rank and singular values of stacks of matrices."""
     m, n = a.shape[-2:]
@@ -247,6 +269,9 @@ def least_squares(xp, a, b, rcond: float, driver: str):
         x = of_full_rank(xp, a, b, rcond)
         if x is not None:
             return x, xp.full(a.shape[:-2], min(m, n), "int64"), None
+        made = with_exchanges(xp, a, b, rcond)
+        if made is not None:
+            return *made, None
     U, S, Vh = decomposed(xp, a, False)
     largest = S[..., :1]
     counts = rcond * largest < S

@@ -270,7 +270,15 @@ def test_least_squares_without_singular_values(dtype: str, plainly):
         assert found.rank.tolist() == wanted.rank.tolist()
     a[:, :, 0] = a[:, :, 1]
     assert linalg_least.of_full_rank(numpy, a, b, 1e-6) is None
-    assert claygrad.linalg.lstsq(claygrad.from_numpy(a), claygrad.from_numpy(b)).rank.tolist() == [63, 63]
+    found, wanted = (claygrad.linalg.lstsq(claygrad.from_numpy(a), claygrad.from_numpy(b), 1e-4, driver=driver)
+                     for driver in ("gelsy", "gelsd"))
+    assert found.rank.tolist() == wanted.rank.tolist() == [63, 63]
+    near(found.solution.numpy(), wanted.solution.numpy(), 3000)
+    for m, n in [(100, 70), (70, 100)]:
+        a, b = rng.standard_normal((2, m, n)).astype(dtype), rng.standard_normal((2, m, 3)).astype(dtype)
+        x, rank = linalg_least.with_exchanges(numpy, a, b, 1e-6)
+        near(x, linalg_least.least_squares(numpy, a, b, 1e-6, "gelsd")[0], 3000)
+        assert rank.tolist() == [70, 70]
 
 
 def test_values_that_numpy_refuses_are_said_in_torchs_words():
