@@ -13,7 +13,7 @@ from claygrad.core.ways cimport offer, offer_many
 
 cdef enum:
     MOST = 4096                          # rows or columns: above, LAPACK
-    MOST_TURNED = 512                    # and for rotations
+    MOST_TURNED = 384                    # and for rotations
     MOST_TURNED_WIDE = 192               # of float64
     RELEASE = 512                        # elements above which the interpreter is let go
 

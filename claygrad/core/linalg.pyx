@@ -14,7 +14,7 @@ cnp.import_array()
 
 cdef enum:
     MOST = 4096                          # rows or columns: above, LAPACK
-    MOST_TURNED = 512                    # and for rotations
+    MOST_TURNED = 384                    # and for rotations
     MOST_TURNED_WIDE = 192               # of float64
 
 
