@@ -269,7 +269,7 @@ template <bool SINGLE> struct Hypot : Taking2 {
     }
 };
 
-// x * 2 ** y, for whole y without the power, which may overflow where the product does not
+// 2 ** y for whole y from -1022 to 1023
 inline double power_of_two(double y) {
     const int64_t bits = ((int64_t)y + 1023) << 52;
     double power;
@@ -282,22 +282,20 @@ inline f64v power_of_two(f64v y) {                               // the sum's la
     return (f64v)(((i64v)(y + splat<f64v>(6755399441055744.0 + 1023))) << 52);
 }
 #endif
+// x * 2 ** y. The power is infinite or 0 where it is so in the type of the result, whatever the product would be.
 template <bool SINGLE> struct LdExp : Taking2 {
     template <class V> V operator()(V x, V y) const {
-        const V most = splat<V>(SINGLE ? 600 : 2100), power = pick(y > most, most, pick(y < -most, -most, pick(y == y, rint(y), most)));
-        V out;
+        const V most = splat<V>(1030), least = splat<V>(-1100), none = splat<V>(0);
+        const V whole = pick(y > most, most, pick(y < least, least, pick(y == y, rint(y), none)));
+        const V half = rint(whole * splat<V>(0.5));
+        V power = power_of_two(half) * power_of_two(whole - half);
+        const auto odd = y != rint(y);                           // NaN too
+        if (any(odd)) power = pick(odd, exp2(y), power);
         if (SINGLE) {
-            out = x * power_of_two(power);
-        } else {
-            const V part = rint(power * splat<V>(0.5)), half = rint(part * splat<V>(0.5)), rest = power - part;
-            const V other = rint(rest * splat<V>(0.5)), lead = x * power_of_two(half) * power_of_two(part - half);
-            out = lead * power_of_two(other) * power_of_two(rest - other);
-            if (__builtin_expect(any((abs(out) < splat<V>(4.5e-308)) & (x != splat<V>(0))), 0))       // rounded more than once
-                out = lanes_of(x, power, [](double a, double b) { return __builtin_ldexp(a, (int)b); });
+            power = pick(power > splat<V>(3.4028234663852886e38), splat<V>(__builtin_inf()), power);
+            power = pick(power < splat<V>(7.1e-46), none, power);
         }
-        const V inf = splat<V>(__builtin_inf());
-        if (!any((y != rint(y)) | (abs(y) == inf))) return out;
-        return pick((y != rint(y)) | (abs(y) == inf), x * exp2(y), out);
+        return x * power;
     }
 };
 
