@@ -42,6 +42,8 @@ cdef extern from "conv.hpp" namespace "clay" nogil:
 
 cnp.import_array()
 
+cdef dict _ways = {"forward": FORWARD, "input_grad": TO_INPUT, "weight_grad": TO_WEIGHT}
+
 
 def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, stride, padding, dilation, int64_t groups,
         bias=None):
@@ -60,24 +62,24 @@ def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, str
         at = 3 - dims + i
         s.size[at], s.kernel[at], s.out[at] = x_shape[2 + i], w_shape[2 + i], out_shape[2 + i]
         s.stride[at], s.pad[at], s.dilation[at] = stride[i], padding[i], dilation[i]
-    cdef bytes kernel = name.encode()
-    return _by_windows(kernel, &s, code, cnp.PyArray_DATA(<cnp.ndarray>a), cnp.PyArray_DATA(<cnp.ndarray>b),
+    return _by_windows(_ways[name], &s, code, cnp.PyArray_DATA(<cnp.ndarray>a), cnp.PyArray_DATA(<cnp.ndarray>b),
                        cnp.PyArray_DATA(<cnp.ndarray>made))
 
 
 cdef void _flat(Volume* s) noexcept:
     """Of size 1 along every axis."""
+    cdef int i
     for i in range(3):
         s.size[i] = s.kernel[i] = s.out[i] = s.stride[i] = s.dilation[i] = 1
         s.pad[i] = 0
 
 
-cdef bint _by_windows(const char* name, Volume* s, int code, const void* a, const void* b, void* made):
+cdef bint _by_windows(ConvolutionWay way, Volume* s, int code, const void* a, const void* b, void* made):
     """By the kernel for any windows, or that for channels on their own."""
     cdef Convolution plane
     cdef void* f
     cdef bint done, alone = s.c == s.groups and s.groups > 1 and s.size[0] * s.kernel[0] * s.out[0] == 1 and s.pad[0] == 0
-    f = find("depthwise" if alone else "conv", name, code)
+    f = find("depthwise" if alone else "conv", "forward" if way == FORWARD else "input_grad" if way == TO_INPUT else "weight_grad", code)
     if f == NULL:
         return False
     plane.n, plane.c, plane.o, plane.groups, plane.bias = s.n, s.c, s.o, s.groups, s.bias
@@ -87,7 +89,7 @@ cdef bint _by_windows(const char* name, Volume* s, int code, const void* a, cons
     plane.stride_w, plane.pad_w, plane.dilation_w = s.stride[2], s.pad[2], s.dilation[2]
     with nogil:
         done = (<convolution_fn>f)(&plane, a, b, made) if alone else (<volume_fn>f)(s, a, b, made)
-    if alone and done and s.bias != NULL and name[0] == b'i':
+    if alone and done and s.bias != NULL and way == TO_INPUT:
         add_bias(code, made, s.n, s.c, s.size[1] * s.size[2], s.bias)
     return done
 
@@ -121,7 +123,7 @@ cdef bint _weighed(Volume* s, Layout w, object groups) except -1:
     return True
 
 
-cdef bint _filled(const char* name, ConvolutionWay way, Volume* s, int code, const void* a, const void* b, void* made):
+cdef bint _filled(ConvolutionWay way, Volume* s, int code, const void* a, const void* b, void* made):
     """Whether it was done: of few elements directly, by a product of matrices, or by windows. A bias is added."""
     cdef int64_t work = s.n * s.o * s.out[0] * s.out[1] * s.out[2] * (s.c // s.groups) * s.kernel[0] * s.kernel[1] * s.kernel[2]
     cdef bint deep = s.size[0] * s.kernel[0] * s.out[0] != 1 or s.pad[0] != 0
@@ -130,7 +132,7 @@ cdef bint _filled(const char* name, ConvolutionWay way, Volume* s, int code, con
     if work > FEW and single:
         return _by_products(way, s, code, a, b, made)
     if work > FEW or not (single or deep):
-        return _by_windows(name, s, code, a, b, made)
+        return _by_windows(way, s, code, a, b, made)
     done = convolve_small(code, s, way, a, b, made)
     if way == TO_INPUT and done and s.bias != NULL:
         add_bias(code, made, s.n, s.c, s.size[0] * s.size[1] * s.size[2], s.bias)
@@ -214,7 +216,7 @@ cdef Layout _convolution(Op op, PyObject** slots, Layout target):
         if not vector_at(slots[2], x, s.o, &s.bias) or s.bias != NULL and (<Tensor>slots[2]).layout.ndim != 1 or not _forward_sizes(&s, x):
             return None
         out = _new(x, s.n, s.o, dims, s.out)
-        return out if _filled("forward", FORWARD, &s, x.dtype.code, x.data(), w.data(), out.data()) else None
+        return out if _filled(FORWARD, &s, x.dtype.code, x.data(), w.data(), out.data()) else None
     spare[0] = spare[1] = spare[2] = 0
     if not vector_at(slots[2], x, s.c, &s.bias) or s.bias != NULL and (<Tensor>slots[2]).layout.ndim != 1:
         return None
@@ -224,7 +226,7 @@ cdef Layout _convolution(Op op, PyObject** slots, Layout target):
         if spare[i] >= s.stride[i] and spare[i] >= s.dilation[i]:
             return None                            # refused
     out = _new(x, s.n, s.c, dims, s.size)
-    return out if _filled("input_grad", TO_INPUT, &s, x.dtype.code, x.data(), w.data(), out.data()) else None
+    return out if _filled(TO_INPUT, &s, x.dtype.code, x.data(), w.data(), out.data()) else None
 
 
 cdef Layout _to_input(Op op, PyObject** slots, Layout target):
@@ -243,7 +245,7 @@ cdef Layout _to_input(Op op, PyObject** slots, Layout target):
     if not ints_at(<object>slots[5], dims, spare + 3 - dims) or not _spread_sizes(&s, g, spare):
         return None
     out = _new(g, s.n, s.c, dims, s.size)
-    return out if _filled("input_grad", TO_INPUT, &s, g.dtype.code, g.data(), w.data(), out.data()) else None
+    return out if _filled(TO_INPUT, &s, g.dtype.code, g.data(), w.data(), out.data()) else None
 
 
 cdef Layout _to_weight(Op op, PyObject** slots, Layout target):
@@ -267,7 +269,7 @@ cdef Layout _to_weight(Op op, PyObject** slots, Layout target):
             return None
         s.out[3 - dims + i] = g.shape[2 + i]
     out = _new(g, s.o, s.c // s.groups, dims, s.kernel)
-    return out if _filled("weight_grad", TO_WEIGHT, &s, g.dtype.code, x.data(), g.data(), out.data()) else None
+    return out if _filled(TO_WEIGHT, &s, g.dtype.code, x.data(), g.data(), out.data()) else None
 
 
 offer("convolution", _convolution)
