@@ -6,15 +6,12 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I32, dtype, of_code
 from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
-from claygrad.core.linalg cimport LinearAlgebra, Matrices, linalg_fn
+from claygrad.core.linalg cimport MOST, MOST_TURNED, MOST_TURNED_WIDE, LinearAlgebra, Matrices, linalg_fn
 from claygrad.core.moves cimport copied
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many
 
 cdef enum:
-    MOST = 4096                          # rows or columns: above, LAPACK
-    MOST_TURNED = 384                    # and for rotations
-    MOST_TURNED_WIDE = 192               # of float64
     RELEASE = 512                        # elements above which the interpreter is let go
 
 

@@ -12,3 +12,8 @@ cdef extern from "linalg.hpp" namespace "clay" nogil:
         bint upper, unit
 
     ctypedef bint (*linalg_fn)(const LinearAlgebra* job) noexcept nogil
+
+cdef enum:
+    MOST = 4096                          # rows or columns: above, LAPACK
+    MOST_TURNED = 384                    # and for rotations
+    MOST_TURNED_WIDE = 192               # of float64

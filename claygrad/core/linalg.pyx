@@ -12,11 +12,6 @@ from claygrad.core.tensor cimport Tensor
 
 cnp.import_array()
 
-cdef enum:
-    MOST = 4096                          # rows or columns: above, LAPACK
-    MOST_TURNED = 384                    # and for rotations
-    MOST_TURNED_WIDE = 192               # of float64
-
 
 cdef bint _take(Matrices* into, object array, int kind) noexcept:
     """Whether a kernel can read the array: matrices of one type, the same way from each to the next."""
