@@ -64,7 +64,7 @@ cdef class Op:
         self.kind = _OP_KINDS[kind]
         if isinstance(promote, str):
             self.promote = _PROMOTE[promote]
-        self.half_raw = half == "raw"
+        self.half_raw = half == "raw" or half == "added"       # the forward tells them from other precisions; added: in float32
         self.params = tuple(names)
         self.names_given_dims = bool(info and info.get("names_given_dims"))
         self.wide_at = self.params.index(info["wide"]) if info and info.get("wide") else -1

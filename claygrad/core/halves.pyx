@@ -17,9 +17,6 @@ ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
 cdef enum:
     RELEASE = 32768                     # elements above which a cast runs without the interpreter lock
 
-# Their declarations take halves as they are, to tell them from other precisions, and add them up in float32.
-cdef frozenset _SUMS = frozenset({"scatter_add", "scatter_reduce", "index_add", "index_reduce"})
-
 cdef cast_fn _to_float[2]
 cdef cast_fn _from_float[2]
 _to_float[0], _to_float[1] = <cast_fn>find(b"cast", b"float32", F16), <cast_fn>find(b"cast", b"float32", BF16)
@@ -44,9 +41,7 @@ cdef object by_float(Op op, PyObject** slots):
     cdef int i, half = -1, code
     cdef Layout v, made
     cdef Tensor t
-    if op.fast == NULL and op.many == NULL or op.list_at >= 0 or "generator" in op.params:
-        return None
-    if op.half_raw and op.info.get("kernel") not in _SUMS:
+    if op.fast == NULL and op.many == NULL or op.list_at >= 0:
         return None
     for i in range(op.n_params):
         value = <object>slots[i]
@@ -65,6 +60,8 @@ cdef object by_float(Op op, PyObject** slots):
         elif v.dtype.category >= CAT_FLOAT or not op.kept[i] and (op.promote != PROMOTE_NONE or op.promote_rule is not None):
             return None
     if half < 0 or op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
+        return None
+    if op.half_raw and op.info["half"] != "added" or "generator" in op.params:
         return None
     code = result_code(op, slots)
     if code >= 0 and code != half:

@@ -267,7 +267,7 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
     return dim
 
 
-@op(kernel="index_add", alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(kernel="index_add", alias="refuse", half="added", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4)),
                        t.args(t(3, 4), 1, t.index((2,), 4), t(3, 2), alpha=2.5),
                        t.args(t(), 0, t.index((1,), 1), t())],
@@ -387,7 +387,7 @@ _KINDS = ("prod", "mean", "amax", "amin")
 _EXTREMA = {"amax": "maximum_cpu", "amin": "minimum_cpu"}
 
 
-@op(kernel="index_reduce", alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(kernel="index_reduce", alias="refuse", half="added", out="exact", inplace=True, meta=lambda input: input.shape,
     check=lambda input, source, reduce, include_self:
     refuse_complex_gradients("index_reduce", input, source) if include_self and reduce not in _EXTREMA else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5,), 3), t(5, 4), reduce) for reduce in _KINDS]

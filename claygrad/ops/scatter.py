@@ -172,7 +172,7 @@ def filled_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
 scatter.rule(input=_scattered_input, index=constant, src=_scattered_src)
 
 
-@op(kernel="scatter_add", alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(kernel="scatter_add", alias="refuse", half="added", out="exact", inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4)), t.args(t(3, 4), 1, t.index((2, 3), 4), t(2, 3)),
                        t.args(t(), 0, t.index((), 1), t())],
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), t(2)), RuntimeError,
@@ -188,7 +188,7 @@ scatter_add.rule(input=lambda g: g, index=constant,
                  src=lambda g, dim, index, src_shape: filled_to(g.gather(dim, index), src_shape))
 
 
-@op(kernel="scatter_reduce", alias="refuse", half="raw", out="exact", inplace=True, meta=lambda input: input.shape,
+@op(kernel="scatter_reduce", alias="refuse", half="added", out="exact", inplace=True, meta=lambda input: input.shape,
     check=lambda input, src, reduce:
     refuse_complex_gradients("scatter_reduce", input, src) if reduce not in ("amax", "amin") else None,
     samples=lambda t: [t.args(t(3, 4), 0, t.index((5, 4), 3), t(5, 4), reduce) for reduce in REDUCTIONS]
