@@ -1,6 +1,7 @@
 """Every operation of PyTorch's database, claygrad's time over PyTorch's: python benchmarks/every.py [NAME ...]
 
-A sample of each is timed as it is, a few elements, and tiled to some 10^5. The table lists the slowest first.
+A sample of each is timed as it is, a few elements, and tiled to some 10^5; with --backward together with its gradient.
+The table lists the slowest first.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import itertools
 import re
 import resource
 import sys
@@ -15,6 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -23,7 +26,7 @@ import claygrad
 
 sys.path.append(str(Path(__file__).parents[1]))          # for the samples and their translation
 from tests.oracle.opdb.checks import samples, translated
-from tests.oracle.opdb.compare import leaves
+from tests.oracle.opdb.compare import is_float, leaves
 from tests.oracle.opdb.database import entries, ours
 
 ELEMENTS = {"small": 0, "medium": 200_000}
@@ -38,18 +41,18 @@ def tiled(value: Any, factor: int, axes: int | None) -> Any:
     if isinstance(value, torch.Tensor):
         ends = value.ndim if axes is None else axes
         times = [factor if size > 1 and i < ends else 1 for i, size in enumerate(value.shape)]
-        return value.repeat(times) if times and factor > 1 else value
+        return value.detach().repeat(times).requires_grad_(value.requires_grad) if times and factor > 1 else value
     if isinstance(value, (tuple, list)):
         return type(value)([tiled(v, factor, axes) for v in value])
     return {k: tiled(v, factor, axes) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-def tensors_of(sample: Any) -> list[torch.Tensor]:
-    return [t for t in leaves((sample.input, sample.args, sample.kwargs)) if isinstance(t, torch.Tensor)]
+def tensors_of(sample: Any, lib: ModuleType = torch) -> list[Any]:
+    return [t for t in leaves((sample.input, sample.args, sample.kwargs)) if isinstance(t, lib.Tensor)]
 
 
-def grown(sample: Any, elements: int) -> Iterator[Any]:
-    """The sample made larger: in all directions, else along its first axis, less and less."""
+def grown(sample: Any, elements: int, axes: int | None) -> Iterator[Any]:
+    """The sample made larger and larger: in all directions, or along its first axes."""
     if not elements:
         yield sample
         return
@@ -57,21 +60,34 @@ def grown(sample: Any, elements: int) -> Iterator[Any]:
     most = max((t.numel() for t in tensors), default=0)
     if not most:
         return
-    for axes in (None, 1):
-        ndim = max(sum(size > 1 for size in t.shape[:axes]) for t in tensors) or 1
-        factor = int((elements / most) ** (1 / ndim))
-        while factor > 1:
-            given, args, kwargs = (tiled(v, factor, axes) for v in (sample.input, sample.args, sample.kwargs))
-            larger = type(sample)(given, args=args, kwargs=kwargs)
-            if max(t.numel() for t in tensors_of(larger)) < elements // LEAST:
-                break
+    ndim = max(sum(size > 1 for size in t.shape[:axes]) for t in tensors) or 1
+    last = int((elements / most) ** (1 / ndim))
+    for factor in sorted({last >> i for i in range(last.bit_length() - 1)}):
+        given, args, kwargs = (tiled(v, factor, axes) for v in (sample.input, sample.args, sample.kwargs))
+        larger = type(sample)(given, args=args, kwargs=kwargs)
+        larger.output_process_fn_grad = sample.output_process_fn_grad
+        if max(t.numel() for t in tensors_of(larger)) >= elements // LEAST:
             yield larger
-            factor //= 2
 
 
 def bound(function: Callable | None, sample: Any) -> Callable[[], object]:
     assert function is not None
     return functools.partial(function, sample.input, *sample.args, **sample.kwargs)
+
+
+def both_ways(lib: ModuleType, function: Callable | None, sample: Any) -> Callable[[], object]:
+    """Forward, and the gradients of all that requires them."""
+    forward = bound(function, sample)
+    inputs = [t for t in tensors_of(sample, lib) if t.requires_grad]
+
+    def outputs() -> list[Any]:
+        results = leaves(sample.output_process_fn_grad(forward()))
+        return [t for t in results if isinstance(t, lib.Tensor) and is_float(t) and t.requires_grad]
+
+    directions = [lib.ones_like(t) for t in outputs()]
+    if not inputs or not directions:
+        raise ValueError("no gradient")
+    return lambda: lib.autograd.grad(outputs(), inputs, directions, allow_unused=True)
 
 
 def seconds(calls: list[Callable[[], object]]) -> list[float]:
@@ -91,16 +107,25 @@ def seconds(calls: list[Callable[[], object]]) -> list[float]:
     return least
 
 
-def measured(name: str, elements: int) -> list[float] | None:
-    """claygrad's seconds and PyTorch's for the first sample that both take; None if there is none."""
+def measured(name: str, elements: int, backward: bool) -> list[float] | None:
+    """claygrad's seconds and PyTorch's for the first sample both take, as large as can be; None if there is none."""
     theirs, mine = entries()[name].op, ours(name)
-    for sample in samples(name, "float32", limit=4):
-        for larger in grown(sample, elements):
-            with contextlib.suppress(Exception):
+    if backward and not entries()[name].supports_autograd:
+        return None
+    for sample, axes in itertools.product(samples(name, "float32", grad=backward, limit=4), (None, 1)):
+        chosen = None
+        with contextlib.suppress(Exception):
+            for larger in grown(sample, elements, axes):
+                call = both_ways(torch, theirs, larger) if backward else bound(theirs, larger)
                 began = time.perf_counter()
-                bound(theirs, larger)()
-                if time.perf_counter() - began < LONG:
-                    return seconds([bound(mine, translated(larger)), bound(theirs, larger)])
+                call()
+                if time.perf_counter() - began > LONG:
+                    break
+                chosen = call, larger
+        with contextlib.suppress(Exception):
+            if chosen:
+                call, larger = chosen[0], translated(chosen[1])
+                return seconds([both_ways(claygrad, mine, larger) if backward else bound(mine, larger), call])
     return None
 
 
@@ -114,6 +139,7 @@ def main() -> None:
     ask.add_argument("names", nargs="*", help="regular expressions")
     ask.add_argument("--threads", type=int, action="append")
     ask.add_argument("--size", action="append", choices=ELEMENTS)
+    ask.add_argument("--backward", action="store_true", help="with gradients")
     ask.add_argument("--slower", type=float, default=1.0, help="list those above this ratio")
     told = ask.parse_args()
     warnings.simplefilter("ignore")
@@ -129,11 +155,12 @@ def main() -> None:
             found = {}
             for i, name in enumerate(chosen):
                 print(f"\r{i + 1:4} of {len(chosen)}  {name:60.60}", end="", file=sys.stderr, flush=True)
-                if both := measured(name, ELEMENTS[size]):
+                if both := measured(name, ELEMENTS[size], told.backward):
                     found[name] = both
             print("\r" + " " * 74 + "\r", end="", file=sys.stderr, flush=True)
             slow = {name: both for name, both in found.items() if both[0] > told.slower * both[1]}
-            print(f"{size}, {threads} threads: {len(slow)} of {len(found)} above {told.slower}")
+            print(f"{size}, {threads} threads{', with gradients' * told.backward}: "
+                  f"{len(slow)} of {len(found)} above {told.slower}")
             for name, (a, b) in sorted(slow.items(), key=lambda item: -item[1][0] / item[1][1]):
                 print(f"  {a / b:7.2f}  {a * 1e6:10.1f} µs  {b * 1e6:10.1f} µs  {name}", flush=True)
 
