@@ -79,15 +79,32 @@ unfold_backward.rule(g=lambda g, dim, size, step: g.unfold(dim, size, step))
 def relay(xp, g: Tensor, size: ints, stride: ints, offset: int, to_size: ints, to_stride: ints, to_offset: int):
     "`g` written to memory under one geometry, elements that meet added up, and read under another."
     start = min(offset, to_offset)
-    here = _positions(xp, size, stride, offset - start)
-    there = _positions(xp, to_size, to_stride, to_offset - start)
-    n = 1 + max(int(here.max()) if here.size else 0, int(there.max()) if there.size else 0)
-    memory = xp.zeros(n, g.dtype)
-    if len(xp.unique(here)) == here.size:
-        memory[here] = g
+    memory = xp.zeros(max(_reach(size, stride, offset - start), _reach(to_size, to_stride, to_offset - start)), g.dtype)
+
+    def seen(size: ints, stride: ints, offset: int):
+        strides = [step * memory.itemsize for step in stride]
+        return xp.lib.stride_tricks.as_strided(memory[offset - start:], size, strides)
+
+    if _apart(size, stride):
+        seen(size, stride, offset)[...] = g
     else:
-        xp.add.at(memory, here, g)
-    return memory[there]
+        xp.add.at(memory, _positions(xp, size, stride, offset - start), g)
+    read = seen(to_size, to_stride, to_offset)
+    return memory.reshape(to_size) if read.size == memory.size and read.flags.c_contiguous else read.copy()
+
+
+def _reach(size: ints, stride: ints, offset: int) -> int:
+    return 0 if 0 in size else offset + 1 + sum((n - 1) * step for n, step in zip(size, stride))
+
+
+def _apart(size: ints, stride: ints) -> bool:
+    """Whether no two elements can meet: each axis steps over all that the smaller ones reach."""
+    reach = 0
+    for step, n in sorted((step, n) for step, n in zip(stride, size) if n > 1):
+        if step <= reach:
+            return False
+        reach += (n - 1) * step
+    return True
 
 
 def _positions(xp, size: ints, stride: ints, offset: int):
