@@ -15,5 +15,6 @@ cdef extern from "linalg.hpp" namespace "clay" nogil:
 
 cdef enum:
     MOST = 4096                          # rows or columns: above, LAPACK
-    MOST_TURNED = 384                    # and for rotations
-    MOST_TURNED_WIDE = 192               # of float64
+    MOST_VALUES = 1024                   # and for values without vectors
+    MOST_TURNED = 512                    # with vectors, which rotations turn
+    MOST_TURNED_WIDE = 256               # of float64

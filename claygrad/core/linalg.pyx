@@ -48,8 +48,8 @@ cdef int _kind(object a) noexcept:
     return kind if kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT64 else -1
 
 
-cdef inline int64_t _most_turned(int kind) noexcept:
-    return MOST_TURNED if kind == cnp.NPY_FLOAT32 else MOST_TURNED_WIDE
+cdef inline int64_t _most_turned(int kind, bint vectors) noexcept:
+    return MOST_VALUES if not vectors else MOST_TURNED if kind == cnp.NPY_FLOAT32 else MOST_TURNED_WIDE
 
 
 cdef bint _begin(LinearAlgebra* job, object a, int kind) noexcept:
@@ -346,7 +346,7 @@ def symmetric(a, bint upper, bint vectors):
     """Eigenvalues in ascending order, and the vectors (or None) by columns."""
     cdef LinearAlgebra job
     cdef int kind = _kind(a)
-    if not _begin(&job, a, kind) or job.m != job.n or job.n > _most_turned(kind):
+    if not _begin(&job, a, kind) or job.m != job.n or job.n > _most_turned(kind, vectors):
         return None
     values, info = _of_batch(<cnp.ndarray>a, job.n, kind), _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
     V = _made(<cnp.ndarray>a, &job.x, job.n, job.n, True, kind) if vectors else None
@@ -360,7 +360,7 @@ def singular(a, bint full, bint vectors):
     cdef LinearAlgebra job
     cdef int kind = _kind(a)
     cdef int64_t less, more
-    if not _begin(&job, a, kind) or max(job.m, job.n) > _most_turned(kind):
+    if not _begin(&job, a, kind) or max(job.m, job.n) > _most_turned(kind, vectors):
         return None
     less, more = min(job.m, job.n), max(job.m, job.n)
     job.k = more if full else less

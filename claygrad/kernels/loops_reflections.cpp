@@ -1,21 +1,12 @@
 // Eigenvalues of symmetric matrices and singular values, for stacks of small matrices: reflections make two diagonals, rotations
 // the rest of them zeros.
+#include <type_traits>
+
 #include "reflections.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
-
-// The first columns of H0 H1 ... into q, m rows: v of each in a row of `vectors`, from its own place on.
-template <class T>
-void product_of(T* q, int64_t ldq, int64_t m, int64_t columns, const T* vectors, int64_t ldv, const T* tau, int64_t count, int64_t shift) {
-    zeros(q, m * ldq);
-    for (int64_t i = 0; i < m && i < columns; i++) q[i * ldq + i] = 1;
-    for (int64_t k = count - 1; k >= 0; k--) {
-        const int64_t at = k + shift;
-        reflect(q + at * ldq, ldq, vectors + k * ldv + at, tau[k], m - at, at, columns);
-    }
-}
 
 // --- rotations -----------------------------------------------------------------------------------------------------------------
 // x, y = c x + s y, c y - s x
@@ -29,6 +20,10 @@ template <class T> void rotate(T* x, T* y, int64_t length, double c, double s) {
     }
 }
 
+template <class T> void negate(T* x, int64_t length) {
+    for (int64_t j = 0; j < length; j++) x[j] = -x[j];
+}
+
 struct Rotation {
     double cosine, sine, length;
     Rotation(double f, double g) : cosine(1), sine(0), length(sqrt(f * f + g * g)) {
@@ -37,8 +32,8 @@ struct Rotation {
 };
 
 // The power of two by which numbers become not larger than about 1, or 0: they are not all finite.
-template <class T> double scale_of(const T* a, int64_t rows, int64_t columns, int64_t ld) {
-    double most = 0;
+template <class T> double scale_of(const T* a, int64_t rows, int64_t columns, int64_t ld, double& most) {
+    most = 0;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) {
             const double size = abs((double)a[i * ld + j]);
@@ -59,6 +54,9 @@ template <class T> void scale_by(T* a, int64_t rows, int64_t columns, int64_t ld
 
 template <class T> constexpr double ROUNDING = sizeof(T) == 4 ? 5.960464477539063e-08 : 1.1102230246251565e-16;
 constexpr double NOTHING = 1e-2;         // of the rounding error of the largest: nobody misses it
+// Nor this part of the largest number of a matrix. The columns of a singular one become smaller and smaller, until the processor
+// takes its time for every number.
+template <class T> constexpr double VANISHED = ROUNDING<T> * ROUNDING<T>;
 constexpr int64_t STEPS = 30;            // for each value, at most
 
 double largest_sum(const double* d, const double* e, int64_t n) {
@@ -67,82 +65,129 @@ double largest_sum(const double* d, const double* e, int64_t n) {
     return most;
 }
 
-// --- symmetric matrices ----------------------------------------------------------------------------------------------------------
-// a to two diagonals d and e; the reflections in `vectors`
-template <class T> void two_diagonals(T* a, int64_t ld, int64_t n, double* d, double* e, T* vectors, T* tau, T* w) {
-    using V = vec<T>;
-    for (int64_t k = 0; k + 1 < n; k++) {
-        T* v = vectors + k * ld;
-        zeros(v, ld);
-        for (int64_t i = k + 1; i < n; i++) v[i] = a[i * ld + k];
-        tau[k] = reflection(v + k + 1, n - k - 1);
-        e[k] = v[k + 1];
-        v[k + 1] = 1;
-        d[k] = a[k * ld + k];
-        if (tau[k] == 0) continue;
-        const int64_t begin = (k + 1) / LANES<T> * LANES<T>;
-        T along = 0;
-        for (int64_t j = begin; j < n; j += LANES<T>) {
-            V sum = splat<V>(0), more = splat<V>(0);
-            int64_t i = k + 1;
-            for (; i + 2 <= n; i += 2) {
-                sum = multiply_add(splat<V>(v[i]), load<V>(a + i * ld + j), sum);
-                more = multiply_add(splat<V>(v[i + 1]), load<V>(a + (i + 1) * ld + j), more);
+// --- reflections that wait -------------------------------------------------------------------------------------------------------
+// What reflections do to a waits for the next one, so that there is one pass: a -= v y^T + x u^T, then out += w a.
+template <class T> struct Pass {
+    T* a;
+    int64_t ld;
+    const T *v, *y, *x, *u, *w;
+    T *out, *across;
+
+    // R rows. The columns begin..middle stand for those above the diagonal of a symmetric matrix too: across = a w.
+    template <int R> void rows(int64_t i, int64_t begin, int64_t middle, int64_t end) const {
+        using V = vec<T>;
+        V of_v[R], of_x[R], of_w[R], sum[R];
+        for (int r = 0; r < R; r++)
+            of_v[r] = splat<V>(-v[i + r]), of_x[r] = splat<V>(-x[i + r]), of_w[r] = splat<V>(w[i + r]), sum[r] = splat<V>(0);
+        const auto column = [&](int64_t j, auto both) {
+            const V yj = load<V>(y + j), uj = load<V>(u + j), wj = both ? load<V>(w + j) : yj;
+            V found = load<V>(out + j);
+            for (int r = 0; r < R; r++) {
+                T* at = a + (i + r) * ld + j;
+                const V new_one = multiply_add(of_v[r], yj, multiply_add(of_x[r], uj, load<V>(at)));
+                store<V>(at, new_one);
+                found = multiply_add(of_w[r], new_one, found);
+                if (both) sum[r] = multiply_add(new_one, wj, sum[r]);
             }
-            if (i < n) sum = multiply_add(splat<V>(v[i]), load<V>(a + i * ld + j), sum);
-            sum = (sum + more) * splat<V>(tau[k]);
-            store<V>(w + j, sum);
-            along += first_lane(folded<SumOf>(sum * load<V>(v + j)));
-        }
-        const V half = splat<V>(-0.5 * tau[k] * along);
-        for (int64_t j = begin; j < n; j += LANES<T>) store<V>(w + j, multiply_add(half, load<V>(v + j), load<V>(w + j)));
-        for (int64_t i = k + 1; i < n; i++) {
-            const V f = splat<V>(-v[i]), g = splat<V>(-w[i]);
-            for (int64_t j = begin; j < n; j += LANES<T>)
-                store<V>(a + i * ld + j, multiply_add(f, load<V>(w + j), multiply_add(g, load<V>(v + j), load<V>(a + i * ld + j))));
-        }
+            store<V>(out + j, found);
+        };
+        int64_t j = begin;
+        for (; j < middle; j += LANES<T>) column(j, std::true_type());
+        for (; j < end; j += LANES<T>) column(j, std::false_type());
+        for (int r = 0; r < R; r++) across[i + r] = first_lane(folded<SumOf>(sum[r]));
     }
-    d[n - 1] = a[(n - 1) * ld + n - 1];
+};
+
+// R rows times x, from a column on
+template <int R, class T> void dots(const T* rows, int64_t ld, const T* x, int64_t begin, int64_t end, T* out) {
+    using V = vec<T>;
+    V sum[R];
+    for (int r = 0; r < R; r++) sum[r] = splat<V>(0);
+    for (int64_t j = begin; j < end; j += LANES<T>)
+        for (int r = 0; r < R; r++) sum[r] = multiply_add(load<V>(rows + r * ld + j), load<V>(x + j), sum[r]);
+    for (int r = 0; r < R; r++) out[r] = first_lane(folded<SumOf>(sum[r]));
 }
 
-// The values of two diagonals, in d; the rows of z turned along with them. False: it did not settle.
+// --- symmetric matrices ----------------------------------------------------------------------------------------------------------
+constexpr int64_t TILE = 16;             // of which the whole is kept on the diagonal; else the lower half
+
+// a to two diagonals d and e; the reflections in `vectors`. Memory: 3 rows
+template <class T> void two_diagonals(T* a, int64_t ld, int64_t n, double* d, double* e, T* vectors, T* tau, double nothing, T* memory) {
+    using V = vec<T>;
+    T *w = zeros(memory, ld), *y = w + ld, *across = y + ld;
+    const T* v = w;
+    bool waiting = false;
+    for (int64_t k = 0; k < n; k++) {
+        T* u = zeros(vectors + k * ld, ld);
+        for (int64_t i = k; i < n; i++) u[i] = a[i * ld + k] - v[i] * w[k] - w[i] * v[k];
+        d[k] = u[k];
+        u[k] = 0;
+        if (k + 1 == n) return;
+        tau[k] = reflection(u + k + 1, n - k - 1, nothing);
+        e[k] = u[k + 1];
+        u[k + 1] = 1;
+        zeros(y, ld);
+        if (waiting || tau[k] != 0) {
+            const int64_t begin = (k + 1) / LANES<T> * LANES<T>;
+            const Pass<T> pass{a, ld, v, w, w, v, u, y, across};
+            const auto end = [&](int64_t i) { return i / TILE * TILE + TILE < ld ? i / TILE * TILE + TILE : ld; };
+            int64_t i = (k + 1) / 4 * 4;
+            for (; i + 4 <= n; i += 4) pass.template rows<4>(i, begin, i / TILE * TILE, end(i));
+            for (; i < n; i++) pass.template rows<1>(i, begin, i / TILE * TILE, end(i));
+            for (i = k + 1; i < n; i++) y[i] = tau[k] * (y[i] + across[i]);
+            zeros(y + begin, k + 1 - begin);
+            T along;
+            dots<1>(y, ld, u, begin, n, &along);
+            const V half = splat<V>(T(-0.5) * tau[k] * along);
+            for (int64_t j = begin; j < n; j += LANES<T>) store<V>(y + j, multiply_add(half, load<V>(u + j), load<V>(y + j)));
+        }
+        waiting = tau[k] != 0;
+        T* const kept = w;
+        v = u, w = y, y = kept;
+    }
+}
+
+// The block of two diagonals that begins at l: its last row
+template <class T> int64_t block_end(const double* d, const double* squares, int64_t n, int64_t l, double nothing) {
+    for (; l + 1 < n; l++) {
+        const double large = ROUNDING<T> * (abs(d[l]) + abs(d[l + 1])), limit = large > nothing ? large : nothing;
+        if (squares[l] <= limit * limit) break;
+    }
+    return l;
+}
+
+// The values of two diagonals, in d; the rows of z (null: none) turned along with them. False: it did not settle. By the squares
+// of e, of cosines and of sines (Pal, Walker and Kahan), so that no square root has to be waited for. All e are taken as positive.
 template <class T> bool settle_symmetric(double* d, double* e, int64_t n, T* z, int64_t ldz) {
     const double nothing = NOTHING * ROUNDING<T> * largest_sum(d, e, n);
+    for (int64_t i = 0; i + 1 < n; i++) e[i] *= e[i];
     int64_t steps = 0;
     for (int64_t l = 0; l < n; l++)
         for (;; steps++) {
-            int64_t m = l;
-            for (; m + 1 < n; m++) {
-                const double gap = abs(e[m]);
-                if (gap <= ROUNDING<T> * (abs(d[m]) + abs(d[m + 1])) || gap <= nothing) break;
-            }
+            const int64_t m = block_end<T>(d, e, n, l, nothing);
             if (m == l) break;
             if (steps == STEPS * n) return false;
-            double g = (d[l + 1] - d[l]) / (2 * e[l]), r = sqrt(g * g + 1);
-            g = d[m] - d[l] + e[l] / (g + (g < 0 ? -r : r));
-            double s = 1, c = 1, p = 0;
-            int64_t i = m - 1;
-            for (; i >= l; i--) {
-                const double f = s * e[i], b = c * e[i];
-                const Rotation turn(g, f);
-                e[i + 1] = turn.length;
-                if (turn.length == 0) {
-                    d[i + 1] -= p;
-                    e[m] = 0;
-                    break;
-                }
-                s = turn.sine, c = turn.cosine;
-                g = d[i + 1] - p;
-                r = (d[i] - g) * s + 2 * c * b;
-                p = s * r;
-                d[i + 1] = g + p;
-                g = c * r - b;
-                if (z) rotate(z + (i + 1) * ldz, z + i * ldz, ldz, c, s);
+            const double side = sqrt(e[l]), g = (d[l + 1] - d[l]) / (2 * side), root = sqrt(g * g + 1);
+            const double shift = d[l] - side / (g + (g < 0 ? -root : root));
+            // The number x above which e stands: p is its square, gamma the next one times the cosine.
+            double c = 1, s = 0, gamma = d[m] - shift, p = gamma * gamma;
+            bool minus = gamma < 0, minus_before = false;
+            for (int64_t i = m - 1; i >= l; i--) {
+                const double square = e[i], r = p + square, inverse = r / p, before = c, old = gamma;
+                if (i + 1 < m) e[i + 1] = s * r;
+                c = p / r;
+                s = square / r;
+                if (z) rotate(z + (i + 1) * ldz, z + i * ldz, ldz, minus ? -sqrt(c) : sqrt(c), sqrt(s));
+                gamma = c * (d[i] - shift) - s * old;
+                d[i + 1] = old + (d[i] - gamma);
+                const bool ordinary = inverse < 1e200, next = ordinary ? minus != (gamma < 0) : !minus_before;
+                p = ordinary ? gamma * gamma * inverse : before * square;              // gamma^2 / c, or what it tends to
+                minus_before = minus;
+                minus = next;
             }
-            if (i >= l) continue;
-            d[l] -= p;
-            e[l] = g;
-            e[m] = 0;
+            if (z && minus) negate(z + l * ldz, ldz);
+            e[l] = s * p;
+            d[l] = shift + gamma;
         }
     return true;
 }
@@ -166,34 +211,47 @@ void put_rows(const Matrices& s, int64_t t, const T* z, int64_t ldz, int64_t cou
 }
 
 // --- two diagonals of any matrix ---------------------------------------------------------------------------------------------------
-// m >= n. Left reflections in `left` (rows of length ldl), right ones in `right`.
+// m >= n. Left reflections in `left` (rows of length ldl), right ones in `right`. Memory: 2 rows of each
 template <class T>
 void upper_diagonals(T* a, int64_t ld, int64_t m, int64_t n, double* d, double* e, T* left, int64_t ldl, T* tau_left, T* right,
-                     T* tau_right) {
-    using V = vec<T>;
+                     T* tau_right, double nothing, T* memory) {
+    T *y = zeros(memory, 2 * (ld + ldl)), *x = y + ld, *next_y = x + ldl, *next_x = next_y + ld;
+    const T *v = x, *u = y;
+    bool waiting = false;
     for (int64_t k = 0; k < n; k++) {
-        T* v = left + k * ldl;
-        for (int64_t i = k; i < m; i++) v[i] = a[i * ld + k];
-        tau_left[k] = reflection(v + k, m - k);
-        d[k] = v[k];
-        v[k] = 1;
-        reflect(a + k * ld, ld, v + k, tau_left[k], m - k, k + 1, n);
-        if (k + 1 >= n) continue;
-        T* u = right + k * ld;
-        zeros(u, ld);
-        memcpy(u + k + 1, a + k * ld + k + 1, (size_t)(n - k - 1) * sizeof(T));
-        tau_right[k] = reflection(u + k + 1, n - k - 1);
-        e[k] = u[k + 1];
-        u[k + 1] = 1;
-        if (tau_right[k] == 0) continue;
+        T* w = zeros(left + k * ldl, ldl);
+        for (int64_t i = k; i < m; i++) w[i] = a[i * ld + k] - v[i] * y[k] - x[i] * u[k];
+        tau_left[k] = reflection(w + k, m - k, nothing);
+        d[k] = w[k];
+        w[k] = 1;
+        if (k + 1 == n) return;
         const int64_t begin = (k + 1) / LANES<T> * LANES<T>;
-        for (int64_t i = k + 1; i < m; i++) {
-            T* row = a + i * ld;
-            V sum = splat<V>(0);
-            for (int64_t j = begin; j < n; j += LANES<T>) sum = multiply_add(load<V>(u + j), load<V>(row + j), sum);
-            const V by = folded<SumOf>(sum) * splat<V>(-tau_right[k]);
-            for (int64_t j = begin; j < n; j += LANES<T>) store<V>(row + j, multiply_add(by, load<V>(u + j), load<V>(row + j)));
+        zeros(next_y, ld);
+        if (waiting || tau_left[k] != 0) {
+            const Pass<T> pass{a, ld, v, y, x, u, w, next_y, next_x};
+            int64_t i = k / 4 * 4;
+            for (; i + 4 <= m; i += 4) pass.template rows<4>(i, begin, begin, ld);
+            for (; i < m; i++) pass.template rows<1>(i, begin, begin, ld);
+            zeros(next_y + begin, k + 1 - begin);
+            for (int64_t j = k + 1; j < n; j++) next_y[j] *= tau_left[k];
         }
+        T* z = zeros(right + k * ld, ld);
+        for (int64_t j = k + 1; j < n; j++) z[j] = a[k * ld + j] - next_y[j];
+        tau_right[k] = reflection(z + k + 1, n - k - 1, nothing);
+        e[k] = z[k + 1];
+        z[k + 1] = 1;
+        zeros(next_x, ldl);
+        if (tau_right[k] != 0) {
+            T along;
+            dots<1>(next_y, ld, z, begin, n, &along);
+            int64_t i = k + 1;
+            for (; i + 4 <= m; i += 4) dots<4>(a + i * ld, ld, z, begin, n, next_x + i);
+            for (; i < m; i++) dots<1>(a + i * ld, ld, z, begin, n, next_x + i);
+            for (i = k + 1; i < m; i++) next_x[i] = tau_right[k] * (next_x[i] - w[i] * along);
+        }
+        waiting = tau_left[k] != 0 || tau_right[k] != 0;
+        T *const kept_y = y, *const kept_x = x;
+        v = w, u = z, y = next_y, x = next_x, next_y = kept_y, next_x = kept_x;
     }
 }
 
@@ -209,8 +267,7 @@ template <class T> bool settle_diagonals(double* s, double* e, int64_t n, T* u, 
         if (k == last) {
             if (s[last] < 0) {
                 s[last] = -s[last];
-                if (v)
-                    for (int64_t j = 0; j < ldv; j++) v[last * ldv + j] = -v[last * ldv + j];
+                if (v) negate(v + last * ldv, ldv);
             }
             last--;
             continue;
@@ -274,22 +331,27 @@ template <class T> bool symmetric(const LinearAlgebra* job) {
     const int64_t n = j.n, ld = row_length<T>(n);
     Matrices in = j.a;
     if (j.upper) in.row = j.a.column, in.column = j.a.row;
-    return each_matrix<T>(j.count, 4 * n * n * n + 64 * n, 2 * n * ld + 3 * ld + doubles<T>(3 * n + 8), [&](int64_t t, T* a) {
+    const int64_t size = 2 * n * ld + 4 * ld + doubles<T>(3 * n + 8) + (n >= WORTH ? room_of<T>(n) : 0);
+    return each_matrix<T>(j.count, 4 * n * n * n + 64 * n, size, [&](int64_t t, T* a) {
         double *d = (double*)a, *e = d + n;
         int64_t* place = (int64_t*)(e + n);
         a += doubles<T>((3 * n + 7) / 8 * 8);
-        T *vectors = a + n * ld, *tau = vectors + n * ld, *w = tau + ld;
+        T *vectors = a + n * ld, *tau = vectors + n * ld, *memory = tau + ld;
         take_in(in, t, n, n, a, ld);
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = i + 1; k < n; k++) a[i * ld + k] = a[k * ld + i];
-        const double scale = scale_of(a, n, n, ld);
+        double most;
+        const double scale = scale_of(a, n, n, ld, most);
         j.info[t] = scale == 0;
         if (scale == 0) return;
         scale_by(a, n, n, ld, scale);
-        two_diagonals(a, ld, n, d, e, vectors, tau, w);
+        two_diagonals(a, ld, n, d, e, vectors, tau, VANISHED<T> * most * scale, memory);
         if (j.x.data) {
-            product_of(a, ld, n, n, vectors, ld, tau, n - 1, 1);
+            product_of(a, ld, n, n, vectors, ld, tau, n - 1, 1, memory);
             transpose(a, ld, vectors, ld, n, n);               // vectors as rows
+            bool minus = false;
+            for (int64_t i = 1; i < n; i++)                    // signs that make all of e positive
+                if (minus = minus != (e[i - 1] < 0); minus) negate(vectors + i * ld, ld);
         }
         j.info[t] = !settle_symmetric<T>(d, e, n, j.x.data ? vectors : nullptr, ld);
         in_order(d, n, place, false);
@@ -309,24 +371,25 @@ template <class T> bool singular(const LinearAlgebra* job) {
     }
     // k: columns of U (m by k, all of them or n); V is n by n
     const int64_t m = j.m, n = j.n, k = j.k, ld = row_length<T>(n), ldl = row_length<T>(m), ldu = row_length<T>(k);
-    const int64_t size = m * ld + n * ldl + n * ld + m * ldu + k * ldl + 2 * n + doubles<T>(3 * n + 8);
+    const int64_t size = m * ld + n * ldl + n * ld + m * ldu + k * ldl + 2 * n + doubles<T>(3 * n + 8) + 2 * (ld + ldl) + (n >= WORTH ? room_of<T>(k) : 0);
     return each_matrix<T>(j.count, 8 * m * n * n + 64 * n, size, [&](int64_t t, T* a) {
         double *s = (double*)a, *e = s + n;
         int64_t* place = (int64_t*)(e + n);
         a += doubles<T>((3 * n + 7) / 8 * 8);
         T *left = a + m * ld, *right = left + n * ldl, *u = right + n * ld, *rows = u + m * ldu, *tau_left = rows + k * ldl;
-        T* tau_right = tau_left + n;
+        T *tau_right = tau_left + n, *memory = tau_right + n;
         take_in(j.a, t, m, n, a, ld);
-        const double scale = scale_of(a, m, n, ld);
+        double most;
+        const double scale = scale_of(a, m, n, ld, most);
         j.info[t] = scale == 0;
         if (scale == 0) return;
         scale_by(a, m, n, ld, scale);
-        upper_diagonals(a, ld, m, n, s, e, left, ldl, tau_left, right, tau_right);
+        upper_diagonals(a, ld, m, n, s, e, left, ldl, tau_left, right, tau_right, VANISHED<T> * most * scale, memory);
         const bool vectors = j.x.data;
         if (vectors) {
-            product_of(a, ld, n, n, right, ld, tau_right, n - 1, 1);
+            product_of(a, ld, n, n, right, ld, tau_right, n - 1, 1, memory);
             transpose(a, ld, right, ld, n, n);
-            product_of(u, ldu, m, k, left, ldl, tau_left, n, 0);
+            product_of(u, ldu, m, k, left, ldl, tau_left, n, 0, memory);
             transpose(u, ldu, rows, ldl, m, k);
         }
         j.info[t] = !settle_diagonals<T>(s, e, n, vectors ? rows : nullptr, ldl, vectors ? right : nullptr, ld);

@@ -1,5 +1,7 @@
-// A reflection of its own, for QR and for what makes two diagonals.
+// Reflections, for QR and for what makes two diagonals.
 #pragma once
+#include "codes.hpp"
+#include "kernels.hpp"
 #include "matrices.hpp"
 #include "vmath.hpp"
 
@@ -10,8 +12,9 @@ namespace {
 template <class T> T* zeros(T* x, int64_t n) { return (T*)memset(x, 0, (size_t)n * sizeof(T)); }
 
 // --- reflections H = I - tau v v^T, v[0] = 1 -----------------------------------------------------------------------------------
-// That which takes x[0..n) to (beta, 0, ...): v in the place of x but for its first element, which becomes beta.
-template <class T> T reflection(T* x, int64_t n) {
+// That which takes x[0..n) to (beta, 0, ...): v in the place of x but for its first element, which becomes beta. Others than the
+// first that are not larger than `nothing` count as zeros.
+template <class T> T reflection(T* x, int64_t n, double nothing = 0) {
     using V = vec<T>;
     constexpr double HUGE_ONE = sizeof(T) == 4 ? 1e15 : 1e100, LONG = 64;
     double most = 0, sum = 0;
@@ -27,7 +30,10 @@ template <class T> T reflection(T* x, int64_t n) {
         for (const T one : each) most = one > most ? one : most;
     }
     for (; i < n; i++) most = abs((double)x[i]) > most ? abs((double)x[i]) : most;
-    if (most == 0) return 0;
+    if (most <= nothing) {
+        zeros(x + 1, n - 1);
+        return 0;
+    }
     const bool plain = most < HUGE_ONE && most > 1 / HUGE_ONE;
     const double scale = plain ? 1 : most, head = x[0] / scale;
     if (n >= LONG && plain) {
@@ -43,8 +49,8 @@ template <class T> T reflection(T* x, int64_t n) {
         for (i = 1; i < n; i++) sum += x[i] / scale * (x[i] / scale);
     }
     const double length = sqrt(head * head + sum), beta = head > 0 ? -length : length;
-    const double inverse = 1 / (head - beta) / scale;
-    for (i = 1; i < n; i++) x[i] = (T)(x[i] * inverse);
+    const double inverse = 1 / (head - beta);
+    for (i = 1; i < n; i++) x[i] = (T)(plain ? x[i] * inverse : x[i] / scale * inverse);
     x[0] = (T)(beta * scale);
     return (T)((beta - head) / beta);
 }
@@ -65,6 +71,77 @@ template <class T> void reflect(T* a, int64_t ld, const T* v, T tau, int64_t m, 
         store<V>(a + j, load<V>(a + j) + by);
         for (i = 1; i < m; i++) store<V>(a + i * ld + j, multiply_add(splat<V>(v[i]), by, load<V>(a + i * ld + j)));
     }
+}
+
+// --- many of them at once ------------------------------------------------------------------------------------------------------
+// Note [Reflections by blocks]
+// The product of a few reflections H1 H2 ... Hb, H = I - tau v v^T, is I - V t V^T with a triangle t: so they are applied to a
+// matrix by three products. The vectors lie in rows, each from its own place on, with zeros before.
+constexpr int64_t BLOCK = 32;            // reflections that are applied at once
+constexpr int64_t WORTH = 96;            // and the least number of them, and of columns, for which that pays
+
+template <class T> constexpr int CODE = sizeof(T) == 4 ? F32 : F64;
+
+// What `apply` needs beside the vectors, for so many columns
+template <class T> int64_t room_of(int64_t columns) { return 2 * BLOCK * BLOCK + 2 * BLOCK * row_length<T>(columns); }
+
+// The triangle t of `count` vectors of length m: t[i, i] = tau[i], t[0..i, i] = -tau[i] t[0..i, 0..i] (V^T v_i)
+template <class T> void triangle_of(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* t, T* products) {
+    gemm(CODE<T>, false, true, count, count, m, v, ldv, v, ldv, products, BLOCK, false);
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t r = 0; r < i; r++) {
+            T sum = 0;
+            for (int64_t c = r; c < i; c++) sum += t[r * BLOCK + c] * products[c * BLOCK + i];
+            t[r * BLOCK + i] = -tau[i] * sum;
+        }
+        t[i * BLOCK + i] = tau[i];
+        for (int64_t c = 0; c < i; c++) t[i * BLOCK + c] = 0;
+    }
+}
+
+// a = (H1 ... Hb) a, or its transpose times a: m rows, `columns` columns
+template <class T>
+void apply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned, T* memory) {
+    T *t = memory, *first = t + 2 * BLOCK * BLOCK, *second = first + BLOCK * row_length<T>(columns);
+    const int64_t ldw = row_length<T>(columns);
+    triangle_of(v, ldv, m, count, tau, t, t + BLOCK * BLOCK);
+    for (int64_t i = 0; i < BLOCK * BLOCK; i++) t[i] = -t[i];
+    gemm(CODE<T>, false, false, count, columns, m, v, ldv, a, ld, first, ldw, false);
+    gemm(CODE<T>, turned, false, count, columns, count, t, BLOCK, first, ldw, second, ldw, false);
+    gemm(CODE<T>, true, false, m, columns, count, v, ldv, second, ldw, a, ld, true);
+}
+
+// All of them, m long, from the last block to the first, or (turned) from the first to the last; reflection k leaves the first k
+// rows alone. Where those are the last rows of the identity, as many of its columns stay zeros, and `before` more.
+template <class T>
+void apply_all(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned,
+               bool of_identity, int64_t before, T* memory) {
+    const int64_t blocks = (count + BLOCK - 1) / BLOCK;
+    for (int64_t b = 0; b < blocks; b++) {
+        const int64_t at = (turned ? b : blocks - 1 - b) * BLOCK, size = count - at < BLOCK ? count - at : BLOCK;
+        const int64_t from = of_identity ? at + before : 0;
+        apply(v + at * ldv + at, ldv, m - at, size, tau + at, a + at * ld + from, ld, columns - from, turned, memory);
+    }
+}
+
+template <class T>
+void multiply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned,
+              bool of_identity, int64_t before, T* memory) {
+    if (count >= WORTH && columns >= WORTH / 2)
+        return apply_all(v, ldv, m, count, tau, a, ld, columns, turned, of_identity, before, memory);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t k = turned ? i : count - 1 - i;
+        reflect(a + k * ld, ld, v + k * ldv + k, tau[k], m - k, of_identity ? k + before : 0, columns);
+    }
+}
+
+// The first columns of H1 H2 ..., m rows, in q; `shift` more rows than its number are left alone by each.
+template <class T>
+void product_of(T* q, int64_t ldq, int64_t m, int64_t columns, const T* v, int64_t ldv, const T* tau, int64_t count, int64_t shift,
+                T* memory) {
+    zeros(q, m * ldq);
+    for (int64_t i = 0; i < m && i < columns; i++) q[i * ldq + i] = 1;
+    multiply(v + shift, ldv, m - shift, count, tau, q + shift * ldq, ldq, columns, false, true, shift, memory);
 }
 
 }  // namespace

@@ -219,6 +219,50 @@ def test_symmetric_matrices(dtype: str):
             near(native.symmetric(whole, upper, False)[0][..., None], values[..., None])
 
 
+def peculiar(n: int) -> Iterator:
+    """Matrices that are hard on rotations: singular ones, equal values, values far apart."""
+    rng = numpy.random.default_rng(8)
+    Q, small = numpy.linalg.qr(rng.standard_normal((n, n)))[0], 10.0 ** -numpy.linspace(0, 20, n)
+    yield numpy.tile(rng.standard_normal((5, 5)), (1 + n // 5, 1 + n // 5))[:n, :n]
+    yield rng.standard_normal((n, 2)) @ rng.standard_normal((2, n))
+    yield from (numpy.ones((n, n)), numpy.zeros((n, n)), numpy.eye(n), numpy.diag(rng.standard_normal(n)))
+    yield from ((Q * 10.0 ** -numpy.linspace(0, 30, n)) @ Q.T, (Q * numpy.sign(rng.standard_normal(n))) @ Q.T)
+    yield from (small * rng.standard_normal((n, n)) * small[:, None], small[::-1] * rng.standard_normal((n, n)) * small[::-1, None])
+    yield numpy.diag(numpy.abs(numpy.arange(n) - n // 2).astype(float)) - numpy.eye(n, k=1) - numpy.eye(n, k=-1)
+    whole = rng.standard_normal((n, n))
+    whole[n // 2:], whole[:, n // 2:] = whole[n // 2:] * 1e-40, whole[:, n // 2:] * 1e-40
+    yield whole
+
+
+@DTYPES
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 40, 97, 150, 230])
+def test_peculiar_matrices(dtype: str, n: int):
+    one = numpy.eye(n, dtype=dtype)
+    for a in peculiar(n):
+        a = (a / max(1.0, numpy.linalg.norm(a, 2))).astype(dtype)
+        U, S, Vh = native.singular(a, False, True)
+        near((U * S) @ Vh, a, 10)
+        near(turned(U) @ U, one, 10)
+        near(Vh @ turned(Vh), one, 10)
+        near(S[None], numpy.linalg.svd(a.astype("float64"), compute_uv=False)[None].astype(dtype), 10)
+        assert (native.singular(a, False, False)[1] == S).all()
+        whole = a / 2 + a.T / 2
+        values, vectors = native.symmetric(whole, False, True)
+        near((vectors * values) @ vectors.T, whole, 10)
+        near(vectors.T @ vectors, one, 10)
+        near(values[None], numpy.linalg.eigvalsh(whole.astype("float64"))[None].astype(dtype), 10)
+        near(native.symmetric(whole, False, False)[0][None], values[None], 10)
+        Q, R = native.qr(a, False, True)
+        near(Q @ R, a, 10)
+        near(Q.T @ Q, one, 10)
+
+
+def test_a_diagonal_keeps_values_that_are_nothing_beside_the_largest():
+    a = numpy.diag(numpy.array([1e-40, 1, 1e-25], "float32"))
+    assert native.singular(a, False, True)[1].tolist() == numpy.diag(a)[[1, 2, 0]].tolist()
+    assert native.symmetric(a, False, False)[0].tolist() == numpy.diag(a)[[0, 2, 1]].tolist()
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e-35, 1e35, 1e300])
 def test_sizes_at_the_ends_of_the_scale(scale: float):
     a = numpy.random.default_rng(3).random((6, 6)) * scale
