@@ -12,6 +12,8 @@ namespace {
 
 enum { SUM, MEAN, MAX };
 
+constexpr int MOST = sizeof(vec<float>) == 64 ? 16 : 8;        // vectors that are summed in registers
+
 template <class T> void add_times(T* __restrict to, const T* __restrict row, T by, int64_t n) {
     for (int64_t k = 0; k < n; k++) to[k] += row[k] * by;
 }
@@ -39,6 +41,14 @@ template <class T, int N> void sum_of(const Bags& s, const T* table, int64_t beg
     }
 }
 
+// The columns from k on, as many of them at once as possible: rows are then read in long pieces.
+template <class T, int N> void sum_columns(const Bags& s, const T* table, int64_t begin, int64_t end, int64_t k, T by, T* out) {
+    constexpr int W = Lanes<vec<T>>::width;
+    for (; k + N * W <= s.width; k += N * W) sum_of<T, N>(s, table, begin, end, k, W, by, out);
+    if constexpr (N > 1) sum_columns<T, N / 2>(s, table, begin, end, k, by, out);
+    else if (k < s.width) sum_of<T, 1>(s, table, begin, end, k, s.width - k, by, out);
+}
+
 // The first of the largest, or the first that is not a number; `best` counts entries while they are compared.
 template <class T> void largest_of(const Bags& s, const T* table, int64_t begin, int64_t end, int64_t k, int64_t m, T* out, int64_t* best) {
     using V = vec<T>;
@@ -61,9 +71,8 @@ template <class T> void largest_of(const Bags& s, const T* table, int64_t begin,
 }
 
 template <class T> void fill_bag(const Bags& s, const T* table, int64_t b, int64_t begin, int64_t end, T* out) {
-    constexpr int W = Lanes<vec<T>>::width, N = 4;
     constexpr int64_t EXACT = 1 << 24;                                 // more entries are not counted by a float
-    int64_t size = 0, k = 0;
+    int64_t size = 0;
     for (int64_t i = begin; i < end; i++) size += s.index[i] != s.padding;
     s.sizes[b] = size;
     T* to = out + b * s.width;
@@ -73,12 +82,12 @@ template <class T> void fill_bag(const Bags& s, const T* table, int64_t b, int64
     }
     if (s.mode == MAX) {
         int64_t* best = s.best + b * s.width;
-        for (k = 0; k < s.width; k++) to[k] = 0, best[k] = 0;
+        for (int64_t k = 0; k < s.width; k++) to[k] = 0, best[k] = 0;
         bool first = true;
         for (int64_t i = begin; i < end; i++) {
             if (s.index[i] == s.padding) continue;
             const T* row = table + s.index[i] * s.width;
-            for (k = 0; k < s.width; k++) {
+            for (int64_t k = 0; k < s.width; k++) {
                 const bool takes = first | (row[k] > to[k]) | ((row[k] != row[k]) & (to[k] == to[k]));
                 to[k] = takes ? row[k] : to[k];
                 best[k] = takes ? s.index[i] : best[k];
@@ -88,8 +97,7 @@ template <class T> void fill_bag(const Bags& s, const T* table, int64_t b, int64
         return;
     }
     const T by = s.mode == MEAN ? (T)size : 1;
-    for (; k + N * W <= s.width; k += N * W) sum_of<T, N>(s, table, begin, end, k, W, by, to);
-    for (; k < s.width; k += W) sum_of<T, 1>(s, table, begin, end, k, s.width - k < W ? s.width - k : W, by, to);
+    sum_columns<T, MOST>(s, table, begin, end, 0, by, to);
 }
 
 template <class T> struct FillJob {

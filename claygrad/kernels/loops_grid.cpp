@@ -116,13 +116,27 @@ template <class T> bool in_pairs(const AxisOf<T>& of) {
     return apart == 0;
 }
 
-template <class T> void neighbours(const T* points, int64_t stride, int count, int64_t n, const GridShape& s, AxisOf<T>& out) {
-    T at[B], slope[B], part[B], first[B];
+// The coordinates of points apart, x first; the last points of a block may be missing.
+template <class T> void coordinates(const T* points, int count, int axes, T (*at)[B]) {
+#if defined(__AVX2__)
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    if (count == B && axes == 2) {
+        for (int j = 0; j < B; j += W) {
+            V x, y;
+            separate(load<V>(points + 2 * j), load<V>(points + 2 * j + W), x, y);
+            store<V>(at[0] + j, x), store<V>(at[1] + j, y);
+        }
+        return;
+    }
+#endif
+    for (int j = 0; j < B; j++)
+        for (int d = 0; d < axes; d++) at[d][j] = j < count ? points[j * axes + d] : (T)0;
+}
+
+template <class T> void neighbours(T* at, int64_t n, const GridShape& s, AxisOf<T>& out) {
+    T slope[B], part[B], first[B];
     const T half = s.align ? (T)((double)(n - 1) / 2) : (T)((double)n / 2);
-    if (count == B && stride == 2)
-        for (int j = 0; j < B; j++) at[j] = points[2 * j];
-    else
-        for (int j = 0; j < B; j++) at[j] = points[(j < count ? j : 0) * stride];
     for (int j = 0; j < B; j++) {
         const T x = at[j];
         at[j] = s.align ? (x + 1) * half : ((x + 1) * (T)n - 1) * (T)0.5;
@@ -155,6 +169,47 @@ template <class T> void neighbours(const T* points, int64_t stride, int count, i
     }
 }
 
+// Note [Small images]
+// Several images are taken together if they have few points, so that the blocks are full: the points of one image follow those of the
+// image before, and indices count from the first of the images on.
+int64_t taken_together(const GridShape& s) {
+    constexpr int64_t FULL = 16 * B, FAR = 1 << 24;
+    const int64_t many = FULL / s.points + 1, most = FAR / (s.channels * s.size[0] * s.size[1] * s.size[2]), n = many < most ? many : most;
+    return n < 1 || s.points >= FULL ? 1 : n < s.batch ? n : s.batch;
+}
+
+// A block of points: `count` of them from the point `first` of these images on
+struct Part {
+    int64_t image, images, first;
+    int count;
+
+    Part(const GridShape& s, int64_t from, int64_t together, int64_t begin) : image(from), first(begin) {
+        images = s.batch - from < together ? s.batch - from : together;
+        const int64_t left = images * s.points - first;
+        count = left < B ? (int)(left > 0 ? left : 0) : B;
+    }
+    // f(image, the first point, from, to): the points of the block that lie in one image
+    template <class F> void runs(const GridShape& s, F f) const {
+        int64_t n = images == 1 ? 0 : first / s.points, point = first - n * s.points;
+        for (int j = 0; j < count; n++, point = 0) {
+            const int end = s.points - point < count - j ? j + (int)(s.points - point) : count;
+            f(n, point, j, end);
+            j = end;
+        }
+    }
+    // Values of one channel at the points, between memory and the block
+    template <class T> void read(const GridShape& s, const T* from, int64_t channel, T* block) const {
+        runs(s, [&](int64_t n, int64_t point, int j, int end) {
+            memcpy(block + j, from + ((image + n) * s.channels + channel) * s.points + point, sizeof(T) * (size_t)(end - j));
+        });
+    }
+    template <class T> void write(const GridShape& s, T* to, int64_t channel, const T* block) const {
+        runs(s, [&](int64_t n, int64_t point, int j, int end) {
+            memcpy(to + ((image + n) * s.channels + channel) * s.points + point, block + j, sizeof(T) * (size_t)(end - j));
+        });
+    }
+};
+
 // All neighbours of the points of a block: K of them
 template <class T, int K> struct Block {
     using I = typename IndexOf<T>::type;
@@ -164,9 +219,12 @@ template <class T, int K> struct Block {
     int number[K][3];                    // of a neighbour along each axis
     bool paired;                         // index[2 k + 1] = index[2 k] + 1 (Note [Pairs])
 
-    void find(const T* points, int count, const GridShape& s) {
+    void find(const Part& at, const T* grid, const GridShape& s) {
+        const T* points = grid + (at.image * s.points + at.first) * s.axes;
         const int each = s.mode == NEAREST ? 1 : s.mode == LINEAR ? 2 : 4, lead = 3 - s.axes;
-        for (int d = lead; d < 3; d++) neighbours<T>(points + (2 - d), s.axes, count, s.size[d], s, axis[d]);
+        T place[3][B];
+        coordinates(points, at.count, s.axes, place);
+        for (int d = lead; d < 3; d++) neighbours<T>(place[2 - d], s.size[d], s, axis[d]);
         paired = s.mode != NEAREST && s.size[2] > 1 && (s.mode == LINEAR || s.padding == ZEROS || in_pairs(axis[2]));
         if (paired && (s.mode == LINEAR || s.padding == ZEROS))
             for (int i = 0; i < each; i += 2) as_pair(s.size[2], axis[2], i);
@@ -187,6 +245,13 @@ template <class T, int K> struct Block {
                     weight[k][j] *= third.weight[c][j];
                 }
         }
+        if (at.images == 1) return;
+        I image[B] = {};
+        at.runs(s, [&](int64_t n, int64_t, int from, int to) {
+            for (int j = from; j < to; j++) image[j] = (I)(n * s.channels * s.size[0] * s.size[1] * s.size[2]);
+        });
+        for (int k = 0; k < K; k++)
+            for (int j = 0; j < B; j++) index[k][j] += image[j];
     }
 };
 
@@ -222,6 +287,20 @@ template <class T, int K> CLAY_INLINE void pair_of(const Block<T, K>& b, const T
     (void)low, (void)high;
 }
 
+// The neighbours k of W points
+template <class T> CLAY_INLINE vec<T> one_of(const typename IndexOf<T>::type* index, const T* plane) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) return (vec<T>)_mm512_i32gather_ps(_mm512_loadu_si512(index), plane, 4);
+    else return (vec<T>)_mm512_i64gather_pd(_mm512_loadu_si512(index), plane, 8);
+#elif defined(__AVX2__)
+    const __m256i at = _mm256_loadu_si256((const __m256i*)index), all = _mm256_set1_epi64x(-1);
+    if constexpr (sizeof(T) == 4) return (vec<T>)_mm256_mask_i32gather_ps(_mm256_setzero_ps(), plane, at, _mm256_castsi256_ps(all), 4);
+    else return (vec<T>)_mm256_mask_i64gather_pd(_mm256_setzero_pd(), plane, at, _mm256_castsi256_pd(all), 8);
+#else
+    return plane[*index];
+#endif
+}
+
 // Those of the values that are there
 template <class T> CLAY_INLINE vec<T> kept(vec<T> x, const typename IndexOf<T>::type* valid) {
     using V = vec<T>;
@@ -235,12 +314,11 @@ template <class T> CLAY_INLINE vec<T> kept(vec<T> x, const typename IndexOf<T>::
     }
 }
 
-template <class T, int K> void sample_block(const Block<T, K>& b, const T* plane, T* out, int count) {
-    T sum[B];
-    if (K % 4 == 0 && b.paired) {
-        using V = vec<T>;
-        for (int j = 0; j < B; j += Lanes<V>::width) {
-            V total = splat<V>(0);
+template <class T, int K> void sample_block(const Block<T, K>& b, const T* plane, T* sum) {
+    using V = vec<T>;
+    for (int j = 0; j < B; j += Lanes<V>::width) {
+        V total = splat<V>(0);
+        if (K > 1 && b.paired) {
 #pragma GCC unroll 8
             for (int k = 0; k < K / 2; k++) {
                 V x, y;
@@ -248,56 +326,52 @@ template <class T, int K> void sample_block(const Block<T, K>& b, const T* plane
                 total = total + kept<T>(x, &b.valid[2 * k][j]) * load<V>(&b.weight[2 * k][j]);
                 total = total + kept<T>(y, &b.valid[2 * k + 1][j]) * load<V>(&b.weight[2 * k + 1][j]);
             }
-            store<V>(sum + j, total);
-        }
-    } else {
-        for (int j = 0; j < B; j++) {
-            T total = 0;
+        } else {
 #pragma GCC unroll 16
-            for (int k = 0; k < K; k++) {
-                const T value = plane[b.index[k][j]];
-                total += (b.valid[k][j] ? value : (T)0) * b.weight[k][j];
-            }
-            sum[j] = total;
+            for (int k = 0; k < K; k++)
+                total = total + kept<T>(one_of<T>(&b.index[k][j], plane), &b.valid[k][j]) * load<V>(&b.weight[k][j]);
         }
+        store<V>(sum + j, total);
     }
-    memcpy(out, sum, sizeof(T) * (size_t)count);
 }
 
 template <class T, int K> void sampled(const GridShape& s, const T* grid, const T* input, T* out) {
-    const int64_t plane = s.size[0] * s.size[1] * s.size[2], blocks = (s.points + B - 1) / B;
-    each_task(s.batch * blocks, B * K * (s.channels + 16), [=](int64_t task) {
-        const int64_t n = task / blocks, first = task % blocks * B;
-        const int count = (int)(s.points - first < B ? s.points - first : B);
+    const int64_t plane = s.size[0] * s.size[1] * s.size[2], together = taken_together(s);
+    const int64_t groups = (s.batch + together - 1) / together, blocks = (together * s.points + B - 1) / B;
+    each_task(groups * blocks, B * K * (s.channels + 16), [=](int64_t task) {
+        const Part at(s, task / blocks * together, together, task % blocks * B);
+        if (!at.count) return;
         Block<T, K> b;
-        b.find(grid + (n * s.points + first) * s.axes, count, s);
+        b.find(at, grid, s);
         for (int64_t c = 0; c < s.channels; c++) {
-            const T* from = input + (n * s.channels + c) * plane;
-            T* to = out + (n * s.channels + c) * s.points + first;
-            sample_block<T, K>(b, from, to, count);
+            T sum[B];
+            sample_block<T, K>(b, input + (at.image * s.channels + c) * plane, sum);
+            at.write(s, out, c, sum);
         }
     });
 }
 
 template <class T, int K> void spread_out(const GridShape& s, const T* grid, const T* g, T* made) {
     const int64_t plane = s.size[0] * s.size[1] * s.size[2], some = 8, parts = (s.channels + some - 1) / some;
-    each_task(s.batch * parts, s.points * K * some * 4, [=](int64_t task) {
-        const int64_t n = task / parts, low = task % parts * some, high = low + some < s.channels ? low + some : s.channels;
-        memset((void*)(made + (n * s.channels + low) * plane), 0, sizeof(T) * (size_t)((high - low) * plane));
+    const int64_t together = taken_together(s), groups = (s.batch + together - 1) / together;
+    each_task(groups * parts, together * s.points * K * some * 4, [=](int64_t task) {
+        const int64_t n = task / parts * together, low = task % parts * some, high = low + some < s.channels ? low + some : s.channels;
+        const int64_t end = n + together < s.batch ? n + together : s.batch;
+        for (int64_t i = n; i < end; i++)
+            memset((void*)(made + (i * s.channels + low) * plane), 0, sizeof(T) * (size_t)((high - low) * plane));
         Block<T, K> b;
-        for (int64_t first = 0; first < s.points; first += B) {
-            const int count = (int)(s.points - first < B ? s.points - first : B);
-            b.find(grid + (n * s.points + first) * s.axes, count, s);
+        for (Part at(s, n, together, 0); at.count; at = Part(s, n, together, at.first + B)) {
+            b.find(at, grid, s);
             for (int64_t c = low; c < high; c++) {
                 T* to = made + (n * s.channels + c) * plane;
                 T value[B] = {}, part[K][B];
-                memcpy(value, g + (n * s.channels + c) * s.points + first, sizeof(T) * (size_t)count);
+                at.read(s, g, c, value);
                 for (int k = 0; k < K; k++)
                     for (int j = 0; j < B; j++) {
                         const T x = b.weight[k][j] * value[j];
                         part[k][j] = b.valid[k][j] ? x : (T)0;         // added all the same: cheaper than to branch
                     }
-                for (int j = 0; j < count; j++)
+                for (int j = 0; j < at.count; j++)
 #pragma GCC unroll 16
                     for (int k = 0; k < K; k++) to[b.index[k][j]] += part[k][j];
             }
@@ -306,41 +380,40 @@ template <class T, int K> void spread_out(const GridShape& s, const T* grid, con
 }
 
 template <class T, int K> void along_channel(const Block<T, K>& b, const T* plane, const T* g, T (*along)[B]) {
-    if (K % 4 == 0 && b.paired) {
-        using V = vec<T>;
-        for (int j = 0; j < B; j += Lanes<V>::width)
+    using V = vec<T>;
+    auto add = [&](int k, int j, V x) {
+        store<V>(&along[k][j], load<V>(&along[k][j]) + kept<T>(x, &b.valid[k][j]) * load<V>(g + j));
+    };
+    for (int j = 0; j < B; j += Lanes<V>::width)
+        if (K > 1 && b.paired) {
 #pragma GCC unroll 8
             for (int k = 0; k < K / 2; k++) {
                 V x, y;
                 pair_of<T, K>(b, plane, k, j, &x, &y);
-                T *one = &along[2 * k][j], *two = &along[2 * k + 1][j];
-                store<V>(one, load<V>(one) + kept<T>(x, &b.valid[2 * k][j]) * load<V>(g + j));
-                store<V>(two, load<V>(two) + kept<T>(y, &b.valid[2 * k + 1][j]) * load<V>(g + j));
+                add(2 * k, j, x), add(2 * k + 1, j, y);
             }
-        return;
-    }
-    for (int k = 0; k < K; k++)
-        for (int j = 0; j < B; j++) {
-            const T value = plane[b.index[k][j]];
-            along[k][j] += (b.valid[k][j] ? value : (T)0) * g[j];
+        } else {
+            for (int k = 0; k < K; k++) add(k, j, one_of<T>(&b.index[k][j], plane));
         }
 }
 
 template <class T, int K> void slopes(const GridShape& s, const T* grid, const T* g, const T* input, T* made) {
-    const int64_t plane = s.size[0] * s.size[1] * s.size[2], blocks = (s.points + B - 1) / B;
     if (s.mode == NEAREST) {                          // steps have no slope
         memset((void*)made, 0, sizeof(T) * (size_t)(s.batch * s.points * s.axes));
         return;
     }
-    each_task(s.batch * blocks, B * K * (s.channels + 16), [=](int64_t task) {
-        const int64_t n = task / blocks, first = task % blocks * B;
-        const int count = (int)(s.points - first < B ? s.points - first : B), lead = 3 - s.axes;
+    const int64_t plane = s.size[0] * s.size[1] * s.size[2], together = taken_together(s);
+    const int64_t groups = (s.batch + together - 1) / together, blocks = (together * s.points + B - 1) / B;
+    each_task(groups * blocks, B * K * (s.channels + 16), [=](int64_t task) {
+        const Part at(s, task / blocks * together, together, task % blocks * B);
+        if (!at.count) return;
+        const int lead = 3 - s.axes;
         Block<T, K> b;
-        b.find(grid + (n * s.points + first) * s.axes, count, s);
+        b.find(at, grid, s);
         T along[K][B] = {}, values[B] = {};
         for (int64_t c = 0; c < s.channels; c++) {
-            memcpy(values, g + (n * s.channels + c) * s.points + first, sizeof(T) * (size_t)count);
-            along_channel<T, K>(b, input + (n * s.channels + c) * plane, values, along);
+            at.read(s, g, c, values);
+            along_channel<T, K>(b, input + (at.image * s.channels + c) * plane, values, along);
         }
         for (int d = lead; d < 3; d++) {
             T sum[B] = {};
@@ -352,8 +425,8 @@ template <class T, int K> void slopes(const GridShape& s, const T* grid, const T
                         for (int j = 0; j < B; j++) weight[j] *= b.axis[e].weight[b.number[k][e]][j];
                 for (int j = 0; j < B; j++) sum[j] += along[k][j] * weight[j];
             }
-            T* to = made + (n * s.points + first) * s.axes + (2 - d);
-            for (int j = 0; j < count; j++) to[j * s.axes] = sum[j];
+            T* to = made + (at.image * s.points + at.first) * s.axes + (2 - d);
+            for (int j = 0; j < at.count; j++) to[j * s.axes] = sum[j];
         }
     });
 }

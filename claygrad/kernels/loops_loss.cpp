@@ -66,16 +66,12 @@ template <class V> V log_of_sum(V a, V b, V c) {
 }
 
 // out[s] = log(exp(from[s]) + exp(from[s + step]) + where it may, exp(from[s + 2 step])) + said[s]; `from` has room around
-template <class T> void step_on(const T* from, const uint8_t* leaps, const T* said, int64_t n, int step, T* out) {
+template <class T> void step_on(const T* from, const T* leaps, const T* said, int64_t n, int step, T* out) {
     using V = vec<T>;
-    constexpr int W = Lanes<V>::width;
-    for (int64_t s = 0; s < n; s += W) {
-        const int64_t m = n - s < W ? n - s : W;
-        T far[W] __attribute__((aligned(64)));
-        for (int64_t i = 0; i < W; i++) far[i] = i < m && leaps[s + i] ? from[s + i + 2 * step] : -(T)__builtin_inf();
-        const V next = log_of_sum(get<V>(from + s, m), get<V>(from + s + step, m), load<V>(far)) + get<V>(said + s, m);
-        put<V>(out + s, next, m);
-    }
+    along<T>(n, [=](int64_t s, int64_t m) {
+        const V two = get<V>(from + s + 2 * step, m), far = pick(get<V>(leaps + s, m) == splat<V>(1), two, splat<V>(-(T)__builtin_inf()));
+        put<V>(out + s, log_of_sum(get<V>(from + s, m), get<V>(from + s + step, m), far) + get<V>(said + s, m), m);
+    });
 }
 
 template <class T> T log_of_two(T a, T b) {
@@ -97,10 +93,10 @@ template <class T> struct Rows {
     }
 };
 
-template <class T> void speak(const Alignment& s, int64_t example, int64_t t, T* said) {
+template <class T> void speak(const Alignment& s, int64_t example, int64_t t, int64_t n, T* said) {
     const T* x = (const T*)s.log_probs + (t * s.examples + example) * s.classes;
     const int64_t* labels = s.labels + example * s.places;
-    for (int64_t i = 0; i < s.places; i++) said[i] = x[labels[i]];
+    for (int64_t i = 0; i < n; i++) said[i] = x[labels[i]];
 }
 
 template <class T> bool align(const Alignment* job) {
@@ -112,17 +108,22 @@ template <class T> bool align(const Alignment* job) {
             short_of_memory = true;
             return;
         }
-        T* alpha = (T*)s.alpha + e * s.frames * s.places;
-        const int64_t span = s.spans[e], end = s.lengths[e] - 1;
+        const T none = -(T)__builtin_inf();
+        T *alpha = (T*)s.alpha + e * s.frames * s.places, *leaps = rows.b;
+        const int64_t span = s.spans[e], n = s.lengths[e];
+        for (int64_t i = 0; i < n; i++) leaps[i] = s.skips[e * s.places + i];
         for (int64_t t = 0; t < s.frames; t++, alpha += s.places) {
-            speak(s, e, t, rows.said);
-            if (t) step_on(rows.a, s.skips + e * s.places, rows.said, s.places, -1, alpha);
+            const int64_t own = t < span ? n : 0;                                            // what lies behind is of no use
+            for (int64_t i = own; i < s.places; i++) alpha[i] = none;
+            if (!own) continue;
+            speak(s, e, t, n, rows.said);
+            if (t) step_on(rows.a, leaps, rows.said, n, -1, alpha);
             else
-                for (int64_t i = 0; i < s.places; i++) alpha[i] = i == 0 || (i == 1 && end > 0) ? rows.said[i] : -(T)__builtin_inf();
-            for (int64_t i = 0; i < s.places; i++) rows.a[i] = alpha[i];
-            if (t == span - 1) ((T*)s.loss)[e] = -log_of_two(alpha[end], end > 0 ? alpha[end - 1] : -(T)__builtin_inf());
+                for (int64_t i = 0; i < n; i++) alpha[i] = i < 2 ? rows.said[i] : none;
+            for (int64_t i = 0; i < n; i++) rows.a[i] = alpha[i];
+            if (t == span - 1) ((T*)s.loss)[e] = -log_of_two(alpha[n - 1], n > 1 ? alpha[n - 2] : none);
         }
-        if (span == 0) ((T*)s.loss)[e] = end > 0 ? (T)__builtin_inf() : -(T)0.0;
+        if (span == 0) ((T*)s.loss)[e] = n > 1 ? (T)__builtin_inf() : -(T)0.0;
     });
     return !short_of_memory;
 }
@@ -137,7 +138,7 @@ template <class T> bool align_back(const Alignment* job) {
             short_of_memory = true;
             return;
         }
-        uint8_t* leaps = (uint8_t*)(rows.said + s.places + AROUND);
+        T* leaps = rows.said + s.places + AROUND;
         for (int64_t i = 0; i < s.places; i++) leaps[i] = i + 2 < s.places && s.skips[e * s.places + i + 2];
         const int64_t last = s.spans[e] - 1, end = s.lengths[e] - 1;
         const int64_t* labels = s.labels + e * s.places;
@@ -150,7 +151,7 @@ template <class T> bool align_back(const Alignment* job) {
                 for (int64_t c = 0; c < s.classes; c++) to[c] = all;
                 continue;
             }
-            speak(s, e, t, rows.said);
+            speak(s, e, t, end + 1, rows.said);
             if (t < last) step_on(rows.a, leaps, rows.said, end + 1, 1, rows.b);
             else
                 for (int64_t i = 0; i <= end; i++) rows.b[i] = i >= end - 1 ? rows.said[i] : -(T)__builtin_inf();
