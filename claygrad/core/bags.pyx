@@ -1,7 +1,7 @@
 """Fast paths of embedding_bag and its gradient, and of the sliding blocks of images; claygrad/ops/bag.py and fold.py say what
 they compute."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.declared cimport Op
@@ -23,6 +23,7 @@ cdef extern from "bags.hpp" namespace "clay" nogil:
     struct Bags:
         int64_t entries, bags, rows, width, padding, mode
         const int64_t* index
+        const int64_t* starts
         const void* weight
         int64_t* bag
         int64_t* sizes
@@ -31,20 +32,22 @@ cdef extern from "bags.hpp" namespace "clay" nogil:
     ctypedef void (*bags_fn)(const Bags* bags, const void* from_, void* made) noexcept nogil
 
 
-cdef bint _in_bags(Bags* s, const int64_t* starts) noexcept nogil:
+cdef bint _in_bags(Bags* s) noexcept nogil:
     """The bag of every entry; False if there is something to refuse."""
-    cdef int64_t i, b = 0
-    if s.bags < 1 or starts[0] != 0 or starts[s.bags - 1] > s.entries:
+    cdef int64_t i, b, end
+    cdef bint odd = False
+    if s.bags < 1 or s.starts[0] != 0 or s.starts[s.bags - 1] > s.entries:
         return False
-    for i in range(1, s.bags):
-        if starts[i] < starts[i - 1]:
-            return False
     for i in range(s.entries):
-        if s.index[i] < 0 or s.index[i] >= s.rows:
-            return False
-        while b + 1 < s.bags and starts[b + 1] <= i:
-            b += 1
-        s.bag[i] = b
+        odd |= <uint64_t>s.index[i] >= <uint64_t>s.rows
+    for b in range(s.bags):
+        end = s.starts[b + 1] if b + 1 < s.bags else s.entries
+        odd |= end < s.starts[b]
+    if odd:
+        return False
+    for b in range(s.bags):
+        for i in range(s.starts[b], s.starts[b + 1] if b + 1 < s.bags else s.entries):
+            s.bag[i] = b
     return True
 
 
@@ -67,8 +70,8 @@ cdef list _bagged(Op op, PyObject** slots):
     if count > 1 and (<int64_t*>offsets.data())[count - 1] < (<int64_t*>offsets.data())[count - 2]:
         return None
     bag = fresh(of_code(I64), 1, &s.entries)
-    s.index, s.bag = <const int64_t*>index.data(), <int64_t*>bag.data()
-    if not _in_bags(&s, <const int64_t*>offsets.data()):
+    s.index, s.bag, s.starts = <const int64_t*>index.data(), <int64_t*>bag.data(), <const int64_t*>offsets.data()
+    if not _in_bags(&s):
         return None
     shape[0], shape[1] = s.bags, s.width
     out, sizes = fresh(table.dtype, 2, shape), fresh(of_code(I64), 1, shape)

@@ -2,13 +2,13 @@
 None: the declaration decides, and says what is wrong."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from claygrad.core.chosen cimport common, spread
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
+from claygrad.core.inplace cimport write_layout
 from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.moves cimport some, straight
 from claygrad.core.tensor cimport Tensor
@@ -185,13 +185,13 @@ cdef Layout _histc(Op op, PyObject** slots, Layout target):
 
 cdef Layout _histogram(Op op, PyObject** slots, Layout target):
     """(input, edges, weight, even): rows counted by boxes"""
-    cdef Layout x = some(slots[0]), weight = some(slots[2]), line, out
+    cdef Layout x = some(slots[0]), weight = some(slots[2]), line, out, sums
     cdef list edges = list(<object>slots[1]), held = []
     cdef const void* lines[16]
     cdef int64_t boxes[16]
     cdef int64_t i, count = 1
     cdef int axes = <int>len(edges)
-    cdef double* sums
+    cdef double* total
     cdef const void* weights = NULL
     cdef bint even = <object>slots[3] is True
     if x is None or x.dtype.code != F32 and x.dtype.code != F64 or x.ndim != 2 or not 0 < axes <= 16 or x.shape[1] != axes:
@@ -211,19 +211,15 @@ cdef Layout _histogram(Op op, PyObject** slots, Layout target):
     x = straight(x)
     weight = None if weight is None else straight(weight)
     out = fresh(x.dtype, axes, boxes)
-    sums = <double*>calloc(count, sizeof(double))
-    if sums == NULL:
-        raise MemoryError()
+    sums = out if x.dtype.code == F64 else fresh(of_code(F64), axes, boxes)
+    total = <double*>sums.data()
     if weight is not None:
         weights = weight.data()
     with nogil:
-        count_boxes(x.dtype.code, x.data(), x.shape[0], axes, lines, boxes, weights, even, sums)
-    for i in range(count):
-        if x.dtype.code == F32:
-            (<float*>out.data())[i] = <float>sums[i]
-        else:
-            (<double*>out.data())[i] = sums[i]
-    free(sums)
+        memset(total, 0, count * sizeof(double))
+        count_boxes(x.dtype.code, x.data(), x.shape[0], axes, lines, boxes, weights, even, total)
+    if sums is not out:
+        write_layout(out, sums)
     return out
 
 

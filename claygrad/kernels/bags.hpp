@@ -7,6 +7,7 @@ namespace clay {
 struct Bags {
     int64_t entries, bags, rows, width, padding, mode;     // mode: sum, mean, maximum; entries that name `padding` (-1: none) do not count
     const int64_t* index;                // the row of each entry
+    const int64_t* starts;               // the first entry of each bag
     const void* weight;                  // of each entry, or null
     int64_t* bag;                        // of each entry
     int64_t* sizes;                      // of the bags, counted

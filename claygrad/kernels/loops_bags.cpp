@@ -29,9 +29,10 @@ template <class T, int N> void sum_of(const Bags& s, const T* table, int64_t beg
         if (s.index[i] == s.padding) continue;
         const T* row = table + s.index[i] * s.width + k;
         if (i + 2 < s.entries) ahead(table + s.index[i + 2] * s.width + k);
+        const V by_weight = splat<V>(weight ? weight[i] : (T)1);
         for (int v = 0; v < N; v++) {
             const V x = N == 1 ? get<V>(row, m) : load<V>(row + v * W);
-            sum[v] = sum[v] + (weight ? x * splat<V>(weight[i]) : x);
+            sum[v] = multiply_add(x, by_weight, sum[v]);
         }
     }
     for (int v = 0; v < N; v++) {
@@ -41,12 +42,14 @@ template <class T, int N> void sum_of(const Bags& s, const T* table, int64_t beg
     }
 }
 
-// The columns from k on, as many of them at once as possible: rows are then read in long pieces.
+// The columns from k on, as many of them at once as possible: rows are then read in long pieces. The last piece may begin before k.
 template <class T, int N> void sum_columns(const Bags& s, const T* table, int64_t begin, int64_t end, int64_t k, T by, T* out) {
-    constexpr int W = Lanes<vec<T>>::width;
-    for (; k + N * W <= s.width; k += N * W) sum_of<T, N>(s, table, begin, end, k, W, by, out);
-    if constexpr (N > 1) sum_columns<T, N / 2>(s, table, begin, end, k, by, out);
-    else if (k < s.width) sum_of<T, 1>(s, table, begin, end, k, s.width - k, by, out);
+    constexpr int64_t W = Lanes<vec<T>>::width, piece = N * W;
+    for (; k + piece <= s.width; k += piece) sum_of<T, N>(s, table, begin, end, k, W, by, out);
+    if (k == s.width) return;
+    if (s.width >= piece && s.width - k > piece / 2) sum_of<T, N>(s, table, begin, end, s.width - piece, W, by, out);
+    else if constexpr (N > 1) sum_columns<T, N / 2>(s, table, begin, end, k, by, out);
+    else sum_of<T, 1>(s, table, begin, end, k, s.width - k, by, out);
 }
 
 // The first of the largest, or the first that is not a number; `best` counts entries while they are compared.
@@ -72,8 +75,9 @@ template <class T> void largest_of(const Bags& s, const T* table, int64_t begin,
 
 template <class T> void fill_bag(const Bags& s, const T* table, int64_t b, int64_t begin, int64_t end, T* out) {
     constexpr int64_t EXACT = 1 << 24;                                 // more entries are not counted by a float
-    int64_t size = 0;
-    for (int64_t i = begin; i < end; i++) size += s.index[i] != s.padding;
+    int64_t size = end - begin;
+    if (s.padding >= 0)
+        for (int64_t i = begin; i < end; i++) size -= s.index[i] == s.padding;
     s.sizes[b] = size;
     T* to = out + b * s.width;
     if (s.mode == MAX && end - begin <= EXACT) {
@@ -109,17 +113,8 @@ template <class T> struct FillJob {
 template <class T> void fill_range(void* data, int64_t first, int64_t last) {
     const FillJob<T>& job = *(FillJob<T>*)data;
     const Bags& s = job.s;
-    int64_t i = 0;
-    for (int64_t high = s.entries; i < high;) {                        // the first entry of the bags from `first` on
-        const int64_t middle = i + (high - i) / 2;
-        if (s.bag[middle] < first) i = middle + 1;
-        else high = middle;
-    }
-    for (int64_t b = first; b < last; b++) {
-        const int64_t begin = i;
-        while (i < s.entries && s.bag[i] == b) i++;
-        fill_bag(s, job.table, b, begin, i, job.out);
-    }
+    for (int64_t b = first; b < last; b++)
+        fill_bag(s, job.table, b, s.starts[b], b + 1 < s.bags ? s.starts[b + 1] : s.entries, job.out);
 }
 
 template <class T> void fill(const Bags* job, const void* from, void* made) {

@@ -213,23 +213,29 @@ template <class T> void log_sums_slope(const void* g_r, const void* x_rn, const 
     });
 }
 
-// Running log(sum(exp(x))) of rows of floats: sums of exponentials below that of the largest, as doubles. False where they
-// lie too far apart for that, or are not finite.
-bool running_logs(const void* x_rn, void* out_rn, int64_t rows, int64_t n) {
+double added_logs(double x, double y) {                  // log(exp(x) + exp(y))
+    if (x == y) return x + 0.69314718055994530942;       // infinities too
+    const double far = x - y;
+    return far > 0 ? x + std::log1p(std::exp(-far)) : far <= 0 ? y + std::log1p(std::exp(far)) : far;
+}
+
+// Running log(sum(exp(x))) of rows: one by one, or, of floats that do not lie too far apart, sums of exponentials below that of the
+// largest, as doubles.
+template <class T> bool running_logs(const void* x_rn, void* out_rn, int64_t rows, int64_t n) {
     using V = vec<double>;
     constexpr int64_t BLOCK = 256, SHORT = 8;
-    bool fits = true, *good = &fits;
     each_task(rows, 16 * n, [=](int64_t r) {
-        const float* x = (const float*)x_rn + r * n;
-        float* out = (float*)out_rn + r * n;
-        const double top = reduce_row<MaxOf, float>(x, n), low = reduce_row<MinOf, float>(x, n);
-        if (!(top - low < 600)) {
-            __atomic_store_n(good, false, __ATOMIC_RELAXED);
+        const T* x = (const T*)x_rn + r * n;
+        T* out = (T*)out_rn + r * n;
+        const double top = reduce_row<MaxOf, T>(x, n), low = reduce_row<MinOf, T>(x, n);
+        if (sizeof(T) == 8 || !(top - low < 600)) {
+            double all = x[0];
+            for (int64_t i = 0; i < n; i++) out[i] = (T)(i ? all = added_logs(all, x[i]) : all);
             return;
         }
         double sum = 0, line[BLOCK];
         if (n <= SHORT) {
-            for (int64_t i = 0; i < n; i++) out[i] = (float)(std::log(sum += std::exp(x[i] - top)) + top);
+            for (int64_t i = 0; i < n; i++) out[i] = (T)(std::log(sum += std::exp(x[i] - top)) + top);
             return;
         }
         for (int64_t begin = 0; begin < n; begin += BLOCK) {
@@ -238,10 +244,10 @@ bool running_logs(const void* x_rn, void* out_rn, int64_t rows, int64_t n) {
             along<double>(count, [&](int64_t i, int64_t m) { put<V>(line + i, exp(get<V>(line + i, m)), m); });
             for (int64_t i = 0; i < count; i++) line[i] = sum += line[i];
             along<double>(count, [&](int64_t i, int64_t m) { put<V>(line + i, log(get<V>(line + i, m)), m); });
-            for (int64_t i = 0; i < count; i++) out[begin + i] = (float)(line[i] + top);
+            for (int64_t i = 0; i < count; i++) out[begin + i] = (T)(line[i] + top);
         }
     });
-    return fits;
+    return true;
 }
 
 #define EACH(name, f) {name, F32, (void*)f<float>}, {name, F64, (void*)f<double>}
@@ -254,7 +260,7 @@ const Kernel scan_kernels[] = {{"sum", F32, (void*)(scan_fn)scan<float>}, {"sum"
                                EACH("prod", (scan_fn)products), {"prod", I64, (void*)(scan_fn)products<int64_t>},
                                EXTREMES(float, F32), EXTREMES(double, F64), EXTREMES(int32_t, I32), EXTREMES(int64_t, I64),
                                EACH("logsumexp", (log_sums_fn)log_sums), EACH("logsumexp_slope", (log_slope_fn)log_sums_slope),
-                               {"logcumsumexp", F32, (void*)(running_logs_fn)running_logs}};
+                               EACH("logcumsumexp", (running_logs_fn)running_logs)};
 CLAY_COUNT(scan)
 
 }  // namespace CLAY_ISA

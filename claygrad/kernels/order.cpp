@@ -24,7 +24,7 @@ template <class T> KeyOf<T> key_of_rank(const T* x, int64_t n, int64_t k, KeyOf<
         for (int64_t i = 0; i < n; i++) keys[i] = key_of(x[i]);
     const bool from_x = n > MANY;
     for (bool first = from_x; n > MANY && shift > 0; first = false) {
-        thread_local uint32_t counts[TABLES][VALUES];    // neighbours are often equal: each counts in a table of its own
+        uint32_t counts[TABLES][VALUES];                 // neighbours are often equal: each counts in a table of its own
         const int down = shift > BITS ? shift - BITS : 0;
         auto kept = [&](auto key_at) {
             memset(counts, 0, sizeof counts);

@@ -1,7 +1,8 @@
 """The loss of connectionist temporal classification: a sequence of labels against frames, aligned in every way.
 
 Labels are interleaved with blanks; an alignment stays at a place, goes on by one, or, between different labels, skips
-the blank. `log_alpha[b, t, s]` is the log-probability of all alignments of the first t + 1 frames that end at place s.
+the blank. `log_alpha[b, t, s]` is the log-probability of all alignments of the first t + 1 frames that end at place s;
+-inf behind the frames and places of an example.
 """
 from __future__ import annotations
 
@@ -118,6 +119,8 @@ def aligned(xp, log_probs: Tensor, targets: Tensor, input_lengths: tuple, target
     before = xp.where(lengths > 0, alpha[last, rows, xp.maximum(2 * lengths - 1, 0)], MINUS)
     loss = -xp.logaddexp(ends, before)
     loss = xp.where(last < 0, xp.where(lengths > 0, float("inf"), -0.0), loss).astype(log_probs.dtype)
+    alpha[xp.arange(frames)[:, None] > last] = MINUS
+    alpha[:, xp.arange(labels.shape[1]) > 2 * lengths[:, None]] = MINUS
     return loss, xp.ascontiguousarray(alpha.transpose(1, 0, 2))
 
 

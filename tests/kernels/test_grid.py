@@ -90,3 +90,13 @@ def test_strided_inputs_and_nothing():
     assert declared.sample(x, grid[:, :0], 0, 0, True, (0, 0)).shape == (2, 3, 0, 6)
     assert declared.sample(x[:, :0], grid, 0, 0, True, (0, 0)).shape == (2, 0, 4, 6)
     assert declared.spread(same[:, :, :0], grid[:, :0], 0, 0, True, (0, 0), (2, 3, 5, 7)).equal(claygrad.zeros(2, 3, 5, 7))
+
+
+@pytest.mark.parametrize("how", [(0, 0, False), (0, 1, True), (1, 2, False), (2, 1, False)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_small_images_are_taken_together(isa, how, dtype, monkeypatch):
+    near = 2e-5 if dtype == "float32" else 1e-13
+    for shape, points in (((301, 3, 4, 5), (301, 3, 3, 2)), ((37, 9, 2, 3), (37, 5, 13, 2)), ((70, 2, 1, 1), (70, 1, 1, 2))):
+        x, grid, g = case(shape, points, dtype)
+        for ours, theirs in zip(all_three(x, grid, g, how), as_declared(x, grid, g, how, monkeypatch)):
+            np.testing.assert_allclose(ours, theirs, near, near, err_msg=str(shape))
