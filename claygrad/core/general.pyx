@@ -14,6 +14,7 @@ from claygrad.core.halves cimport by_float
 from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout, same_shape
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
 from claygrad.core.storage cimport storage_on
+from claygrad.core.stretched cimport by_copies
 from claygrad.core.tensor cimport Tensor
 
 cnp.import_array()
@@ -156,6 +157,8 @@ cdef object _general(Op op, PyObject** slots):
     if where is not None and where.kind == META:
         return _on_meta(op, slots, code, where)
     result = by_float(op, slots)
+    if result is None:
+        result = by_copies(op, slots)
     if result is not None:
         return result
     if code == F16 or code == BF16:

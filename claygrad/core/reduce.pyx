@@ -5,10 +5,12 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, N_DTYPES, dtype, of_code
+from claygrad.core.fft cimport in_order
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
 from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_contiguous, new_layout, same_shape
 from claygrad.core.modes cimport modes
+from claygrad.core.stretched cimport stretched
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.ways cimport offer_many, take_loops
 
@@ -150,6 +152,8 @@ cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint kee
     cdef Layout from_, out
     if f == NULL or x.storage.where.kind != CPU or x.numel == 0 or dim is not None and len(<tuple>dim) == 0 and x.ndim:
         return None
+    if not x.contiguous and x.numel <= COPIED and stretched(x):
+        x = in_order(x)
     if again != NULL and x.contiguous and dim is not None and 1 < len(<tuple>dim) < x.ndim and x.numel > RELEASE:
         axes = sorted(<tuple>dim)
         from_ = _last_run(f, x, axes, kind)

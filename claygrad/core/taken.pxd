@@ -7,6 +7,7 @@ from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.fft cimport in_order
 from claygrad.core.layout cimport Layout
 from claygrad.core.modes cimport modes
+from claygrad.core.stretched cimport stretched
 from claygrad.core.tensor cimport Tensor, requires
 
 
@@ -28,18 +29,12 @@ cdef inline Layout floats_at(PyObject* slot):
 cdef inline Layout spread_at(PyObject* slot):
     """The same, be it stretched over some axes, as the gradient of a sum is: such a one is copied in row-major order."""
     cdef Layout v
-    cdef int i
     if not isinstance(<object>slot, Tensor):
         return None
     v = (<Tensor>slot).layout
     if v.storage.where.kind != CPU or v.dtype.code != F32 and v.dtype.code != F64:
         return None
-    if v.contiguous:
-        return v
-    for i in range(v.ndim):
-        if v.strides[i] == 0 and v.shape[i] > 1:
-            return in_order(v)
-    return None
+    return v if v.contiguous else in_order(v) if stretched(v) else None
 
 
 cdef inline Layout numbers_at(PyObject* slot):

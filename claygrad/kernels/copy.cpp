@@ -87,10 +87,22 @@ void line_whole(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t
     memcpy(dst, src, (size_t)(n * item));
 }
 
+// One element all along: what is written already is copied, twice as much each time, as long as the first cache holds it.
+void line_same(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t item) {
+    const int64_t total = n * item, most = (4096 + item - 1) / item * item;
+    if (n > 0) memcpy(dst, src, (size_t)item);
+    for (int64_t done = item, more; done < total; done += more) {
+        more = done < most ? done : most;
+        if (more > total - done) more = total - done;
+        memcpy(dst + done, dst, (size_t)more);
+    }
+}
+
 using line_fn = void (*)(const char*, int64_t, char*, int64_t, int64_t, int64_t);
 
 line_fn line_for(const Walk& w, int axis) {
     if (w.from[axis] == w.item && w.to[axis] == w.item) return line_whole;
+    if (w.from[axis] == 0 && w.to[axis] == w.item && w.shape[axis] > 8) return line_same;
     if (w.from[axis] == -w.item && w.to[axis] == w.item && (w.item == 4 || w.item == 8))
         return w.item == 4 ? line_back<uint32_t> : line_back<uint64_t>;
     switch (w.item) {

@@ -93,6 +93,14 @@ def test_a_broadcast_source(kernels: Kernels):
         assert np.array_equal(out, view)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1, 9, 1023, 5000, 1 << 18, (1 << 18) + 1, 1 << 20, (1 << 20) + 7])
+def test_one_element_all_along(kernels: Kernels, size: int, dtype: str):
+    view, out = np.broadcast_to(filled((1,), dtype), (size,)), guarded((size,), dtype)
+    copy(kernels, view, out)
+    assert same(checked(out), view)
+
+
 def test_a_permuted_image_batch(kernels: Kernels):
     x = values(np.float32, 4 * 50 * 60 * 3).reshape(4, 50, 60, 3)
     view = x.transpose(0, 3, 1, 2)

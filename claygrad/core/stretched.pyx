@@ -1,0 +1,50 @@
+"""Stretched tensors, as the gradient of a sum is, through the short way that an operation has for tensors in row-major order."""
+from cpython.object cimport PyObject
+
+from claygrad.core.declared cimport MAX_SLOTS, POINTWISE, Op
+from claygrad.core.device cimport CPU
+from claygrad.core.fft cimport in_order
+from claygrad.core.halves cimport by_float
+from claygrad.core.layout cimport Layout
+from claygrad.core.tensor cimport Tensor, new_tensor
+
+cdef enum:
+    MOST = 1 << 24                      # elements that are copied: what is stretched takes no memory, and may be of any size
+
+
+cdef bint stretched(Layout v) noexcept:
+    cdef int i
+    for i in range(v.ndim):
+        if v.strides[i] == 0 and v.shape[i] > 1:
+            return True
+    return False
+
+
+cdef object by_copies(Op op, PyObject** slots):
+    # The result of elements one by one lies as its operands do: there the others must be in row-major order, as the copies are.
+    cdef PyObject* copies[MAX_SLOTS]
+    cdef list held = []                             # what the slots point to
+    cdef int i
+    cdef Layout v
+    cdef Tensor t
+    if op.fast == NULL and op.many == NULL or op.list_at >= 0:
+        return None
+    for i in range(op.n_params):
+        copies[i] = slots[i]
+        if not isinstance(<object>slots[i], Tensor):
+            continue
+        v = (<Tensor>slots[i]).layout
+        if v.storage.where.kind != CPU:
+            return None
+        if not v.contiguous and stretched(v):
+            if v.numel > MOST:
+                return None
+            t = new_tensor(in_order(v))
+            held.append(t)
+            copies[i] = <PyObject*>t
+        elif not v.contiguous and op.kind == POINTWISE:
+            return None
+    if not held:
+        return None
+    result = op.fast(op, copies, None) if op.fast != NULL else op.many(op, copies)
+    return by_float(op, copies) if result is None else result
