@@ -33,7 +33,7 @@ cdef Layout _put_in_order(Layout x, const int* order):
     return out
 
 
-cdef Layout arranged(Layout x, object dim, bint in_order, int64_t* outer, int64_t* n, int64_t* inner):
+cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t* n, int64_t* inner):
     """The elements as (outer, n, inner) in memory, the axes `dim` in the middle: x itself, or a copy; None if neither will do.
 
     The other axes come in their order, and those of `dim` too if that matters.
@@ -43,9 +43,9 @@ cdef Layout arranged(Layout x, object dim, bint in_order, int64_t* outer, int64_
     cdef int i, k, at, count = 0, first = -1, last = -1
     cdef int64_t expected = 1
     outer[0] = n[0] = inner[0] = 1
-    if dim is None or x.ndim == 0 or len(<tuple>dim) == x.ndim and not in_order:
+    if dim is None or x.ndim == 0 or len(<tuple>dim) == x.ndim and not ordered:
         n[0] = x.numel
-        if x.contiguous or not in_order and dense(x):
+        if x.contiguous or not ordered and dense(x):
             return x
         if x.numel > COPIED:
             return None
@@ -63,7 +63,7 @@ cdef Layout arranged(Layout x, object dim, bint in_order, int64_t* outer, int64_
             for k in range(i, 0, -1):
                 if x.strides[order[k]] <= x.strides[order[k - 1]]:
                     break
-                if (chosen[order[k]] == chosen[order[k - 1]] and (in_order or not chosen[order[k]])
+                if (chosen[order[k]] == chosen[order[k - 1]] and (ordered or not chosen[order[k]])
                         and x.shape[order[k]] != 1 and x.shape[order[k - 1]] != 1):
                     break                      # these two must keep their order
                 order[k], order[k - 1] = order[k - 1], order[k]
