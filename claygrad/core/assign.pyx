@@ -214,6 +214,39 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
     return out
 
 
+cdef Layout _blocks(Op op, PyObject** slots, Layout target):
+    """block_diag(tensors) of contiguous tensors of one kind."""
+    cdef object parts = <object>slots[0]
+    cdef int64_t shape[2]
+    cdef int64_t rows, columns, chunk, k
+    cdef Layout first, v, out
+    cdef char* to
+    if target is not None or not parts or not isinstance(parts[0], Tensor):
+        return None
+    first = (<Tensor>parts[0]).layout
+    shape[0] = shape[1] = 0
+    for part in parts:
+        if not isinstance(part, Tensor):
+            return None
+        v = (<Tensor>part).layout
+        if v.dtype is not first.dtype or v.ndim > 2 or not v.contiguous or v.storage.where.kind != CPU:
+            return None
+        shape[0] += v.shape[0] if v.ndim == 2 else 1
+        shape[1] += v.shape[v.ndim - 1] if v.ndim else 1
+    out = fresh(first.dtype, 2, shape)
+    to = out.data()
+    memset(to, 0, out.numel * first.dtype.itemsize)
+    for part in parts:
+        v = (<Tensor>part).layout
+        rows, columns = v.shape[0] if v.ndim == 2 else 1, v.shape[v.ndim - 1] if v.ndim else 1
+        chunk = columns * first.dtype.itemsize
+        for k in range(rows):
+            memcpy(to, v.data() + k * chunk, chunk)
+            to += shape[1] * first.dtype.itemsize
+        to += chunk
+    return out
+
+
 offer("zero", _zero)
 offer("copy", _copy)
 offer("gather", _gather)
@@ -221,3 +254,4 @@ offer("scatter_add", _scatter_add)
 offer("clone", _clone)
 offer("fill", _fill)
 offer("joined", _joined)
+offer("blocks", _blocks)

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, I32, dtype, of_code
+from claygrad.core.dtypes cimport F32, F64, I32, I64, dtype, of_code
 from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.linalg cimport MOST, MOST_TURNED, MOST_TURNED_WIDE, LinearAlgebra, Matrices, linalg_fn
 from claygrad.core.moves cimport copied
@@ -13,6 +13,8 @@ from claygrad.core.ways cimport offer, offer_many
 
 cdef enum:
     RELEASE = 512                        # elements above which the interpreter is let go
+
+cdef double SURE = 0.5                   # of the limit of what counts as a zero
 
 
 cdef bint _take(Matrices* into, Layout v) noexcept:
@@ -140,6 +142,24 @@ cdef list _cholesky(Op op, PyObject** slots):
     out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
     job.upper = <object>slots[1] is True
     return [out, info] if _run(op, &job, a.dtype.code, info, <object>slots[2] is not False) else None
+
+
+cdef bint _told_of_cholesky = False
+
+
+cdef Layout _old_cholesky(Op op, PyObject** slots, Layout target):
+    """cholesky(input, upper)"""
+    global _told_of_cholesky
+    cdef Layout a = (<Tensor><object>slots[0]).layout, out, info
+    cdef LinearAlgebra job
+    if not _told_of_cholesky:                      # the declaration says, once, that there is a better one
+        _told_of_cholesky = True
+        return None
+    if not _begin(&job, a) or job.m != job.n:
+        return None
+    out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
+    job.upper = <object>slots[1] is True
+    return out if _run(op, &job, a.dtype.code, info) else None
 
 
 cdef list _lu(Op op, PyObject** slots):
@@ -317,6 +337,63 @@ cdef Layout _with_factor(Op op, PyObject** slots, Layout target):
     return out if _run(op, &job, a.dtype.code, None) else None
 
 
+cdef bint _surely_full(Layout found, int64_t count, int64_t step, double limit) noexcept:
+    """Whether no condition, of which the first of `step` numbers is the square or more, reaches the limit."""
+    cdef int64_t i
+    cdef double each
+    for i in range(count):
+        each = (<float*>found.data())[i * step] if found.dtype.code == F32 else (<double*>found.data())[i * step]
+        if not each * limit * limit < 1:
+            return False
+    return True
+
+
+cdef list _least(Op op, PyObject** slots):
+    """linalg.lstsq(input, b, rcond, driver) of full rank, which "gels" takes for granted and "gelsy" must be sure of."""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, x, found, info, left, rank
+    cdef LinearAlgebra job
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int64_t i, longer
+    cdef bint vector = b.ndim == a.ndim - 1, granted = <object>slots[3] == "gels"
+    cdef double limit
+    if not granted and <object>slots[3] is not None and <object>slots[3] != "gelsy" or b.numel == 0:
+        return None
+    if vector:                                               # as one column
+        for i in range(b.ndim):
+            shape[i], strides[i] = b.shape[i], b.strides[i]
+        shape[b.ndim], strides[b.ndim] = 1, 1
+        b = new_layout(b.storage, b.dtype, a.ndim, shape, strides, b.offset)
+    if not _begin(&job, a) or not _alike(a, b) or not _take(&job.b, b) or b.shape[b.ndim - 2] != job.m:
+        return None
+    job.k, longer = b.shape[b.ndim - 1], max(job.m, job.n)
+    x, found, info = _made(b, &job.x, longer, job.k, True), _of_batch(a, 1 + job.k, a.dtype), _of_batch(a, -1, of_code(I32))
+    job.y.data, job.y.step, job.unit = found.data(), 1 + job.k, granted
+    if not _run(op, &job, a.dtype.code, info):
+        return None
+    limit = longer * (2.0 ** -23 if a.dtype.code == F32 else 2.0 ** -52) if <object>slots[2] is None else <object>slots[2]
+    if not granted and not _surely_full(found, job.count, 1 + job.k, max(limit, 0.0) / SURE):
+        return None
+    for i in range(x.ndim):
+        shape[i], strides[i] = x.shape[i], x.strides[i]
+    shape[x.ndim - 2] = job.n                                # what is longer is room that LAPACK would want
+    x = new_layout(x.storage, x.dtype, x.ndim - vector, shape, strides, 0)
+    shape[0] = 0
+    left = fresh(a.dtype, 1, shape)
+    if granted:
+        rank = fresh(of_code(I64), 1, shape)
+        if job.m > job.n:
+            for i in range(a.ndim - 1):
+                shape[i] = b.shape[i] if i < a.ndim - 2 else job.k
+                strides[i] = found.strides[i]
+            return [x, copied(new_layout(found.storage, a.dtype, a.ndim - 1, shape, strides, 1)), rank, left]
+        return [x, left, rank, fresh(a.dtype, 1, shape)]
+    rank = _of_batch(a, -1, of_code(I64))
+    for i in range(job.count):
+        (<int64_t*>rank.data())[i] = min(job.m, job.n)
+    return [x, left, rank, fresh(a.dtype, 1, shape)]
+
+
 # --- reflections H = I - tau v v^T, v[0] = 1, below the diagonal of a matrix -------------------------------------------------
 cdef bint all_finite(Layout v) noexcept:
     cdef int64_t i
@@ -368,6 +445,7 @@ cdef Layout _ormqr(Op op, PyObject** slots, Layout target):
 
 
 offer_many("linalg.cholesky", _cholesky).loops = (b"linalg", b"cholesky")
+offer("linalg.old_cholesky", _old_cholesky).loops = (b"linalg", b"cholesky")
 offer_many("linalg.lu", _lu).loops = (b"linalg", b"lu")
 offer_many("linalg.qr", _qr).loops = (b"linalg", b"qr")
 offer_many("linalg.singular", _singular).loops = (b"linalg", b"singular")
@@ -379,6 +457,7 @@ offer_many("linalg.triangular_pair", _triangular_pair).loops = (b"linalg", b"tri
 offer("linalg.lu_solve", _lu_solve).loops = (b"linalg", b"lu_solve")
 offer("linalg.cholesky_solve", _with_factor).loops = (b"linalg", b"cholesky_solve")
 offer("linalg.cholesky_inverse", _with_factor).loops = (b"linalg", b"cholesky_inverse")
+offer_many("linalg.least", _least).loops = (b"linalg", b"least")
 offer_many("linalg.geqrf", _geqrf).loops = (b"linalg", b"geqrf")
 offer("linalg.householder", _householder).loops = (b"linalg", b"reflected")
 offer("linalg.ormqr", _ormqr).loops = (b"linalg", b"reflected")

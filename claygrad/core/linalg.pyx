@@ -312,36 +312,6 @@ def qr(a, bint full, bint with_q):
     return (Q, R) if _run("qr", &job, kind) else None
 
 
-def geqrf(a):
-    """R, below it the vectors of the reflections that make Q, by columns; and their factors."""
-    cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    if not _begin(&job, a, kind):
-        return None
-    R, tau = _made(<cnp.ndarray>a, &job.x, job.m, job.n, True, kind), _of_batch(<cnp.ndarray>a, min(job.m, job.n), kind)
-    wrong = _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
-    job.y.data, job.y.step, job.info = _data(tau), min(job.m, job.n), <int32_t*>_data(wrong)
-    return (R, tau) if _run("geqrf", &job, kind) and not _failed(wrong) else None
-
-
-def reflected(a, tau, c, bint turned):
-    """Q c, or with Q transposed, by columns, from what `geqrf` gives."""
-    cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    cdef cnp.ndarray like
-    if not _begin(&job, a, kind) or not _take(&job.b, c, kind) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray?>tau):
-        return None
-    like = <cnp.ndarray>c
-    job.k, job.n = min(job.m, job.n), cnp.PyArray_DIM(like, cnp.PyArray_NDIM(like) - 1)
-    if (<cnp.ndarray>tau).descr.type_num != kind or cnp.PyArray_SIZE(<cnp.ndarray>tau) != job.count * job.k:
-        return None
-    if cnp.PyArray_SIZE(like) != job.count * job.m * job.n or cnp.PyArray_DIM(like, cnp.PyArray_NDIM(like) - 2) != job.m:
-        return None
-    out = _made(like, &job.x, job.m, job.n, True, kind)
-    job.y.data, job.y.step, job.upper = _data(tau), job.k, turned
-    return out if _run("reflected", &job, kind) else None
-
-
 def symmetric(a, bint upper, bint vectors):
     """Eigenvalues in ascending order, and the vectors (or None) by columns."""
     cdef LinearAlgebra job

@@ -26,6 +26,8 @@ struct LinearAlgebra {
 // qr: a -> x (m by k, or null), y (k by n): Q and R          symmetric: a -> x (vectors, or null), y (values), info
 // geqrf: a -> x (R, below it the vectors of reflections), y (their tau, one after the other), info: 1 where it is not finite
 // reflected: a (vectors below the diagonal, m rows), y (tau, k of them), b (m by n, or null: the identity) -> x; upper: transposed
+// least: a, b -> x; y (1 + k for each matrix: the condition or more, squared, and the squares of what is left of each column),
+//   info: 1 where a is not finite or not of full rank; unit: that of the condition is not wanted
 // singular: a -> x (U, or null), b (values), y (V^T), info; k: the columns of the longer ones of U and V
 // False: there was no memory.
 using linalg_fn = bool (*)(const LinearAlgebra* job);

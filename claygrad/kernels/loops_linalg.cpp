@@ -416,6 +416,7 @@ template <class T> bool cholesky(const LinearAlgebra* job) {
 template <class T> bool qr(const LinearAlgebra* job);
 template <class T> bool geqrf(const LinearAlgebra* job);
 template <class T> bool reflected(const LinearAlgebra* job);
+template <class T> bool least(const LinearAlgebra* job);
 // In loops_reflections.cpp
 template <class T> bool symmetric(const LinearAlgebra* job);
 template <class T> bool singular(const LinearAlgebra* job);
@@ -425,7 +426,7 @@ const Kernel linalg_kernels[] = {
     BOTH("lu", lu), BOTH("parts", parts), BOTH("lu_solve", lu_solve), BOTH("solve", solve), BOTH("inverse", inverse), BOTH("det", det),
     BOTH("slogdet", slogdet), BOTH("triangular", triangular), BOTH("cholesky", cholesky), BOTH("cholesky_solve", cholesky_solve),
     BOTH("cholesky_inverse", cholesky_inverse), BOTH("qr", qr), BOTH("geqrf", geqrf), BOTH("reflected", reflected),
-    BOTH("symmetric", symmetric), BOTH("singular", singular)};
+    BOTH("least", least), BOTH("symmetric", symmetric), BOTH("singular", singular)};
 CLAY_COUNT(linalg)
 
 }  // namespace CLAY_ISA

@@ -1,5 +1,6 @@
-// QR, and products with what it makes.
+// QR, products with what it makes, and least squares.
 #include "reflections.hpp"
+#include "triangles.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -7,7 +8,7 @@ namespace {
 
 // R in the place of a, below it whatever; the vectors in rows
 template <class T> void triangulate(T* a, int64_t ld, int64_t m, int64_t n, T* v, int64_t ldv, T* tau, T* memory) {
-    const int64_t count = m < n ? m : n, step = count >= WORTH ? BLOCK : count;
+    const int64_t count = m < n ? m : n, step = count >= WORTH ? TOGETHER : count;
     for (int64_t from = 0; from < count; from += step) {
         // The columns beside a block follow one by one if that ends in the midst of a vector.
         const int64_t to = count - from < step ? count : from + step, end = step == count || to % LANES<T> ? n : to;
@@ -95,12 +96,75 @@ template <class T> bool reflected(const LinearAlgebra* job) {
     });
 }
 
+// The square of the largest singular value of an upper triangle, which is there transposed too, or a little less: some steps of
+// the power method.
+template <class T> double largest_square(const T* upper, const T* lower, int64_t ld, int64_t n, T* x, T* y) {
+    double square = 0, length = 0;
+    for (int64_t i = 0; i < n; i++) x[i] = 1 + (T)(i % 7) / 4, length += (double)x[i] * x[i];
+    for (int step = 0; step < 8; step++) {
+        zeros(y, n);
+        for (int64_t i = 0; i < n; i++) x[i] = (T)(x[i] / sqrt(length));
+        for (int64_t c = 0; c < n; c++)
+            for (int64_t i = 0; i <= c; i++) y[i] += x[c] * lower[c * ld + i];
+        zeros(x, n);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t c = i; c < n; c++) x[c] += y[i] * upper[i * ld + c];
+        length = 0;
+        for (int64_t i = 0; i < n; i++) length += (double)x[i] * x[i];
+        square = sqrt(length);
+    }
+    return square;
+}
+
+// x with the least |a x - b|, and of those the smallest, by QR of a, or of a transposed if that is the longer one; a must have full
+// rank. In y for each matrix: the square of its condition, or up to n times as much, the length of R's inverse standing for the
+// smallest singular value (nothing, if `unit`); and what is left of each column of b, squared.
+template <class T> bool least(const LinearAlgebra* job) {
+    const LinearAlgebra j = *job;
+    const bool tall = j.m >= j.n;
+    const int64_t m = tall ? j.m : j.n, n = tall ? j.n : j.m, k = j.k, ld = row_length<T>(n), ldv = row_length<T>(m), ldx = row_length<T>(k);
+    const int64_t room = n >= WORTH ? room_of<T>(n > k ? n : k) : 0, size = m * (ld + ldx) + n * (ldv + 2 * ld) + 3 * ld + n * n + room;
+    const Matrices in = tall ? j.a : Matrices{j.a.data, j.a.step, j.a.column, j.a.row};
+    return each_matrix<T>(j.count, 2 * m * n * n, size, [&](int64_t t, T* a) {
+        T *x = a + m * ld, *v = x + m * ldx, *lower = v + n * ldv, *inverse = lower + n * ld, *tau = inverse + n * ld;
+        T *more = tau + ld, *memory = more + ld, *found = place_at<T>(j.y, t);
+        zeros(a, m * (ld + ldx));
+        take_in(in, t, m, n, a, ld);
+        take_in(j.b, t, tall ? m : n, k, x, ldx);
+        j.info[t] = !all_finite(a, ld, m);
+        if (j.info[t]) return;
+        triangulate(a, ld, m, n, v, ldv, tau, memory);
+        for (int64_t i = 0; i < n; i++)
+            if (a[i * ld + i] == 0) return (void)(j.info[t] = 1);
+        transpose(a, ld, lower, ld, n, n);
+        if (!j.unit) {
+            double of_inverse = 0;
+            identity(inverse, ld, n);
+            invert_lower(lower, ld, inverse, ld, n, false, memory);
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t c = 0; c <= i; c++) of_inverse += (double)inverse[i * ld + c] * inverse[i * ld + c];
+            found[0] = (T)(largest_square(a, lower, ld, n, more, memory) * of_inverse);
+        }
+        if (!tall) substitute(lower, ld, x, ldx, n, whole<T>(k), false, false, memory);
+        multiply(v, ldv, m, n, tau, x, ldx, k, tall, false, 0, memory);
+        if (tall) substitute(a, ld, x, ldx, n, whole<T>(k), true, false, memory);
+        for (int64_t c = 0; c < k; c++) {
+            double left = 0;
+            for (int64_t i = n; i < m; i++) left += (double)x[i * ldx + c] * x[i * ldx + c];
+            found[1 + c] = (T)left;
+        }
+        put_out(j.x, t, j.n, k, x, ldx);
+    });
+}
+
 template bool qr<float>(const LinearAlgebra*);
 template bool qr<double>(const LinearAlgebra*);
 template bool geqrf<float>(const LinearAlgebra*);
 template bool geqrf<double>(const LinearAlgebra*);
 template bool reflected<float>(const LinearAlgebra*);
 template bool reflected<double>(const LinearAlgebra*);
+template bool least<float>(const LinearAlgebra*);
+template bool least<double>(const LinearAlgebra*);
 
 }  // namespace CLAY_ISA
 }  // namespace clay

@@ -3,6 +3,8 @@
 #pragma once
 #include <string.h>
 
+#include "codes.hpp"
+#include "kernels.hpp"
 #include "lines.hpp"
 #include "linalg.hpp"
 #include "scratch.hpp"
@@ -12,6 +14,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
+template <class T> constexpr int CODE = sizeof(T) == 4 ? F32 : F64;
 template <class T> constexpr int64_t LANES = Lanes<vec<T>>::width;
 
 // The elements from one row to the next. Rows that are powers of two apart would share a few lines of the cache.

@@ -1,7 +1,5 @@
 // Reflections, for QR and for what makes two diagonals.
 #pragma once
-#include "codes.hpp"
-#include "kernels.hpp"
 #include "matrices.hpp"
 #include "vmath.hpp"
 
@@ -77,37 +75,35 @@ template <class T> void reflect(T* a, int64_t ld, const T* v, T tau, int64_t m, 
 // Note [Reflections by blocks]
 // The product of a few reflections H1 H2 ... Hb, H = I - tau v v^T, is I - V t V^T with a triangle t: so they are applied to a
 // matrix by three products. The vectors lie in rows, each from its own place on, with zeros before.
-constexpr int64_t BLOCK = 32;            // reflections that are applied at once
+constexpr int64_t TOGETHER = 32;            // reflections that are applied at once
 constexpr int64_t WORTH = 96;            // and the least number of them, and of columns, for which that pays
 
-template <class T> constexpr int CODE = sizeof(T) == 4 ? F32 : F64;
-
 // What `apply` needs beside the vectors, for so many columns
-template <class T> int64_t room_of(int64_t columns) { return 2 * BLOCK * BLOCK + 2 * BLOCK * row_length<T>(columns); }
+template <class T> int64_t room_of(int64_t columns) { return 2 * TOGETHER * TOGETHER + 2 * TOGETHER * row_length<T>(columns); }
 
 // The triangle t of `count` vectors of length m: t[i, i] = tau[i], t[0..i, i] = -tau[i] t[0..i, 0..i] (V^T v_i)
 template <class T> void triangle_of(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* t, T* products) {
-    gemm(CODE<T>, false, true, count, count, m, v, ldv, v, ldv, products, BLOCK, false);
+    gemm(CODE<T>, false, true, count, count, m, v, ldv, v, ldv, products, TOGETHER, false);
     for (int64_t i = 0; i < count; i++) {
         for (int64_t r = 0; r < i; r++) {
             T sum = 0;
-            for (int64_t c = r; c < i; c++) sum += t[r * BLOCK + c] * products[c * BLOCK + i];
-            t[r * BLOCK + i] = -tau[i] * sum;
+            for (int64_t c = r; c < i; c++) sum += t[r * TOGETHER + c] * products[c * TOGETHER + i];
+            t[r * TOGETHER + i] = -tau[i] * sum;
         }
-        t[i * BLOCK + i] = tau[i];
-        for (int64_t c = 0; c < i; c++) t[i * BLOCK + c] = 0;
+        t[i * TOGETHER + i] = tau[i];
+        for (int64_t c = 0; c < i; c++) t[i * TOGETHER + c] = 0;
     }
 }
 
 // a = (H1 ... Hb) a, or its transpose times a: m rows, `columns` columns
 template <class T>
 void apply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned, T* memory) {
-    T *t = memory, *first = t + 2 * BLOCK * BLOCK, *second = first + BLOCK * row_length<T>(columns);
+    T *t = memory, *first = t + 2 * TOGETHER * TOGETHER, *second = first + TOGETHER * row_length<T>(columns);
     const int64_t ldw = row_length<T>(columns);
-    triangle_of(v, ldv, m, count, tau, t, t + BLOCK * BLOCK);
-    for (int64_t i = 0; i < BLOCK * BLOCK; i++) t[i] = -t[i];
+    triangle_of(v, ldv, m, count, tau, t, t + TOGETHER * TOGETHER);
+    for (int64_t i = 0; i < TOGETHER * TOGETHER; i++) t[i] = -t[i];
     gemm(CODE<T>, false, false, count, columns, m, v, ldv, a, ld, first, ldw, false);
-    gemm(CODE<T>, turned, false, count, columns, count, t, BLOCK, first, ldw, second, ldw, false);
+    gemm(CODE<T>, turned, false, count, columns, count, t, TOGETHER, first, ldw, second, ldw, false);
     gemm(CODE<T>, true, false, m, columns, count, v, ldv, second, ldw, a, ld, true);
 }
 
@@ -116,9 +112,9 @@ void apply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a
 template <class T>
 void apply_all(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned,
                bool of_identity, int64_t before, T* memory) {
-    const int64_t blocks = (count + BLOCK - 1) / BLOCK;
+    const int64_t blocks = (count + TOGETHER - 1) / TOGETHER;
     for (int64_t b = 0; b < blocks; b++) {
-        const int64_t at = (turned ? b : blocks - 1 - b) * BLOCK, size = count - at < BLOCK ? count - at : BLOCK;
+        const int64_t at = (turned ? b : blocks - 1 - b) * TOGETHER, size = count - at < TOGETHER ? count - at : TOGETHER;
         const int64_t from = of_identity ? at + before : 0;
         apply(v + at * ldv + at, ldv, m - at, size, tau + at, a + at * ld + from, ld, columns - from, turned, memory);
     }

@@ -1,8 +1,6 @@
 // Triangular systems: with one right-hand side or a few, the matrix is read once, where it lies; with many, blocks of it are
 // joined by products.
 #pragma once
-#include "codes.hpp"
-#include "kernels.hpp"
 #include "matrices.hpp"
 
 namespace clay {
@@ -113,8 +111,6 @@ template <class T> void find_unknowns(const Triangle<T>& s, T* x) {
 template <class T> bool few(const Matrices& a, int64_t k) { return (a.row == 1 || a.column == 1) && 4 * k <= LANES<T>; }
 
 constexpr int64_t BLOCK = 64;            // columns, or rows, that are treated one after the other
-
-template <class T> constexpr int CODE = sizeof(T) == 4 ? F32 : F64;
 
 // c -= a b, for m x k and k x n matrices in rows; b_turned: b holds n rows of k
 template <class T>

@@ -266,7 +266,7 @@ def _block_shapes(tensors: list) -> list[tuple[int, int]]:
     return [(1, 1, *tensor.shape)[-2:] for tensor in tensors]
 
 
-@op(method=False, function=False, promote="common", half="raw", node="BlockDiagBackward0",
+@op(kernel="blocks", method=False, function=False, promote="common", half="raw", node="BlockDiagBackward0",
     meta=lambda tensors: tuple(map(sum, zip(*_block_shapes(tensors)))), samples=lambda t: [t.args([t(2, 3), t(1)])])
 def block_diag_of(xp, tensors: list[Tensor]):
     "The matrices along the diagonal of one, zeros elsewhere."

@@ -122,7 +122,8 @@ def check_old_cholesky(input: Tensor) -> None:
     check_loop("cholesky_cpu", input)
 
 
-@op(name="cholesky", check=check_old_cholesky, symmetric=True, meta=lambda input: input.shape,
+@op(name="cholesky", kernel="linalg.old_cholesky", check=check_old_cholesky, symmetric=True,
+    meta=lambda input: input.shape,
     samples=lambda t: [t.args(definite(t, 3)), t.args(definite(t, 2, 4), upper=True)],
     errors=lambda t: [(t.args(t(2, 2) - 9), RuntimeError,
                        "cholesky: The factorization could not be completed because the input is not")])

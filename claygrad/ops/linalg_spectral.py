@@ -157,6 +157,19 @@ def refuse_infinite(xp, a, name: str) -> None:
         raise RuntimeError(f"torch.{name}: input tensor should not contain infs or NaNs.")
 
 
+def of_any_matrix(xp, name: str, a) -> tuple:
+    """What NumPy's function of this name finds, complex. Real matrices go to the loop behind it, by which float32 stays
+    what it is; a matrix on which that failed is left to the function, which knows what to say."""
+    loops = getattr(xp.linalg, "_umath_linalg", None)
+    if loops is not None and a.dtype.kind == "f":
+        found = getattr(loops, name)(a)
+        found = found if isinstance(found, tuple) else (found,)
+        if not xp.isnan(found[0]).any():
+            return found
+    found, kind = getattr(xp.linalg, name)(a), xp.result_type(a.dtype, "complex64")
+    return tuple(x.astype(kind) for x in (found if isinstance(found, tuple) else (found,)))
+
+
 @op(namespace="linalg", method=False, returns=("eigenvalues", "eigenvectors"), check=check_eig,
     settled=lambda r: (r[0].abs().sort()[0], (r[1] * r[0].unsqueeze(-2)) @ r[1].inverse()),
     meta=lambda input: [(input.shape[:-1], input.dtype.to_complex()), (input.shape, input.dtype.to_complex())],
@@ -169,9 +182,8 @@ def eig(xp, input: Tensor):
     The vectors are determined up to phase: a loss that depends on it has no gradient, and backward says so.
     """
     refuse_infinite(xp, input, "linalg.eig")
-    kind = xp.result_type(input.dtype, "complex64")
-    values, vectors = xp.linalg.eig(input)
-    return values.astype(kind), _lapack.columns(xp, vectors.astype(kind))
+    values, vectors = of_any_matrix(xp, "eig", input)
+    return values, _lapack.columns(xp, vectors)
 
 
 @eig.rules
@@ -195,7 +207,7 @@ def eig_gradient(gs, outs) -> tuple[Tensor | None]:
     meta=lambda input: (input.shape[:-1], input.dtype.to_complex()))
 def values_alone(xp, input: Tensor):
     refuse_infinite(xp, input, "linalg.eigvals")
-    return xp.linalg.eigvals(input).astype(xp.result_type(input.dtype, "complex64"))
+    return of_any_matrix(xp, "eigvals", input)[0]
 
 
 @composite(namespace="linalg", method=False, out=True, settled=lambda r: r.abs().sort()[0],

@@ -15,7 +15,7 @@ from tests.kernels.conftest import isa, kernels  # noqa: F401
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
 SIZES = [*range(1, 10), 15, 16, 17, 33, 64, 65, 70, 130]
 BATCHES = [(), (3,), (2, 2)]
-NAMES = ("lu", "parts", "solve", "inverse", "determinant", "lu_solve", "triangular", "cholesky", "cholesky_solve", "qr", "geqrf", "reflected",
+NAMES = ("lu", "parts", "solve", "inverse", "determinant", "lu_solve", "triangular", "cholesky", "cholesky_solve", "qr",
          "symmetric", "singular")
 
 pytestmark = pytest.mark.usefixtures("isa")
@@ -154,6 +154,22 @@ def test_cholesky(dtype: str, plainly):
             assert info.tolist() == expected.tolist() == [0, 2 * n // 3 + 1]
 
 
+@pytest.mark.filterwarnings("ignore:torch.cholesky is deprecated")
+@DTYPES
+def test_the_older_cholesky(dtype: str):
+    for a, _ in drawn(dtype):
+        definite = a @ turned(a)
+        for upper in (False, True):
+            for _ in range(2):                                # the first call ever is one that warns
+                near(claygrad.cholesky(claygrad.from_numpy(definite), upper).numpy(), plain_factor(definite, upper))
+    with pytest.raises(claygrad.linalg.LinAlgError, match=r"cholesky: \(Batch element 0\): The factorization could not be"):
+        claygrad.cholesky(claygrad.from_numpy(-definite))
+
+
+def plain_factor(a, upper: bool):
+    return turned(numpy.linalg.cholesky(a)) if upper else numpy.linalg.cholesky(a)
+
+
 @DTYPES
 def test_reflections(dtype: str):
     rng = numpy.random.default_rng(2)
@@ -184,7 +200,7 @@ def test_reflections(dtype: str):
 def test_reflections_by_blocks(dtype: str, m: int, n: int):
     rng = numpy.random.default_rng(6)
     a = rng.standard_normal((2, m, n)).astype(dtype)
-    R, tau = native.geqrf(a)
+    R, tau = (x.numpy() for x in claygrad.geqrf(claygrad.from_numpy(a)))
     wanted, factors = numpy.linalg.qr(a, "raw")
     near(R, turned(wanted))
     near(tau[:, None], factors[:, None])
@@ -193,9 +209,9 @@ def test_reflections_by_blocks(dtype: str, m: int, n: int):
     near(Q @ triangle, a)
     near(turned(Q) @ Q, numpy.broadcast_to(numpy.eye(m, dtype=dtype), (2, m, m)))
     b = rng.standard_normal((2, m, 65)).astype(dtype)
-    near(native.reflected(R, tau, b, False), Q @ b)
-    near(native.reflected(R, tau, b, True), turned(Q) @ b)
     held, c = (claygrad.from_numpy(R.copy()), claygrad.from_numpy(tau)), claygrad.from_numpy(b)
+    near(claygrad.ormqr(*held, c).numpy(), Q @ b)
+    near(claygrad.ormqr(*held, c, transpose=True).numpy(), turned(Q) @ b)
     near(claygrad.ormqr(*held, c.mT, left=False).numpy(), turned(b) @ Q)
     near(claygrad.ormqr(*held, c.mT, left=False, transpose=True).numpy(), turned(b) @ turned(Q))
     near(claygrad.ormqr(*held, c.mT.contiguous().mT, transpose=True).numpy(), turned(Q) @ b)
@@ -204,7 +220,7 @@ def test_reflections_by_blocks(dtype: str, m: int, n: int):
         near(claygrad.linalg.householder_product(held[0], held[1][:, :n // 2 + 1].contiguous()).numpy(),
              _lapack.reflected_by_hand(numpy, R, tau[:, :n // 2 + 1], numpy.tile(numpy.eye(m, n, dtype=dtype), (2, 1, 1)), False))
     a[1, 0, 0] = numpy.nan
-    assert native.geqrf(a) is None
+    assert claygrad.geqrf(claygrad.from_numpy(a))[0].isnan().any((1, 2)).tolist() == [False, True]
 
 
 @DTYPES
@@ -304,16 +320,23 @@ def test_equal_rows_have_a_determinant_of_exactly_nothing():
 
 
 @DTYPES
-def test_least_squares_without_singular_values(dtype: str, plainly):
+def test_least_squares_without_singular_values(dtype: str):
     rng = numpy.random.default_rng(4)
-    for m, n in [(1, 1), (5, 3), (3, 5), (70, 20), (64, 64)]:
-        a, b = rng.standard_normal((2, m, n)).astype(dtype), rng.standard_normal((2, m, 3)).astype(dtype)
-        found, wanted = (claygrad.linalg.lstsq(claygrad.from_numpy(a), claygrad.from_numpy(b), driver=driver)
-                         for driver in ("gelsy", "gelsd"))
-        near(found.solution.numpy(), wanted.solution.numpy(), 3000)
-        assert found.rank.tolist() == wanted.rank.tolist()
+    for m, n in [(1, 1), (5, 3), (3, 5), (70, 20), (20, 70), (110, 97), (97, 130), (64, 64)]:
+        for batch, scale in [((), 1e30), ((2,), 1e-30), ((2, 1), 1)]:
+            a = (rng.standard_normal((*batch, m, n)) + 3 * m ** 0.5 * numpy.eye(m, n)) * scale
+            a, b = (claygrad.from_numpy(x.astype(dtype)) for x in (a, rng.standard_normal((*batch, m, 3))))
+            for right in (b, b[..., 0], b.mT.contiguous().mT):
+                sure, full, wanted = (claygrad.linalg.lstsq(a, right, driver=driver) for driver in ("gelsy", "gels", "gelsd"))
+                for found in (sure, full):
+                    near((found.solution * scale).numpy(), (wanted.solution * scale).numpy(), 3000)
+                assert sure.rank.tolist() == wanted.rank.tolist()
+                if m > n:
+                    near(full.residuals.numpy(), wanted.residuals.numpy())
+                assert [x.numel() for x in (sure.residuals, sure.singular_values, full.rank, full.singular_values)] == [0] * 4
+                assert m > n or not full.residuals.numel()
+    a, b = rng.standard_normal((2, 64, 64)).astype(dtype), rng.standard_normal((2, 64, 3)).astype(dtype)
     a[:, :, 0] = a[:, :, 1]
-    assert linalg_least.of_full_rank(numpy, a, b, 1e-6) is None
     found, wanted = (claygrad.linalg.lstsq(claygrad.from_numpy(a), claygrad.from_numpy(b), 1e-4, driver=driver)
                      for driver in ("gelsy", "gelsd"))
     assert found.rank.tolist() == wanted.rank.tolist() == [63, 63]

@@ -88,3 +88,17 @@ def test_a_gate_and_its_gradient(shape: tuple, dim: int):
     (found,), (told,) = claygrad.autograd.grad(out, x, g), claygrad.autograd.grad(want, x, g)
     assert claygrad.allclose(out, want)
     assert claygrad.allclose(found, told)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "complex128"])
+def test_blocks_along_a_diagonal(dtype: str):
+    parts = [(ROOM[0, :rows, :columns] * 50).astype(dtype) for rows, columns in ((2, 3), (0, 4), (1, 1), (70, 90), (4, 0))]
+    wanted = numpy.zeros((77, 98), dtype)
+    row = column = 0
+    for part in parts:
+        wanted[row:row + part.shape[0], column:column + part.shape[1]] = part
+        row, column = row + part.shape[0], column + part.shape[1]
+    assert numpy.array_equal(claygrad.block_diag(*map(tensor, parts)).numpy(), wanted)
+    assert numpy.array_equal(claygrad.block_diag(*(tensor(part.T.copy()).mT for part in parts)).numpy(), wanted)
+    assert numpy.array_equal(claygrad.block_diag(tensor(parts[0][0]), tensor(parts[2][0, 0])).numpy(),
+                             numpy.block([[parts[0][:1], numpy.zeros((1, 1), dtype)], [numpy.zeros((1, 3), dtype), parts[2]]]))
