@@ -1,6 +1,6 @@
-"""Fast paths of interpolation without antialiasing; claygrad/ops/_resample.py says what the taps are."""
+"""Fast paths of interpolation; claygrad/ops/_resample.py says what the taps are."""
 from cpython.object cimport PyObject
-from libc.math cimport floor, floorf
+from libc.math cimport ceil, fabs, floor, floorf
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -84,6 +84,61 @@ cdef void _taps(int64_t n, int64_t out, int kind, bint align, double scale, int6
         weight[4 * i + 2], weight[4 * i + 3] = _cubic(<real>(1 - part)), _cubic(<real>(2 - part))
 
 
+cdef struct Smooth:
+    # An axis with antialiasing: how far apart new elements stand, by how much the kernel is widened, how far it reaches
+    double step, widen, support
+
+
+cdef void _spans(int64_t n, int64_t i, Smooth* s, real* centre, int64_t* low, int64_t* count) noexcept:
+    """The old elements that a new one is made of."""
+    cdef int64_t high, most = 2 * <int64_t>ceil(s.support) + 1
+    cdef real support = <real>s.support
+    centre[0] = (<real>i + <real>0.5) * <real>s.step
+    low[0], high = <int64_t>(centre[0] - support + <real>0.5), <int64_t>(centre[0] + support + <real>0.5)
+    low[0] = 0 if low[0] < 0 else low[0]
+    high = n if high > n else high
+    count[0] = 0 if high < low[0] else most if high - low[0] > most else high - low[0]
+
+
+cdef int64_t _measure(int64_t n, int64_t out, int kind, bint align, double scale, Smooth* s, real unused) noexcept:
+    """How many taps there are at most."""
+    cdef real step, centre
+    cdef int64_t i, low, count, most = 0
+    if align:
+        step = <real>(n - 1) / <real>(out - 1) if out > 1 else 0
+    else:
+        step = <real>(1.0 / scale) if scale > 0 else <real>n / <real>out
+    s.step, s.widen = step, step if step > 1 else 1.0
+    s.support = <real>(1 if kind == LINEAR else 2) * <real>s.widen
+    for i in range(out):
+        _spans(n, i, s, &centre, &low, &count)
+        most = count if count > most else most
+    return most
+
+
+cdef void _smoothed(int64_t n, int64_t out, int kind, Smooth* s, int64_t taps, int64_t* index, real* weight) noexcept:
+    """The taps of antialiasing: a kernel as wide as the step between new elements."""
+    cdef real centre, x, total, near = <real>(1 / s.widen)
+    cdef int64_t i, j, low, count, last
+    for i in range(out):
+        _spans(n, i, s, &centre, &low, &count)
+        total, last = 0, low + count - 1 if low + count > 0 else 0
+        for j in range(taps):
+            index[j], weight[j] = low + j if low + j < last else last, 0
+            if j < count:
+                x = <real>fabs((<real>(low + j) - centre + <real>0.5) * near)
+                if kind == LINEAR:
+                    weight[j] = 1 - x if x < 1 else 0
+                elif x < 2:
+                    weight[j] = (<real>1.5 * x - <real>2.5) * x * x + 1 if x < 1 else ((x - 5) * x + 8) * x * <real>-0.5 + 2
+                total += weight[j]
+        for j in range(taps):
+            if total != 0:
+                weight[j] /= total
+        index += taps
+        weight += taps
+
+
 cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* new, PyObject** how, bint back):
     """x with its last axes of the sizes `new` instead of `old`, or, back, the other way; or None."""
     cdef int kind, axis, step, i
@@ -93,10 +148,14 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
     cdef double scale
     cdef object scales = <object>how[3]
     cdef const char* name = "back" if back else "apply"
-    cdef bint same
-    if <object>how[2] is not False or <object>how[0] not in _KINDS or scales is not None and len(scales) != dims:
+    cdef bint same, smooth
+    cdef Smooth wide
+    if type(<object>how[2]) is not bool or <object>how[0] not in _KINDS or scales is not None and len(scales) != dims:
         return None
-    kind = _KINDS[<object>how[0]]
+    kind, smooth = _KINDS[<object>how[0]], <object>how[2]
+    wide.step = wide.widen = wide.support = 1
+    if smooth and kind <= EXACT:
+        return None
     for i in range(x.ndim):
         shape[i] = x.shape[i]
     made = x
@@ -109,8 +168,14 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
             scale = scales[axis]
         s.n, s.out = old[axis], new[axis]
         s.taps = 1 if kind <= EXACT else 2 if kind == LINEAR else 4
-        if kind == LINEAR and s.n == s.out:
+        if (kind == LINEAR or smooth) and s.n == s.out:
             continue
+        if smooth and x.dtype.code == F32:
+            s.taps = _measure[float](s.n, s.out, kind, <object>how[1] is True, scale, &wide, 0)
+        elif smooth:
+            s.taps = _measure[double](s.n, s.out, kind, <object>how[1] is True, scale, &wide, 0)
+        if s.taps < 1:
+            return None
         shape[2 + axis] = s.out * s.taps
         index = fresh(of_code(I64), 1, shape + 2 + axis)
         s.index, s.weight = <int64_t*>index.data(), NULL
@@ -120,7 +185,11 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
         else:
             weight = fresh(x.dtype, 1, shape + 2 + axis)
             s.weight = weight.data()
-            if x.dtype.code == F32:
+            if smooth and x.dtype.code == F32:
+                _smoothed[float](s.n, s.out, kind, &wide, s.taps, <int64_t*>index.data(), <float*>weight.data())
+            elif smooth:
+                _smoothed[double](s.n, s.out, kind, &wide, s.taps, <int64_t*>index.data(), <double*>weight.data())
+            elif x.dtype.code == F32:
                 _taps[float](s.n, s.out, kind, <object>how[1] is True, scale, <int64_t*>index.data(), <float*>weight.data())
             else:
                 _taps[double](s.n, s.out, kind, <object>how[1] is True, scale, <int64_t*>index.data(), <double*>weight.data())

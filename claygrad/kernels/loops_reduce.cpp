@@ -107,6 +107,46 @@ template <class T> void mean(const void* x_oni, void* out_oi, int64_t outer, int
     for (int64_t i = 0; i < outer * inner; i++) out[i] /= (T)n;
 }
 
+// Sums of complex numbers, as columns of real ones: both parts of single numbers stand in a line, many beside each other are added.
+template <class T> struct Parts {
+    using In = T;
+    using Out = T;
+    using Merge = Parts;
+    static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
+        using V = vec<T>;
+        constexpr int W = Lanes<V>::width, K = 4;
+        constexpr int64_t BLOCK = 32 * K * W;
+        if (stride > 2) return reduce_columns<SumOf, T>(x_ni, n, stride, width, out_i);
+        T sum[K * W];
+        if (n > BLOCK) {
+            const int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
+            tile(x_ni, half, stride, width, out_i);
+            tile(x_ni + 2 * half, n - half, stride, width, sum);
+            out_i[0] += sum[0], out_i[1] += sum[1];
+            return;
+        }
+        V acc[K];
+        for (int k = 0; k < K; k++) acc[k] = splat<V>(0);
+        int64_t i = 0;
+        for (; i + K * W <= 2 * n; i += K * W)
+            for (int k = 0; k < K; k++) acc[k] = acc[k] + load<V>(x_ni + i + k * W);
+        for (int k = 0; k < K; k++, i += W)
+            if (i < 2 * n) acc[k] = acc[k] + (2 * n - i < W ? load_part<V>(x_ni + i, 2 * n - i, splat<V>(0)) : load<V>(x_ni + i));
+        for (int k = 0; k < K; k++) store<V>(sum + k * W, acc[k]);
+        for (int half = K * W / 2; half > 1; half /= 2)
+            for (int j = 0; j < half; j++) sum[j] += sum[j + half];
+        out_i[0] = sum[0], out_i[1] = sum[1];
+    }
+};
+template <class T> void sum_complex(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
+    reduce<Parts<T>>(x_oni, out_oi, outer, n, 2 * inner);
+}
+template <class T> void mean_complex(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
+    sum_complex<T>(x_oni, out_oi, outer, n, inner);
+    T* out = (T*)out_oi;
+    for (int64_t i = 0; i < 2 * outer * inner; i++) out[i] /= (T)n;
+}
+
 // Sums of what becomes of the elements
 struct SquareOf {
     template <class V> static V of(V x) { return x * x; }
@@ -247,6 +287,8 @@ template <class I, bool ANY> struct Truth {
 const Kernel reduce_kernels[] = {
     FLOATS("sum", SumOf), FLOATS("prod", ProdOf), FLOATS("amax", MaxOf), FLOATS("amin", MinOf),
     {"mean", F32, (void*)mean<float>}, {"mean", F64, (void*)mean<double>},
+    {"sum", C64, (void*)sum_complex<float>}, {"sum", C128, (void*)sum_complex<double>},
+    {"mean", C64, (void*)mean_complex<float>}, {"mean", C128, (void*)mean_complex<double>},
     {"norm", F32, (void*)norm<float>}, {"norm", F64, (void*)norm<double>},
     {"sum", I64, (void*)reduce<Exact<SumInt, uint64_t, uint64_t>>},
     {"prod", I64, (void*)reduce<Exact<ProdInt, uint64_t, uint64_t>>},

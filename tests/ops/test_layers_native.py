@@ -197,6 +197,24 @@ def test_other_sizes(mode, dtype, declared):
         compare(declared, "_upsample_backward", g, tuple(x.shape), *how, loose=loose)
 
 
+@KINDS
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_other_sizes_smoothly(mode, dtype, declared):
+    rng, loose = numpy.random.default_rng(15), 2e-5 if dtype == "float32" else 1e-12
+    for trial in range(60):
+        size, out = (tuple(map(int, rng.integers(1, 40, 2))) for _ in range(2))
+        if trial % 5 == 0:
+            out = (size[0], max(size[1] // 2, 1))
+        scales = [o / n + 0.01 for o, n in zip(out, size)] if trial % 4 == 1 else None
+        how = mode, trial % 2 == 1, True, scales
+        x, g = values(rng, dtype, 2, 3, *size), values(rng, dtype, 2, 3, *out)
+        compare(declared, "_upsample", x, list(out), *how, loose=loose)
+        compare(declared, "_upsample_backward", g, tuple(x.shape), *how, loose=loose)
+    x = values(rng, dtype, 1, 2, 9, 8)
+    x[0, 0, 3, 3], x[0, 1, 0, 0] = float("inf"), float("nan")
+    compare(declared, "_upsample", x, [4, 5], mode, False, True, None, loose=loose)
+
+
 # Along any axis
 
 @KINDS

@@ -313,3 +313,28 @@ def test_norms_of_matrices():
         claygrad.linalg.matrix_norm(x, "fro", (0, 5))
     with pytest.raises(RuntimeError):
         claygrad.linalg.matrix_norm(x, "fro", (0, -3))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_of_complex_numbers(dtype, threads):
+    draw, before = numpy.random.default_rng(3), claygrad.get_num_threads()
+    near = 1e-5 if dtype == "complex64" else 1e-13
+    claygrad.set_num_threads(threads)
+    try:
+        for shape in ((), (1,), (7,), (64,), (1001,), (130_003,), (3, 5), (1, 129), (129, 1), (37, 700), (2, 3, 65), (2, 70_000), (600, 300)):
+            array = numpy.asarray(draw.standard_normal(shape) + 1j * draw.standard_normal(shape), dtype)
+            size = max(array.size, 1) ** 0.5
+            for x, y in ((claygrad.tensor(array), array), (claygrad.tensor(array).mT, array.mT) if len(shape) > 1 else (None, None)):
+                for dim in (None, *range(-len(shape), len(shape))) if x is not None else ():
+                    for keep in (False, True) if dim is not None else (False,):
+                        at = {} if dim is None else {"dim": dim, "keepdim": keep}
+                        of = {} if dim is None else {"axis": dim, "keepdims": keep}
+                        numpy.testing.assert_allclose(x.sum(**at).numpy(), y.astype("complex128").sum(**of), near, near * size)
+                        numpy.testing.assert_allclose(x.mean(**at).numpy(), y.astype("complex128").mean(**of), near, near)
+        odd = numpy.array([[complex(numpy.inf, 1), 2, complex(0, -numpy.inf)], [1, complex(numpy.nan, 2), 3j], [1e-40, -0.0, 1]], dtype)
+        for dim in (0, 1):
+            assert numpy.array_equal(claygrad.tensor(odd).sum(dim).numpy(), odd.sum(dim), equal_nan=True)
+        assert claygrad.zeros(0, 3, dtype=getattr(claygrad, dtype)).sum(0).tolist() == [0, 0, 0]
+    finally:
+        claygrad.set_num_threads(before)
