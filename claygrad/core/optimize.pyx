@@ -8,9 +8,9 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.inplace cimport begin_write
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, dense, fresh
+from claygrad.core.layout cimport Layout, dense
 from claygrad.core.modes cimport modes
-from claygrad.core.tensor cimport Tensor, new_tensor
+from claygrad.core.tensor cimport Tensor
 
 cdef extern from "optim.hpp" namespace "clay" nogil:
     struct StepTensor:
@@ -20,6 +20,7 @@ cdef extern from "optim.hpp" namespace "clay" nogil:
         int64_t n
         double size
         double bias
+        double numbers[2]
 
     struct StepOptions:
         double decay
@@ -29,6 +30,8 @@ cdef extern from "optim.hpp" namespace "clay" nogil:
         double momentum
         double damping
         double eps
+        double least
+        double most
         int maximize
         int nesterov
         int decoupled
@@ -36,13 +39,6 @@ cdef extern from "optim.hpp" namespace "clay" nogil:
         int centered
 
     ctypedef void (*step_fn)(const StepTensor*, int64_t, const StepOptions*) noexcept nogil
-
-    struct Gradient:
-        void* values
-        int64_t n
-
-    ctypedef bint (*norms_fn)(const Gradient*, int64_t, double, double*) noexcept nogil
-    ctypedef void (*bound_fn)(const Gradient*, int64_t, double) noexcept nogil
 
 cdef extern from "Python.h":
     PyObject* PyDict_GetItem(object d, object key)
@@ -117,15 +113,29 @@ cdef bint _counts(object x):
     return v.numel == 1 and (v.dtype.code == F32 or v.dtype.code == F64) and v.storage.where.kind == CPU
 
 
+cdef double _number(Tensor t) noexcept:
+    """The one element of what `_counts`."""
+    return (<float*>t.layout.data())[0] if t.layout.dtype.code == F32 else (<double*>t.layout.data())[0]
+
+
+cdef double _set(Tensor t, double value) except? -1:
+    """Write that element; what it is then, rounded."""
+    begin_write(t)
+    if t.layout.dtype.code == F32:
+        (<float*>t.layout.data())[0] = <float>value
+    else:
+        (<double*>t.layout.data())[0] = value
+    return _number(t)
+
+
 cdef double _counted(Tensor step) except? -1:
     """Counts a step; the new count."""
-    cdef Layout v = step.layout
-    begin_write(step)
-    if v.dtype.code == F32:
-        (<float*>v.data())[0] += 1
-        return (<float*>v.data())[0]
-    (<double*>v.data())[0] += 1
-    return (<double*>v.data())[0]
+    return _set(step, _number(step) + 1)
+
+
+cdef double _multiplied(Tensor t, double by) except? -1:
+    """The same by a number, which is rounded as operations on such a tensor round it."""
+    return _set(t, <float>_number(t) * <float>by if t.layout.dtype.code == F32 else _number(t) * by)
 
 
 cdef class _Plan:
@@ -202,7 +212,7 @@ cdef class _Plan:
 cdef int _clear(StepOptions* options, double decay, bint maximize) noexcept:
     options.decay = decay
     options.shrink = 1
-    options.beta1 = options.beta2 = options.momentum = options.damping = options.eps = 0
+    options.beta1 = options.beta2 = options.momentum = options.damping = options.eps = options.least = options.most = 0
     options.maximize = maximize
     options.nesterov = options.decoupled = options.centered = options.states = 0
     return 0
@@ -291,112 +301,108 @@ def adagrad(params, grads, sums, steps, double lr, double lr_decay, double eps, 
     return True
 
 
-# --- gradients kept within bounds, all in one call ------------------------------------------------------------------------
-cdef class _Gradients:
-    cdef Gradient* each
-    cdef Py_ssize_t count
-    cdef int dtype
-    cdef Layout first
-
-    def __dealloc__(self):
-        PyMem_Free(self.each)
-
-    cdef bint fill(self, list tensors, bint write) except -1:
-        cdef Py_ssize_t i
-        cdef Layout v
-        self.count = len(tensors)
-        if self.count == 0:
-            return False
-        self.each = <Gradient*>PyMem_Malloc(self.count * sizeof(Gradient))
-        if self.each == NULL:
-            raise MemoryError()
-        for i in range(self.count):
-            if not isinstance(tensors[i], Tensor):
-                return False
-            v = (<Tensor>tensors[i]).layout
-            if i == 0:
-                self.first, self.dtype = v, v.dtype.code
-            if v.dtype.code != self.dtype or v.storage.where.kind != CPU or not (v.contiguous or dense(v)):
-                return False
-            if write and ((<Tensor>tensors[i]).inference and not modes().inference):
-                return False
-            self.each[i].values, self.each[i].n = v.data(), v.numel
-        return self.dtype == F32 or self.dtype == F64
-
-    cdef int run(self, list tensors, const char* name, double number) except -1:
-        """Change all in place."""
-        cdef bound_fn f = <bound_fn>find("optim", name, self.dtype)
-        cdef Py_ssize_t i
-        for i in range(self.count):
-            begin_write(<Tensor>tensors[i])
-            self.each[i].values = (<Tensor>tensors[i]).layout.data()
-        with nogil:
-            f(self.each, self.count, number)
-        return 0
-
-
-def total_norm(list tensors, double order):
-    """The norm of all elements of all tensors, of order 1, 2 or infinity; or None."""
-    cdef _Gradients all_ = _Gradients.__new__(_Gradients)
-    cdef norms_fn f
-    cdef double* norms
-    cdef double total = 0, norm = 0
+def adadelta(params, grads, squares, deltas, steps, double lr, double rho, double eps, double decay, bint maximize):
+    cdef _Plan plan = _Plan.__new__(_Plan)
+    cdef StepOptions options
     cdef Py_ssize_t i
-    cdef bint done
-    cdef Layout out
-    if not (order == 1 or order == 2 or order == float("inf")) or not all_.fill(tensors, False):
-        return None
-    for i in range(all_.count):
-        if order > 2 and all_.each[i].n == 0:      # there is no largest element: refused by the norm of that tensor
-            return None
-    f = <norms_fn>find("optim", "norms", all_.dtype)
-    norms = <double*>PyMem_Malloc(all_.count * sizeof(double))
-    if f == NULL or norms == NULL:
-        PyMem_Free(norms)
-        return None
-    with nogil:
-        done = f(all_.each, all_.count, order, norms)
-    for i in range(all_.count):
-        norm = norms[i]
-        if order > 2:
-            total = norm if norm > total or norm != norm else total
-        else:
-            total += norm * norm if order == 2 else norm
-    PyMem_Free(norms)
-    if not done:
-        return None
-    if order == 2:
-        total = norm if all_.count == 1 else sqrt(total)
-    out = fresh(all_.first.dtype, 0, NULL)
-    if all_.dtype == F32:
-        (<float*>out.data())[0] = <float>total
-    else:
-        (<double*>out.data())[0] = total
-    return new_tensor(out)
-
-
-def scale_to_norm(list tensors, Tensor total, double most):
-    """Multiply all by min(most / (total + 1e-6), 1): False if they are not such as a kernel takes."""
-    cdef _Gradients all_ = _Gradients.__new__(_Gradients)
-    cdef Layout v = total.layout
-    cdef double factor
-    cdef float single
-    if not all_.fill(tensors, True) or v.numel != 1 or v.dtype.code != all_.dtype or v.storage.where.kind != CPU:
+    if not _all_count(steps) or not plan.fill(params, grads, (squares, deltas)):
         return False
-    if all_.dtype == F32:                          # rounded as operations on such tensors round
-        single = (<float*>v.data())[0] + <float>1e-6
-        single = <float>most / single
-        factor = single
-    else:
-        factor = most / ((<double*>v.data())[0] + 1e-6)
-    all_.run(tensors, "scale", 1 if factor > 1 else factor)
+    _clear(&options, decay, maximize)
+    options.beta2, options.eps = rho, eps
+    for i in range(plan.count):
+        _counted(<Tensor>steps[i])
+        plan.tensors[i].size = -lr
+    plan.run("adadelta", &options)
     return True
 
 
-def limit(list tensors, double bound):
-    """Bring every element between -bound and bound: False if they are not such as a kernel takes."""
-    cdef _Gradients all_ = _Gradients.__new__(_Gradients)
-    if not bound >= 0 or not all_.fill(tensors, True):
+def adamax(params, grads, averages, largest, steps, double lr, double beta1, double beta2, double eps, double decay, bint maximize):
+    cdef _Plan plan = _Plan.__new__(_Plan)
+    cdef StepOptions options
+    cdef Py_ssize_t i
+    if not _all_count(steps) or not plan.fill(params, grads, (averages, largest)):
         return False
-    all_.run(tensors, "limit", bound)
+    _clear(&options, decay, maximize)
+    options.beta1, options.beta2, options.eps = beta1, beta2, eps
+    for i in range(plan.count):
+        plan.tensors[i].size = -lr / (1 - pow(beta1, _counted(<Tensor>steps[i])))
+    plan.run("adamax", &options)
+    return True
+
+
+def nadam(params, grads, averages, squares, products, steps, double lr, double beta1, double beta2, double decay,
+          double momentum_decay, double eps, bint maximize, bint decoupled):
+    cdef _Plan plan = _Plan.__new__(_Plan)
+    cdef StepOptions options
+    cdef Py_ssize_t i
+    cdef double count, now, soon, so_far
+    if not _all_count(steps) or not _all_count(products) or not plan.fill(params, grads, (averages, squares)):
+        return False
+    _clear(&options, decay, maximize)
+    options.beta1, options.beta2, options.eps, options.decoupled = beta1, beta2, eps, decoupled
+    options.shrink = 1 - lr * decay
+    for i in range(plan.count):
+        count = _counted(<Tensor>steps[i])
+        now = beta1 * (1 - 0.5 * pow(0.96, count * momentum_decay))
+        soon = beta1 * (1 - 0.5 * pow(0.96, (count + 1) * momentum_decay))
+        so_far = _multiplied(<Tensor>products[i], now)
+        plan.tensors[i].bias = 1 - pow(beta2, count)
+        plan.tensors[i].size = -lr * (1 - now) / (1 - so_far)
+        plan.tensors[i].numbers[0] = -lr * soon / (1 - so_far * soon)
+    plan.run("nadam", &options)
+    return True
+
+
+def radam(params, grads, averages, squares, steps, double lr, double beta1, double beta2, double decay, double eps,
+          bint maximize, bint decoupled):
+    cdef _Plan plan = _Plan.__new__(_Plan)
+    cdef StepOptions options
+    cdef Py_ssize_t i
+    cdef double count, bias, length, longest = 2 / (1 - beta2) - 1
+    if not _all_count(steps) or not plan.fill(params, grads, (averages, squares)):
+        return False
+    _clear(&options, decay, maximize)
+    options.beta1, options.beta2, options.eps, options.decoupled = beta1, beta2, eps, decoupled
+    options.shrink = 1 - lr * decay
+    for i in range(plan.count):
+        count = _counted(<Tensor>steps[i])
+        bias = 1 - pow(beta2, count)
+        length = longest - 2 * count * pow(beta2, count) / bias
+        plan.tensors[i].size, plan.tensors[i].bias = lr, 1 - pow(beta1, count)
+        plan.tensors[i].numbers[0], plan.tensors[i].numbers[1] = sqrt(bias), 0
+        if length > 5:
+            plan.tensors[i].numbers[1] = sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length))
+    plan.run("radam", &options)
+    return True
+
+
+def asgd(params, grads, averages, shares, rates, steps, double lr, double lambd, double t0, double alpha, double decay, bint maximize):
+    cdef _Plan plan = _Plan.__new__(_Plan)
+    cdef StepOptions options
+    cdef Py_ssize_t i
+    cdef double count, rate
+    if not (_all_count(steps) and _all_count(shares) and _all_count(rates)) or not plan.fill(params, grads, (averages,)):
+        return False
+    _clear(&options, decay, maximize)
+    for i in range(plan.count):
+        count, rate = _counted(<Tensor>steps[i]), _number(<Tensor>rates[i])
+        plan.tensors[i].size = -rate
+        plan.tensors[i].numbers[0], plan.tensors[i].numbers[1] = 1 - lambd * rate, _number(<Tensor>shares[i])
+        _set(<Tensor>rates[i], lr / pow(1 + lambd * lr * count, alpha))
+        _set(<Tensor>shares[i], 1 / (count - t0 if count - t0 > 1 else 1))
+    plan.run("asgd", &options)
+    return True
+
+
+def rprop(params, grads, previous, sizes, steps, double shrink, double grow, double least, double most, bint maximize):
+    cdef _Plan plan = _Plan.__new__(_Plan)
+    cdef StepOptions options
+    cdef Py_ssize_t i
+    if not _all_count(steps) or not plan.fill(params, grads, (previous, sizes)):
+        return False
+    _clear(&options, 0, maximize)
+    options.beta1, options.beta2, options.least, options.most = shrink, grow, least, most
+    for i in range(plan.count):
+        _counted(<Tensor>steps[i])
+    plan.run("rprop", &options)
     return True

@@ -111,6 +111,111 @@ template <class V> struct Adagrad {
     }
 };
 
+// state: averages of the squares of gradient and step
+template <class V> struct Adadelta {
+    Slope<V> slope;
+    V size, keep, fresh, eps;
+    Adadelta(const StepTensor& t, const StepOptions& o)
+        : slope(o), size(splat<V>(t.size)), keep(splat<V>(o.beta2)), fresh(splat<V>(1 - o.beta2)), eps(splat<V>(o.eps)) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        const V g = slope(param, grad);
+        state[0] = state[0] * keep + fresh * g * g;
+        const V delta = sqrt(state[1] + eps) / sqrt(state[0] + eps) * g;
+        state[1] = state[1] * keep + fresh * delta * delta;
+        param = param + size * delta;
+    }
+};
+
+// state: the average of the gradient; its largest size, which fades
+template <class V> struct Adamax {
+    Slope<V> slope;
+    Lerp<V> average;
+    V size, keep, eps;
+    Adamax(const StepTensor& t, const StepOptions& o)
+        : slope(o), average(1 - o.beta1), size(splat<V>(t.size)), keep(splat<V>(o.beta2)), eps(splat<V>(o.eps)) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        const V g = slope(param, grad);
+        state[0] = average(state[0], g);
+        state[1] = maximum(state[1] * keep, abs(g) + eps);
+        param = param + size * state[0] / state[1];
+    }
+};
+
+// Adam's averages with, in `numbers`, how far the average goes: `size` is for the gradient itself
+template <class V> struct Nadam {
+    Slope<V> slope;
+    Lerp<V> average;
+    V size, along, bias, shrink, keep, fresh, eps;
+    bool shrinks;
+    Nadam(const StepTensor& t, const StepOptions& o)
+        : slope(o), average(1 - o.beta1), size(splat<V>(t.size)), along(splat<V>(t.numbers[0])), bias(splat<V>(t.bias)),
+          shrink(splat<V>(o.shrink)), keep(splat<V>(o.beta2)), fresh(splat<V>(1 - o.beta2)), eps(splat<V>(o.eps)),
+          shrinks(o.decoupled && o.decay != 0) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        const V g = slope(param, grad);
+        if (shrinks) param = param * shrink;
+        state[0] = average(state[0], g);
+        state[1] = state[1] * keep + fresh * g * g;
+        const V deviation = sqrt(state[1] / bias) + eps;
+        param = param + size * g / deviation;
+        param = param + along * state[0] / deviation;
+    }
+};
+
+// Adam's averages; `bias` is that of the first, and in `numbers` stand the root of the second's and the rectification, 0 for none
+template <class V> struct Radam {
+    Slope<V> slope;
+    Lerp<V> average;
+    V size, bias, root, rectified, shrink, keep, fresh, eps;
+    bool shrinks, rectifies;
+    Radam(const StepTensor& t, const StepOptions& o)
+        : slope(o), average(1 - o.beta1), size(splat<V>(t.size)), bias(splat<V>(t.bias)), root(splat<V>(t.numbers[0])),
+          rectified(splat<V>(t.numbers[1])), shrink(splat<V>(o.shrink)), keep(splat<V>(o.beta2)), fresh(splat<V>(1 - o.beta2)),
+          eps(splat<V>(o.eps)), shrinks(o.decoupled && o.decay != 0), rectifies(t.numbers[1] != 0) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        const V g = slope(param, grad);
+        if (shrinks) param = param * shrink;
+        state[0] = average(state[0], g);
+        state[1] = state[1] * keep + fresh * g * g;
+        V update = state[0] / bias * size;
+        if (rectifies) update = update * (root / (sqrt(state[1]) + eps)) * rectified;
+        param = param - update;
+    }
+};
+
+// state[0]: the average of the parameter; `numbers`: what is left of the parameter, and its share in the average
+template <class V> struct Asgd {
+    Slope<V> slope;
+    V size, left, share;
+    bool whole;
+    Asgd(const StepTensor& t, const StepOptions& o)
+        : slope(o), size(splat<V>(t.size)), left(splat<V>(t.numbers[0])), share(splat<V>(t.numbers[1])), whole(t.numbers[1] == 1) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        const V g = slope(param, grad);
+        param = param * left;
+        param = param + size * g;
+        state[0] = whole ? param : state[0] + (param - state[0]) * share;
+    }
+};
+
+// state: the gradient before; the size of the step. beta1 and beta2 are its factors where the sign turned and where it stayed
+template <class V> struct Rprop {
+    Slope<V> slope;
+    V shrink, grow, least, most;
+    Rprop(const StepTensor&, const StepOptions& o)
+        : slope(o), shrink(splat<V>(o.beta1)), grow(splat<V>(o.beta2)), least(splat<V>(o.least)), most(splat<V>(o.most)) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        const V zero = splat<V>(0), one = splat<V>(1);
+        V g = slope(param, grad);
+        const V agreement = g * state[0];
+        const V factor = pick(agreement > zero, grow, pick(agreement < zero, shrink, one));
+        state[1] = minimum(maximum(state[1] * factor, least), most);
+        g = pick(agreement < zero, zero, g);
+        param = param + pick(g > zero, -state[1], pick(g < zero, state[1], zero));
+        state[0] = g;
+    }
+};
+
 template <template <class> class F, class T, int states>
 void step_range(const StepTensor& t, const StepOptions& options, int64_t begin, int64_t end) {
     using V = vec<T>;
@@ -279,7 +384,9 @@ template <class T> void limit(const Gradient* grads, int64_t count, double bound
 }  // namespace
 
 const Kernel optim_kernels[] = {STEP("sgd", Sgd, 0, 1), STEP("adam", Adam, 2, 3), STEP("rmsprop", RmsProp, 1, 3),
-                                STEP("adagrad", Adagrad, 1, 1),
+                                STEP("adagrad", Adagrad, 1, 1), STEP("adadelta", Adadelta, 2, 2),
+                                STEP("adamax", Adamax, 2, 2), STEP("nadam", Nadam, 2, 2), STEP("radam", Radam, 2, 2),
+                                STEP("asgd", Asgd, 1, 1), STEP("rprop", Rprop, 2, 2),
                                 BOTH("norms", norms_fn, norms), BOTH("scale", bound_fn, scale), BOTH("limit", bound_fn, limit)};
 CLAY_COUNT(optim)
 

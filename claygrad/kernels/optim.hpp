@@ -13,6 +13,7 @@ struct StepTensor {
     int64_t n;
     double size;          // how far this tensor goes, with the sign of the update
     double bias;          // what the root of its second moment is divided by
+    double numbers[2];    // what else a kernel asks for
 };
 
 // Options that all the tensors share.
@@ -22,6 +23,7 @@ struct StepOptions {
     double beta1, beta2;  // of the running averages
     double momentum, damping;
     double eps;
+    double least, most;   // of a step
     int maximize, nesterov, decoupled;
     int states;           // how many of the state's pointers are set
     int centered;

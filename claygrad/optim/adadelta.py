@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import optimize as native
 from claygrad.ops.fill import zeros, zeros_like
 from claygrad.optim.optimizer import (
     StepOptimizer,
@@ -61,6 +62,8 @@ def adadelta(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor
     if params:
         check_plain(foreach, differentiable, capturable, xla=False)
     lr = number(as_scalar(lr))
+    if native.adadelta(params, grads, square_avgs, acc_deltas, state_steps, lr, rho, eps, weight_decay, maximize):
+        return
     for param, grad, square, deltas, step in zip(params, grads, square_avgs, acc_deltas, state_steps, strict=True):
         step += 1
         if maximize:

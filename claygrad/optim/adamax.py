@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import zeros_like
 from claygrad.optim.optimizer import (
@@ -64,6 +65,8 @@ def adamax(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], ex
     if params:
         check_plain(foreach, differentiable, capturable, xla=not foreach)
     lr = number(as_scalar(lr))
+    if native.adamax(params, grads, exp_avgs, exp_infs, state_steps, lr, beta1, beta2, eps, weight_decay, maximize):
+        return
     for param, grad, average, largest, step in zip(params, grads, exp_avgs, exp_infs, state_steps, strict=True):
         step += 1
         if maximize:

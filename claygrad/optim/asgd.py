@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import ones, zeros, zeros_like
 from claygrad.optim.optimizer import (
@@ -63,6 +64,8 @@ def asgd(params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list
     if params:
         check_plain(foreach, differentiable, capturable, "params, mus, etas,", xla=not foreach)
     lr = number(as_scalar(lr))
+    if native.asgd(params, grads, axs, mus, etas, state_steps, lr, lambd, t0, alpha, weight_decay, maximize):
+        return
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         average, mu, eta, step = axs[i], mus[i], etas[i], state_steps[i]
         if maximize:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import zeros_like
 from claygrad.optim.optimizer import (
@@ -73,6 +74,9 @@ def nadam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
         check_plain(foreach, differentiable, capturable, "params, mu_products" + ("," if foreach else ""),
                     xla=not foreach)
     lr = number(as_scalar(lr))
+    if native.nadam(params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps, lr, beta1, beta2, weight_decay,
+                    momentum_decay, eps, maximize, decoupled_weight_decay):
+        return
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         step, average, square, product = state_steps[i], exp_avgs[i], exp_avg_sqs[i], mu_products[i]
         if maximize:

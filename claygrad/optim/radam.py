@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import zeros_like
 from claygrad.optim.optimizer import (
@@ -67,6 +68,9 @@ def radam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
     if params:
         check_plain(foreach, differentiable, capturable, xla=not foreach)
     lr = number(as_scalar(lr))
+    if native.radam(params, grads, exp_avgs, exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, maximize,
+                    decoupled_weight_decay):
+        return
     longest = 2 / (1 - beta2) - 1                     # the length of the average in the limit
     for param, grad, average, square, step in zip(params, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True):
         if maximize:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import optimize as native
 from claygrad.ops.compare import where
 from claygrad.ops.fill import full_like, ones_like, zeros, zeros_like
 from claygrad.optim.optimizer import (
@@ -62,6 +63,9 @@ def rprop(params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_s
     check_counts(state_steps)
     if params:
         check_plain(foreach, differentiable, capturable)
+    if native.rprop(params, grads, prevs, step_sizes, state_steps, etaminus, etaplus, step_size_min, step_size_max,
+                    maximize):
+        return
     for param, grad, prev, size, step in zip(params, grads, prevs, step_sizes, state_steps, strict=True):
         step += 1
         if maximize:

@@ -18,7 +18,16 @@ CASES = [
     ("RMSprop", {}), ("RMSprop", {"centered": True}), ("RMSprop", {"momentum": 0.9, "weight_decay": 0.1}),
     ("RMSprop", {"momentum": 0.9, "centered": True, "maximize": True, "alpha": 0.4}),
     ("Adagrad", {}), ("Adagrad", {"lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.2}),
+    ("Adadelta", {}), ("Adadelta", {"rho": 0.5, "weight_decay": 0.1, "maximize": True}),
+    ("Adamax", {}), ("Adamax", {"betas": (0.3, 0.6), "weight_decay": 0.1, "maximize": True}),
+    ("NAdam", {}), ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True, "momentum_decay": 0.1}),
+    ("NAdam", {"weight_decay": 0.1, "maximize": True}),
+    ("RAdam", {}), ("RAdam", {"betas": (0.9, 0.5)}), ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("RAdam", {"weight_decay": 0.1, "maximize": True}),
+    ("ASGD", {}), ("ASGD", {"t0": 1, "lambd": 0.1, "weight_decay": 0.1, "maximize": True}),
+    ("Rprop", {}), ("Rprop", {"etas": (0.3, 1.7), "step_sizes": (0.01, 0.06), "maximize": True}),
 ]
+COMPILED = ("sgd", "adam", "rmsprop", "adagrad", "adadelta", "adamax", "nadam", "radam", "asgd", "rprop")
 each_case = pytest.mark.parametrize(("name", "options"), CASES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(CASES)])
 each_dtype = pytest.mark.parametrize("dtype", [claygrad.float32, claygrad.float64], ids=str)
 
@@ -28,7 +37,7 @@ class Compiled:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.taken: list[bool] = []
-        for name in ("sgd", "adam", "rmsprop", "adagrad"):
+        for name in COMPILED:
             monkeypatch.setattr(optimize, name, self.watched(getattr(optimize, name)))
 
     def watched(self, step):
@@ -64,7 +73,7 @@ def trained(name, options, dtype, shapes, steps=5, turn=lambda p: p):
 
 def plainly(monkeypatch, *args, **kwargs):
     with monkeypatch.context() as patch:
-        for name in ("sgd", "adam", "rmsprop", "adagrad"):
+        for name in COMPILED:
             patch.setattr(optimize, name, lambda *args: False)
         return trained(*args, **kwargs)
 

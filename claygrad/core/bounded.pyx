@@ -1,0 +1,130 @@
+"""Gradients kept within bounds, all in one call; claygrad/nn/utils says what they mean."""
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.math cimport sqrt
+from libc.stdint cimport int64_t
+
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.inplace cimport begin_write
+from claygrad.core.kernels cimport find
+from claygrad.core.layout cimport Layout, dense, fresh
+from claygrad.core.modes cimport modes
+from claygrad.core.tensor cimport Tensor, new_tensor
+
+cdef extern from "optim.hpp" namespace "clay" nogil:
+    struct Gradient:
+        void* values
+        int64_t n
+
+    ctypedef bint (*norms_fn)(const Gradient*, int64_t, double, double*) noexcept nogil
+    ctypedef void (*bound_fn)(const Gradient*, int64_t, double) noexcept nogil
+
+
+cdef class _Gradients:
+    cdef Gradient* each
+    cdef Py_ssize_t count
+    cdef int dtype
+    cdef Layout first
+
+    def __dealloc__(self):
+        PyMem_Free(self.each)
+
+    cdef bint fill(self, list tensors, bint write) except -1:
+        cdef Py_ssize_t i
+        cdef Layout v
+        self.count = len(tensors)
+        if self.count == 0:
+            return False
+        self.each = <Gradient*>PyMem_Malloc(self.count * sizeof(Gradient))
+        if self.each == NULL:
+            raise MemoryError()
+        for i in range(self.count):
+            if not isinstance(tensors[i], Tensor):
+                return False
+            v = (<Tensor>tensors[i]).layout
+            if i == 0:
+                self.first, self.dtype = v, v.dtype.code
+            if v.dtype.code != self.dtype or v.storage.where.kind != CPU or not (v.contiguous or dense(v)):
+                return False
+            if write and ((<Tensor>tensors[i]).inference and not modes().inference):
+                return False
+            self.each[i].values, self.each[i].n = v.data(), v.numel
+        return self.dtype == F32 or self.dtype == F64
+
+    cdef int run(self, list tensors, const char* name, double number) except -1:
+        """Change all in place."""
+        cdef bound_fn f = <bound_fn>find("optim", name, self.dtype)
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            begin_write(<Tensor>tensors[i])
+            self.each[i].values = (<Tensor>tensors[i]).layout.data()
+        with nogil:
+            f(self.each, self.count, number)
+        return 0
+
+
+def total_norm(list tensors, double order):
+    """The norm of all elements of all tensors, of order 1, 2 or infinity; or None."""
+    cdef _Gradients all_ = _Gradients.__new__(_Gradients)
+    cdef norms_fn f
+    cdef double* norms
+    cdef double total = 0, norm = 0
+    cdef Py_ssize_t i
+    cdef bint done
+    cdef Layout out
+    if not (order == 1 or order == 2 or order == float("inf")) or not all_.fill(tensors, False):
+        return None
+    for i in range(all_.count):
+        if order > 2 and all_.each[i].n == 0:      # there is no largest element: refused by the norm of that tensor
+            return None
+    f = <norms_fn>find("optim", "norms", all_.dtype)
+    norms = <double*>PyMem_Malloc(all_.count * sizeof(double))
+    if f == NULL or norms == NULL:
+        PyMem_Free(norms)
+        return None
+    with nogil:
+        done = f(all_.each, all_.count, order, norms)
+    for i in range(all_.count):
+        norm = norms[i]
+        if order > 2:
+            total = norm if norm > total or norm != norm else total
+        else:
+            total += norm * norm if order == 2 else norm
+    PyMem_Free(norms)
+    if not done:
+        return None
+    if order == 2:
+        total = norm if all_.count == 1 else sqrt(total)
+    out = fresh(all_.first.dtype, 0, NULL)
+    if all_.dtype == F32:
+        (<float*>out.data())[0] = <float>total
+    else:
+        (<double*>out.data())[0] = total
+    return new_tensor(out)
+
+
+def scale_to_norm(list tensors, Tensor total, double most):
+    """Multiply all by min(most / (total + 1e-6), 1): False if they are not such as a kernel takes."""
+    cdef _Gradients all_ = _Gradients.__new__(_Gradients)
+    cdef Layout v = total.layout
+    cdef double factor
+    cdef float single
+    if not all_.fill(tensors, True) or v.numel != 1 or v.dtype.code != all_.dtype or v.storage.where.kind != CPU:
+        return False
+    if all_.dtype == F32:                          # rounded as operations on such tensors round
+        single = (<float*>v.data())[0] + <float>1e-6
+        single = <float>most / single
+        factor = single
+    else:
+        factor = most / ((<double*>v.data())[0] + 1e-6)
+    all_.run(tensors, "scale", 1 if factor > 1 else factor)
+    return True
+
+
+def limit(list tensors, double bound):
+    """Bring every element between -bound and bound: False if they are not such as a kernel takes."""
+    cdef _Gradients all_ = _Gradients.__new__(_Gradients)
+    if not bound >= 0 or not all_.fill(tensors, True):
+        return False
+    all_.run(tensors, "limit", bound)
+    return True
