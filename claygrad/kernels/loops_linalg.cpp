@@ -1,5 +1,6 @@
 // LU with row exchanges, Cholesky's factor and triangular systems, for stacks of matrices: plain loops over rows that lie in
 // the cache, joined by products where a matrix is large.
+#include "abreast.hpp"
 #include "families.hpp"
 #include "kernels.hpp"
 #include "matrices.hpp"
@@ -110,6 +111,14 @@ int64_t copy_size(int64_t m, int64_t n) { return m > BLOCK || n > BLOCK ? m * n 
 template <class T> bool lu(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t ld = row_length<T>(j.n), k = j.m < j.n ? j.m : j.n;
+    if (abreast<T>(j) && j.pivots)
+        return each_abreast<T>(j, [&](int64_t t, int64_t size, const Abreast<T>& s, T* memory) {
+            put_abreast(j.x, t, size, k, k, s.a, memory);
+            for (int64_t i = 0; i < k; i++) {
+                store<vec<T>>(memory, s.pivots[i]);
+                for (int64_t l = 0; l < size; l++) j.pivots[(t + l) * k + i] = (int32_t)memory[l] + 1;
+            }
+        });
     return each_matrix<T>(j.count, j.m * j.n * k / 3, j.m * ld + copy_size(j.m, j.n), [&](int64_t t, T* a) {
         take_in(j.a, t, j.m, j.n, a, ld);
         j.info[t] = factored(a, ld, j.m, j.n, j.pivots ? j.pivots + t * k : nullptr, a + j.m * ld);
@@ -179,6 +188,13 @@ template <class T> bool solve(const LinearAlgebra* job) {
     const int64_t n = j.n, k = j.k, ld = row_length<T>(n), length = whole<T>(k);
     const bool alone = k == 1;                                 // one right-hand side
     const int64_t ldx = alone ? 1 : row_length<T>(k);
+    if (abreast<T>(j))
+        return each_abreast<T>(j, [&](int64_t t, int64_t size, const Abreast<T>& s, T* memory) {
+            Cells<T> x;
+            take_abreast(j.b, t, size, n, k, x, memory);
+            s.solve(x, k);
+            put_abreast(j.x, t, size, n, k, x, memory);
+        });
     return each_matrix<T>(j.count, n * n * (n / 3 + k), n * (ld + ldx) + copy_size(n, n) + n, [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
         int32_t* pivots = (int32_t*)(memory + copy_size(n, n));
@@ -203,6 +219,14 @@ template <class T> bool solve(const LinearAlgebra* job) {
 template <class T> bool inverse(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t n = j.n, ld = row_length<T>(n);
+    if (abreast<T>(j))
+        return each_abreast<T>(j, [&](int64_t t, int64_t size, const Abreast<T>& s, T* memory) {
+            Cells<T> x;
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t c = 0; c < n; c++) x[i][c] = splat<vec<T>>((T)(i == c));
+            s.solve(x, n);
+            put_abreast(j.x, t, size, n, n, x, memory);
+        });
     return each_matrix<T>(j.count, n * n * n, 2 * n * ld + copy_size(n, n) + LANES<T> * ld + 2 * n, [&](int64_t t, T* a) {
         T *x = a + n * ld, *turned = x + n * ld, *memory = turned + LANES<T> * ld;
         int32_t *pivots = (int32_t*)(memory + copy_size(n, n)), *order = pivots + n;
@@ -225,9 +249,15 @@ template <class T> bool inverse(const LinearAlgebra* job) {
     });
 }
 
-// The sign of the exchanges times that of the diagonal, its sizes in `take`
+// take(t, the sign of the exchanges, U, the elements from one of its rows to the next)
 template <class T, class F> bool each_diagonal(const LinearAlgebra& j, F take) {
     const int64_t n = j.n, ld = row_length<T>(n);
+    if (abreast<T>(j))
+        return each_abreast<T>(j, [&](int64_t t, int64_t size, const Abreast<T>& s, T* memory) {
+            store<vec<T>>(memory, s.sign);
+            for (int64_t i = 0; i < n; i++) store<vec<T>>(memory + (1 + i) * LANES<T>, s.a[i][i]);
+            for (int64_t l = 0; l < size; l++) take(t + l, memory[l], memory + LANES<T> + l, LANES<T> - 1);
+        });
     return each_matrix<T>(j.count, n * n * n / 3, n * ld + copy_size(n, n) + n, [&](int64_t t, T* a) {
         int32_t* pivots = (int32_t*)(a + n * ld + copy_size(n, n));
         take_in(j.a, t, n, n, a, ld);
@@ -394,11 +424,12 @@ template <class T> int32_t cholesky_of(T* a, int64_t ld, int64_t n, T* memory) {
 
 template <class T> bool cholesky(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
-    const int64_t n = j.n, ld = row_length<T>(n);
+    const int64_t n = j.n, ld = row_length<T>(n), size = n * ld + ld + 2 * BLOCK * BLOCK;
     Matrices in = j.a, out = j.x;
     if (j.upper) in.row = j.a.column, in.column = j.a.row, out.row = j.x.column, out.column = j.x.row;
-    return each_matrix<T>(j.count, n * n * n / 6, n * ld + ld + 2 * BLOCK * BLOCK, [&](int64_t t, T* a) {
+    const auto one = [&](int64_t t, T* a) {
         take_in(in, t, n, n, a, ld);
+        memset(a + n * ld, 0, (size_t)ld * sizeof(T));         // what is left there may be slow to multiply
         const int64_t wrong = j.info[t] = cholesky_of(a, ld, n, a + n * ld);
         if (wrong) {                                           // the columns from there on stay as they were
             const T* old = matrix_at<T>(in, t);
@@ -407,6 +438,14 @@ template <class T> bool cholesky(const LinearAlgebra* job) {
         }
         for (int64_t i = 0; i < n; i++) memset(a + i * ld + i + 1, 0, (size_t)(n - i - 1) * sizeof(T));
         put_out(out, t, n, n, a, ld);
+    };
+    if (!abreast<T>(j)) return each_matrix<T>(j.count, n * n * n / 6, size, one);
+    return each_group<T>(j, size, [&](int64_t t, int64_t count, T* memory) {
+        Cells<T> a;
+        take_abreast(in, t, count, n, n, a, memory);
+        const bool made = cholesky_abreast<T>(a, n);
+        if (made) put_abreast(out, t, count, n, n, a, memory);
+        for (int64_t l = 0; l < count; l++) made ? (void)(j.info[t + l] = 0) : one(t + l, memory);
     });
 }
 

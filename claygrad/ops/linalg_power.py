@@ -45,11 +45,13 @@ def torch_matrix_power(input: Tensor, n: int) -> Tensor:
     return matrix_power(input, n)
 
 
-# The exponential: Padé's quotient of degree 13 on a matrix halved often enough, squared as often.
+# The exponential: Padé's quotient of degree 13, or 7, on a matrix halved often enough, squared as often.
 
 PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)
-NEAR = 5.371920351148152            # the 1-norm up to which the quotient is exact to double precision
+SHORT_PADE = (17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1)
+NEAR = 5.371920351148152            # the 1-norm up to which the one is exact to double precision
+SHORT_NEAR = 3.925724783138660      # and the other to single precision
 
 
 def check_exp(input: Tensor) -> None:
@@ -57,20 +59,24 @@ def check_exp(input: Tensor) -> None:
     check_fractions("linalg.matrix_exp", input)
 
 
-def exponential(xp, a):
+def exponential(xp, a, coefficients: tuple[int, ...] = PADE, near: float = NEAR):
     n = a.shape[-1]
     eye = xp.eye(n, dtype=a.dtype)
     size = xp.abs(a).sum(-2).max(-1)
     finite = xp.isfinite(size)
     with_care = xp.where(finite, size, 0)
-    halvings = xp.ceil(xp.log2(xp.maximum(with_care / NEAR, 1))).astype(int)
+    halvings = xp.ceil(xp.log2(xp.maximum(with_care / near, 1))).astype(int)
     a = a * (0.5 ** halvings).astype(a.real.dtype)[..., None, None]
-    b = [xp.asarray(c, a.real.dtype) for c in PADE]
+    b = [xp.asarray(c, a.real.dtype) for c in coefficients]
     a2 = a @ a
     a4 = a2 @ a2
     a6 = a4 @ a2
-    odd = a @ (a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * eye)
-    even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * eye
+    odd = b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * eye
+    even = b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * eye
+    if len(b) > 8:
+        odd += a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2)
+        even += a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2)
+    odd = a @ odd
     below = even - odd
     if not finite.all():
         below[~finite] = eye
@@ -93,9 +99,11 @@ def matrix_exp(xp, input: Tensor):
         return input.copy()
     if input.shape[-1] == 1:
         return xp.exp(input)
-    # Single precision has too few digits for the coefficients.
+    if input.dtype.name in ("float64", "complex128"):
+        return exponential(xp, input)
+    # Single precision loses digits in the squares of triangles: computed in double, to as many digits as it has.
     wide = "complex128" if input.dtype.kind == "c" else "float64"
-    return exponential(xp, input.astype(wide)).astype(input.dtype)
+    return exponential(xp, input.astype(wide), SHORT_PADE, SHORT_NEAR).astype(input.dtype)
 
 
 def exp_gradient(g: Tensor, input: Tensor) -> Tensor:

@@ -103,6 +103,46 @@ def test_lu_of_matrices_that_are_not_square_and_without_exchanges(dtype: str, pl
 
 
 @DTYPES
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_many_matrices_of_a_few_rows(dtype: str, n: int):
+    """Those that lie side by side in vectors as each alone, and as NumPy's."""
+    rng = numpy.random.default_rng(9)
+    for count in (16, 37):
+        a, b = rng.standard_normal((count, n, n)).astype(dtype) + 2 * numpy.eye(n, dtype=dtype), rng.standard_normal((count, n, 3)).astype(dtype)
+        a[5], a[7, n - 1], a[8] = 0, a[7, 0], numpy.eye(n, dtype=dtype)[::-1]
+        definite = a @ turned(a) + numpy.eye(n, dtype=dtype) / 10
+        definite[11, n - 1, n - 1] *= -1
+        with numpy.errstate(all="ignore"):
+            for x in (a, turned(turned(a).copy()), numpy.repeat(a, 2, 0)[::2]):
+                LU, pivots, info = native.lu(x, True)
+                sides = [b, b[..., :1], turned(turned(b).copy()), numpy.concatenate([b, b], 2)]
+                solved, inverse = [native.solve(x, side) for side in sides], native.inverse(x)
+                det, (sign, log) = native.determinant(x, False), native.determinant(x, True)
+                fine = info == 0
+                near(inverse[0][fine], numpy.linalg.inv(x[fine]), 1000)
+                near(det[:, None], numpy.linalg.det(x)[:, None])
+                near((sign * numpy.exp(log))[:, None], det[:, None])
+                for side, (found, wrong) in zip(sides, solved):
+                    near(found[fine], numpy.linalg.solve(x[fine], side[fine]), 1000)
+                    assert (wrong == info).all()
+                for i in range(count):
+                    one = native.lu(x[i], True)
+                    near(LU[i], one[0])
+                    assert pivots[i].tolist() == one[1].tolist()
+                    assert info[i] == one[2] == inverse[1][i]
+                    assert det[i] == native.determinant(x[i], False)
+                    assert numpy.isfinite(inverse[0][i]).all() == fine[i]
+            for upper in (False, True):
+                (found, info), each = native.cholesky(definite, upper), [native.cholesky(one, upper) for one in definite]
+                near(found, numpy.stack([one[0] for one in each]))
+                assert info.tolist() == [one[1].item() for one in each]
+                assert info.nonzero()[0].tolist() == [11]
+            a[3, 0, 0], a[4, 0, n - 1] = numpy.nan, numpy.inf
+            for i, det in enumerate(native.determinant(a, False)):
+                assert numpy.array_equal(det, native.determinant(a[i], False), equal_nan=True)
+
+
+@DTYPES
 def test_triangles(dtype: str, plainly):
     for a, b in drawn(dtype):
         for upper in (False, True):

@@ -1,0 +1,147 @@
+// Many matrices of a few rows, side by side: a vector holds the same element of as many matrices as it has lanes. Rows are
+// exchanged by picking, each lane its own.
+#pragma once
+#include "matrices.hpp"
+#include "vmath.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+constexpr int64_t MOST_ABREAST = 4;      // rows, and columns
+
+template <class T> using Cells = vec<T>[MOST_ABREAST][MOST_ABREAST];
+
+template <class T> bool abreast(const LinearAlgebra& j) {
+    return LANES<T> > 1 && j.count >= LANES<T> && j.m == j.n && j.n > 1 && j.n <= MOST_ABREAST && j.k <= MOST_ABREAST;
+}
+
+// Whether a vector's worth of matrices lies in one piece
+template <class T> bool in_one_piece(const Matrices& s, int64_t size, int64_t rows, int64_t columns) {
+    return size == LANES<T> && s.step == rows * columns && (s.column == 1 ? s.row == columns : s.row == 1 && s.column == rows);
+}
+
+// `size` matrices from t on; for lanes that are left over the last one again
+template <class T> void take_abreast(const Matrices& s, int64_t t, int64_t size, int64_t rows, int64_t columns, Cells<T>& a, T* memory) {
+    const bool whole = in_one_piece<T>(s, size, rows, columns);
+    const int64_t row = whole ? s.row : columns, column = whole ? s.column : 1;
+    if (whole) transpose(matrix_at<T>(s, t), s.step, memory, LANES<T>, LANES<T>, s.step);
+    else
+        for (int64_t l = 0; l < LANES<T>; l++) {
+            const T* from = matrix_at<T>(s, t + (l < size ? l : size - 1));
+            for (int64_t i = 0; i < rows; i++)
+                for (int64_t c = 0; c < columns; c++) memory[(i * row + c) * LANES<T> + l] = from[i * s.row + c * s.column];
+        }
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t c = 0; c < columns; c++) a[i][c] = load<vec<T>>(memory + (i * row + c * column) * LANES<T>);
+}
+
+template <class T> void put_abreast(const Matrices& s, int64_t t, int64_t size, int64_t rows, int64_t columns, const Cells<T>& a, T* memory) {
+    const bool whole = in_one_piece<T>(s, size, rows, columns);
+    const int64_t row = whole ? s.row : columns, column = whole ? s.column : 1;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t c = 0; c < columns; c++) store<vec<T>>(memory + (i * row + c * column) * LANES<T>, a[i][c]);
+    if (whole) return transpose(memory, LANES<T>, place_at<T>(s, t), s.step, s.step, LANES<T>);
+    for (int64_t l = 0; l < size; l++)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t c = 0; c < columns; c++)
+                place_at<T>(s, t + l)[i * s.row + c * s.column] = memory[(i * row + c) * LANES<T> + l];
+}
+
+// LU with exchanged rows
+template <class T> struct Abreast {
+    using V = vec<T>;
+    int64_t n;
+    Cells<T> a;
+    V pivots[MOST_ABREAST], sign, zero;  // the rows exchanged, whether an even number of times, and the first zero pivot, from 1
+
+    void exchange(Cells<T>& x, int64_t j, int64_t columns) const {
+        for (int64_t i = j + 1; i < n; i++) {
+            const auto here = pivots[j] == splat<V>((T)i);
+            for (int64_t c = 0; c < columns; c++) {
+                const V upper = x[j][c], lower = x[i][c];
+                x[j][c] = pick(here, lower, upper);
+                x[i][c] = pick(here, upper, lower);
+            }
+        }
+    }
+
+    void factor() {
+        sign = splat<V>(1);
+        zero = splat<V>(0);
+        for (int64_t j = 0; j < n; j++) {
+            V most = abs(a[j][j]);
+            pivots[j] = splat<V>((T)j);
+            for (int64_t i = j + 1; i < n; i++) {
+                const V size = abs(a[i][j]);
+                pivots[j] = pick(size > most, splat<V>((T)i), pivots[j]);
+                most = pick(size > most, size, most);
+            }
+            sign = pick(pivots[j] == splat<V>((T)j), sign, -sign);
+            exchange(a, j, n);
+            const V pivot = a[j][j];
+            const auto none = pivot == splat<V>(0);
+            zero = pick(none, pick(zero == splat<V>(0), splat<V>((T)(j + 1)), zero), zero);
+            for (int64_t i = j + 1; i < n; i++) {
+                const V f = a[i][j] / pivot;
+                a[i][j] = pick(none, a[i][j], f);
+                for (int64_t c = j + 1; c < n; c++) a[i][c] = pick(none, a[i][c], multiply_add(-f, a[j][c], a[i][c]));
+            }
+        }
+    }
+
+    // The solution in the place of right-hand sides
+    void solve(Cells<T>& x, int64_t columns) const {
+        for (int64_t j = 0; j < n; j++) exchange(x, j, columns);
+        for (int64_t c = 0; c < columns; c++) {
+            for (int64_t i = 1; i < n; i++)
+                for (int64_t j = 0; j < i; j++) x[i][c] = multiply_add(-a[i][j], x[j][c], x[i][c]);
+            for (int64_t i = n - 1; i >= 0; i--) {
+                for (int64_t j = i + 1; j < n; j++) x[i][c] = multiply_add(-a[i][j], x[j][c], x[i][c]);
+                x[i][c] = x[i][c] / a[i][i];
+            }
+        }
+    }
+};
+
+// Cholesky's factor in the place of a, or false: there is one that has none.
+template <class T> bool cholesky_abreast(Cells<T>& a, int64_t n) {
+    using V = vec<T>;
+    for (int64_t j = 0; j < n; j++) {
+        const V pivot = a[j][j];
+        if (first_lane(folded<SumOf>(pick(pivot > splat<V>(0), splat<V>(0), splat<V>(1)))) != 0) return false;
+        a[j][j] = sqrt(pivot);
+        for (int64_t i = j + 1; i < n; i++) a[i][j] = a[i][j] * (splat<V>(1) / a[j][j]), a[j][i] = splat<V>(0);
+        for (int64_t i = j + 1; i < n; i++)
+            for (int64_t c = j + 1; c <= i; c++) a[i][c] = multiply_add(-a[i][j], a[c][j], a[i][c]);
+    }
+    return true;
+}
+
+// f(t, size, memory) for every vector's worth of matrices, with memory for their elements, or for `more`
+template <class T, class F> bool each_group(const LinearAlgebra& j, int64_t more, F f) {
+    const int64_t cells = MOST_ABREAST * MOST_ABREAST * LANES<T>;
+    return each_matrix<T>((j.count + LANES<T> - 1) / LANES<T>, 4 * cells, more > cells ? more : cells, [&](int64_t group, T* memory) {
+        const int64_t t = group * LANES<T>;
+        f(t, j.count - t < LANES<T> ? j.count - t : LANES<T>, memory);
+    });
+}
+
+// f(t, size, factors, memory)
+template <class T, class F> bool each_abreast(const LinearAlgebra& j, F f) {
+    return each_group<T>(j, 0, [&](int64_t t, int64_t size, T* memory) {
+        Abreast<T> s;
+        s.n = j.n;
+        take_abreast(j.a, t, size, j.n, j.n, s.a, memory);
+        s.factor();
+        if (j.info) {
+            store<vec<T>>(memory, s.zero);
+            for (int64_t l = 0; l < size; l++) j.info[t + l] = (int32_t)memory[l];
+        }
+        f(t, size, s, memory);
+    });
+}
+
+}  // namespace
+}  // namespace CLAY_ISA
+}  // namespace clay
