@@ -205,9 +205,11 @@ cdef object _equal(Op op, PyObject** slots):
     """equal(input, other) of one dtype"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout
     cdef bint found
-    if x.dtype is not y.dtype or not comparable(x.dtype.code) or not x.contiguous or not y.contiguous or not same_shape(x, y):
+    if x.dtype is not y.dtype or x.storage.where.kind != CPU or y.storage.where.kind != CPU:
         return None
-    if x.storage.where.kind != CPU or y.storage.where.kind != CPU:
+    if not same_shape(x, y):
+        return False
+    if not comparable(x.dtype.code) or not x.contiguous or not y.contiguous:
         return None
     with nogil:
         found = equal_elements(x.dtype.code, x.data(), y.data(), x.numel)

@@ -148,7 +148,8 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
     cdef double scale
     cdef object scales = <object>how[3]
     cdef const char* name = "back" if back else "apply"
-    cdef bint same, smooth
+    cdef bint same, smooth, shrinks
+    cdef double before = 1, after = 1
     cdef Smooth wide
     if type(<object>how[2]) is not bool or <object>how[0] not in _KINDS or scales is not None and len(scales) != dims:
         return None
@@ -159,8 +160,11 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
     for i in range(x.ndim):
         shape[i] = x.shape[i]
     made = x
+    for i in range(dims):
+        before, after = before * old[i], after * new[i]
+    shrinks = after < before if not back else before < after          # then the first axis first: whole rows are left out
     for step in range(dims):
-        axis = step if back else dims - 1 - step
+        axis = step if shrinks else dims - 1 - step
         scale = 0
         if scales is not None:
             if type(scales[axis]) is not float and type(scales[axis]) is not int:
