@@ -202,24 +202,34 @@ template <bool SINGLE> double upper(double a, double x) {
     return by_lower ? 1 - lower_series<SINGLE>(a, x) : x > 1.1 ? upper_fraction<SINGLE>(a, x) : upper_series<SINGLE>(a, x);
 }
 
-// The integral's share from 0 to x (or from x on): at infinity what PyTorch says even beside a NaN
-template <bool SINGLE> double incomplete(double a, double x, bool above) {
-    const double all = above ? 0 : 1;
-    if (x == INF && a != a) return all;
-    if (a == INF && x != x) return 1 - all;
-    if (a != a || x != x || a < 0 || x < 0) return NAN_;
-    if (a == 0) return x > 0 ? all : NAN_;
-    if (x == 0) return 1 - all;
-    if (a == INF) return x == INF ? NAN_ : 1 - all;
-    if (x == INF) return all;
-    return above ? upper<SINGLE>(a, x) : lower<SINGLE>(a, x);
+template <class T> bool plain(T a, T x) { return (a > 0) & (a < (T)INF) & (x > 0) & (x < (T)INF); }
+
+// The integral's share from 0 to x, or from x on (`all` is 1 or 0), of numbers that are not plain. At infinity: what PyTorch says even
+// beside a NaN. Choices without branches, of which the last ones prevail.
+template <class T> T at_the_ends(T a, T x, T all) {
+    const T end = (T)INF, none = (T)NAN_, rest = 1 - all;
+    T out = a == end ? (x == end ? none : rest) : all;
+    out = x == 0 ? rest : out;
+    out = a == 0 ? (x > 0 ? all : none) : out;
+    out = (a != a) | (x != x) | (a < 0) | (x < 0) ? none : out;
+    out = (a == end) & (x != x) ? rest : out;
+    return (x == end) & (a != a) ? all : out;
 }
 
-template <class T, bool ABOVE> bool incomplete_gamma(const void* const* in, void* out, int64_t n, const Numbers&) {
+template <class T, bool ABOVE> bool incomplete_gamma(const void* const* in, void* out_n, int64_t n, const Numbers&) {
     const T *a = (const T*)in[0], *x = (const T*)in[1];
-    for (int64_t i = 0; i < n; i++)
-        if (a[i] > 1e4 && a[i] - a[i] == 0) return false;       // other series are better there
-    for (int64_t i = 0; i < n; i++) ((T*)out)[i] = (T)incomplete<sizeof(T) == 4>(a[i], x[i], ABOVE);
+    T* out = (T*)out_n;
+    int large = 0, some = 0;
+    for (int64_t i = 0; i < n; i++) large |= (a[i] > (T)1e4) & (a[i] < (T)INF), some |= plain(a[i], x[i]);
+    if (large) return false;                                    // other series are better there
+    constexpr bool SINGLE = sizeof(T) == 4;
+    if (some)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = !plain(a[i], x[i]) ? at_the_ends<T>(a[i], x[i], ABOVE ? 0 : 1)
+                     : (T)(ABOVE ? upper<SINGLE>(a[i], x[i]) : lower<SINGLE>(a[i], x[i]));
+    else
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; i++) out[i] = at_the_ends<T>(a[i], x[i], ABOVE ? 0 : 1);
     return true;
 }
 
