@@ -8,10 +8,10 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
-from claygrad.core.device cimport META, device
+from claygrad.core.device cimport CPU, META, device
 from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code, promote)
-from claygrad.core.halves cimport by_float
-from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout, same_shape
+from claygrad.core.halves cimport by_float, cast_half
+from claygrad.core.layout cimport Layout, dense, from_array, new_contiguous, new_layout, same_shape
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
 from claygrad.core.storage cimport storage_on
 from claygrad.core.stretched cimport by_copies
@@ -84,6 +84,8 @@ cdef inline object _array(Layout v, int code, bint half_raw, bint wide=False):
             array = array.astype(of_code(want).numpy)
             return array.astype(numpy.float32)
         want = F32
+    if want == F32 and (v.dtype.code == F16 or v.dtype.code == BF16) and v.storage.where.kind == CPU and dense(v):
+        return cast_half(v, of_code(F32)).array()
     if want != v.dtype.code:
         array = array.astype(of_code(want).numpy)
     return array
@@ -112,6 +114,9 @@ cdef Layout layout_of_result(object array, dtype want, bint keep_order):
     if not isinstance(array, numpy.ndarray):
         array = numpy.asarray(array)
     if want is not None and array.dtype != want.numpy:
+        if ((want.code == F16 or want.code == BF16) and array.dtype == numpy.float32
+                and cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_C_CONTIGUOUS)):
+            return cast_half(from_array(array), want)
         array = array.astype(want.numpy)
     if not _owns(array) or not cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_WRITEABLE):
         array = array.copy(order="K" if keep_order else "C")

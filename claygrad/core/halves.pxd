@@ -1,5 +1,8 @@
 from cpython.object cimport PyObject
 
 from claygrad.core.declared cimport Op
+from claygrad.core.dtypes cimport dtype
+from claygrad.core.layout cimport Layout
 
+cdef Layout cast_half(Layout v, dtype want)             # between halves and float32, of what is one run of memory
 cdef object by_float(Op op, PyObject** slots)          # a layout, or a list of them; None when there is no short way

@@ -1,5 +1,8 @@
 """Halves through the short way that an operation has for float32: what the general path does with them (Note [Halves] in
 general.pyx), cast natively and without the declaration's forward."""
+import numpy
+
+cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -7,10 +10,12 @@ from claygrad.core.declared cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NON
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, dense, new_layout
+from claygrad.core.layout cimport Layout, dense, from_array, new_layout
 from claygrad.core.promotion cimport result_code
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, new_tensor
+
+cnp.import_array()
 
 ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
 
@@ -23,7 +28,7 @@ _to_float[0], _to_float[1] = <cast_fn>find(b"cast", b"float32", F16), <cast_fn>f
 _from_float[0], _from_float[1] = <cast_fn>find(b"cast", b"float16", F32), <cast_fn>find(b"cast", b"bfloat16", F32)
 
 
-cdef Layout _cast(Layout v, dtype want):
+cdef Layout cast_half(Layout v, dtype want):
     """The same elements as float32 or as halves, which lie as they do: v is one run of memory."""
     cdef Layout out = new_layout(new_storage(v.numel * want.itemsize), want, v.ndim, v.shape, v.strides, 0)
     cdef cast_fn f = _to_float[v.dtype.code == BF16] if want.code == F32 else _from_float[want.code == BF16]
@@ -68,7 +73,7 @@ cdef object by_float(Op op, PyObject** slots):
         return None
     for i in range(op.n_params):
         if isinstance(<object>slots[i], Tensor) and (<Tensor><object>slots[i]).layout.dtype.code == half:
-            t = new_tensor(_cast((<Tensor><object>slots[i]).layout, of_code(F32)))
+            t = new_tensor(cast_half((<Tensor><object>slots[i]).layout, of_code(F32)))
             held.append(t)
             wide[i] = <PyObject*>t
     several = [op.fast(op, wide, None)] if op.fast != NULL else op.many(op, wide)
@@ -79,5 +84,19 @@ cdef object by_float(Op op, PyObject** slots):
         if made is None or made.dtype.code == F32 and not dense(made):
             return None
         if made.dtype.code == F32:
-            (<list>several)[i] = _cast(made, of_code(half))
+            (<list>several)[i] = cast_half(made, of_code(half))
     return several[0] if op.fast != NULL else several
+
+
+def recast(array, want):
+    """An array of halves as float32, or of float32 as halves, natively; any other as NumPy does."""
+    cdef int code
+    want = numpy.dtype(want)
+    if array.dtype == want:
+        return array
+    if isinstance(array, numpy.ndarray) and cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_C_CONTIGUOUS):
+        for code in (F16, BF16):
+            half = of_code(code).numpy
+            if array.dtype == half and want == numpy.float32 or array.dtype == numpy.float32 and want == half:
+                return cast_half(from_array(array), of_code(F32 if array.dtype == half else code)).array()
+    return array.astype(want)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import rows as native
+from claygrad.core.halves import recast
 from claygrad.core.modes import get_grad_enabled
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ HALVES = ("float16", "bfloat16")
 
 def wide(array):
     """Halves are computed in float32."""
-    return array.astype("float32") if array is not None and array.dtype.itemsize == 2 else array
+    return recast(array, "float32") if array is not None and array.dtype.itemsize == 2 else array
 
 
 def dot(xp, a, b, axes: tuple[int, ...]):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import array_of, write_into
 from claygrad.core import rows as native
+from claygrad.core.halves import recast
 from claygrad.ops._norms import (
     affine,
     check_parameters,
@@ -64,11 +65,13 @@ def batch_norm_results(input, weight, bias, running_mean, running_var, training)
     return [(input.shape, input.dtype), small, small, ((input.shape[1] if training else 0,), kind)]
 
 
-def scaled(x, mean, rstd, weight, bias):
-    """One multiplication and one addition per element."""
-    scale = rstd if weight is None else rstd * weight
-    out = x * scale
-    out += mean * -scale if bias is None else bias - mean * scale
+def applied(xp, x, mean, rstd, weight, bias):
+    """x normalised by given moments: one multiplication and one addition per element."""
+    out = native_apply(xp, x, mean, rstd, weight, bias, (*x.shape, 1))
+    if out is None:
+        scale = rstd if weight is None else rstd * weight
+        out = x * scale
+        out += mean * -scale if bias is None else bias - mean * scale
     return out
 
 
@@ -84,27 +87,24 @@ def per_channel(xp, input: Tensor, weight: Tensor | None, bias: Tensor | None, r
     x = channels(wide(input))
     kind = statistics_dtype(input, weight, bias, running_mean, running_var)
     weight, bias = column(wide(weight)), column(wide(bias))
-    made = None
-    if training and kind.itemsize > 2:
+    if training:
         made = native_forward(xp, "batch", x, weight, bias, eps, (*x.shape, 1))
-    if made is not None:
-        out, *kept = made
-    elif training:
-        unit, mean, variance = moments(xp, x, AXES)
-        rstd = 1 / xp.sqrt(variance + x.dtype.type(eps))
-        kept = tuple(s.reshape(-1).astype(kind, copy=False) for s in (mean, rstd, variance))
-        if kind.itemsize == 2:                # PyTorch applies the moments as it keeps them, rounded
-            out = scaled(x, *(column(wide(s)) for s in kept[:2]), weight, bias)
+        if made is not None:
+            out, *kept = made
         else:
-            unit *= rstd
-            out = affine(xp, unit, weight, bias)
+            out, mean, variance = moments(xp, x, AXES)
+            rstd = 1 / xp.sqrt(variance + x.dtype.type(eps))
+            kept = [s.reshape(-1) for s in (mean, rstd, variance)]
+            out *= rstd
+            out = affine(xp, out, weight, bias)
+        kept = [recast(s, kind) for s in kept]
+        if kind.itemsize == 2:                # PyTorch applies the moments as it keeps them, rounded
+            out = applied(xp, x, *(column(wide(s)) for s in kept[:2]), weight, bias)
     else:
-        mean, rstd = column(wide(running_mean)), 1 / xp.sqrt(column(wide(running_var)) + x.dtype.type(eps))
-        out = native_apply(xp, x, mean, rstd, weight, bias, (*x.shape, 1))
-        if out is None:
-            out = scaled(x, mean, rstd, weight, bias)
-        kept = (xp.empty(0, dtype=kind),) * 3
-    return out.reshape(input.shape).astype(input.dtype, copy=False), *kept
+        rstd = 1 / xp.sqrt(column(wide(running_var)) + x.dtype.type(eps))
+        out = applied(xp, x, column(wide(running_mean)), rstd, weight, bias)
+        kept = [xp.empty(0, dtype=kind)] * 3
+    return recast(out.reshape(input.shape), input.dtype), *kept
 
 
 @per_channel.rules(constant=("running_mean", "running_var"))
@@ -133,7 +133,7 @@ def batch_norm_backward(xp, grad_out: Tensor, input: Tensor, mean: Tensor, rstd:
     to_x = to_weight = to_bias = nothing
     made = native_backward(xp, "batch", g, x, wide(mean), rstd, wide(weight), (*x.shape, 1), output_mask, not training)
     if made is not None:
-        return (nothing if made[0] is None else made[0].reshape(input.shape).astype(input.dtype, copy=False),
+        return (nothing if made[0] is None else recast(made[0].reshape(input.shape), input.dtype),
                 *[nothing if v is None else v.astype(kind, copy=False) for v in made[1:]])
     unit = (x - column(wide(mean))) * rstd if training or output_mask[1] else None
     if output_mask[0]:
@@ -142,7 +142,7 @@ def batch_norm_backward(xp, grad_out: Tensor, input: Tensor, mean: Tensor, rstd:
             to_x = input_grad(xp, g, unit, rstd, spread, AXES)
         else:
             to_x = g * (rstd if spread is None else rstd * spread)
-        to_x = to_x.reshape(input.shape).astype(input.dtype, copy=False)
+        to_x = recast(to_x.reshape(input.shape), input.dtype)
     if output_mask[1]:
         to_weight = dot(xp, g, unit, AXES).reshape(-1).astype(kind, copy=False)
     if output_mask[2]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core.halves import recast
 from claygrad.ops._norms import (
     affine,
     check_parameters,
@@ -62,7 +63,7 @@ def group_norm_results(input, weight, bias, N, group) -> list:
     return [(input.shape, input.dtype), small, small]
 
 
-@op(kernel="group_norm", half="raw", method=False, out=False, check=check_native, meta=group_norm_results)
+@op(kernel="group_norm", half="added", method=False, out=False, check=check_native, meta=group_norm_results)
 def native_group_norm(xp, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int,
                       group: int, eps: float):
     "group_norm, with the mean and the reciprocal of the standard deviation of every group."
@@ -76,7 +77,7 @@ def native_group_norm(xp, input: Tensor, weight: Tensor | None, bias: Tensor | N
         unit *= rstd
         out = affine(xp, unit, spread(wide(weight), group), spread(wide(bias), group))
     kind = statistics_dtype(input, weight, bias)
-    return (out.reshape(input.shape).astype(input.dtype, copy=False),
+    return (recast(out.reshape(input.shape), input.dtype),
             *[s.reshape(N, group).astype(kind, copy=False) for s in (mean, rstd)])
 
 
@@ -120,7 +121,7 @@ def backward_results(input, weight, C, output_mask) -> list:
     return [pair if wanted else ((0,), kind) for pair, wanted in zip(shapes, output_mask)]
 
 
-@op(kernel="group_norm_backward", half="raw", node="NativeGroupNormBackwardBackward0", meta=backward_results, **inner)
+@op(kernel="group_norm_backward", half="added", node="NativeGroupNormBackwardBackward0", meta=backward_results, **inner)
 def group_norm_backward(xp, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None,
                         N: int, C: int, HxW: int, group: int, eps: float, output_mask: tuple):
     "The gradients of input and weight; empty where they are not needed."
@@ -131,12 +132,12 @@ def group_norm_backward(xp, grad_out: Tensor, input: Tensor, mean: Tensor, rstd:
     needs = (*output_mask[:2], False)
     made = native_backward(xp, "group", g, x, mean, rstd, wide(weight), (N, C, HxW, group), needs)
     if made is not None:
-        return (to_x if made[0] is None else made[0].reshape(input.shape).astype(input.dtype, copy=False),
+        return (to_x if made[0] is None else recast(made[0].reshape(input.shape), input.dtype),
                 to_weight if made[1] is None else made[1].astype(kind, copy=False))
     unit = (x - mean) * rstd
     if output_mask[0]:
         to_x = input_grad(xp, g, unit, rstd, spread(wide(weight), group), AXES)
-        to_x = to_x.reshape(input.shape).astype(input.dtype, copy=False)
+        to_x = recast(to_x.reshape(input.shape), input.dtype)
     if output_mask[1]:
         to_weight = dot(xp, g, unit, SPREAD).reshape(-1).astype(kind, copy=False)
     return to_x, to_weight

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES
+from claygrad.core.halves import recast
 from claygrad.ops._norms import (
     HALVES,
     affine,
@@ -84,7 +85,7 @@ def layer_norm_results(input, normalized_shape, weight, bias) -> list:
     return [(input.shape, input.dtype), small, small]
 
 
-@op(kernel="layer_norm", half="raw", method=False, out=False, differentiable=(0,), check=check_layer_norm,
+@op(kernel="layer_norm", half="added", method=False, out=False, differentiable=(0,), check=check_layer_norm,
     meta=layer_norm_results,
     samples=lambda t: [t.args(t(3, 4), (4,), t(4), t(4), 1e-5), t.args(t(2, 3, 4), (3, 4), None, None, 1e-5)])
 def native_layer_norm(xp, input: Tensor, normalized_shape: ints, weight: Tensor | None, bias: Tensor | None,
@@ -100,7 +101,7 @@ def native_layer_norm(xp, input: Tensor, normalized_shape: ints, weight: Tensor 
         unit *= rstd
         out = affine(xp, unit, row(scale), row(shift))
     kind, shape = statistics_dtype(input, weight, bias), moments_shape(input, normalized_shape)
-    return (out.reshape(input.shape).astype(input.dtype, copy=False), mean.reshape(shape).astype(kind, copy=False),
+    return (recast(out.reshape(input.shape), input.dtype), mean.reshape(shape).astype(kind, copy=False),
             rstd.reshape(shape).astype(kind, copy=False))
 
 
@@ -117,7 +118,7 @@ def layer_norm_back_meta(input, normalized_shape, weight, output_mask) -> list:
             for shape, wanted, d in zip(shapes, output_mask, (input.dtype, kind, kind))]
 
 
-@op(kernel="layer_norm_backward", half="raw", **inner, node="NativeLayerNormBackwardBackward0",
+@op(kernel="layer_norm_backward", half="added", **inner, node="NativeLayerNormBackwardBackward0",
     meta=layer_norm_back_meta)
 def native_layer_norm_backward(xp, grad_out: Tensor, input: Tensor, normalized_shape: tuple, mean: Tensor,
                                rstd: Tensor, weight: Tensor | None, eps: float, output_mask: tuple):
@@ -128,13 +129,13 @@ def native_layer_norm_backward(xp, grad_out: Tensor, input: Tensor, normalized_s
     nothing = xp.empty(0, dtype=kind)
     made = native_backward(xp, "layer", g, x, mean, rstd, wide(weight), (*x.shape, 1, 1), output_mask)
     if made is not None:
-        return (nothing if made[0] is None else made[0].reshape(input.shape).astype(input.dtype, copy=False),
+        return (nothing if made[0] is None else recast(made[0].reshape(input.shape), input.dtype),
                 *[nothing if v is None else v.reshape(normalized_shape).astype(kind, copy=False) for v in made[1:]])
     unit = (x - mean) * rstd
     to_x = nothing
     if output_mask[0]:
         to_x = input_grad(xp, g, unit, rstd, row(wide(weight)), (1,))
-        to_x = to_x.reshape(input.shape).astype(input.dtype, copy=False)
+        to_x = recast(to_x.reshape(input.shape), input.dtype)
     to_weight = dot(xp, g, unit, (0,)).reshape(normalized_shape).astype(kind, copy=False) if output_mask[1] else nothing
     return (to_x, to_weight,
             g.sum(axis=0).reshape(normalized_shape).astype(kind, copy=False) if output_mask[2] else nothing)
@@ -202,7 +203,7 @@ def scaled_by_root(xp, input: Tensor, normalized_shape: ints, weight: Tensor | N
     else:
         rstd = 1 / xp.sqrt(dot(xp, x, x, (1,)) / x.dtype.type(x.shape[1]) + x.dtype.type(eps))
         out = affine(xp, x * rstd, row(wide(weight)), None)
-    return (out.reshape(input.shape).astype(input.dtype, copy=False),
+    return (recast(out.reshape(input.shape), input.dtype),
             rstd.reshape(moments_shape(input, normalized_shape)))
 
 
@@ -227,13 +228,13 @@ def rms_backward(xp, grad_out: Tensor, input: Tensor, normalized_shape: tuple, r
     nothing = xp.empty(0, dtype=input.dtype)
     made = native_backward(xp, "layer", g, x, None, rstd, wide(weight), (*x.shape, 1, 1), (*output_mask[:2], False))
     if made is not None:
-        return (nothing if made[0] is None else made[0].reshape(input.shape).astype(input.dtype, copy=False),
+        return (nothing if made[0] is None else recast(made[0].reshape(input.shape), input.dtype),
                 nothing if made[1] is None else made[1].reshape(normalized_shape).astype(input.dtype, copy=False))
     unit = x * rstd
     to_x = nothing
     if output_mask[0]:
         to_x = input_grad(xp, g, unit, rstd, row(wide(weight)), (1,), centred=False)
-        to_x = to_x.reshape(input.shape).astype(input.dtype, copy=False)
+        to_x = recast(to_x.reshape(input.shape), input.dtype)
     return to_x, dot(xp, g, unit, (0,)).reshape(normalized_shape).astype(input.dtype) if output_mask[1] else nothing
 
 

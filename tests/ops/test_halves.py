@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import claygrad
 from claygrad import Tensor
+from claygrad.core import array_of, halves
 from claygrad.nn import functional
 
 HALVES = pytest.mark.parametrize("half", [claygrad.float16, claygrad.bfloat16], ids=["float16", "bfloat16"])
@@ -63,3 +65,38 @@ def test_another_precision_is_refused_as_before(half: claygrad.dtype):
     with pytest.raises(RuntimeError):
         x.index_add(0, index, claygrad.ones(1))
     assert x.sum(dtype=claygrad.float32).dtype == claygrad.float32
+
+
+@HALVES
+def test_arrays_are_recast_as_numpy_does(half: claygrad.dtype):
+    kind = claygrad.zeros(1, dtype=half)
+    wide = np.concatenate([np.float32([0, -0.0, np.inf, -np.inf, np.nan, 1e-8, -3e-8, 6e-8, 6.1e-5, 65504, 65520, 1e30]),
+                           np.random.default_rng(0).standard_normal(1000).astype("float32")]).reshape(2, -1)
+    narrow = halves.recast(wide, array_of(kind).dtype)
+    with np.errstate(all="ignore"):
+        assert narrow.tobytes() == wide.astype(narrow.dtype).tobytes()
+    assert np.array_equal(halves.recast(narrow, "float32"), narrow.astype("float32"), equal_nan=True)
+    assert np.array_equal(halves.recast(narrow.T, "float32"), narrow.T.astype("float32"), equal_nan=True)
+    assert halves.recast(wide, np.float32) is wide
+
+
+@HALVES
+@pytest.mark.parametrize("name", ["layer_norm", "group_norm", "batch_norm"])
+def test_norms_of_halves_follow_those_of_float32(name: str, half: claygrad.dtype):
+    draw = claygrad.Generator().manual_seed(0)
+    x, weight, bias = claygrad.randn(6, 8, 5, generator=draw), claygrad.randn(8, generator=draw), claygrad.randn(8, generator=draw)
+    call = {"layer_norm": lambda x, w, b: functional.layer_norm(x, (8, 5), w[:, None].expand(8, 5).contiguous(), None),
+            "group_norm": lambda x, w, b: functional.group_norm(x, 2, w, b),
+            "batch_norm": lambda x, w, b: functional.batch_norm(x, None, None, w, b, training=True)}[name]
+    made, wide = ([v.to(dtype).detach().requires_grad_() for v in (x, weight, bias)] for dtype in (half, claygrad.float32))
+    for v, w in zip(made, wide):
+        w.data = v.data.float()
+    out, wanted = call(*made), call(*wide)
+    (out.float() * x).sum().backward()
+    (wanted * x).sum().backward()
+    assert out.dtype == half
+    assert claygrad.allclose(out.float(), wanted, rtol=2e-2, atol=2e-2)
+    for v, w in zip(made, wide):
+        if w.grad is not None:
+            assert v.grad.dtype == half
+            assert claygrad.allclose(v.grad.float(), w.grad, rtol=4e-2, atol=4e-2)
