@@ -98,7 +98,8 @@ def test_logs_of_sums():
     want = np.logaddexp.accumulate(x, axis=1, dtype="float64")
     np.testing.assert_allclose(pick.running_logs(x), want, rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(pick.log_sums(x, 40), want[:, -1], rtol=1e-6)
-    assert pick.running_logs(np.array([[0, -1000]], "float32")) is None
+    far = np.array([[0, -1000, 3], [-1000, 0, -np.inf]], "float32")
+    np.testing.assert_allclose(pick.running_logs(far), np.logaddexp.accumulate(far, axis=1, dtype="float64"), rtol=1e-6)
 
 
 @pytest.mark.parametrize("p", [0.5, 1.0, 2.0, 3.0, float("inf")])
