@@ -102,7 +102,7 @@ cdef double SHORT = 1e-7                 # as in claygrad/ops/linalg_distance.py
 
 cdef Layout _norm(Op op, PyObject** slots, Layout target):
     """vector_norm(input, ord, dim, keepdim, dtype)"""
-    if <object>slots[4] is not None:
+    if <object>slots[4] is not None and <object>slots[4] is not (<Tensor><object>slots[0]).layout.dtype:
         return None
     return _norm_of((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2], <object>slots[3] is True)
 

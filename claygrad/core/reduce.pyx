@@ -175,10 +175,15 @@ cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint kee
     return out
 
 
+cdef bint _own_dtype(object given, Layout x) noexcept:
+    """Whether the dtype asked for is the one that there is; booleans are counted, not added."""
+    return given is None or given is x.dtype and x.dtype.code != BOOL
+
+
 cdef Layout _reduce(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef dtype kind = x.dtype
-    if op.kernels[kind.code] == NULL or op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
+    if op.kernels[kind.code] == NULL or op.dtype_at >= 0 and not _own_dtype(<object>slots[op.dtype_at], x):
         return None
     if op.promote == PROMOTE_BOOL:
         kind = of_code(BOOL)
@@ -266,7 +271,7 @@ cdef Layout _rows(Op op, PyObject** slots, Layout target):
     if f == NULL or not x.contiguous or x.storage.where.kind != CPU or x.numel == 0 or target is not None:
         return None
     inner = _behind(<object>slots[1], x)
-    if inner == 0 or (op.n_params > 2 and <object>slots[2] is not None):
+    if inner == 0 or (op.n_params > 2 and not _own_dtype(<object>slots[2], x)):
         return None
     n, out = _length(<object>slots[1], x), fresh_like(x)
     if inner > 1:

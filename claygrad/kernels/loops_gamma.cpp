@@ -68,8 +68,9 @@ const double TAIL[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.003673
 struct QuickErfinv : Taking1 {
     template <class V> V operator()(V x) const {
         const V one = splat<V>(1), zero = splat<V>(0), size = abs(x), w = -log((one - size) * (one + size));
-        const V centre = polynomial(CENTRE, w - splat<V>(2.5)), tail = polynomial(TAIL, sqrt(w) - splat<V>(3));
-        const V y = pick(size == one, splat<V>(INF), size * pick(w < splat<V>(5), centre, tail));
+        V y = polynomial(CENTRE, w - splat<V>(2.5));
+        if (any(w >= splat<V>(5))) y = pick(w < splat<V>(5), y, polynomial(TAIL, sqrt(w) - splat<V>(3)));
+        y = pick(size == one, splat<V>(INF), size * y);
         return pick(x < zero, -y, pick(x == zero, x, y));
     }
 };

@@ -338,3 +338,16 @@ def test_sums_of_complex_numbers(dtype, threads):
         assert claygrad.zeros(0, 3, dtype=getattr(claygrad, dtype)).sum(0).tolist() == [0, 0, 0]
     finally:
         claygrad.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int64", "bool"])
+def test_the_dtype_that_there_is_changes_nothing(dtype):
+    x, kind = claygrad.tensor(numpy.random.default_rng(8).integers(-3, 4, (5, 70)).astype(dtype)), getattr(claygrad, dtype)
+    calls = [lambda x, **k: x.sum(1, **k), lambda x, **k: x.sum(**k)]
+    if kind.is_floating_point:
+        calls += [lambda x, **k: x.mean(0, **k), lambda x, **k: x.softmax(1, **k), lambda x, **k: x.log_softmax(0, **k),
+                  lambda x, **k: claygrad.linalg.vector_norm(x, 2, 1, **k), lambda x, **k: x.nansum(1, **k)]
+    for call in calls:
+        found = call(x, dtype=kind)
+        assert found.dtype is kind
+        assert claygrad.equal(found, call(x).to(kind))
