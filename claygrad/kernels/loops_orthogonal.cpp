@@ -6,25 +6,45 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// R in the place of a, below it whatever; the vectors in rows
-template <class T> void triangulate(T* a, int64_t ld, int64_t m, int64_t n, T* v, int64_t ldv, T* tau, T* memory) {
-    const int64_t count = m < n ? m : n, step = count >= WORTH ? TOGETHER : count;
+constexpr int64_t WORTH_OF_ROWS = 40;    // reflections from which on they are applied to rows by blocks
+
+// The columns of an m x n matrix are in the rows of v, and in their place come the vectors of the reflections; R in a, whatever
+// below its diagonal.
+template <class T> void triangulate(T* v, int64_t ldv, int64_t m, int64_t n, T* a, int64_t ld, T* tau, T* memory) {
+    const int64_t count = m < n ? m : n, step = count >= WORTH_OF_ROWS ? TOGETHER : count;
     for (int64_t from = 0; from < count; from += step) {
-        // The columns beside a block follow one by one if that ends in the midst of a vector.
-        const int64_t to = count - from < step ? count : from + step, end = step == count || to % LANES<T> ? n : to;
+        const int64_t to = count - from < step ? count : from + step, end = step == count ? n : to;
         for (int64_t k = from; k < to; k++) {
             T* row = v + k * ldv;
-            zeros(row + from, k - from);
-            for (int64_t i = k; i < m; i++) row[i] = a[i * ld + k];
+            for (int64_t i = 0; i < k; i++) a[i * ld + k] = row[i];
+            zeros(row, k);
             tau[k] = reflection(row + k, m - k);
-            const T beta = row[k];
+            a[k * ld + k] = row[k];
             row[k] = 1;
-            reflect(a + k * ld, ld, row + k, tau[k], m - k, k + 1, end);
-            a[k * ld + k] = beta;
+            reflect_rows(row + ldv, ldv, end - k - 1, row, tau[k], k, m);
         }
-        if (end < n) apply(v + from * ldv + from, ldv, m - from, to - from, tau + from, a + from * ld + end, ld, n - end, true, memory);
+        if (end == n) continue;
+        apply_to_rows(v + from * (ldv + 1), ldv, m - from, to - from, tau + from, v + end * ldv + from, ldv, n - end, false, memory);
+    }
+    for (int64_t k = count; k < n; k++)
+        for (int64_t i = 0; i < count; i++) a[i * ld + k] = v[k * ldv + i];
+}
+
+// Rows of length m times H1 H2 ..., or times ... H2 H1; of the identity, reflection k leaves the first k rows alone.
+template <class T>
+void multiply_rows(T* x, int64_t ld, int64_t rows, const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, bool backwards,
+                   bool of_identity, T* memory) {
+    const int64_t step = count >= WORTH_OF_ROWS && rows >= LANES<T> ? TOGETHER : 1, last = (count - 1) / step * step;
+    for (int64_t s = 0; s <= last; s += step) {
+        const int64_t at = backwards ? last - s : s, size = count - at < step ? count - at : step, first = of_identity ? at : 0;
+        if (step == 1) reflect_rows(x + first * ld, ld, rows - first, v + at * ldv, tau[at], at, m);
+        else apply_to_rows(v + at * (ldv + 1), ldv, m - at, size, tau + at, x + first * ld + at, ld, rows - first, backwards, memory);
     }
 }
+
+Matrices turned(const Matrices& s) { return {s.data, s.step, s.column, s.row}; }
+
+template <class T> int64_t room_for(int64_t count, int64_t rows) { return count >= WORTH_OF_ROWS ? room_of<T>(rows) : 0; }
 
 template <class T> bool all_finite(const T* a, int64_t ld, int64_t rows) {
     using V = vec<T>;
@@ -38,17 +58,19 @@ template <class T> bool all_finite(const T* a, int64_t ld, int64_t rows) {
 // --- kernels -------------------------------------------------------------------------------------------------------------------
 template <class T> bool qr(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
-    const int64_t m = j.m, n = j.n, count = m < n ? m : n, ld = row_length<T>(n), ldv = row_length<T>(m), ldq = row_length<T>(j.k);
-    const int64_t room = count >= WORTH ? room_of<T>(n > j.k ? n : j.k) : 0;
-    return each_matrix<T>(j.count, m * n * count * 2, m * ld + count * ldv + m * ldq + row_length<T>(count) + room, [&](int64_t t, T* a) {
-        T *v = a + m * ld, *q = v + count * ldv, *tau = q + m * ldq, *memory = tau + row_length<T>(count);
-        take_in(j.a, t, m, n, a, ld);
-        triangulate(a, ld, m, n, v, ldv, tau, memory);
+    const int64_t m = j.m, n = j.n, count = m < n ? m : n, ld = row_length<T>(n), ldv = row_length<T>(m);
+    const int64_t size = (n + j.k) * ldv + j.k * ld + row_length<T>(count) + room_for<T>(count, n > j.k ? n : j.k);
+    return each_matrix<T>(j.count, m * n * count * 2, size, [&](int64_t t, T* v) {
+        T *q = v + n * ldv, *a = q + j.k * ldv, *tau = a + j.k * ld, *memory = tau + row_length<T>(count);
+        take_in(turned(j.a), t, n, m, v, ldv);
+        triangulate(v, ldv, m, n, a, ld, tau, memory);
         for (int64_t i = 1; i < j.k; i++) zeros(a + i * ld, i < count ? i : n);
         put_out(j.y, t, j.k, n, a, ld);
         if (!j.x.data) return;
-        product_of(q, ldq, m, j.k, v, ldv, tau, count, 0, memory);
-        put_out(j.x, t, m, j.k, q, ldq);
+        zeros(q, j.k * ldv);
+        for (int64_t i = 0; i < j.k; i++) q[i * ldv + i] = 1;
+        multiply_rows(q, ldv, j.k, v, ldv, m, count, tau, true, true, memory);
+        put_out(turned(j.x), t, j.k, m, q, ldv);
     });
 }
 
@@ -56,22 +78,18 @@ template <class T> bool qr(const LinearAlgebra* job) {
 template <class T> bool geqrf(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t m = j.m, n = j.n, count = m < n ? m : n, ld = row_length<T>(n), ldv = row_length<T>(m);
-    const int64_t room = count >= WORTH ? room_of<T>(n) : 0;
-    return each_matrix<T>(j.count, m * n * count, m * ld + count * ldv + row_length<T>(count) + room, [&](int64_t t, T* a) {
-        T *v = a + m * ld, *tau = v + count * ldv;
-        for (int64_t i = 0; i < m; i++) zeros(a + i * ld, ld);
-        take_in(j.a, t, m, n, a, ld);
-        j.info[t] = !all_finite(a, ld, m);
+    const int64_t size = n * ldv + count * ld + row_length<T>(count) + room_for<T>(count, n);
+    return each_matrix<T>(j.count, m * n * count, size, [&](int64_t t, T* v) {
+        T *a = v + n * ldv, *tau = a + count * ld;
+        zeros(v, n * ldv);
+        take_in(turned(j.a), t, n, m, v, ldv);
+        j.info[t] = !all_finite(v, ldv, n);
         if (j.info[t]) return;
-        triangulate(a, ld, m, n, v, ldv, tau, tau + row_length<T>(count));
-        put_out(j.x, t, m, n, a, ld);
+        triangulate(v, ldv, m, n, a, ld, tau, tau + row_length<T>(count));
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t c = i; c < n; c++) v[c * ldv + i] = a[i * ld + c];
+        put_out(turned(j.x), t, n, m, v, ldv);
         memcpy(place_at<T>(j.y, t), tau, (size_t)count * sizeof(T));
-        T* out = place_at<T>(j.x, t);
-        for (int64_t k = 0; k < count; k++) {
-            if (j.x.row == 1) memcpy(out + k * (1 + j.x.column) + 1, v + k * ldv + k + 1, (size_t)(m - k - 1) * sizeof(T));
-            else
-                for (int64_t i = k + 1; i < m; i++) out[i * j.x.row + k * j.x.column] = v[k * ldv + i];
-        }
     });
 }
 
@@ -122,18 +140,17 @@ template <class T> double largest_square(const T* upper, const T* lower, int64_t
 template <class T> bool least(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const bool tall = j.m >= j.n;
-    const int64_t m = tall ? j.m : j.n, n = tall ? j.n : j.m, k = j.k, ld = row_length<T>(n), ldv = row_length<T>(m), ldx = row_length<T>(k);
-    const int64_t room = n >= WORTH ? room_of<T>(n > k ? n : k) : 0, size = m * (ld + ldx) + n * (ldv + 2 * ld) + 3 * ld + n * n + room;
-    const Matrices in = tall ? j.a : Matrices{j.a.data, j.a.step, j.a.column, j.a.row};
-    return each_matrix<T>(j.count, 2 * m * n * n, size, [&](int64_t t, T* a) {
-        T *x = a + m * ld, *v = x + m * ldx, *lower = v + n * ldv, *inverse = lower + n * ld, *tau = inverse + n * ld;
-        T *more = tau + ld, *memory = more + ld, *found = place_at<T>(j.y, t);
-        zeros(a, m * (ld + ldx));
-        take_in(in, t, m, n, a, ld);
-        take_in(j.b, t, tall ? m : n, k, x, ldx);
-        j.info[t] = !all_finite(a, ld, m);
+    const int64_t m = tall ? j.m : j.n, n = tall ? j.n : j.m, k = j.k;
+    const int64_t ld = row_length<T>(n), ldv = row_length<T>(m), ldx = row_length<T>(k);
+    const int64_t size = (n + k) * ldv + n * (3 * ld + ldx) + 2 * ld + n * n + room_for<T>(n, n > k ? n : k);
+    return each_matrix<T>(j.count, 2 * m * n * n, size, [&](int64_t t, T* v) {
+        T *rows = v + n * ldv, *a = rows + k * ldv, *lower = a + n * ld, *inverse = lower + n * ld, *x = inverse + n * ld;
+        T *tau = x + n * ldx, *more = tau + ld, *memory = more + ld, *found = place_at<T>(j.y, t);
+        zeros(v, (n + k) * ldv);
+        take_in(tall ? turned(j.a) : j.a, t, n, m, v, ldv);
+        j.info[t] = !all_finite(v, ldv, n);
         if (j.info[t]) return;
-        triangulate(a, ld, m, n, v, ldv, tau, memory);
+        triangulate(v, ldv, m, n, a, ld, tau, memory);
         for (int64_t i = 0; i < n; i++)
             if (a[i * ld + i] == 0) return (void)(j.info[t] = 1);
         transpose(a, ld, lower, ld, n, n);
@@ -145,15 +162,25 @@ template <class T> bool least(const LinearAlgebra* job) {
                 for (int64_t c = 0; c <= i; c++) of_inverse += (double)inverse[i * ld + c] * inverse[i * ld + c];
             found[0] = (T)(largest_square(a, lower, ld, n, more, memory) * of_inverse);
         }
-        if (!tall) substitute(lower, ld, x, ldx, n, whole<T>(k), false, false, memory);
-        multiply(v, ldv, m, n, tau, x, ldx, k, tall, false, 0, memory);
-        if (tall) substitute(a, ld, x, ldx, n, whole<T>(k), true, false, memory);
-        for (int64_t c = 0; c < k; c++) {
-            double left = 0;
-            for (int64_t i = n; i < m; i++) left += (double)x[i * ldx + c] * x[i * ldx + c];
-            found[1 + c] = (T)left;
+        if (tall) {                                            // R x = Q^T b
+            take_in(turned(j.b), t, k, m, rows, ldv);
+            multiply_rows(rows, ldv, k, v, ldv, m, n, tau, false, false, memory);
+            const Matrices upper{rows, 0, 1, ldv};
+            take_in(upper, 0, n, k, x, ldx);
+            substitute(a, ld, x, ldx, n, whole<T>(k), true, false, memory);
+            put_out(j.x, t, n, k, x, ldx);
+            for (int64_t c = 0; c < k; c++) {
+                double left = 0;
+                for (int64_t i = n; i < m; i++) left += (double)rows[c * ldv + i] * rows[c * ldv + i];
+                found[1 + c] = (T)left;
+            }
+        } else {                                               // x = Q y, R^T y = b
+            take_in(j.b, t, n, k, x, ldx);
+            substitute(lower, ld, x, ldx, n, whole<T>(k), false, false, memory);
+            transpose(x, ldx, rows, ldv, n, k);
+            multiply_rows(rows, ldv, k, v, ldv, m, n, tau, true, false, memory);
+            put_out(turned(j.x), t, k, m, rows, ldv);
         }
-        put_out(j.x, t, j.n, k, x, ldx);
     });
 }
 

@@ -98,16 +98,6 @@ template <class T> struct Pass {
     }
 };
 
-// R rows times x, from a column on
-template <int R, class T> void dots(const T* rows, int64_t ld, const T* x, int64_t begin, int64_t end, T* out) {
-    using V = vec<T>;
-    V sum[R];
-    for (int r = 0; r < R; r++) sum[r] = splat<V>(0);
-    for (int64_t j = begin; j < end; j += LANES<T>)
-        for (int r = 0; r < R; r++) sum[r] = multiply_add(load<V>(rows + r * ld + j), load<V>(x + j), sum[r]);
-    for (int r = 0; r < R; r++) out[r] = first_lane(folded<SumOf>(sum[r]));
-}
-
 // --- symmetric matrices ----------------------------------------------------------------------------------------------------------
 constexpr int64_t TILE = 16;             // of which the whole is kept on the diagonal; else the lower half
 

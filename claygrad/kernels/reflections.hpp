@@ -71,6 +71,35 @@ template <class T> void reflect(T* a, int64_t ld, const T* v, T tau, int64_t m, 
     }
 }
 
+// R rows times x, from a column on
+template <int R, class T> void dots(const T* rows, int64_t ld, const T* x, int64_t begin, int64_t end, T* out) {
+    using V = vec<T>;
+    V sum[R];
+    for (int r = 0; r < R; r++) sum[r] = splat<V>(0);
+    for (int64_t j = begin; j < end; j += LANES<T>)
+        for (int r = 0; r < R; r++) sum[r] = multiply_add(load<V>(rows + r * ld + j), load<V>(x + j), sum[r]);
+    for (int r = 0; r < R; r++) out[r] = first_lane(folded<SumOf>(sum[r]));
+}
+
+template <int R, class T> void reflect_some(T* x, int64_t ld, const T* v, T tau, int64_t begin, int64_t end) {
+    using V = vec<T>;
+    T along[R];
+    V by[R];
+    dots<R>(x, ld, v, begin, end, along);
+    for (int r = 0; r < R; r++) by[r] = splat<V>(-tau * along[r]);
+    for (int64_t j = begin; j < end; j += LANES<T>)
+        for (int r = 0; r < R; r++) store<V>(x + r * ld + j, multiply_add(by[r], load<V>(v + j), load<V>(x + r * ld + j)));
+}
+
+// Rows x of a matrix, each reflected: x -= tau (x v) v. v is zero before `from`.
+template <class T> void reflect_rows(T* x, int64_t ld, int64_t rows, const T* v, T tau, int64_t from, int64_t end) {
+    const int64_t begin = from / LANES<T> * LANES<T>;
+    int64_t i = 0;
+    if (tau == 0) return;
+    for (; i + 4 <= rows; i += 4) reflect_some<4>(x + i * ld, ld, v, tau, begin, end);
+    for (; i < rows; i++) reflect_some<1>(x + i * ld, ld, v, tau, begin, end);
+}
+
 // --- many of them at once ------------------------------------------------------------------------------------------------------
 // Note [Reflections by blocks]
 // The product of a few reflections H1 H2 ... Hb, H = I - tau v v^T, is I - V t V^T with a triangle t: so they are applied to a
@@ -105,6 +134,18 @@ void apply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a
     gemm(CODE<T>, false, false, count, columns, m, v, ldv, a, ld, first, ldw, false);
     gemm(CODE<T>, turned, false, count, columns, count, t, TOGETHER, first, ldw, second, ldw, false);
     gemm(CODE<T>, true, false, m, columns, count, v, ldv, second, ldw, a, ld, true);
+}
+
+// Rows of length m times H1 ... Hb, or times Hb ... H1
+template <class T>
+void apply_to_rows(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* x, int64_t ld, int64_t rows, bool backwards,
+                   T* memory) {
+    T *t = memory, *first = t + 2 * TOGETHER * TOGETHER, *second = first + TOGETHER * rows;
+    triangle_of(v, ldv, m, count, tau, t, t + TOGETHER * TOGETHER);
+    for (int64_t i = 0; i < TOGETHER * TOGETHER; i++) t[i] = -t[i];
+    gemm(CODE<T>, false, true, rows, count, m, x, ld, v, ldv, first, TOGETHER, false);
+    gemm(CODE<T>, false, backwards, rows, count, count, first, TOGETHER, t, TOGETHER, second, TOGETHER, false);
+    gemm(CODE<T>, false, false, rows, m, count, second, TOGETHER, v, ldv, x, ld, true);
 }
 
 // All of them, m long, from the last block to the first, or (turned) from the first to the last; reflection k leaves the first k
