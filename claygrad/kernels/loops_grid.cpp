@@ -144,7 +144,7 @@ template <class T> void neighbours(T* at, int64_t n, const GridShape& s, AxisOf<
     }
     if (s.mode != CUBIC) move_inside(at, slope, n, s.align, s.padding);
     if (s.mode == NEAREST) {
-        for (int j = 0; j < B; j++) first[j] = std::rint(at[j]), out.weight[0][j] = 1, out.steep[0][j] = 0;
+        for (int j = 0; j < B; j++) first[j] = std::rint(at[j]);
         return bound(first, n, out.index[0], out.valid[0]);
     }
     for (int j = 0; j < B; j++) first[j] = std::floor(at[j]), part[j] = at[j] - first[j];
@@ -215,7 +215,7 @@ template <class T, int K> struct Block {
     using I = typename IndexOf<T>::type;
     AxisOf<T> axis[3];
     I index[K][B], valid[K][B];
-    T weight[K][B];
+    T weight[K][B];                      // of several
     int number[K][3];                    // of a neighbour along each axis
     bool paired;                         // index[2 k + 1] = index[2 k] + 1 (Note [Pairs])
 
@@ -236,13 +236,13 @@ template <class T, int K> struct Block {
             for (int j = 0; j < B; j++) {
                 index[k][j] = first.index[a][j] * height + second.index[b][j];
                 valid[k][j] = first.valid[a][j] & second.valid[b][j];
-                weight[k][j] = first.weight[a][j] * second.weight[b][j];
+                if (K > 1) weight[k][j] = first.weight[a][j] * second.weight[b][j];
             }
             if (s.axes == 3)
                 for (int j = 0; j < B; j++) {
                     index[k][j] = index[k][j] * width + third.index[c][j];
                     valid[k][j] &= third.valid[c][j];
-                    weight[k][j] *= third.weight[c][j];
+                    if (K > 1) weight[k][j] *= third.weight[c][j];
                 }
         }
         if (at.images == 1) return;
@@ -318,7 +318,9 @@ template <class T, int K> void sample_block(const Block<T, K>& b, const T* plane
     using V = vec<T>;
     for (int j = 0; j < B; j += Lanes<V>::width) {
         V total = splat<V>(0);
-        if (K > 1 && b.paired) {
+        if (K == 1) {
+            total = kept<T>(one_of<T>(&b.index[0][j], plane), &b.valid[0][j]);
+        } else if (b.paired) {
 #pragma GCC unroll 8
             for (int k = 0; k < K / 2; k++) {
                 V x, y;
@@ -368,7 +370,7 @@ template <class T, int K> void spread_out(const GridShape& s, const T* grid, con
                 at.read(s, g, c, value);
                 for (int k = 0; k < K; k++)
                     for (int j = 0; j < B; j++) {
-                        const T x = b.weight[k][j] * value[j];
+                        const T x = K > 1 ? b.weight[k][j] * value[j] : value[j];
                         part[k][j] = b.valid[k][j] ? x : (T)0;         // added all the same: cheaper than to branch
                     }
                 for (int j = 0; j < at.count; j++)
