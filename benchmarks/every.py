@@ -33,6 +33,7 @@ ELEMENTS = {"small": 0, "medium": 200_000}
 LEAST = 50                      # of the elements asked for: a sample that does not grow so far is left out
 LONG = 0.03                     # seconds: what takes longer is tried on less
 ROUNDS, SPAN = 7, 0.02          # at least so many, for so long
+REST = 0.008                    # seconds: so long PyTorch's threads wait busily, on a core that claygrad's would need
 MEMORY = 1 << 30                # bytes for one call: an operation that asks for more (outer) is tried on less
 
 
@@ -99,6 +100,9 @@ def seconds(calls: list[Callable[[], object]]) -> list[float]:
     least, rounds, end = [LONG * 1e3] * len(calls), 0, time.perf_counter() + SPAN
     while rounds < ROUNDS or time.perf_counter() < end:
         for i, call in enumerate(calls):
+            if claygrad.get_num_threads() > 1:
+                time.sleep(REST)
+                call()
             start = time.perf_counter()
             for _ in range(count):
                 call()

@@ -212,7 +212,7 @@ void copy_strided(const char* src, const int64_t* src_strides, char* dst, const 
         memcpy(dst, src, (size_t)item_size);
         return;
     }
-    constexpr int64_t PIECE = 1 << 18;   // bytes that are worth a thread
+    constexpr int64_t PIECE = 1 << 16;   // bytes that are worth a thread
     if (w.ndim == 1 && total >= 4 * PIECE) {
         // One long run: cut it, so that threads can share it.
         int64_t count = PIECE / item_size, whole = w.shape[0] / count, rest = w.shape[0] % count;
@@ -268,7 +268,7 @@ void triangle(const void* x, void* out, int64_t count, int64_t rows, int64_t col
               int64_t item_size) {
     if (count * rows * columns <= 0) return;
     TriangleJob job{(const char*)x, (char*)out, rows, columns, diagonal, item_size, upper};
-    parallel_for(count * rows, (1 << 18) / (columns * item_size) + 1, triangle_range, &job);
+    parallel_for(count * rows, (1 << 16) / (columns * item_size) + 1, triangle_range, &job);
 }
 
 namespace {
@@ -297,7 +297,7 @@ int64_t take_rows(const void* x, const int64_t* index, void* out, int64_t count,
     if (row_bytes <= 0) return -1;
     TakeJob job{(const char*)x, index, (char*)out, x_rows, row_bytes};
     range_body body = row_bytes == 4 ? take_range<4> : row_bytes == 8 ? take_range<8> : take_range<0>;
-    parallel_for(count, (1 << 18) / row_bytes + 1, body, &job);
+    parallel_for(count, (1 << 16) / row_bytes + 1, body, &job);
     return -1;
 }
 

@@ -100,7 +100,7 @@ template <class T> void dot(const void* x_n, const void* y_n, void* out, int64_t
     if ((n + part - 1) / part > MOST) part = (n + MOST - 1) / MOST;
     DotJob<T> job{(const T*)x_n, (const T*)y_n, sums, n, part};
     const int64_t parts = (n + part - 1) / part;
-    parallel_for(parts, 1, dot_range<T>, &job);
+    parallel_for(parts, 2, dot_range<T>, &job);
     *(T*)out = reduce_row<SumOf, T>(sums, parts);
 }
 

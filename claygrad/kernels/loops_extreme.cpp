@@ -129,7 +129,7 @@ void extreme(const void* x_oni, void* values_oi, int64_t* places_oi, int64_t out
             const T* x = job.x_oni;
             int64_t at = 0;
             job.places_oi = best;
-            parallel_for(parts, 1, parts_range<LARGEST, T>, &job);
+            parallel_for(parts, 2, parts_range<LARGEST, T>, &job);
             for (int64_t p = 0; p < parts; p++)
                 if (p == 0 || beats<LARGEST>(x[best[p]], x[at])) at = best[p];
             free(best);

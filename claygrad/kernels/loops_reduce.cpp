@@ -90,7 +90,7 @@ template <class R> void reduce(const void* x_oni, void* out_oi, int64_t outer, i
         int64_t part = CHEAP / 2 / width, parts = (n + part - 1) / part;
         if (Out* partial_oci = (Out*)malloc((size_t)(outer * parts * inner) * sizeof(Out))) {
             job.out_oci = partial_oci, job.part = part, job.parts = parts;
-            parallel_for(tasks * parts, 1, reduce_range<R>, &job);
+            parallel_for(tasks * parts, 2, reduce_range<R>, &job);
             ReduceJob<typename R::Merge> merge{partial_oci, (Out*)out_oi, parts, inner, job.tiles, 1, parts};
             reduce_range<typename R::Merge>(&merge, 0, tasks);
             free(partial_oci);

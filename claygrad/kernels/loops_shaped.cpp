@@ -106,7 +106,7 @@ void pow_backward(const void* g, const void* x, const void* c, void* out, int64_
     f(g, x, c, out, n, ones, p, q);
 }
 
-constexpr int64_t PIECE = 32768;         // elements of a loss that are added up together
+constexpr int64_t PIECE = 4096;          // elements of a loss that are added up together
 
 template <class F, class T> struct TotalJob {
     const T *a, *b;

@@ -90,9 +90,9 @@ bool variance(const void* x_oni, void* variance_oi, void* mean_oi, int64_t outer
         job.parts = (n + job.part - 1) / job.part;
         job.partial = (T*)malloc((size_t)job.parts * sizeof(T));
         if (!job.partial) return false;
-        parallel_for(job.parts, 1, part_sums<T>, &job);
+        parallel_for(job.parts, 2, part_sums<T>, &job);
         job.mean_oi[0] = reduce_row<SumOf, T>(job.partial, job.parts) / (T)n;
-        parallel_for(job.parts, 1, part_squares<T>, &job);
+        parallel_for(job.parts, 2, part_squares<T>, &job);
         job.variance_oi[0] = reduce_row<SumOf, T>(job.partial, job.parts) / job.freedom;
         settle(job.x_oni, n, (int64_t)1, job.mean_oi, job.variance_oi);
         free(job.partial);

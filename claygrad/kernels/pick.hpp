@@ -6,7 +6,7 @@ namespace clay {
 
 // How many elements of each stretch of a mask are true: counts has room for stretches(n), and then says where the elements
 // of each begin. The sum.
-constexpr int64_t STRETCH = 16384;
+constexpr int64_t STRETCH = 4096;
 inline int64_t stretches(int64_t n) { return (n + STRETCH - 1) / STRETCH; }
 int64_t count_mask(const uint8_t* mask_n, int64_t n, int64_t* counts);
 // out = x[mask], elements of 1, 2, 4, 8 or 16 bytes

@@ -157,8 +157,9 @@ struct Pool {
     }
 };
 
-Pool* pool = nullptr;
+std::atomic<Pool*> pool{nullptr};
 std::atomic<bool> busy{false};
+std::atomic<int64_t> asked_for{0};       // when sleeping ones would have been welcome last, in nanoseconds
 thread_local bool inside = false;
 
 void worker(Pool* home, int own) {
@@ -175,7 +176,7 @@ void worker(Pool* home, int own) {
 
 // The child of a fork has the memory of the pool but none of its threads: it starts with a new one.
 void forget_pool() {
-    pool = nullptr;
+    pool.store(nullptr);
     busy.store(false);
     inside = false;
 }
@@ -199,8 +200,8 @@ bool start_worker(Pool* home, int own) {
 }
 
 void run_shared(int64_t n, int64_t chunk, int threads, range_body body, void* job) {
-    if (!pool) pool = new Pool;
-    Pool* home = pool;
+    if (!pool.load()) pool.store(new Pool);
+    Pool* home = pool.load();
     while (home->workers < threads - 1 && start_worker(home, home->workers + 1)) home->workers++;
     home->open(n, chunk, threads, body, job);
     inside = true;
@@ -228,6 +229,14 @@ void set_max_threads(int n) {
 
 int chosen_threads() { return asked.load() || from_environment() ? max_threads() : 0; }
 
+bool awake() {
+    const Pool* home = pool.load(std::memory_order_relaxed);
+    if (home && home->sleeping.load(std::memory_order_relaxed) == 0) return true;
+    const int64_t time = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+    const int64_t before = asked_for.exchange(time, std::memory_order_relaxed);
+    return patient.load(std::memory_order_relaxed) && time - before < std::chrono::nanoseconds(PATIENCE).count();
+}
+
 void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     if (n <= 0) return;
     if (n < 2 * grain || inside) return body(job, 0, n);
@@ -236,9 +245,10 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     if (threads > Pool::MOST) threads = Pool::MOST;
     // Eight helpings each even out cores of different speed; multiples of 64 keep vectors and cache lines whole.
     int64_t chunk = (n + threads * 8 - 1) / (threads * 8);
-    if (chunk < grain) chunk = grain;
+    if (chunk < grain / 4) chunk = grain / 4;
     if (chunk > 64) chunk = (chunk + 63) / 64 * 64;
-    run_shared(n, chunk, (int)threads, body, job);
+    if (grain == 1 || n / grain >= 2 * ASLEEP || awake()) run_shared(n, chunk, (int)threads, body, job);
+    else body(job, 0, n);
     busy.store(false);
 }
 

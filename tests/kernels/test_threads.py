@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -43,6 +44,26 @@ def test_every_index_is_visited_once(kernels: Kernels, n: int, grain: int):
 def test_little_work_stays_with_the_caller(kernels: Kernels):
     assert ranges(kernels, 19, 10) == [(0, 19)]
     assert ranges(kernels, 0, 10) == []
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
+def test_medium_work_is_shared_by_threads_that_are_awake(kernels: Kernels):
+    before = kernels.max_threads()
+    kernels.set_max_threads(2)
+    try:
+        ranges(kernels, 1000, 1)                             # the thread is there
+
+        def after_a_rest() -> int:
+            time.sleep(0.02)
+            return len(ranges(kernels, 40, 10))
+
+        assert any(after_a_rest() == 1 for _ in range(50))   # a busy machine may keep it awake
+        assert any(len(ranges(kernels, 40, 10)) > 1 for _ in range(1000))
+        time.sleep(0.02)
+        assert len(ranges(kernels, 1000, 10)) > 1            # much work wakes it
+        assert len(ranges(kernels, 2, 1)) == 2               # as does work of which nobody knows how much it is
+    finally:
+        kernels.set_max_threads(before)
 
 
 @pytest.mark.usefixtures("four_threads")
