@@ -6,6 +6,7 @@
 // vector of output channels (forward), or times a vector of the gradient's channels (weight). A tile of up to TALL such numbers
 // by WIDE vectors stays in registers throughout. Output channels are filled up to whole vectors and come in panels of WIDE of
 // them. Outputs are taken in pieces whose copies fit the cache; no result depends on how they are cut, or on the threads.
+#include "conv_planes.hpp"
 #include "conv_tiles.hpp"
 #include "conv_weight.hpp"
 
@@ -237,14 +238,28 @@ template <class T> struct Windows {
     }
 };
 
+// Whether Planes are better, and have done it: if vectors of outputs of a group would have more empty lanes, or if there is little to
+// sum up for each output. A vector of them alone, as wide as a panel can be, is fed half as fast as it is multiplied.
+template <class T, bool TURNED>
+bool by_planes(const Volume& s, int64_t channels, int64_t many, const T* x, const T* w, T* out) {
+    constexpr int64_t W = Lanes<vec<T>>::width, MOST = 64, SHORT = 16;                         // of a stride; of a sum
+    if (s.size[0] * s.kernel[0] * s.out[0] != 1 || s.pad[0] || s.stride[1] > MOST || s.stride[2] > MOST) return false;
+    Phase phases[2][MOST];
+    const auto axis = [&](int i) { return TURNED ? backward_axis(s, i, phases[i - 1]) : forward_axis(s, i, phases[i - 1]); };
+    Planes<T> planes{s, TURNED, axis(1), axis(2), s.groups, channels, many, x, w, out};
+    const bool few = many <= W && 4 * many * planes.lanes() <= 5 * W * planes.high.out * planes.wide.out;
+    return (few || channels * s.kernel[1] * s.kernel[2] <= SHORT) && planes.run(s.n, (const T*)s.bias, TASKS);
+}
+
 // The gradient of the input is a convolution too, of the output's gradient with the turned kernel: see Note [Phases]. A bias is added
 // to either: a transposed convolution is such a gradient.
 template <class T, bool TURNED> bool convolve(const Volume* shape, const void* a, const void* b, void* made) {
     const Volume& s = *shape;
+    const int64_t c = s.c / s.groups, o = s.o / s.groups, channels = TURNED ? o : c, many = TURNED ? c : o;
+    if (by_planes<T, TURNED>(s, channels, many, (const T*)a, (const T*)b, (T*)made)) return true;
     const Packed<T> packed(s, (const T*)b, (const T*)s.bias, TURNED);
     if (!packed.weight) return false;
-    const int64_t c = s.c / s.groups, o = s.o / s.groups;
-    const Windows<T> windows{packed, s.groups, TURNED ? o : c, TURNED ? c : o, (const T*)a, (T*)made};
+    const Windows<T> windows{packed, s.groups, channels, many, (const T*)a, (T*)made};
     const bool filled = windows.run(s.n);
     shared.give_back();
     return filled;
