@@ -53,7 +53,12 @@ int64_t seen(const Attention& s, T* row, int64_t b, int64_t h, int64_t i, int64_
         for (int64_t j = 0; j < width; j++) row[j] = row[j] * (T)s.scale + mask[j];
     } else if (s.masked == BOOL_MASK) {
         const uint8_t* mask = at<uint8_t>(s.mask, b, h, i) + k0;
-        for (int64_t j = 0; j < width; j++) row[j] = mask[j] ? row[j] * (T)s.scale : (T)-__builtin_inf();
+        const T by = (T)s.scale;
+#pragma GCC ivdep
+        for (int64_t j = 0; j < width; j++) {
+            const T score = row[j] * by;
+            row[j] = mask[j] ? score : (T)-__builtin_inf();
+        }
     }
     return width;
 }

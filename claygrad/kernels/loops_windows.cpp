@@ -465,7 +465,8 @@ template <class T> void take_largest(const T* x, int64_t begin, int64_t end, T& 
 template <class T> bool shared_max(const Pooling* shape, const void* a, void* made, int64_t* places) {
     const Pooling& s = *shape;
     Pooling windows;
-    if (alike(s, windows) && max<T>(&windows, a, made, places)) return true;
+    const bool whole = s.ow == 1;         // rows, which lie side by side
+    if (!whole && alike(s, windows) && max<T>(&windows, a, made, places)) return true;
     each_task(s.planes, work_of_shares(s), [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;
         const int64_t to = plane * s.ot * s.oh * s.ow;
@@ -473,9 +474,10 @@ template <class T> bool shared_max(const Pooling* shape, const void* a, void* ma
             int64_t place = (d.begin * s.h + r.begin) * s.w + q.begin;
             T best = -__builtin_inf();
             for (int64_t u = d.begin; u < d.end; u++)
-                for (int64_t y = r.begin; y < r.end; y++) {
+                for (int64_t y = r.begin, next; y < r.end; y = next) {
                     const int64_t row = (u * s.h + y) * s.w;
-                    take_largest(x, row + q.begin, row + q.end, best, place);
+                    next = whole ? r.end : y + 1;
+                    take_largest(x, row + q.begin, row + (next - y - 1) * s.w + q.end, best, place);
                 }
             ((T*)made)[to + number] = best;
             places[to + number] = place;
