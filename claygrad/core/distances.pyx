@@ -26,28 +26,9 @@ ctypedef fused real:
     double
 
 
-cdef void _unequal(const real* x, const real* y, real* out, int64_t batch, int64_t m, int64_t n, int64_t k) noexcept nogil:
-    """How many elements of each pair of rows differ, by more than NaN from NaN: the distance for p = 0."""
-    cdef int64_t b, i, j, e
-    cdef real count, gap
-    for b in range(batch):
-        for i in range(m):
-            for j in range(n):
-                count = 0
-                for e in range(k):
-                    gap = x[(b * m + i) * k + e] - y[(b * n + j) * k + e]
-                    count += gap != 0
-                out[(b * m + i) * n + j] = count
-
-
 cdef int _measure(int code, double p, const void* x, const void* y, void* out, int64_t batch, int64_t m, int64_t n,
                   int64_t k) noexcept nogil:
-    if p == 0 and code == F32:
-        _unequal[float](<const float*>x, <const float*>y, <float*>out, batch, m, n, k)
-    elif p == 0:
-        _unequal[double](<const double*>x, <const double*>y, <double*>out, batch, m, n, k)
-    else:
-        (<distances_fn>find("distance", "euclidean" if p == 2 else "norm", code))(x, y, out, batch, m, n, k, p)
+    (<distances_fn>find("distance", "euclidean" if p == 2 else "norm", code))(x, y, out, batch, m, n, k, p)
     return 0
 
 

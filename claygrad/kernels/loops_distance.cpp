@@ -30,6 +30,7 @@ template <class T> T largest(const T* x, const T* y, int64_t k) {
 
 template <class T> T distance(const T* x, const T* y, int64_t k, double p) {
     using V = vec<T>;
+    if (p == 0) return total(x, y, k, [](V gap) { return pick(gap == splat<V>(0), splat<V>(0), splat<V>(1)); });
     if (p == 1) return total(x, y, k, [](V gap) { return gap; });
     if (p == 2) return sqrt(total(x, y, k, [](V gap) { return gap * gap; }));
     if (p == __builtin_inf()) return largest(x, y, k);
@@ -37,21 +38,18 @@ template <class T> T distance(const T* x, const T* y, int64_t k, double p) {
     return pow(total(x, y, k, [=](V gap) { return pow(gap, power); }), (T)(1 / p));
 }
 
-template <class T>
-void distances(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batch, int64_t m, int64_t n, int64_t k, double p) {
-    each_task(batch * m, (p == 1 || p == 2 || p == __builtin_inf() ? 1 : 32) * n * k, [=](int64_t task) {
-        const T *x = (const T*)x_bmk + task * k, *y = (const T*)y_bnk + task / m * n * k;
-        T* out = (T*)out_bmn + task * n;
-        for (int64_t j = 0; j < n; j++) out[j] = distance(x, y + j * k, k, p);
-    });
-}
-
-// --- Euclidean distances ---------------------------------------------------------------------------------------------------------
+// --- by blocks of rows: for p 0, 1 or 2 -------------------------------------------------------------------------------------------
 constexpr int64_t ROWS = 64, COLUMNS = 256;      // that are compared while they lie in the cache
 constexpr int64_t SHORT_ROWS = 24;               // longer ones are worth a product of matrices
 
+template <int P, class V> V add_gap(V sum, V gap) {
+    if constexpr (P == 2) return multiply_add(gap, gap, sum);
+    else if constexpr (P == 1) return sum + abs(gap);
+    else return sum + pick(gap == splat<V>(0), splat<V>(0), splat<V>(1));
+}
+
 // R rows of x against the columns of `turned`, from their differences
-template <int R, class T>
+template <int P, int R, class T>
 inline void differences(const T* x, int64_t k, const T* turned, int64_t columns, T* out, int64_t n) {
     using V = vec<T>;
     along<T>(columns, [&](int64_t j, int64_t m) {
@@ -59,24 +57,21 @@ inline void differences(const T* x, int64_t k, const T* turned, int64_t columns,
         for (int r = 0; r < R; r++) sum[r] = splat<V>(0);
         for (int64_t p = 0; p < k; p++) {
             const V y = load<V>(turned + p * COLUMNS + j);
-            for (int r = 0; r < R; r++) {
-                const V gap = splat<V>(x[r * k + p]) - y;
-                sum[r] = multiply_add(gap, gap, sum[r]);
-            }
+            for (int r = 0; r < R; r++) sum[r] = add_gap<P>(sum[r], splat<V>(x[r * k + p]) - y);
         }
-        for (int r = 0; r < R; r++) put<V>(out + r * n + j, sqrt(sum[r]), m);
+        for (int r = 0; r < R; r++) put<V>(out + r * n + j, P == 2 ? sqrt(sum[r]) : sum[r], m);
     });
 }
 
-template <class T> bool by_differences(const T* x, const T* y, T* out, int64_t rows, int64_t n, int64_t k, Room& room) {
+template <int P, class T> bool by_differences(const T* x, const T* y, T* out, int64_t rows, int64_t n, int64_t k, Room& room) {
     T* turned = (T*)room.get((size_t)(k * COLUMNS) * sizeof(T));
     if (!turned) return false;
     for (int64_t j = 0; j < n; j += COLUMNS) {
         const int64_t columns = n - j < COLUMNS ? n - j : COLUMNS;
         transpose(y + j * k, k, turned, COLUMNS, columns, k);
         int64_t i = 0;
-        for (; i + 4 <= rows; i += 4) differences<4>(x + i * k, k, turned, columns, out + i * n + j, n);
-        for (; i < rows; i++) differences<1>(x + i * k, k, turned, columns, out + i * n + j, n);
+        for (; i + 4 <= rows; i += 4) differences<P, 4>(x + i * k, k, turned, columns, out + i * n + j, n);
+        for (; i < rows; i++) differences<P, 1>(x + i * k, k, turned, columns, out + i * n + j, n);
     }
     return true;
 }
@@ -111,20 +106,31 @@ void by_product(const T* x, const T* y, const T* squares, T* out, int64_t rows, 
     }
 }
 
-template <class T>
-void euclidean(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batch, int64_t m, int64_t n, int64_t k, double) {
+template <int P, class T>
+void by_blocks(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batch, int64_t m, int64_t n, int64_t k, double) {
     const int64_t blocks = (m + ROWS - 1) / ROWS;
     each_task(batch * blocks, ROWS * n * (k + 8), [=](int64_t task) {
         static thread_local Room room;
         const int64_t b = task / blocks, i = task % blocks * ROWS, rows = m - i < ROWS ? m - i : ROWS;
         const T *x = (const T*)x_bmk + (b * m + i) * k, *y = (const T*)y_bnk + b * n * k;
         T* out = (T*)out_bmn + (b * m + i) * n;
-        if (k <= SHORT_ROWS && by_differences(x, y, out, rows, n, k, room)) return;
-        T* squares = k > SHORT_ROWS ? (T*)room.get((size_t)n * sizeof(T)) : nullptr;
+        if ((k <= SHORT_ROWS || P != 2) && by_differences<P>(x, y, out, rows, n, k, room)) return;
+        T* squares = k > SHORT_ROWS && P == 2 ? (T*)room.get((size_t)n * sizeof(T)) : nullptr;
         for (int64_t j = 0; squares && j < n; j++) squares[j] = square(y + j * k, k);
         if (squares) return by_product(x, y, squares, out, rows, n, k);
         for (int64_t r = 0; r < rows; r++)
-            for (int64_t j = 0; j < n; j++) out[r * n + j] = distance(x + r * k, y + j * k, k, 2);
+            for (int64_t j = 0; j < n; j++) out[r * n + j] = distance(x + r * k, y + j * k, k, P);
+    });
+}
+
+template <class T>
+void distances(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batch, int64_t m, int64_t n, int64_t k, double p) {
+    if (p == 0) return by_blocks<0, T>(x_bmk, y_bnk, out_bmn, batch, m, n, k, p);
+    if (p == 1 && k <= SHORT_ROWS) return by_blocks<1, T>(x_bmk, y_bnk, out_bmn, batch, m, n, k, p);        // long sums in parts
+    each_task(batch * m, (p == 1 || p == __builtin_inf() ? 1 : 32) * n * k, [=](int64_t task) {
+        const T *x = (const T*)x_bmk + task * k, *y = (const T*)y_bnk + task / m * n * k;
+        T* out = (T*)out_bmn + task * n;
+        for (int64_t j = 0; j < n; j++) out[j] = distance(x, y + j * k, k, p);
     });
 }
 
@@ -178,8 +184,8 @@ void between_back(const void* x_bmk, const void* y_bnk, const void* weights_bmn,
 
 const Kernel distance_kernels[] = {{"norm", F32, (void*)(distances_fn)distances<float>},
                                    {"norm", F64, (void*)(distances_fn)distances<double>},
-                                   {"euclidean", F32, (void*)(distances_fn)euclidean<float>},
-                                   {"euclidean", F64, (void*)(distances_fn)euclidean<double>},
+                                   {"euclidean", F32, (void*)(distances_fn)by_blocks<2, float>},
+                                   {"euclidean", F64, (void*)(distances_fn)by_blocks<2, double>},
                                    {"between_back", F32, (void*)between_back<float>},
                                    {"between_back", F64, (void*)between_back<double>},
                                    {"pairs_back", F32, (void*)(distances_fn)pairs_back<float>},

@@ -341,7 +341,23 @@ def test_blocks(dtype, declared):
         compare(declared, "col2im", columns, size, kernel, dilation, padding, stride, loose=loose)
 
 
+@KINDS
+@pytest.mark.parametrize(("size", "out"), [((7, 9), (2, 1)), ((7, 7), (1, 1)), ((3, 5, 40), (2, 3, 1)), ((50,), (1,))])
+def test_largest_of_whole_rows(size, out, dtype, declared):
+    rng = numpy.random.default_rng(len(size))
+    for _ in range(5):
+        compare(declared, "_adaptive_max_pool", values(rng, dtype, 2, 3, *size, odd=True), out)
+
+
 # Distances and alignments
+
+@KINDS
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_distances_of_odd_numbers(p, dtype, declared):
+    rng = numpy.random.default_rng(4)
+    for m, n, k in ((5, 20, 3), (66, 300, 24), (3, 17, 40)):
+        x, y = (values(rng, dtype, 2, rows, k, odd=True) for rows in (m, n))
+        compare(declared, "_cdist_forward", x, y, p, loose=2e-5)
 
 @KINDS
 def test_distances(dtype, declared, monkeypatch):
