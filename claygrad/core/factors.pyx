@@ -194,7 +194,7 @@ cdef list _singular(Op op, PyObject** slots):
     cdef int64_t less
     if <object>slots[2] is None and _nothing(a):
         return [_empty_like(a, a.ndim), _empty_like(a, a.ndim - 1), _empty_like(a, a.ndim)]
-    if <object>slots[2] is not None or not _begin(&job, a) or max(job.m, job.n) > _most_turned(a):
+    if <object>slots[2] is not None or not _begin(&job, a) or (max(job.m, job.n) if full else min(job.m, job.n)) > _most_turned(a):
         return None
     less = min(job.m, job.n)
     job.k = max(job.m, job.n) if full else less

@@ -330,7 +330,7 @@ def singular(a, bint full, bint vectors):
     cdef LinearAlgebra job
     cdef int kind = _kind(a)
     cdef int64_t less, more
-    if not _begin(&job, a, kind) or max(job.m, job.n) > _most_turned(kind, vectors):
+    if not _begin(&job, a, kind) or (max(job.m, job.n) if full else min(job.m, job.n)) > _most_turned(kind, vectors):
         return None
     less, more = min(job.m, job.n), max(job.m, job.n)
     job.k = more if full else less

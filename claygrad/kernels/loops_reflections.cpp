@@ -359,37 +359,55 @@ template <class T> bool singular(const LinearAlgebra* job) {
         j.x = {job->y.data, job->y.step, job->y.column, job->y.row};
         j.y = {job->x.data, job->x.step, job->x.column, job->x.row};
     }
-    // k: columns of U (m by k, all of them or n); V is n by n
-    const int64_t m = j.m, n = j.n, k = j.k, ld = row_length<T>(n), ldl = row_length<T>(m), ldu = row_length<T>(k);
-    const int64_t size = m * ld + n * ldl + n * ld + m * ldu + k * ldl + 2 * n + doubles<T>(3 * n + 8) + 2 * (ld + ldl) + (n >= WORTH ? room_of<T>(k) : 0);
+    // k: columns of U (m by k, all of them or n); V is n by n. Of a tall matrix R is taken, of h rows in place of m.
+    const bool tall = j.m >= 2 * j.n && j.k == j.n;
+    const int64_t m = j.m, n = j.n, k = j.k, h = tall ? n : m, ld = row_length<T>(n), ldm = row_length<T>(m), ldl = row_length<T>(h);
+    const int64_t ldu = row_length<T>(k), room = 2 * (ld + ldl) + room_for<T>(n, k);
+    const int64_t matrices = h * (ld + ldu) + n * (ldl + ld) + k * ldl + (tall ? 2 * n * ldm : 0);
+    const int64_t size = doubles<T>(3 * n + 8) + matrices + 3 * ld + room;
     return each_matrix<T>(j.count, 8 * m * n * n + 64 * n, size, [&](int64_t t, T* a) {
-        double *s = (double*)a, *e = s + n;
+        double *s = (double*)a, *e = s + n, most, scale;
         int64_t* place = (int64_t*)(e + n);
         a += doubles<T>((3 * n + 7) / 8 * 8);
-        T *left = a + m * ld, *right = left + n * ldl, *u = right + n * ld, *rows = u + m * ldu, *tau_left = rows + k * ldl;
-        T *tau_right = tau_left + n, *memory = tau_right + n;
-        take_in(j.a, t, m, n, a, ld);
-        double most;
-        const double scale = scale_of(a, m, n, ld, most);
-        j.info[t] = scale == 0;
-        if (scale == 0) return;
-        scale_by(a, m, n, ld, scale);
-        upper_diagonals(a, ld, m, n, s, e, left, ldl, tau_left, right, tau_right, VANISHED<T> * most * scale, memory);
+        T *left = a + h * ld, *right = left + n * ldl, *u = right + n * ld, *rows = u + h * ldu, *tau_left = rows + k * ldl;
+        T *tau_right = tau_left + ld, *tau = tau_right + ld, *memory = tau + ld, *v = memory + room, *longer = v + n * ldm;
+        const auto scaled = [&](T* x, int64_t lines, int64_t length, int64_t step) {
+            scale = scale_of(x, lines, length, step, most);
+            scale_by(x, lines, length, step, scale == 0 ? 1 : scale);
+            return j.info[t] = scale == 0, scale != 0;
+        };
+        if (tall) {
+            take_in(turned(j.a), t, n, m, v, ldm);
+            if (!scaled(v, n, m, ldm)) return;
+            triangulate(v, ldm, m, n, a, ld, tau, memory);
+            for (int64_t i = 1; i < n; i++) zeros(a + i * ld, i);
+            for (int64_t i = 0; i < n; i++) zeros(a + i * ld + n, ld - n);
+        } else {
+            take_in(j.a, t, m, n, a, ld);
+            if (!scaled(a, m, n, ld)) return;
+        }
+        upper_diagonals(a, ld, h, n, s, e, left, ldl, tau_left, right, tau_right, VANISHED<T> * most * scale, memory);
         const bool vectors = j.x.data;
         if (vectors) {
             product_of(a, ld, n, n, right, ld, tau_right, n - 1, 1, memory);
             transpose(a, ld, right, ld, n, n);
-            product_of(u, ldu, m, k, left, ldl, tau_left, n, 0, memory);
-            transpose(u, ldu, rows, ldl, m, k);
+            product_of(u, ldu, h, k, left, ldl, tau_left, n, 0, memory);
+            transpose(u, ldu, rows, ldl, h, k);
         }
         j.info[t] = !settle_diagonals<T>(s, e, n, vectors ? rows : nullptr, ldl, vectors ? right : nullptr, ld);
         in_order(s, n, place, true);
         for (int64_t i = 0; i < n; i++) place_at<T>(j.b, t)[i] = (T)(s[place[i]] / scale);
         if (!vectors) return;
-        const Matrices turned{j.x.data, j.x.step, j.x.column, j.x.row}, beyond{(T*)j.x.data + n * j.x.column, j.x.step, j.x.column, j.x.row};
-        put_rows(turned, t, rows, ldl, n, m, place);
-        put_rows(beyond, t, rows + n * ldl, ldl, k - n, m, nullptr);
+        const Matrices U = turned(j.x), beyond{(T*)j.x.data + n * j.x.column, j.x.step, j.x.column, j.x.row};
         put_rows(j.y, t, right, ld, n, n, place);
+        if (tall) {
+            zeros(longer, n * ldm);
+            for (int64_t i = 0; i < n; i++) memcpy(longer + i * ldm, rows + i * ldl, (size_t)n * sizeof(T));
+            multiply_rows(longer, ldm, n, v, ldm, m, n, tau, true, false, memory);
+            return put_rows(U, t, longer, ldm, n, m, place);
+        }
+        put_rows(U, t, rows, ldl, n, m, place);
+        put_rows(beyond, t, rows + n * ldl, ldl, k - n, m, nullptr);
     });
 }
 

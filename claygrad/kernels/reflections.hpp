@@ -181,6 +181,47 @@ void product_of(T* q, int64_t ldq, int64_t m, int64_t columns, const T* v, int64
     multiply(v + shift, ldv, m - shift, count, tau, q + shift * ldq, ldq, columns, false, true, shift, memory);
 }
 
+// --- QR ------------------------------------------------------------------------------------------------------------------------
+constexpr int64_t WORTH_OF_ROWS = 40;    // reflections from which on they are applied to rows by blocks
+
+// The columns of an m x n matrix are in the rows of v, and in their place come the vectors of the reflections; R in a, whatever
+// below its diagonal.
+template <class T> void triangulate(T* v, int64_t ldv, int64_t m, int64_t n, T* a, int64_t ld, T* tau, T* memory) {
+    const int64_t count = m < n ? m : n, step = count >= WORTH_OF_ROWS ? TOGETHER : count;
+    for (int64_t from = 0; from < count; from += step) {
+        const int64_t to = count - from < step ? count : from + step, end = step == count ? n : to;
+        for (int64_t k = from; k < to; k++) {
+            T* row = v + k * ldv;
+            for (int64_t i = 0; i < k; i++) a[i * ld + k] = row[i];
+            zeros(row, k);
+            tau[k] = reflection(row + k, m - k);
+            a[k * ld + k] = row[k];
+            row[k] = 1;
+            reflect_rows(row + ldv, ldv, end - k - 1, row, tau[k], k, m);
+        }
+        if (end == n) continue;
+        apply_to_rows(v + from * (ldv + 1), ldv, m - from, to - from, tau + from, v + end * ldv + from, ldv, n - end, false, memory);
+    }
+    for (int64_t k = count; k < n; k++)
+        for (int64_t i = 0; i < count; i++) a[i * ld + k] = v[k * ldv + i];
+}
+
+// Rows of length m times H1 H2 ..., or times ... H2 H1; of the identity, reflection k leaves the first k rows alone.
+template <class T>
+void multiply_rows(T* x, int64_t ld, int64_t rows, const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, bool backwards,
+                   bool of_identity, T* memory) {
+    const int64_t step = count >= WORTH_OF_ROWS && rows >= LANES<T> ? TOGETHER : 1, last = (count - 1) / step * step;
+    for (int64_t s = 0; s <= last; s += step) {
+        const int64_t at = backwards ? last - s : s, size = count - at < step ? count - at : step, first = of_identity ? at : 0;
+        if (step == 1) reflect_rows(x + first * ld, ld, rows - first, v + at * ldv, tau[at], at, m);
+        else apply_to_rows(v + at * (ldv + 1), ldv, m - at, size, tau + at, x + first * ld + at, ld, rows - first, backwards, memory);
+    }
+}
+
+Matrices turned(const Matrices& s) { return {s.data, s.step, s.column, s.row}; }
+
+template <class T> int64_t room_for(int64_t count, int64_t rows) { return count >= WORTH_OF_ROWS ? room_of<T>(rows) : 0; }
+
 }  // namespace
 }  // namespace CLAY_ISA
 }  // namespace clay

@@ -213,7 +213,8 @@ def plain_factor(a, upper: bool):
 @DTYPES
 def test_reflections(dtype: str):
     rng = numpy.random.default_rng(2)
-    for m, n in [(s, s) for s in SIZES if s <= 128] + [(3, 8), (8, 3), (40, 17), (17, 40), (1, 5), (5, 1), (128, 2), (2, 128)]:
+    for m, n in [(s, s) for s in SIZES if s <= 128] + [(3, 8), (8, 3), (40, 17), (17, 40), (1, 5), (5, 1), (128, 2), (2, 128), (200, 60),
+                                                                        (60, 200), (250, 100)]:
         for rank in (min(m, n), 1):
             a = (rng.standard_normal((2, m, rank)) @ rng.standard_normal((2, rank, n))).astype(dtype)
             for full in (False, True):
