@@ -10,6 +10,7 @@ from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport gather_along, scatter_add_along
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.stretched cimport stretched
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -24,20 +25,54 @@ cdef enum:
     RELEASE = 262144
 
 
+cdef int _anywhere(Op op) except -1:
+    """Written in place, tensors of any layout will do."""
+    op.fast_any = True
+    return 0
+
+
+cdef int _spread(Layout target, const void* element) except -1:
+    """One element everywhere."""
+    cdef Layout one
+    if target.contiguous:
+        moves.fill_with(target, element)
+    else:
+        one = fresh(target.dtype, 0, NULL)
+        memcpy(one.data(), element, target.dtype.itemsize)
+        write_layout(target, one)
+    return 0
+
+
 cdef Layout _zero(Op op, PyObject** slots, Layout target):
+    cdef double nothing[2]
     if target is None:
         return None
-    memset(target.data(), 0, target.numel * target.dtype.itemsize)
+    nothing[0] = nothing[1] = 0
+    if target.contiguous:
+        memset(target.data(), 0, target.numel * target.dtype.itemsize)
+    else:
+        _spread(target, nothing)
     return target
+
+
+cdef bint _fits(Layout v, Layout target) noexcept:
+    """Whether it has the shape of the other, or is stretched to it."""
+    cdef int i, skip = target.ndim - v.ndim
+    if skip < 0:
+        return False
+    for i in range(v.ndim):
+        if v.shape[i] != target.shape[skip + i] and v.shape[i] != 1:
+            return False
+    return True
 
 
 cdef Layout _copy(Op op, PyObject** slots, Layout target):
     cdef Layout src = (<Tensor><object>slots[1]).layout
-    if target is None or src.dtype is not target.dtype or not src.contiguous or not same_shape(src, target):
+    if target is None or src.dtype is not target.dtype or not _fits(src, target):
         return None
-    if src.storage.where.kind != CPU or src.storage is target.storage:
+    if src.storage.where.kind != CPU or src.storage is target.storage or not target.contiguous and stretched(target):
         return None
-    if target.numel * target.dtype.itemsize <= RELEASE:
+    if src.contiguous and target.contiguous and src.numel == target.numel and target.numel * target.dtype.itemsize <= RELEASE:
         memcpy(target.data(), src.data(), target.numel * target.dtype.itemsize)
     else:
         write_layout(target, src)
@@ -45,14 +80,21 @@ cdef Layout _copy(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _fill(Op op, PyObject** slots, Layout target):
-    """fill(input, value) with a number"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
+    """fill(input, value) with a number, or a tensor of one element of the same dtype"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, v
     cdef double element[2]
-    if x.storage.where.kind != CPU or not moves.element_of(<object>slots[1], x.dtype, element):
+    if x.storage.where.kind != CPU:
+        return None
+    if isinstance(<object>slots[1], Tensor):
+        v = (<Tensor><object>slots[1]).layout
+        if v.ndim != 0 or v.dtype is not x.dtype or v.storage.where.kind != CPU:
+            return None
+        memcpy(element, v.data(), v.dtype.itemsize)
+    elif not moves.element_of(<object>slots[1], x.dtype, element):
         return None
     if target is None:
         target = fresh_like(x)
-    moves.fill_with(target, element)
+    _spread(target, element)
     return target
 
 
@@ -247,11 +289,11 @@ cdef Layout _blocks(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer("zero", _zero)
-offer("copy", _copy)
+offer("zero", _zero).ready = _anywhere
+offer("copy", _copy).ready = _anywhere
 offer("gather", _gather)
 offer("scatter_add", _scatter_add)
 offer("clone", _clone)
-offer("fill", _fill)
+offer("fill", _fill).ready = _anywhere
 offer("joined", _joined)
 offer("blocks", _blocks)

@@ -8,7 +8,8 @@ from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTIO
 from claygrad.core.declared import op_named
 from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
-from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, overlaps_itself, write_layout
+from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
+from claygrad.core.stretched cimport stretched
 from claygrad.core.layout cimport Layout, dense, new_layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
@@ -265,7 +266,7 @@ cdef int write_out(str name, Tensor target, Tensor result, bint strided) except 
     if result.layout.storage.where.kind != target.layout.storage.where.kind:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
     check_writable(target, False)
-    if overlaps_itself(target.layout) and target.layout.numel:
+    if stretched(target.layout) and target.layout.numel:
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                            "Please clone() the tensor before performing the operation.")
     if not same_shape(result.layout, target.layout):

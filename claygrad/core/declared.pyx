@@ -149,6 +149,7 @@ cdef class Op:
         cdef int i
         twin.name = self.name
         twin.fast, twin.many, twin.short, twin.parts = self.fast, self.many, self.short, self.parts
+        twin.fast_any = self.fast_any
         twin.fast_rules = self.fast_rules
         twin.family = self.family
         twin.own_fast, twin.checks_dtypes, twin.variants, twin.variant_at = (self.own_fast, self.checks_dtypes, self.variants,

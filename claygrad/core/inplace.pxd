@@ -10,5 +10,4 @@ cdef int check_writable(Tensor t, bint recording) except -1      # torch's refus
 cdef int rebase(Tensor t, Node node) except -1                   # t (and its base) become outputs of node
 cdef int write_layout(Layout dst, Layout src) except -1          # copy with broadcasting and cast; no checks, no counters
 cdef int begin_write(Tensor t) except -1                         # protects saved values and counts the write
-cdef bint overlaps_itself(Layout v) noexcept
 cdef bint overlaps(Tensor x, Tensor t, bint fully_too)

@@ -19,6 +19,7 @@ from claygrad.core.node cimport Node, next_seq
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, note_view, record_again, record_inputs, should_record
 from claygrad.core.rules cimport call_rules
+from claygrad.core.stretched cimport stretched
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
 from claygrad.core.views cimport refusal, strided
 
@@ -65,15 +66,6 @@ cdef int begin_write(Tensor t) except -1:
     return 0
 
 
-cdef bint overlaps_itself(Layout v) noexcept:
-    """Whether two indices surely reach one element (an expanded axis)."""
-    cdef int i
-    for i in range(v.ndim):
-        if v.strides[i] == 0 and v.shape[i] > 1:
-            return True
-    return False
-
-
 # Note [Overlap]
 # A declaration says what its in-place form makes of memory that it meets twice, as a word or a function of the arguments:
 # overlap  several indices of the written tensor reach one element: refused; "ok"; any other text is a warning
@@ -81,7 +73,7 @@ cdef bint overlaps_itself(Layout v) noexcept:
 cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
     cdef int i
     cdef Layout target = t.layout
-    if target.numel and overlaps_itself(target):
+    if target.numel and stretched(target):
         said = _said(op, "overlap", slots)
         if said is None:
             raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -196,12 +188,16 @@ cdef object call_inplace(Op op, PyObject** slots):
     if made is None:
         if op.fast != NULL:
             _check_overlap(op, t, slots)
-        result = general(op, slots)
+        result = None
+        if op.fast != NULL and not target.contiguous and target.storage.where.kind == CPU and not stretched(target):
+            result = op.fast(op, slots, None)         # in new memory first
+        if result is None:
+            result = general(op, slots)
         made = <Layout>(result[0] if isinstance(result, list) else result)
         if not same_shape(made, target):
             raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
         target.storage.before_write()
-        if target.numel and overlaps_itself(target):
+        if target.numel and stretched(target):
             _write_changed(target, made)
         else:
             write_layout(target, made)

@@ -9,7 +9,8 @@ from claygrad.core.device cimport CPU, cpu, device
 from claygrad.core.dtypes cimport C64, C128, CAT_COMPLEX, CAT_FLOAT, F32, F64, U8, default_float, dtype, of_code
 from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes import prefix
-from claygrad.core.inplace cimport check_writable, overlaps_itself, rebase
+from claygrad.core.inplace cimport check_writable, rebase
+from claygrad.core.stretched cimport stretched
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.node cimport Node
@@ -286,7 +287,7 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
     slots[1] = <PyObject*>p
     record = should_record(op, slots)
     check_writable(t, record)
-    if v.numel and overlaps_itself(v):
+    if v.numel and stretched(v):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
                            "memory location. Please clone() the tensor before performing the operation.")
     if record:
