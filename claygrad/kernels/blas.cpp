@@ -199,8 +199,8 @@ bool wants_blas(const Product& p) {
     return p.m * p.n * p.k > current_isa().gemm_most || p.dtype == C64 || p.dtype == C128;
 }
 
-// Multiply-adds above which a product is shared out (a quarter if threads are awake), and those of a share that is cut in two once
-// more, so that a thread that is done early can help.
+// Multiply-adds above which a product is shared out, and those of a share that is cut in two once more, so that a thread that
+// is done early can help.
 constexpr int64_t WORTH = 1 << 20, LONG = 1 << 22, VAST = 1 << 28;
 // Rows and columns of a share come in multiples, so that its vectors are whole, and are not so few that they would be multiplied
 // in another way than the whole: no sum depends on the threads.
@@ -221,7 +221,7 @@ void some_shares(void* data, int64_t begin, int64_t end) {
 
 void shared_out(const Product& p, bool by_blas) {
     const int64_t work = p.m * p.n * p.k, threads = max_threads();
-    if (threads < 2 || work < WORTH / 4 || (work < WORTH && !awake())) return product(p, by_blas);
+    if (work < WORTH || threads < 2) return product(p, by_blas);
     // Every share reads the whole other matrix, and may have to turn it about: best if that is the smaller one. Shares of many
     // rows have them to spare.
     const bool of_columns = p.n >= 2 * STEP_COLUMNS && (p.m < 2 * LEAST_ROWS || (p.n >= p.m && p.m < ENOUGH));
@@ -346,7 +346,7 @@ void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, 
     Session session(job.by_blas);
     // Few large products are shared out one by one.
     if (count < 2 * max_threads() && work > 2 * WORTH) many_range(&job, 0, count);
-    else parallel_for(count, WORTH / 8 / (work + 1) + 1, many_range, &job);
+    else parallel_for(count, WORTH / 2 / (work + 1) + 1, many_range, &job);
 }
 
 }  // namespace clay

@@ -161,7 +161,7 @@ template <class F> bool shared_out(int64_t n, int64_t work, F f) {
         F& f;
         volatile bool failed;
     } job{f, false};
-    parallel_for(n, 1 + 65536 / (work + 1), [](void* data, int64_t begin, int64_t end) {
+    parallel_for(n, 1 + 262144 / (work + 1), [](void* data, int64_t begin, int64_t end) {
         Job& job = *(Job*)data;
         if (!job.f(begin, end)) job.failed = true;
         room.give_back();

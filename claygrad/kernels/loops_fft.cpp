@@ -246,7 +246,7 @@ template <class F> bool each_share(int64_t tasks, int64_t elements, F f) {
         F& f;
         std::atomic<bool> failed;
     } job{f, {false}};
-    parallel_for(tasks, 1 + 4096 / (elements + 1), [](void* all, int64_t begin, int64_t end) {
+    parallel_for(tasks, 1 + 16384 / (elements + 1), [](void* all, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
             if (!((Job*)all)->f(i)) ((Job*)all)->failed.store(true);
     }, &job);

@@ -81,7 +81,7 @@ template <class T, class F> bool each_matrix(int64_t n, int64_t work, int64_t co
         size_t bytes;
         bool made;
     } job{f, (size_t)(count + 64) * sizeof(T), true};
-    parallel_for(n, 1 + 16384 / (work + 1), [](void* data, int64_t begin, int64_t end) {
+    parallel_for(n, 1 + 65536 / (work + 1), [](void* data, int64_t begin, int64_t end) {
         static thread_local Room kept;
         Job& j = *(Job*)data;
         T* memory = (T*)kept.get(j.bytes);

@@ -33,7 +33,7 @@ struct Room {
 
 // f(i) for 0 <= i < n; `work` is what one costs, in multiply-adds or so
 template <class F> void each_task(int64_t n, int64_t work, F f) {
-    parallel_for(n, 1 + 65536 / (work + 1), [](void* job, int64_t begin, int64_t end) {
+    parallel_for(n, 1 + 262144 / (work + 1), [](void* job, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) (*(F*)job)(i);
     }, &f);
 }

@@ -245,9 +245,9 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     if (threads > Pool::MOST) threads = Pool::MOST;
     // Eight helpings each even out cores of different speed; multiples of 64 keep vectors and cache lines whole.
     int64_t chunk = (n + threads * 8 - 1) / (threads * 8);
-    if (chunk < grain / 4) chunk = grain / 4;
+    if (chunk < grain) chunk = grain;
     if (chunk > 64) chunk = (chunk + 63) / 64 * 64;
-    if (grain == 1 || n / grain >= 2 * ASLEEP || awake()) run_shared(n, chunk, (int)threads, body, job);
+    if (grain < ELEMENTS || n / grain >= 2 * ASLEEP || awake()) run_shared(n, chunk, (int)threads, body, job);
     else body(job, 0, n);
     busy.store(false);
 }

@@ -55,13 +55,14 @@ def test_medium_work_is_shared_by_threads_that_are_awake(kernels: Kernels):
 
         def after_a_rest() -> int:
             time.sleep(0.02)
-            return len(ranges(kernels, 40, 10))
+            return len(ranges(kernels, 12288, 4096))
 
         assert any(after_a_rest() == 1 for _ in range(50))   # a busy machine may keep it awake
-        assert any(len(ranges(kernels, 40, 10)) > 1 for _ in range(1000))
+        assert any(len(ranges(kernels, 12288, 4096)) > 1 for _ in range(1000))
         time.sleep(0.02)
-        assert len(ranges(kernels, 1000, 10)) > 1            # much work wakes it
-        assert len(ranges(kernels, 2, 1)) == 2               # as does work of which nobody knows how much it is
+        assert len(ranges(kernels, 65536, 4096)) > 1         # much work wakes it
+        time.sleep(0.02)
+        assert len(ranges(kernels, 20, 10)) == 2             # as do rows or tasks, of which nobody knows how much they are
     finally:
         kernels.set_max_threads(before)
 
