@@ -66,11 +66,24 @@ cdef bint _fits(Layout v, Layout target) noexcept:
     return True
 
 
+cdef bint _same_place(Layout v, Layout w) noexcept:
+    """Whether two layouts of one storage see the same elements in the same order."""
+    cdef int i
+    if v.offset != w.offset or not same_shape(v, w):
+        return False
+    for i in range(v.ndim):
+        if v.strides[i] != w.strides[i]:
+            return False
+    return True
+
+
 cdef Layout _copy(Op op, PyObject** slots, Layout target):
     cdef Layout src = (<Tensor><object>slots[1]).layout
     if target is None or src.dtype is not target.dtype or not _fits(src, target):
         return None
-    if src.storage.where.kind != CPU or src.storage is target.storage or not target.contiguous and stretched(target):
+    if src.storage is target.storage:
+        return target if _same_place(src, target) else None
+    if src.storage.where.kind != CPU or not target.contiguous and stretched(target):
         return None
     if src.contiguous and target.contiguous and src.numel == target.numel and target.numel * target.dtype.itemsize <= RELEASE:
         memcpy(target.data(), src.data(), target.numel * target.dtype.itemsize)

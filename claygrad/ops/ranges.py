@@ -327,12 +327,16 @@ def _triangle(name: str, row: int, col: int, offset: int, lower: bool, dtype: An
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}'")
     refuse_pinning(name, pin_memory)
     check_layout(name, layout)
-    rows, columns = np.arange(row)[:, None], np.arange(col)
-    inside = columns - rows <= offset if lower else columns - rows >= offset
-    where = chosen_device(name, device)
-    if where.type == "cpu":
-        return leaf(name, wrap(np.array(np.nonzero(inside)).astype(kind.numpy)), requires_grad)
-    return leaf(name, empty((2, int(np.count_nonzero(inside))), kind, where), requires_grad)
+    edges = np.clip(np.arange(row) + (offset + lower), 0, col)      # the column of each row where the other side begins
+    first, counts = (0, edges) if lower else (edges, col - edges)
+    ends, where = counts.cumsum(), chosen_device(name, device)
+    total = int(ends[-1]) if row else 0
+    if where.type != "cpu":
+        return leaf(name, empty((2, total), kind, where), requires_grad)
+    places = np.empty((2, total), kind.numpy)
+    places[0] = np.arange(row).repeat(counts)
+    np.subtract(np.arange(total), (ends - counts - first).repeat(counts), out=places[1], casting="unsafe")
+    return leaf(name, wrap(places), requires_grad)
 
 
 @composite(method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
