@@ -11,10 +11,12 @@ from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY,
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8, dtype,
                                    of_code)
+from claygrad.core.general cimport iterated_order
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.promotion cimport broadcast, result_code
+from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer_many
 
@@ -248,8 +250,11 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     cdef PyObject* layouts[4]
     cdef int64_t sizes[64]
     cdef int64_t* shape
+    cdef int64_t made
     cdef int i, k, at, code, computed, ndim = 0, n = op.n_tensors
-    cdef bint alike = True, plain = True, whole, by_number = False, ok
+    cdef int axes[64]
+    cdef int64_t strides[64]
+    cdef bint alike = True, plain = True, whole, mixed = False, by_number = False, ok
     cdef Layout v, first = None, out
     cdef dtype kept
     if _idle:
@@ -301,9 +306,17 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 if v is None or v.numel == 1 and v.ndim == 0:
                     continue
                 if not (turned(first) if v is first else same_run(v, first)):
-                    return None
-            if target is not None or first.ndim == 0:
+                    mixed = True                     # in different orders, or with gaps
+            if target is not None:
                 return None
+            mixed = mixed or first.ndim == 0
+            whole = not mixed
+    for i in range(ndim):
+        axes[i] = i
+    if mixed:
+        iterated_order(op, slots, ndim, shape, axes)
+        for i in range(ndim // 2):
+            axes[i], axes[ndim - 1 - i] = axes[ndim - 1 - i], axes[i]
     plan.operands = n
     plan.size = of_code(computed).itemsize
     if whole:
@@ -312,7 +325,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     else:
         plan.ndim = ndim
         for i in range(ndim):
-            plan.shape[i] = shape[i]
+            plan.shape[i] = shape[axes[i]]
     for k in range(n):
         if layouts[k] == NULL:
             value = <object>slots[op.tensors[k]]
@@ -347,7 +360,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
             plan.inputs[k].steps[0] = v.dtype.itemsize if v.ndim else 0
         else:
             for i in range(ndim):
-                at = i - (ndim - v.ndim)
+                at = axes[i] - (ndim - v.ndim)
                 plan.inputs[k].steps[i] = 0 if at < 0 or v.shape[at] == 1 else v.strides[at] * v.dtype.itemsize
         if target is not None and not _apart(v, target):
             return None
@@ -357,7 +370,13 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
         plan.cast = _casts[computed][kept.code]
         if plan.cast == NULL:
             return None
-    if target is None:
+    if mixed:
+        made = 1
+        for i in range(ndim - 1, -1, -1):
+            strides[axes[i]] = made
+            made *= shape[axes[i]]
+        out = new_layout(new_storage(made * kept.itemsize), kept, ndim, shape, strides, 0)
+    elif target is None:
         out = fresh_run(first, kept) if whole else fresh(kept, ndim, shape)
     else:
         out = target
@@ -383,14 +402,16 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
 
 cdef Layout _otherwise(Op op, PyObject** slots, Layout target):
     """The path of its own family, else this one; a variant of the operation has another name."""
-    cdef Layout made = op.own_fast(op, slots, target) if op.own_fast != NULL else run(op, slots, target)
+    cdef Layout made = op.own_fast(op, slots, target) if op.own_fast != NULL else None
     cdef Op other
+    if made is None:
+        made = run(op, slots, target)
     if made is None and op.variants is not None:
         value = <object>slots[op.variant_at]
         other = (<dict>op.variants).get(value if type(value) is str else ...)
         if other is not None:
             return other.fast(other, slots, target)
-    return run(op, slots, target) if made is None and op.own_fast != NULL else made
+    return made
 
 
 cdef list _frexp(Op op, PyObject** slots):

@@ -11,7 +11,7 @@ from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL
 from claygrad.core.device cimport CPU, META, device
 from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code, promote)
 from claygrad.core.halves cimport by_float, cast_half
-from claygrad.core.layout cimport Layout, dense, from_array, new_contiguous, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, from_array, new_contiguous, new_layout
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
 from claygrad.core.storage cimport storage_on
 from claygrad.core.stretched cimport by_copies
@@ -213,47 +213,57 @@ cdef object _general(Op op, PyObject** slots):
         leave_quiet(ctx)
 
 
-cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
-    """A pointwise result with torch's strides: its axes lie as in the first operand that tells two of them apart."""
+cdef int iterated_order(Op op, PyObject** slots, int ndim, const int64_t* shape, int* order) except -1:
+    """The axes of a pointwise result, nearest first, as torch has them: as in the first operand that tells two of them apart."""
     cdef int64_t steps[16][64]
-    cdef int64_t strides[64]
-    cdef int order[64]
-    cdef int i, k, n = 0, at, before, verdict, ndim = made.ndim
-    cdef bint plain = True
-    cdef int64_t step = 1
-    cdef Layout v, out
-    if made.numel == 0:
-        return made
+    cdef int i, k, n = 0, at, before, verdict
+    cdef bint by_channels
+    cdef Layout v
+    for k in range(ndim):
+        order[k] = ndim - 1 - k
     if op.info.get("contiguous"):
-        return made if made.contiguous else from_array(numpy.ascontiguousarray(made.array()))
+        return 0
     for i in range(op.n_tensors):
         value = <object>slots[op.tensors[i]]
         if not isinstance(value, Tensor):
             continue
         v = (<Tensor>value).layout
-        plain = plain and v.contiguous
         for k in range(ndim):
             at = k - (ndim - v.ndim)
-            steps[n][k] = 0 if at < 0 or v.shape[at] == 1 and made.shape[k] != 1 else v.strides[at] * v.dtype.itemsize
+            steps[n][k] = 0 if at < 0 or v.shape[at] == 1 and shape[k] != 1 else v.strides[at] * v.dtype.itemsize
         n += 1
-    if plain and made.contiguous:
-        return made
-    cdef bint by_channels = ndim == 4 and n == op.n_tensors
+    by_channels = ndim == 4 and n == op.n_tensors
     for i in range(op.n_tensors):
-        by_channels = by_channels and _channels_last((<Tensor><object>slots[op.tensors[i]]).layout, made)
-    for k in range(ndim):
-        order[k] = ndim - 1 - k                       # fastest first
+        by_channels = by_channels and _channels_last((<Tensor><object>slots[op.tensors[i]]).layout, ndim, shape)
     if by_channels:                                   # it matters for axes of one element, whose strides else tell of others
         order[0], order[1], order[2], order[3] = 1, 3, 2, 0
-    for i in range(1, ndim if not by_channels else 0):
+        return 0
+    for i in range(1, ndim):
         at = i
         for before in range(i - 1, -1, -1):
-            verdict = _slower(steps, n, made.shape, order[before], order[at])
+            verdict = _slower(steps, n, shape, order[before], order[at])
             if verdict > 0:
                 order[before], order[at] = order[at], order[before]
                 at = before
             elif verdict < 0:
                 break
+    return 0
+
+
+cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
+    """A pointwise result with torch's strides."""
+    cdef int64_t strides[64]
+    cdef int order[64]
+    cdef int i, k, ndim = made.ndim
+    cdef bint plain = made.contiguous
+    cdef int64_t step = 1
+    cdef Layout out
+    for i in range(op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        plain = plain and (not isinstance(value, Tensor) or (<Tensor>value).layout.contiguous)
+    if plain or made.numel == 0:
+        return made
+    iterated_order(op, slots, ndim, made.shape, order)
     for k in range(ndim):
         strides[order[k]] = step
         step *= made.shape[order[k]]
@@ -267,14 +277,16 @@ cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
     return out
 
 
-cdef bint _channels_last(Layout v, Layout made) noexcept:
+cdef bint _channels_last(Layout v, int ndim, const int64_t* shape) noexcept:
     """Whether it has the shape of the result, four axes, and its channels are neighbours."""
     cdef int i, axis
     cdef int64_t expected = 1
-    if not same_shape(v, made):
+    if v.ndim != ndim:
         return False
     for i in range(4):
         axis = 1 if i == 0 else 3 if i == 1 else 2 if i == 2 else 0
+        if v.shape[i] != shape[i]:
+            return False
         if v.shape[axis] != 1 and v.strides[axis] != expected:
             return False
         expected *= v.shape[axis]

@@ -20,6 +20,8 @@ CLAY_EACH_3(Lerp, pick(abs(z) < CLAY_IS(0.5), x + z * (y - x), y - (y - x) * (CL
 CLAY_EACH_3(AddCMul, x + CLAY_VALUE(0) * y * z)
 CLAY_EACH_3(AddCDiv, x + CLAY_VALUE(0) * y / z)
 CLAY_EACH_2(ReverseSub, y - x)
+CLAY_EACH_2(AddScaled, x + CLAY_VALUE(0) * y)
+CLAY_EACH_2(SubScaled, x - CLAY_VALUE(0) * y)
 CLAY_EACH_2(CopySign, copysign(x, y))
 // A number wins over NaN, the first of two equal ones
 CLAY_EACH_2(FMax, (pick(x != x, y, pick(y != y, x, pick(y > x, y, x)))))
@@ -312,6 +314,7 @@ struct Sinc : Taking1 {
 const Kernel each_kernels[] = {
     CLAY_VECTORS("clamp_both", ClampBoth, CHEAP), CLAY_VECTORS("clamp_min", ClampMin, CHEAP), CLAY_VECTORS("clamp_max", ClampMax, CHEAP),
     CLAY_VECTORS("lerp", Lerp, CHEAP), CLAY_VECTORS("addcmul", AddCMul, CHEAP), CLAY_VECTORS("addcdiv", AddCDiv, CHEAP),
+    CLAY_VECTORS("add_scaled", AddScaled, CHEAP), CLAY_VECTORS("sub_scaled", SubScaled, CHEAP),
     CLAY_VECTORS("rsub", ReverseSub, CHEAP), CLAY_VECTORS("copysign", CopySign, CHEAP), CLAY_VECTORS("fmax", FMax, CHEAP),
     CLAY_VECTORS("fmin", FMin, CHEAP), CLAY_VECTORS("heaviside", Heaviside, CHEAP), CLAY_VECTORS("frac", Frac, CHEAP),
     CLAY_VECTORS("deg2rad", ToRadians, CHEAP), CLAY_VECTORS("rad2deg", ToDegrees, CHEAP), CLAY_VECTORS("angle", Angle, CHEAP),

@@ -34,7 +34,16 @@ def check_alpha(input, other, alpha) -> None:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
-@pointwise(kernel="add", kernel_if={"alpha": 1}, number_edge=True, check=check_alpha, check_of="dtypes",
+@pointwise(kernel="add_scaled", kernel_if={"alpha": ...}, check=check_alpha, check_of="dtypes", function=False,
+           method=False, inplace=False, samples=lambda t: [t.args(t(3, 4), t(4), 2.5), t.args(t(3), 2.5, -1)])
+def add_scaled(xp, input: Tensor | Number, other: Tensor | Number, alpha: Number):
+    "The sum with a share: add with alpha."
+    return xp.add(input, other * scale(xp, alpha, other))
+add_scaled.rule(input=lambda g: g, other=lambda g, alpha: g * conj(alpha))
+
+
+@pointwise(kernel="add", kernel_if={"alpha": 1}, variants=("alpha", {...: add_scaled}), number_edge=True,
+           check=check_alpha, check_of="dtypes",
            samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), alpha=2.5), t.args(t(3, 1), t(4)),
                               t.args(t(), t(3)), t.args(t(3), 2.5)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 1, alpha=0.5), RuntimeError, "For integral input tensors"),
@@ -61,8 +70,16 @@ def check_subtraction(input, other, alpha) -> None:
     check_alpha(input, other, alpha)
 
 
-@pointwise(kernel="sub", kernel_if={"alpha": 1}, names=("subtract",), number_edge=True, check=check_subtraction,
-           check_of="dtypes",
+@pointwise(kernel="sub_scaled", kernel_if={"alpha": ...}, check=check_subtraction, check_of="dtypes", function=False,
+           method=False, inplace=False, samples=lambda t: [t.args(t(3, 4), t(4), 2.5), t.args(t(3), 2.5, -1)])
+def sub_scaled(xp, input: Tensor | Number, other: Tensor | Number, alpha: Number):
+    "The difference with a share: sub with alpha."
+    return xp.subtract(input, other * scale(xp, alpha, other))
+sub_scaled.rule(input=lambda g: g, other=lambda g, alpha: g * -conj(alpha))
+
+
+@pointwise(kernel="sub", kernel_if={"alpha": 1}, variants=("alpha", {...: sub_scaled}), names=("subtract",),
+           number_edge=True, check=check_subtraction, check_of="dtypes",
            samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), alpha=2.5), t.args(t(3), 2.5)],
            errors=lambda t: [(t.args(t(2, dtype="bool"), t(2, dtype="bool")), RuntimeError,
                               "Subtraction, the `-` operator, with two"),
