@@ -5,9 +5,11 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport POINTWISE, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport N_DTYPES, dtype
+from claygrad.core.fft cimport in_order
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
-from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
+from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, take_loops
 
@@ -144,27 +146,45 @@ cdef Layout _glu_backward(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _cast(Op op, PyObject** slots, Layout target):
-    """to_copy(input, dtype, memory_format) of row-major memory in its own order."""
-    cdef Layout x = _of(slots[0]), out
+cdef Layout _to_cast(Layout x):
+    """One run of memory in the order that a cast of x has: x itself, or a copy of a tensor with gaps; None if it is another order."""
     cdef int64_t step = 1
     cdef int i
+    cdef bint plain = True, falling = True
+    for i in range(x.ndim - 1, -1, -1):
+        plain = plain and x.strides[i] == step
+        falling = falling and x.strides[i] > 0 and (i == x.ndim - 1 or x.strides[i] >= x.strides[i + 1] * x.shape[i + 1])
+        step *= x.shape[i]
+    if plain:
+        return x
+    for i in range(x.ndim):                          # axes of one element keep strides of their own
+        if x.shape[i] == 1:
+            return None
+    return x if dense(x) else in_order(x) if falling else None
+
+
+cdef Layout _cast(Op op, PyObject** slots, Layout target):
+    """to_copy(input, dtype, memory_format)"""
+    cdef Layout x = _of(slots[0]), out
     cdef object form = <object>slots[2]
     cdef dtype wanted
-    if target is not None or x is None or not _native(x) or x.numel == 0 or not isinstance(<object>slots[1], dtype):
+    if target is not None or x is None or x.storage.where.kind != CPU or x.numel == 0 or not isinstance(<object>slots[1], dtype):
         return None
     if form is not None and getattr(form, "name", None) not in ("preserve_format", "contiguous_format"):
         return None
-    for i in range(x.ndim - 1, -1, -1):              # axes of one element keep strides of their own
-        if x.strides[i] != step:
-            return None
-        step *= x.shape[i]
+    cdef bint row_major = form is not None and form.name == "contiguous_format"
+    x = in_order(x) if row_major else _to_cast(x)
+    if x is None:
+        return None
     wanted = <dtype>(<object>slots[1])
     cdef bytes name = wanted.name.encode()
     cdef cast_fn f = <cast_fn>find(b"cast", name, x.dtype.code)
     if f == NULL:
         return None
-    out = fresh(wanted, x.ndim, x.shape)
+    if row_major:
+        out = fresh(wanted, x.ndim, x.shape)
+    else:
+        out = new_layout(new_storage(x.numel * wanted.itemsize), wanted, x.ndim, x.shape, x.strides, 0)
     with nogil:
         f(x.data(), out.data(), x.numel)
     return out
