@@ -1,5 +1,6 @@
 """Stretched tensors, as the gradient of a sum is, through the short way that an operation has for tensors in row-major order."""
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport MAX_SLOTS, POINTWISE, Op
 from claygrad.core.device cimport CPU
@@ -20,8 +21,22 @@ cdef bint stretched(Layout v) noexcept:
     return False
 
 
+cdef bint _row_major(Layout v) noexcept:
+    """Whether the axes that are not stretched lie from the farthest to the nearest, as in a copy."""
+    cdef int i
+    cdef int64_t near = 0
+    for i in range(v.ndim - 1, -1, -1):
+        if v.shape[i] == 1 or v.strides[i] == 0:
+            continue
+        if v.strides[i] < near:
+            return False
+        near = v.strides[i]
+    return True
+
+
 cdef object by_copies(Op op, PyObject** slots):
-    # The result of elements one by one lies as its operands do: there the others must be in row-major order, as the copies are.
+    # Results may lie as their operands do: these are copied if that does not change the order of their axes. The result of elements
+    # one by one lies as all of its operands do: there the others must be in row-major order too.
     cdef PyObject* copies[MAX_SLOTS]
     cdef list held = []                             # what the slots point to
     cdef int i
@@ -37,7 +52,7 @@ cdef object by_copies(Op op, PyObject** slots):
         if v.storage.where.kind != CPU:
             return None
         if not v.contiguous and stretched(v):
-            if v.numel > MOST:
+            if v.numel > MOST or not _row_major(v):
                 return None
             t = new_tensor(in_order(v))
             held.append(t)

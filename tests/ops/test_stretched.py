@@ -67,3 +67,9 @@ def test_beside_a_transposed_operand_the_order_of_the_result_stays():
     x, y = claygrad.ones(()).expand(4, 5), claygrad.randn(5, 4).t()
     assert claygrad.atan2(x, y).stride() == y.stride()
     assert functional.gelu(y).stride() == y.stride()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_turned_as_well(name: str):
+    x = claygrad.randn(10, 1, generator=claygrad.Generator().manual_seed(2)).expand(10, 12).t()
+    assert claygrad.allclose(CALLS[name](x), CALLS[name](x.contiguous()), rtol=1e-5, atol=1e-6)
