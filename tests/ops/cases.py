@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -189,3 +190,15 @@ def _same_plain(x: Any, y: Any) -> bool:
     if isinstance(x, float) and isinstance(y, float):
         return x == y or (math.isnan(x) and math.isnan(y)) or math.isclose(x, y, rel_tol=1e-6)
     return x == y if type(x) is type(y) else str(x).replace("claygrad.", "torch.") == str(y)
+
+
+@contextmanager
+def general() -> Iterator[None]:
+    """Elementwise operations on the general path, which is what the native one is compared with."""
+    from claygrad.core import each
+
+    was = each.leave_to_general(True)
+    try:
+        yield
+    finally:
+        each.leave_to_general(was)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import numpy
 import pytest
 
 import claygrad
 from claygrad import Tensor
-from claygrad.core import each
+from tests.ops.cases import general
 
 SPECIAL = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-30, 1e30, -3.5]
 DTYPES = ["float32", "float64", "int64", "int32", "uint8", "int8", "bool", "float16", "bfloat16", "complex64",
@@ -42,15 +41,6 @@ PAIRS |= {"xlog1py": claygrad.special.xlog1py, "zeta": claygrad.special.zeta,
 TRIPLES = {"lerp": claygrad.lerp, "addcmul": claygrad.addcmul, "clamp": claygrad.clamp,
            "addcmul by half": lambda x, y, z: claygrad.addcmul(x, y, z, value=0.5),
            "addcdiv": lambda x, y, z: claygrad.addcdiv(x, y, z, value=2)}
-
-
-@contextmanager
-def general() -> Iterator[None]:
-    was = each.leave_to_general(True)
-    try:
-        yield
-    finally:
-        each.leave_to_general(was)
 
 
 def made(shape: tuple[int, ...], dtype: str, seed: int) -> Tensor:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 
 import claygrad
 from claygrad import Tensor
-from claygrad.core import each
+from tests.ops.cases import general
 
 SHAPE = (3, 4, 5)
 LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -24,15 +23,6 @@ CALLS: dict[str, Callable[..., Tensor]] = {
     "div": claygrad.div, "maximum": claygrad.maximum, "atan2": claygrad.atan2, "gt": claygrad.gt, "where": lambda x, y: claygrad.where(x > 0, x, y),
     "lerp": lambda x, y: claygrad.lerp(x, y, 0.3), "clamp": lambda x, y: claygrad.clamp(x, min=y), "pow": lambda x, y: claygrad.pow(x.abs(), y),
 }
-
-
-@contextmanager
-def general() -> Iterator[None]:
-    was = each.leave_to_general(True)
-    try:
-        yield
-    finally:
-        each.leave_to_general(was)
 
 
 def drawn(seed: int, dtype: claygrad.dtype) -> Tensor:
