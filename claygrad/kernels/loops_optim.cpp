@@ -51,23 +51,32 @@ template <class V> struct Sgd {
     }
 };
 
-// state: averages of gradient and square; the largest square, if asked for
-template <class V> struct Adam {
+// Averages of the gradient and of its square, state[0] and state[1]; the parameter shrinks first, if its decay is decoupled
+template <class V> struct Moments {
     Slope<V> slope;
     Lerp<V> average;
-    V size, bias, shrink, keep, fresh, eps;
+    V shrink, keep, fresh, eps;
     bool shrinks;
-    Adam(const StepTensor& t, const StepOptions& o)
-        : slope(o), average(1 - o.beta1), size(splat<V>(t.size)), bias(splat<V>(t.bias)), shrink(splat<V>(o.shrink)),
-          keep(splat<V>(o.beta2)), fresh(splat<V>(1 - o.beta2)), eps(splat<V>(o.eps)),
-          shrinks(o.decoupled && o.decay != 0) {}
-    template <int states> void operator()(V& param, V grad, V* state) const {
+    Moments(const StepOptions& o)
+        : slope(o), average(1 - o.beta1), shrink(splat<V>(o.shrink)), keep(splat<V>(o.beta2)), fresh(splat<V>(1 - o.beta2)),
+          eps(splat<V>(o.eps)), shrinks(o.decoupled && o.decay != 0) {}
+    V updated(V& param, V grad, V* state) const {
         const V g = slope(param, grad);
         if (shrinks) param = param * shrink;
         state[0] = average(state[0], g);
         state[1] = state[1] * keep + fresh * g * g;
+        return g;
+    }
+};
+
+// state[2]: the largest square, if asked for
+template <class V> struct Adam : Moments<V> {
+    V size, bias;
+    Adam(const StepTensor& t, const StepOptions& o) : Moments<V>(o), size(splat<V>(t.size)), bias(splat<V>(t.bias)) {}
+    template <int states> void operator()(V& param, V grad, V* state) const {
+        this->updated(param, grad, state);
         if (states == 3) state[2] = maximum(state[2], state[1]);
-        param = param + size * state[0] / (sqrt(state[states - 1]) / bias + eps);
+        param = param + size * state[0] / (sqrt(state[states - 1]) / bias + this->eps);
     }
 };
 
@@ -141,44 +150,29 @@ template <class V> struct Adamax {
     }
 };
 
-// Adam's averages with, in `numbers`, how far the average goes: `size` is for the gradient itself
-template <class V> struct Nadam {
-    Slope<V> slope;
-    Lerp<V> average;
-    V size, along, bias, shrink, keep, fresh, eps;
-    bool shrinks;
+// `size` says how far the gradient itself goes, and `numbers` how far its average
+template <class V> struct Nadam : Moments<V> {
+    V size, along, bias;
     Nadam(const StepTensor& t, const StepOptions& o)
-        : slope(o), average(1 - o.beta1), size(splat<V>(t.size)), along(splat<V>(t.numbers[0])), bias(splat<V>(t.bias)),
-          shrink(splat<V>(o.shrink)), keep(splat<V>(o.beta2)), fresh(splat<V>(1 - o.beta2)), eps(splat<V>(o.eps)),
-          shrinks(o.decoupled && o.decay != 0) {}
+        : Moments<V>(o), size(splat<V>(t.size)), along(splat<V>(t.numbers[0])), bias(splat<V>(t.bias)) {}
     template <int states> void operator()(V& param, V grad, V* state) const {
-        const V g = slope(param, grad);
-        if (shrinks) param = param * shrink;
-        state[0] = average(state[0], g);
-        state[1] = state[1] * keep + fresh * g * g;
-        const V deviation = sqrt(state[1] / bias) + eps;
+        const V g = this->updated(param, grad, state), deviation = sqrt(state[1] / bias) + this->eps;
         param = param + size * g / deviation;
         param = param + along * state[0] / deviation;
     }
 };
 
-// Adam's averages; `bias` is that of the first, and in `numbers` stand the root of the second's and the rectification, 0 for none
-template <class V> struct Radam {
-    Slope<V> slope;
-    Lerp<V> average;
-    V size, bias, root, rectified, shrink, keep, fresh, eps;
-    bool shrinks, rectifies;
+// `bias` is that of the first average; in `numbers` stand the root of the second's and the rectification, 0 for none
+template <class V> struct Radam : Moments<V> {
+    V size, bias, root, rectified;
+    bool rectifies;
     Radam(const StepTensor& t, const StepOptions& o)
-        : slope(o), average(1 - o.beta1), size(splat<V>(t.size)), bias(splat<V>(t.bias)), root(splat<V>(t.numbers[0])),
-          rectified(splat<V>(t.numbers[1])), shrink(splat<V>(o.shrink)), keep(splat<V>(o.beta2)), fresh(splat<V>(1 - o.beta2)),
-          eps(splat<V>(o.eps)), shrinks(o.decoupled && o.decay != 0), rectifies(t.numbers[1] != 0) {}
+        : Moments<V>(o), size(splat<V>(t.size)), bias(splat<V>(t.bias)), root(splat<V>(t.numbers[0])),
+          rectified(splat<V>(t.numbers[1])), rectifies(t.numbers[1] != 0) {}
     template <int states> void operator()(V& param, V grad, V* state) const {
-        const V g = slope(param, grad);
-        if (shrinks) param = param * shrink;
-        state[0] = average(state[0], g);
-        state[1] = state[1] * keep + fresh * g * g;
+        this->updated(param, grad, state);
         V update = state[0] / bias * size;
-        if (rectifies) update = update * (root / (sqrt(state[1]) + eps)) * rectified;
+        if (rectifies) update = update * (root / (sqrt(state[1]) + this->eps)) * rectified;
         param = param - update;
     }
 };
