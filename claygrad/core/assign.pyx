@@ -9,8 +9,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport gather_along, scatter_add_along
-from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.core.stretched cimport stretched
+from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, same_place, same_shape, stretched
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -66,23 +65,12 @@ cdef bint _fits(Layout v, Layout target) noexcept:
     return True
 
 
-cdef bint _same_place(Layout v, Layout w) noexcept:
-    """Whether two layouts of one storage see the same elements in the same order."""
-    cdef int i
-    if v.offset != w.offset or not same_shape(v, w):
-        return False
-    for i in range(v.ndim):
-        if v.strides[i] != w.strides[i]:
-            return False
-    return True
-
-
 cdef Layout _copy(Op op, PyObject** slots, Layout target):
     cdef Layout src = (<Tensor><object>slots[1]).layout
     if target is None or src.dtype is not target.dtype or not _fits(src, target):
         return None
     if src.storage is target.storage:
-        return target if _same_place(src, target) else None
+        return target if same_place(src, target) else None
     if src.storage.where.kind != CPU or not target.contiguous and stretched(target):
         return None
     if src.contiguous and target.contiguous and src.numel == target.numel and target.numel * target.dtype.itemsize <= RELEASE:
@@ -169,16 +157,6 @@ cdef bint _for_all(Layout index, object dim, int64_t n) except -1:
     return index.numel > index.shape[d]
 
 
-cdef Layout _straight(Layout v):
-    """In row-major order: a vector of places may be stretched over columns, the gradient of a sum over everything."""
-    cdef Layout out
-    if v.contiguous or v.storage.where.kind != CPU:
-        return v
-    out = fresh_like(v)
-    write_layout(out, v)
-    return out
-
-
 cdef Layout _gather(Op op, PyObject** slots, Layout target):
     """gather(input, dim, index)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[2]).layout, out
@@ -191,7 +169,7 @@ cdef Layout _gather(Op op, PyObject** slots, Layout target):
     if _for_all(index, <object>slots[1], n):
         select_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner * x.dtype.itemsize)
         return out
-    index = _straight(index)
+    index = in_order(index)
     if gather_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner, x.dtype.itemsize) >= 0:
         return None                                # out of range: the general path says which
     return out
@@ -209,7 +187,7 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
     if ((x.dtype.code != F32 and x.dtype.code != F64) or not same_shape(src, index) or src.storage.where.kind != CPU
             or not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner)):
         return places.scatter_added(slots, target)
-    src = _straight(src)
+    src = in_order(src)
     out = target
     if target is None:
         out = fresh_like(x)
@@ -217,7 +195,7 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
     if _for_all(index, <object>slots[1], n):
         add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner)
         return out
-    index = _straight(index)
+    index = in_order(index)
     if scatter_add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner) >= 0:
         return None
     return out

@@ -9,8 +9,7 @@ from claygrad.core.declared import op_named
 from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
 from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
-from claygrad.core.stretched cimport stretched
-from claygrad.core.layout cimport Layout, dense, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, new_layout, same_shape, stretched
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.refusals import no_such_overload

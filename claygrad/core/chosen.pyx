@@ -9,8 +9,8 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, take_rows
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
-from claygrad.core.moves cimport copied, element_of, plain, some, straight
+from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.moves cimport copied, element_of, plain, some
 from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
@@ -114,7 +114,7 @@ cdef Layout _masked_scatter(Op op, PyObject** slots, Layout target):
     ndim = common(x, mask, shape)
     if ndim < 0 or target is not None and (ndim != x.ndim or mask.storage is x.storage or source.storage is x.storage):
         return None
-    x, mask, source = spread(x, ndim, shape), spread(mask, ndim, shape), straight(source)
+    x, mask, source = spread(x, ndim, shape), spread(mask, ndim, shape), in_order(source)
     m = _mask(<const uint8_t*>mask.data(), mask.numel)
     if source.numel < m.total or target is not None and not same_shape(x, target):
         return None
@@ -223,7 +223,7 @@ cdef Layout _nonzero(Op op, PyObject** slots, Layout target):
 
 cdef Layout positions(Layout x):
     """The places of the elements that are not zero, one row per axis."""
-    cdef Layout mask = straight(x), out
+    cdef Layout mask = in_order(x), out
     cdef int64_t shape[2]
     cdef Mask m
     x = mask
@@ -270,7 +270,7 @@ cdef Layout _take(Op op, PyObject** slots, Layout target):
     cdef Layout x = some(slots[0]), index = some(slots[1]), out
     if target is not None or x is None or index is None or index.dtype.code != I64:
         return None
-    x, index = straight(x), straight(index)
+    x, index = in_order(x), in_order(index)
     out = fresh(x.dtype, index.ndim, index.shape)
     if take_rows(x.data(), <int64_t*>index.data(), out.data(), index.numel, x.numel, x.dtype.itemsize) >= 0:
         return None
@@ -289,7 +289,7 @@ cdef Layout _put(Op op, PyObject** slots, Layout target):
         return None
     if target is not None and (index.storage is x.storage or source.storage is x.storage):
         return None
-    places, source, n = copied(index), straight(source), x.numel
+    places, source, n = copied(index), in_order(source), x.numel
     at = <int64_t*>places.data()
     for i in range(places.numel):
         if at[i] < -n or at[i] >= n:

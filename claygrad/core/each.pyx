@@ -13,7 +13,7 @@ from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, CAT_INT, F1
                                    of_code)
 from claygrad.core.general cimport iterated_order
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, row_major, same_place
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.promotion cimport broadcast, result_code
 from claygrad.core.storage cimport new_storage
@@ -197,32 +197,17 @@ cdef bint _passes(Op op, PyObject** slots) except -1:
 cdef bint _in_order(Layout v, int ndim, const int64_t* shape) noexcept:
     """Whether the axes lie from the farthest to the nearest: the result then does too."""
     cdef int i
-    cdef int64_t near = 0
     if v.contiguous:
         return True
-    for i in range(v.ndim - 1, -1, -1):
-        if v.shape[i] == 1 or v.strides[i] == 0:
-            continue
-        if v.strides[i] < near:
-            return False
-        near = v.strides[i]
     for i in range(ndim):
         if shape[i] == 1:                            # has strides of its own there
             return False
-    return True
+    return row_major(v)
 
 
 cdef bint _apart(Layout v, Layout target) noexcept:
     """Whether an operand may be read while the target is written: it is other memory, or the very same elements."""
-    cdef int i
-    if v.storage is not target.storage:
-        return True
-    if v.offset != target.offset or v.dtype is not target.dtype or not same_shape(v, target):
-        return False
-    for i in range(v.ndim):
-        if v.strides[i] != target.strides[i]:
-            return False
-    return True
+    return v.storage is not target.storage or same_place(v, target)
 
 
 cdef inline bint _bounds(PyObject* low, PyObject* high) noexcept:

@@ -8,8 +8,8 @@ from claygrad.core.chosen cimport Blocks, add_blocks, move_blocks, picked, posit
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
-from claygrad.core.moves cimport copied, plain, some, straight
+from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
@@ -137,7 +137,7 @@ cdef Layout _index(Op op, PyObject** slots, Layout target):
     if len(indices) == 1 and isinstance(indices[0], Tensor):
         mask = (<Tensor>indices[0]).layout
         if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and mask.storage.where.kind == CPU:
-            return picked(x, straight(mask))
+            return picked(x, in_order(mask))
     at = _offsets(x, indices, &c)
     if at is None:
         return None
@@ -171,7 +171,7 @@ cdef Layout _index_put(Op op, PyObject** slots, Layout target):
             f = where_of(x)
             if f == NULL:
                 return None
-            mask = straight(mask)
+            mask = in_order(mask)
             out = fresh_like(x) if target is None else target
             with nogil:
                 f(<const uint8_t*>mask.data(), values.data(), x.data(), out.data(), x.numel, False, True)

@@ -7,9 +7,9 @@ from libc.string cimport memset
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport C64, C128, F32, F64, of_code
-from claygrad.core.kernels cimport copy_strided, find, isa
+from claygrad.core.kernels cimport find, isa
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport MAX_DIMS, Layout, fresh, fresh_like, new_layout
+from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layout
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -50,21 +50,6 @@ cdef void _look() noexcept:
         _doors[k].run = <fourier_run_fn>find("fft", "run", F64 if k else F32)
         _doors[k].release = <fourier_release_fn>find("fft", "release", F64 if k else F32)
     _of = isa()
-
-
-cdef Layout in_order(Layout x):
-    if x.contiguous:
-        return x
-    cdef Layout out = fresh_like(x)
-    cdef int64_t from_steps[MAX_DIMS]
-    cdef int64_t to_steps[MAX_DIMS]
-    cdef int64_t item = x.dtype.itemsize
-    cdef int i
-    for i in range(x.ndim):
-        from_steps[i], to_steps[i] = x.strides[i] * item, out.strides[i] * item
-    with nogil:
-        copy_strided(x.data(), from_steps, out.data(), to_steps, x.shape, x.ndim, item)
-    return out
 
 
 cdef Layout _transform(Layout x, int kind, object dim, object scale, bint forward, int64_t last):

@@ -9,8 +9,8 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport Layout, fresh
-from claygrad.core.moves cimport some, straight
+from claygrad.core.layout cimport Layout, fresh, in_order
+from claygrad.core.moves cimport some
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -90,7 +90,7 @@ cdef Layout _one_hot(Op op, PyObject** slots, Layout target):
         return None
     if not -1 <= <object>slots[1] < 0x40000000:
         return None
-    x, n = straight(x), <object>slots[1]
+    x, n = in_order(x), <object>slots[1]
     at = <const int64_t*>x.data()
     for i in range(x.numel):
         if at[i] < 0:
@@ -176,7 +176,7 @@ cdef Layout _histc(Op op, PyObject** slots, Layout target):
     bins, a, b = <object>slots[1], low, high
     if not a < b or a - a != 0 or b - b != 0 or b > 3e38 or a < -3e38:
         return None
-    x = straight(x)
+    x = in_order(x)
     out = fresh(x.dtype, 1, &bins)
     memset(out.data(), 0, bins * x.dtype.itemsize)
     count_bins(x.dtype.code, x.data(), out.data(), x.numel, bins, a, b)
@@ -202,14 +202,14 @@ cdef Layout _histogram(Op op, PyObject** slots, Layout target):
         line = (<Tensor>edges[i]).layout
         if line.storage.where.kind != CPU or line.dtype is not x.dtype or line.ndim != 1 or line.shape[0] < 2:
             return None
-        line = straight(line)
+        line = in_order(line)
         held.append(line)
         lines[i], boxes[i] = line.data(), line.shape[0] - 1
         count *= boxes[i]
         if count > 0x10000000:
             return None
-    x = straight(x)
-    weight = None if weight is None else straight(weight)
+    x = in_order(x)
+    weight = None if weight is None else in_order(weight)
     out = fresh(x.dtype, axes, boxes)
     sums = out if x.dtype.code == F64 else fresh(of_code(F64), axes, boxes)
     total = <double*>sums.data()

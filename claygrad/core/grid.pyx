@@ -8,9 +8,8 @@ from claygrad.core.arrays cimport code_of
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64
-from claygrad.core.fft cimport in_order
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like
+from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 

@@ -13,13 +13,12 @@ from claygrad.core.dtypes cimport CAT_FLOAT, category_of, of_code
 from claygrad.core.general cimport general
 from claygrad.core.promotion cimport result_code
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, dense, same_shape
+from claygrad.core.layout cimport Layout, dense, same_shape, stretched
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, next_seq
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, note_view, record_again, record_inputs, should_record
 from claygrad.core.rules cimport call_rules
-from claygrad.core.stretched cimport stretched
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
 from claygrad.core.views cimport refusal, strided
 

@@ -32,3 +32,7 @@ cdef Layout fresh_like(Layout other)                            # same shape and
 cdef Layout from_array(object array)                            # borrows the array's memory (any strides >= 0)
 cdef bint same_shape(Layout a, Layout b) noexcept
 cdef bint dense(Layout v) noexcept                              # no gaps, no overlaps, in any order of the axes
+cdef bint stretched(Layout v) noexcept                          # elements are seen more than once
+cdef bint row_major(Layout v) noexcept                          # axes from the farthest to the nearest, stretched ones aside; with gaps
+cdef bint same_place(Layout a, Layout b) noexcept               # the same elements in the same order
+cdef Layout in_order(Layout v)                                  # in row-major order without gaps: itself, or a copy

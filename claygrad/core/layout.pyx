@@ -9,9 +9,14 @@ cimport numpy as cnp
 
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport dtype, from_numpy
+from claygrad.core.kernels cimport copy_strided
 from claygrad.core.storage cimport Storage, borrow, new_storage
 
 cnp.import_array()
+
+# Bytes above which a copy runs without the interpreter lock.
+cdef enum:
+    RELEASE = 262144
 
 cdef extern from "farewell.h":
     void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
@@ -240,3 +245,54 @@ cdef bint dense(Layout v) noexcept:
         step *= v.shape[found]
         left -= 1
     return True
+
+
+cdef bint stretched(Layout v) noexcept:
+    cdef int i
+    for i in range(v.ndim):
+        if v.strides[i] == 0 and v.shape[i] > 1:
+            return True
+    return False
+
+
+cdef bint row_major(Layout v) noexcept:
+    cdef int i
+    cdef int64_t near = 0
+    if v.contiguous:
+        return True
+    for i in range(v.ndim - 1, -1, -1):
+        if v.shape[i] == 1 or v.strides[i] == 0:
+            continue
+        if v.strides[i] < near:
+            return False
+        near = v.strides[i]
+    return True
+
+
+cdef bint same_place(Layout a, Layout b) noexcept:
+    cdef int i
+    if a.storage is not b.storage or a.offset != b.offset or a.dtype is not b.dtype or not same_shape(a, b):
+        return False
+    for i in range(a.ndim):
+        if a.strides[i] != b.strides[i]:
+            return False
+    return True
+
+
+cdef Layout in_order(Layout v):
+    cdef Layout out
+    cdef int64_t from_[64]
+    cdef int64_t to[64]
+    cdef int64_t item = v.dtype.itemsize
+    cdef int i
+    if v.contiguous:
+        return v
+    out = fresh_like(v)
+    for i in range(v.ndim):
+        from_[i], to[i] = v.strides[i] * item, out.strides[i] * item
+    if v.numel * item > RELEASE:
+        with nogil:
+            copy_strided(v.data(), from_, out.data(), to, v.shape, v.ndim, item)
+    else:
+        copy_strided(v.data(), from_, out.data(), to, v.shape, v.ndim, item)
+    return out

@@ -17,6 +17,5 @@ cdef inline Layout some(PyObject* slot):
 
 cdef bint plain(Layout v) noexcept                       # elements on the CPU, in row-major order, axes of one element too
 cdef Layout copied(Layout v)                             # in row-major order, in new memory
-cdef Layout straight(Layout v)                           # itself if it is in row-major order, else a copy that is
 cdef bint element_of(object value, dtype d, void* into)  # a number as an element; False if it is not surely one
 cdef int fill_with(Layout v, const void* element) except -1

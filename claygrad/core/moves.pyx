@@ -50,10 +50,6 @@ cdef Layout copied(Layout v):
     return out
 
 
-cdef Layout straight(Layout v):
-    return v if v.contiguous else copied(v)
-
-
 cdef bint element_of(object value, dtype d, void* into):
     cdef int overflow = 0
     cdef int64_t n

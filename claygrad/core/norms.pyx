@@ -6,9 +6,8 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, dtype
-from claygrad.core.fft cimport in_order
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, same_shape
 from claygrad.core.rows cimport Norm, norm_fn
 from claygrad.core.taken cimport int_at, vector_at
 from claygrad.core.tensor cimport Tensor

@@ -6,8 +6,8 @@ from libc.stdlib cimport calloc, free
 
 from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32, F64, I64
-from claygrad.core.layout cimport Layout, fresh, new_layout
-from claygrad.core.moves cimport copied, element_of, plain, some, straight
+from claygrad.core.layout cimport Layout, fresh, in_order, new_layout
+from claygrad.core.moves cimport copied, element_of, plain, some
 from claygrad.core.parts cimport axis_of
 from claygrad.core.ways cimport offer
 
@@ -220,7 +220,7 @@ cdef Layout _index_select(Op op, PyObject** slots, Layout target):
     for i in range(x.ndim):
         shape[i] = e.m if i == d else x.shape[i]
     out = fresh(x.dtype, x.ndim, shape)
-    x = straight(x)
+    x = in_order(x)
     with nogil:
         fine = select_inside(x.data(), <int64_t*>index.data(), out.data(), e.outer, e.n, e.m, e.inner * x.dtype.itemsize)
     return out if fine else None
@@ -248,7 +248,7 @@ cdef Layout _index_add(Op op, PyObject** slots, Layout target):
                 (<float*>source.data())[i] *= <float>a
             else:
                 (<double*>source.data())[i] *= a
-    source = straight(source)
+    source = in_order(source)
     with nogil:
         add_along(x.dtype.code, out.data(), <int64_t*>index.data(), source.data(), e.outer, e.n, e.m, e.inner)
     return out

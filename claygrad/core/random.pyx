@@ -10,9 +10,8 @@ from claygrad.core.dtypes cimport C64, C128, CAT_COMPLEX, CAT_FLOAT, F32, F64, U
 from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
-from claygrad.core.stretched cimport stretched
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, fresh, new_layout
+from claygrad.core.layout cimport Layout, fresh, new_layout, stretched
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.storage cimport Storage, new_storage

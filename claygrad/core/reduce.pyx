@@ -5,12 +5,10 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, N_DTYPES, dtype, of_code
-from claygrad.core.fft cimport in_order
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
-from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_contiguous, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, in_order, new_contiguous, new_layout, same_shape, stretched
 from claygrad.core.modes cimport modes
-from claygrad.core.stretched cimport stretched
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.ways cimport offer_many, take_loops
 

@@ -5,9 +5,8 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport POINTWISE, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport N_DTYPES, dtype
-from claygrad.core.fft cimport in_order
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
-from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, in_order, new_layout, same_shape
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor

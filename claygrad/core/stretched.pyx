@@ -1,37 +1,14 @@
 """Stretched tensors, as the gradient of a sum is, through the short way that an operation has for tensors in row-major order."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport MAX_SLOTS, POINTWISE, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.fft cimport in_order
 from claygrad.core.halves cimport by_float
-from claygrad.core.layout cimport Layout
+from claygrad.core.layout cimport Layout, in_order, row_major, stretched
 from claygrad.core.tensor cimport Tensor, new_tensor
 
 cdef enum:
     MOST = 1 << 24                      # elements that are copied: what is stretched takes no memory, and may be of any size
-
-
-cdef bint stretched(Layout v) noexcept:
-    cdef int i
-    for i in range(v.ndim):
-        if v.strides[i] == 0 and v.shape[i] > 1:
-            return True
-    return False
-
-
-cdef bint _row_major(Layout v) noexcept:
-    """Whether the axes that are not stretched lie from the farthest to the nearest, as in a copy."""
-    cdef int i
-    cdef int64_t near = 0
-    for i in range(v.ndim - 1, -1, -1):
-        if v.shape[i] == 1 or v.strides[i] == 0:
-            continue
-        if v.strides[i] < near:
-            return False
-        near = v.strides[i]
-    return True
 
 
 cdef object by_copies(Op op, PyObject** slots):
@@ -52,7 +29,7 @@ cdef object by_copies(Op op, PyObject** slots):
         if v.storage.where.kind != CPU:
             return None
         if not v.contiguous and stretched(v):
-            if v.numel > MOST or not _row_major(v):
+            if v.numel > MOST or not row_major(v):
                 return None
             t = new_tensor(in_order(v))
             held.append(t)

@@ -4,10 +4,8 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64
-from claygrad.core.fft cimport in_order
-from claygrad.core.layout cimport Layout
+from claygrad.core.layout cimport Layout, in_order, stretched
 from claygrad.core.modes cimport modes
-from claygrad.core.stretched cimport stretched
 from claygrad.core.tensor cimport Tensor, requires
 
 
