@@ -243,9 +243,10 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     int64_t threads = n / grain < max_threads() ? n / grain : max_threads();
     if (threads < 2 || busy.exchange(true)) return body(job, 0, n);
     if (threads > Pool::MOST) threads = Pool::MOST;
-    // Eight helpings each even out cores of different speed; multiples of 64 keep vectors and cache lines whole.
-    int64_t chunk = (n + threads * 8 - 1) / (threads * 8);
-    if (chunk < grain) chunk = grain;
+    // Up to eight helpings each, all of a size, even out cores of different speed: one more for one thread would be carried to the
+    // other, and its memory from cache to cache. Multiples of 64 keep vectors and cache lines whole.
+    int64_t helpings = n / (threads * grain) < 8 ? n / (threads * grain) : 8;
+    int64_t chunk = (n + threads * helpings - 1) / (threads * helpings);
     if (chunk > 64) chunk = (chunk + 63) / 64 * 64;
     if (grain < ELEMENTS || n / grain >= 2 * ASLEEP || awake()) run_shared(n, chunk, (int)threads, body, job);
     else body(job, 0, n);
