@@ -93,6 +93,8 @@ def both_ways(lib: ModuleType, function: Callable | None, sample: Any) -> Callab
 
 def seconds(calls: list[Callable[[], object]]) -> list[float]:
     """The least time of each call, taken by turns."""
+    for call in calls:
+        call()
     began = time.perf_counter()
     for call in calls:
         call()
@@ -102,7 +104,8 @@ def seconds(calls: list[Callable[[], object]]) -> list[float]:
         for i, call in enumerate(calls):
             if claygrad.get_num_threads() > 1:
                 time.sleep(REST)
-                call()
+                for _ in range(count // 4 + 1):          # and its own have woken
+                    call()
             start = time.perf_counter()
             for _ in range(count):
                 call()

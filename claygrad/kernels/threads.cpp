@@ -98,6 +98,8 @@ struct Pool {
     std::mutex mutex;
     std::condition_variable work, done;
     int workers = 0, threads = 0;
+    int clear_of = -1;
+    pthread_t handles[MOST];             // of the workers, from 1
     range_body body = nullptr;
     void* job = nullptr;
     int64_t n = 0, chunk = 0;
@@ -113,11 +115,27 @@ struct Pool {
             }
     }
 
+    // Note [The caller's core]
+    // A worker that is woken often lands on the core of the caller, which is busy: it begins when the caller is through, and then
+    // waits for the next job in its way. The kernel takes milliseconds to part them, so the workers are kept off that core.
+    void keep_clear() {
+#if defined(__linux__)
+        const int core = sched_getcpu();
+        cpu_set_t others;
+        if (core == clear_of || core < 0 || sched_getaffinity(0, sizeof others, &others) != 0) return;
+        clear_of = core;
+        CPU_CLR(core, &others);
+        if (CPU_COUNT(&others) < workers) return;
+        for (int i = 1; i <= workers; i++) pthread_setaffinity_np(handles[i], sizeof others, &others);
+#endif
+    }
+
     void open(int64_t size, int64_t each, int team, range_body what, void* with) {
         body = what, job = with, n = size, chunk = each, threads = team;
         uint64_t chunks = (uint64_t)((n + chunk - 1) / chunk);
         for (int i = 0; i < team; i++) lanes[i].deal(chunks * i / team, chunks * (i + 1) / team);
         gate.store((gate.load(std::memory_order_relaxed) & ~(OPEN | JOINED)) + JOB + OPEN);
+        keep_clear();
         if (sleeping.load() == 0) return;
         { std::lock_guard<std::mutex> lock(mutex); }
         work.notify_all();
@@ -191,7 +209,10 @@ bool start_worker(Pool* home, int own) {
     pthread_sigmask(SIG_SETMASK, &others, &before);
     bool started = true;
     try {
-        std::thread(worker, home, own).detach();
+        std::thread made(worker, home, own);
+        home->handles[own] = made.native_handle();
+        home->clear_of = -1;
+        made.detach();
     } catch (const std::system_error&) {
         started = false;
     }
