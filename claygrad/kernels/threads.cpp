@@ -178,6 +178,8 @@ struct Pool {
 std::atomic<Pool*> pool{nullptr};
 std::atomic<bool> busy{false};
 std::atomic<int64_t> asked_for{0};       // when sleeping ones would have been welcome last, in nanoseconds
+
+int64_t now() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 thread_local bool inside = false;
 
 void worker(Pool* home, int own) {
@@ -253,8 +255,7 @@ int chosen_threads() { return asked.load() || from_environment() ? max_threads()
 bool awake() {
     const Pool* home = pool.load(std::memory_order_relaxed);
     if (home && home->sleeping.load(std::memory_order_relaxed) == 0) return true;
-    const int64_t time = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-    const int64_t before = asked_for.exchange(time, std::memory_order_relaxed);
+    const int64_t time = now(), before = asked_for.exchange(time, std::memory_order_relaxed);
     return patient.load(std::memory_order_relaxed) && time - before < std::chrono::nanoseconds(PATIENCE).count();
 }
 
@@ -269,8 +270,12 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     int64_t helpings = n / (threads * grain) < 8 ? n / (threads * grain) : 8;
     int64_t chunk = (n + threads * helpings - 1) / (threads * helpings);
     if (chunk > 64) chunk = (chunk + 63) / 64 * 64;
-    if (grain < ELEMENTS || n / grain >= 2 * ASLEEP || awake()) run_shared(n, chunk, (int)threads, body, job);
-    else body(job, 0, n);
+    if (grain < ELEMENTS || n / grain >= 2 * ASLEEP || awake()) {
+        run_shared(n, chunk, (int)threads, body, job);
+    } else {
+        body(job, 0, n);
+        asked_for.store(now(), std::memory_order_relaxed);       // the work itself, alone, may take longer than that moment
+    }
     busy.store(false);
 }
 
