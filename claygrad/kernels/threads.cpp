@@ -98,7 +98,7 @@ struct Pool {
     std::mutex mutex;
     std::condition_variable work, done;
     int workers = 0, threads = 0;
-    int clear_of = -1;
+    int core = -1, most = 0;             // the workers keep off this one, of so many threads
     pthread_t handles[MOST];             // of the workers, from 1
     range_body body = nullptr;
     void* job = nullptr;
@@ -120,13 +120,14 @@ struct Pool {
     // waits for the next job in its way. The kernel takes milliseconds to part them, so the workers are kept off that core.
     void keep_clear() {
 #if defined(__linux__)
-        const int core = sched_getcpu();
-        cpu_set_t others;
-        if (core == clear_of || core < 0 || sched_getaffinity(0, sizeof others, &others) != 0) return;
-        clear_of = core;
-        CPU_CLR(core, &others);
-        if (CPU_COUNT(&others) < workers) return;
-        for (int i = 1; i <= workers; i++) pthread_setaffinity_np(handles[i], sizeof others, &others);
+        const int now = sched_getcpu(), wanted = max_threads();
+        cpu_set_t cores;
+        if ((now == core && wanted == most) || now < 0 || sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+        core = now, most = wanted;
+        const int allowed = CPU_COUNT(&cores);
+        if (allowed < 2) return;         // the caller was tied to its core: that is no word about the workers
+        if (allowed >= wanted) CPU_CLR(core, &cores);
+        for (int i = 1; i <= workers; i++) pthread_setaffinity_np(handles[i], sizeof cores, &cores);
 #endif
     }
 
@@ -213,7 +214,7 @@ bool start_worker(Pool* home, int own) {
     try {
         std::thread made(worker, home, own);
         home->handles[own] = made.native_handle();
-        home->clear_of = -1;
+        home->core = -1;
         made.detach();
     } catch (const std::system_error&) {
         started = false;

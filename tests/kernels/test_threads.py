@@ -139,7 +139,7 @@ def test_a_fork_in_the_middle_of_another_threads_work(kernels: Kernels):
 
 
 def in_new_process(kernels: Kernels, code: str, **environment: str) -> str:
-    program = f"import ctypes; lib = ctypes.CDLL({str(kernels.path)!r}); lib.clay_isa.restype = ctypes.c_char_p; {code}"
+    program = f"import ctypes; lib = ctypes.CDLL({str(kernels.path)!r}); lib.clay_isa.restype = ctypes.c_char_p\n{code}"
     environment = {**os.environ, **environment}
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
@@ -153,6 +153,23 @@ def test_the_number_of_threads_comes_from_the_environment_or_the_machine(kernels
         assert clean == str(len(os.sched_getaffinity(0)))
         one = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); print(lib.clay_max_threads())"
         assert in_new_process(kernels, one, CLAYGRAD_NUM_THREADS="") == "1"
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one core")
+def test_workers_keep_off_the_core_of_the_caller(kernels: Kernels):
+    show = """
+import os
+body = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(lambda *job: None)
+run = lambda: lib.clay_parallel_for(ctypes.c_int64(100), ctypes.c_int64(1), body, None)
+allowed, tasks = os.sched_getaffinity(0), set(os.listdir("/proc/self/task"))
+run()
+worker = int((set(os.listdir("/proc/self/task")) - tasks).pop())
+print(len(allowed) - len(os.sched_getaffinity(worker)), end=" ")
+lib.clay_set_max_threads(len(allowed) + 1)
+run()
+print(len(allowed) - len(os.sched_getaffinity(worker)))
+"""
+    assert in_new_process(kernels, show, CLAYGRAD_NUM_THREADS="2") == "1 0"
 
 
 def test_the_instruction_set_can_be_chosen_by_the_environment(kernels: Kernels):
