@@ -54,9 +54,20 @@ cdef bint _matrix(Layout v, int at, bint* transposed, int64_t* ld) noexcept:
     return False
 
 
+cdef inline void _dot_of(int code, char* x, char* y, char* out, int64_t n) noexcept:
+    """Of two lines of real numbers"""
+    if n > RELEASE:
+        with nogil:
+            _inner[code == F64](x, y, out, n)
+    else:
+        _inner[code == F64](x, y, out, n)
+
+
 cdef void _gemm(int code, bint ta, bint tb, int64_t m, int64_t n, int64_t k, char* a, int64_t lda, char* b, int64_t ldb, char* c,
                 int64_t ldc, bint add):
-    if m * n * k > RELEASE:
+    if m == 1 and n == 1 and not add and (not ta or lda == 1) and (tb or ldb == 1) and (code == F32 or code == F64):
+        _dot_of(code, a, b, c, k)
+    elif m * n * k > RELEASE:
         with nogil:
             gemm(code, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, add)
     else:
@@ -327,11 +338,8 @@ cdef Layout _dot(Op op, PyObject** slots, Layout target):
     out = fresh(x.dtype, 0, NULL)
     if x.dtype.code != F32 and x.dtype.code != F64:
         _gemm(x.dtype.code, False, False, 1, 1, x.shape[0], x.data(), x.shape[0], y.data(), 1, out.data(), 1, False)
-    elif x.shape[0] > RELEASE:
-        with nogil:
-            _inner[x.dtype.code == F64](x.data(), y.data(), out.data(), x.shape[0])
     else:
-        _inner[x.dtype.code == F64](x.data(), y.data(), out.data(), x.shape[0])
+        _dot_of(x.dtype.code, x.data(), y.data(), out.data(), x.shape[0])
     return out
 
 

@@ -92,15 +92,16 @@ template <class T> void dot_range(void* data, int64_t begin, int64_t end) {
     }
 }
 
-// Cut by size alone, so that every run adds in the same order.
+// Cut by size alone, so that every run adds in the same order: into parts all of a size, as many as two, four or eight threads share.
 template <class T> void dot(const void* x_n, const void* y_n, void* out, int64_t n) {
-    constexpr int64_t PART = CHEAP / 2, MOST = 256;
+    constexpr int64_t PART = CHEAP / 2, MOST = 256, TEAM = 8;
     T sums[MOST];
-    int64_t part = n <= 2 * CHEAP ? n : PART;
-    if ((n + part - 1) / part > MOST) part = (n + MOST - 1) / MOST;
+    int64_t parts = n <= 2 * CHEAP ? 1 : (n + PART * TEAM - 1) / (PART * TEAM) * TEAM;
+    if (parts > MOST) parts = MOST;
+    const int64_t part = (n / parts + 64) / 64 * 64;         // whole vectors
     DotJob<T> job{(const T*)x_n, (const T*)y_n, sums, n, part};
-    const int64_t parts = (n + part - 1) / part;
-    parallel_for(parts, 2, dot_range<T>, &job);
+    parts = (n + part - 1) / part;
+    parallel_for(parts, parts / TEAM + 1, dot_range<T>, &job);
     *(T*)out = reduce_row<SumOf, T>(sums, parts);
 }
 

@@ -99,6 +99,24 @@ EQUATIONS = [
 
 
 @DTYPES
+@pytest.mark.parametrize("n", [1, 3, 64, 1000, 131_072, 131_073, 200_000, 262_145, 2_200_003])
+def test_a_product_of_two_lines_is_their_dot(n, dtype):
+    """However it is asked for, and as exact as NumPy's in double precision."""
+    a, b = drawn(dtype, (n,), (n,))
+    x, y = claygrad.tensor(a), claygrad.tensor(b)
+    wanted = numpy.asarray(a.astype(float) @ b.astype(float))
+    scale = float(numpy.abs(a.astype(float) * b).sum())
+    found = [x.dot(y), x.inner(y), x @ y, x[None] @ y, x[None] @ y[:, None], x[None] @ y.clone()[None].mT,
+             x[None, None] @ y[None, :, None], x.as_strided((1, n), (7, 1)) @ y[:, None]]
+    for each in found:
+        assert each.item() == found[0].item()
+        assert abs(each.item() - wanted) <= LIMIT[dtype] / 100 * scale
+    apart = claygrad.zeros(2 * n, dtype=x.dtype)
+    apart[::2] = x
+    near(apart[None, ::2] @ y[:, None], numpy.full((1, 1), found[0].item()), LIMIT[dtype])
+
+
+@DTYPES
 @pytest.mark.parametrize(("equation", "shapes"), EQUATIONS, ids=lambda v: v if isinstance(v, str) else str(v))
 def test_einsum(equation, shapes, dtype):
     arrays = drawn(dtype, *shapes)
