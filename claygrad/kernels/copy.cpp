@@ -100,6 +100,10 @@ void line_same(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t 
 
 using line_fn = void (*)(const char*, int64_t, char*, int64_t, int64_t, int64_t);
 
+// Lines of fewer elements, unless they are some bytes in one piece, are copied across: an element of each at a time, of so many
+// lines that all of it stays in the first cache.
+constexpr int64_t SHORT = 6, ACROSS = 256;
+
 line_fn line_for(const Walk& w, int axis) {
     if (w.from[axis] == w.item && w.to[axis] == w.item) return line_whole;
     if (w.from[axis] == 0 && w.to[axis] == w.item && w.shape[axis] > 8) return line_same;
@@ -121,6 +125,7 @@ struct Job {
     const Walk* walk;
     int outer;                           // axes that are walked one index at a time
     line_fn copy;
+    bool across = false;                 // of short lines
     turned_fn turned = nullptr;          // of planes
 };
 
@@ -145,10 +150,14 @@ void copy_lines(void* data, int64_t begin, int64_t end) {
             count = w.shape[row] - begin % w.shape[row];
             if (count > end - begin) count = end - begin;
         }
-        for (int64_t i = 0; i < count; i++)
+        begin += count;
+        for (int64_t i = 0; job.across && i < count; i += ACROSS)
+            for (int64_t j = 0; j < w.shape[last]; j++)
+                job.copy(w.src + from + i * w.from[row] + j * w.from[last], w.from[row],
+                         w.dst + to + i * w.to[row] + j * w.to[last], w.to[row], count - i < ACROSS ? count - i : ACROSS, w.item);
+        for (int64_t i = 0; !job.across && i < count; i++)
             job.copy(w.src + from + (row >= 0 ? i * w.from[row] : 0), w.from[last],
                      w.dst + to + (row >= 0 ? i * w.to[row] : 0), w.to[last], w.shape[last], w.item);
-        begin += count;
     }
 }
 
@@ -236,7 +245,9 @@ void copy_strided(const char* src, const int64_t* src_strides, char* dst, const 
         parallel_for(tasks, PIECE / (total / tasks) + 1, job.turned ? copy_planes : copy_tiles, &job);
         return;
     }
-    Job job{&w, w.ndim - 1, line_for(w, last)};
+    const bool across = last > 0 && w.shape[last] < SHORT && w.shape[last - 1] > 4 * SHORT &&
+                        (w.from[last] != item_size || w.to[last] != item_size || w.shape[last] * item_size < 16);
+    Job job{&w, w.ndim - 1, line_for(w, across ? last - 1 : last), across};
     int64_t lines = total / item_size / w.shape[last];
     parallel_for(lines, PIECE / (w.shape[last] * item_size) + 1, copy_lines, &job);
 }

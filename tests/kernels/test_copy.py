@@ -109,6 +109,24 @@ def test_a_permuted_image_batch(kernels: Kernels):
     assert np.array_equal(out, view)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", range(1, 8))
+def test_short_lines(kernels: Kernels, width: int, dtype: str):
+    """As they lie, one element all along, backwards, apart; few, and more than one thread's share."""
+    for rows in (2, 24, 25, 300, 40_001):
+        x, one = filled((2, rows, 8), dtype), filled((2, rows, 1), dtype)
+        for view in (x[..., :width], np.broadcast_to(one, (2, rows, width)), x[..., width - 1::-1] if width > 1 else one,
+                     x[..., :width:2], x[:, ::-1, :width]):
+            out = guarded(view.shape, dtype)
+            copy(kernels, view, out)
+            assert same(checked(out), view)
+            wide = filled((2, rows, 9), dtype)
+            wanted = wide.copy()
+            wanted[..., :view.shape[-1]] = view
+            copy(kernels, view, wide[..., :view.shape[-1]])
+            assert same(wide, wanted)
+
+
 # Rows by index
 
 @pytest.mark.parametrize("row", [1, 2, 4, 8, 12, 64, 1000])
