@@ -351,6 +351,48 @@ cdef object _logspace(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     return _between(args, n, kwnames, True)
 
 
+cdef object _triangle(PyObject** args, Py_ssize_t n, PyObject* kwnames, bint lower):
+    """Rows and columns of the places on one side of a diagonal, itself among them."""
+    cdef Asked asked
+    cdef int64_t size[64]
+    cdef int64_t shape[2]
+    cdef int64_t offset = 0, at = 0, row, column, edge
+    cdef int64_t* to
+    cdef Layout made
+    if n < 2 or n > 3 or type(<object>args[0]) is not int or _size(args, 2, size) < 0 or not _options(args + n, kwnames, &asked):
+        return None
+    if n == 3:
+        if type(<object>args[2]) is not int or not -FAR < <object>args[2] < FAR:
+            return None
+        offset = <object>args[2]
+    if _kind(&asked, of_code(I64)).code != I64:
+        return None
+    shape[0], shape[1] = 2, 0
+    for row in range(size[0]):
+        edge = min(max(row + offset + lower, 0), size[1])
+        shape[1] += edge if lower else size[1] - edge
+    made = fresh(of_code(I64), 2, shape)
+    to = <int64_t*>made.data()
+    with nogil:
+        for row in range(size[0]):
+            edge = min(max(row + offset + lower, 0), size[1])
+            for column in range(0 if lower else edge, edge if lower else size[1]):
+                to[at] = row
+                to[shape[1] + at] = column
+                at += 1
+    return _finished(made, &asked)
+
+
+cdef object _tril_indices(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """tril_indices(row, col, offset)"""
+    return _triangle(args, n, kwnames, True)
+
+
+cdef object _triu_indices(PyObject** args, Py_ssize_t n, PyObject* kwnames):
+    """triu_indices(row, col, offset)"""
+    return _triangle(args, n, kwnames, False)
+
+
 cdef object _empty_permuted(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     """empty_permuted(size, physical_layout)"""
     cdef int64_t shape[64]
@@ -443,6 +485,8 @@ offer_factory("eye", _eye)
 offer_factory("arange", _arange)
 offer_factory("linspace", _linspace)
 offer_factory("logspace", _logspace)
+offer_factory("tril_indices", _tril_indices)
+offer_factory("triu_indices", _triu_indices)
 offer_factory("empty_permuted", _empty_permuted)
 offer_factory("broadcast_tensors", _broadcast_tensors)
 offer_factory("isin", _isin)

@@ -156,13 +156,32 @@ void part(void* data, int64_t begin, int64_t end) {
     }
 }
 
-template <class T, class F> void split(const T* x, T* mantissa, int32_t* exponent, int64_t n, F f) {
-    for (int64_t i = 0; i < n; i++) {
-        int power = 0;
-        mantissa[i] = f(x[i], &power);
-        exponent[i] = x[i] - x[i] == 0 ? power : 0;
+// Numbers as their bits: those below the least normal one are first brought above it; 0, infinities and NaN stay what they are.
+template <class T, class Bits, int DIGITS, int BIAS> struct Split {
+    const T* x;
+    T* mantissa;
+    int32_t* exponent;
+
+    static void part(void* data, int64_t begin, int64_t end) {
+        const Split& job = *(const Split*)data;
+        constexpr Bits least = (Bits)1 << DIGITS, sign = (Bits)1 << (8 * sizeof(T) - 1), infinite = sign - least;
+        const T up = (T)((Bits)1 << DIGITS);
+        for (int64_t i = begin; i < end; i++) {
+            const T x = job.x[i];
+            Bits bits, raised;
+            memcpy(&bits, &x, sizeof bits);
+            const Bits size = bits & ~sign;
+            const bool small = size < least, plain = size != 0 && size < infinite;
+            const T more = small ? x * up : x;
+            memcpy(&raised, &more, sizeof raised);
+            const int32_t power = (int32_t)((raised & ~sign) >> DIGITS) - BIAS - (small ? DIGITS : 0);
+            const Bits part = plain ? (raised & (sign | (least - 1))) | ((Bits)BIAS << DIGITS) : bits;
+            memcpy(job.mantissa + i, &part, sizeof part);
+            job.exponent[i] = plain ? power : 0;
+        }
     }
-}
+    void run(int64_t n) { parallel_for(n, COSTLY, part, this); }
+};
 
 void join_axes(EachPlan& plan) {
     int at = 0;
@@ -180,8 +199,8 @@ void join_axes(EachPlan& plan) {
 }  // namespace
 
 bool split_floats(int dtype, const void* x, void* mantissa, int32_t* exponent, int64_t n) {
-    if (dtype == F32) split((const float*)x, (float*)mantissa, exponent, n, [](float v, int* e) { return __builtin_frexpf(v, e); });
-    else if (dtype == F64) split((const double*)x, (double*)mantissa, exponent, n, [](double v, int* e) { return __builtin_frexp(v, e); });
+    if (dtype == F32) Split<float, uint32_t, 23, 126>{(const float*)x, (float*)mantissa, exponent}.run(n);
+    else if (dtype == F64) Split<double, uint64_t, 52, 1022>{(const double*)x, (double*)mantissa, exponent}.run(n);
     else return false;
     return true;
 }

@@ -20,6 +20,7 @@ CLAY_EACH_3(Lerp, pick(abs(z) < CLAY_IS(0.5), x + z * (y - x), y - (y - x) * (CL
 CLAY_EACH_3(AddCMul, x + CLAY_VALUE(0) * y * z)
 CLAY_EACH_3(AddCDiv, x + CLAY_VALUE(0) * y / z)
 CLAY_EACH_2(ReverseSub, y - x)
+CLAY_EACH_2(ReverseSubScaled, y - CLAY_VALUE(0) * x)
 CLAY_EACH_2(AddScaled, x + CLAY_VALUE(0) * y)
 CLAY_EACH_2(SubScaled, x - CLAY_VALUE(0) * y)
 CLAY_EACH_2(CopySign, copysign(x, y))
@@ -271,32 +272,25 @@ template <bool SINGLE> struct Hypot : Taking2 {
     }
 };
 
-// 2 ** y for whole y from -1022 to 1023
-inline double power_of_two(double y) {
-    const int64_t bits = ((int64_t)y + 1023) << 52;
-    double power;
-    memcpy(&power, &bits, sizeof power);
-    return power;
-}
+// 2 ** y for whole y, infinite and 0 where it is so in the type
+inline double power_of_two(double y) { return __builtin_ldexp(1.0, (int)y); }
+inline float power_of_two(float y) { return (float)power_of_two((double)y); }
 #if defined(__AVX2__)
+inline f32v power_of_two(f32v y) { return times_power_of_two(splat<f32v>(1), y); }
 typedef int64_t i64v __attribute__((vector_size(CLAY_VECTOR_BYTES)));
-inline f64v power_of_two(f64v y) {                               // the sum's last bits are the exponent
-    return (f64v)(((i64v)(y + splat<f64v>(6755399441055744.0 + 1023))) << 52);
+inline f64v power_of_two(f64v y) {                               // by halves, each an exponent in the last bits of a sum
+    const f64v half = rint(y * splat<f64v>(0.5)), bias = splat<f64v>(6755399441055744.0 + 1023);
+    return (f64v)((i64v)(half + bias) << 52) * (f64v)((i64v)(y - half + bias) << 52);
 }
 #endif
 // x * 2 ** y. The power is infinite or 0 where it is so in the type of the result, whatever the product would be.
-template <bool SINGLE> struct LdExp : Taking2 {
+struct LdExp : Taking2 {
     template <class V> V operator()(V x, V y) const {
-        const V most = splat<V>(1030), least = splat<V>(-1100), none = splat<V>(0);
-        const V whole = pick(y > most, most, pick(y < least, least, pick(y == y, rint(y), none)));
-        const V half = rint(whole * splat<V>(0.5));
-        V power = power_of_two(half) * power_of_two(whole - half);
-        const auto odd = y != rint(y);                           // NaN too
+        const bool single = sizeof(typename Lanes<V>::T) == 4;
+        const V most = splat<V>(single ? 150 : 1030), least = splat<V>(single ? -160 : -1100), whole = rint(y);
+        const auto odd = y != whole;                             // NaN too
+        V power = power_of_two(pick(whole > most, most, pick(whole > least, whole, least)));
         if (any(odd)) power = pick(odd, exp2(y), power);
-        if (SINGLE) {
-            power = pick(power > splat<V>(3.4028234663852886e38), splat<V>(__builtin_inf()), power);
-            power = pick(power < splat<V>(7.1e-46), none, power);
-        }
         return x * power;
     }
 };
@@ -315,7 +309,8 @@ const Kernel each_kernels[] = {
     CLAY_VECTORS("clamp_both", ClampBoth, CHEAP), CLAY_VECTORS("clamp_min", ClampMin, CHEAP), CLAY_VECTORS("clamp_max", ClampMax, CHEAP),
     CLAY_VECTORS("lerp", Lerp, CHEAP), CLAY_VECTORS("addcmul", AddCMul, CHEAP), CLAY_VECTORS("addcdiv", AddCDiv, CHEAP),
     CLAY_VECTORS("add_scaled", AddScaled, CHEAP), CLAY_VECTORS("sub_scaled", SubScaled, CHEAP),
-    CLAY_VECTORS("rsub", ReverseSub, CHEAP), CLAY_VECTORS("copysign", CopySign, CHEAP), CLAY_VECTORS("fmax", FMax, CHEAP),
+    CLAY_VECTORS("rsub", ReverseSub, CHEAP), CLAY_VECTORS("rsub_scaled", ReverseSubScaled, CHEAP),
+    CLAY_VECTORS("copysign", CopySign, CHEAP), CLAY_VECTORS("fmax", FMax, CHEAP),
     CLAY_VECTORS("fmin", FMin, CHEAP), CLAY_VECTORS("heaviside", Heaviside, CHEAP), CLAY_VECTORS("frac", Frac, CHEAP),
     CLAY_VECTORS("deg2rad", ToRadians, CHEAP), CLAY_VECTORS("rad2deg", ToDegrees, CHEAP), CLAY_VECTORS("angle", Angle, CHEAP),
     CLAY_VECTORS("scaled", Scaled, CHEAP), CLAY_VECTORS("divided", Divided, CHEAP), CLAY_VECTORS("nan_to_num", NanToNum, CHEAP),
@@ -325,7 +320,7 @@ const Kernel each_kernels[] = {
     CLAY_VECTORS("remainder", Remainder, COSTLY), CLAY_VECTORS("div_trunc", DivTrunc, CHEAP),
     CLAY_VECTORS("floor_divide", FloorDivide, COSTLY), CLAY_VECTORS("sinc", Sinc, COSTLY),
     CLAY_NUMBERS("nextafter", NextAfter, DEAR), CLAY_WIDE("hypot", Hypot, COSTLY),
-    CLAY_WIDE("ldexp", LdExp, DEAR), CLAY_SHIFT("bitwise_left_shift", ShiftLeft), CLAY_SHIFT("bitwise_right_shift", ShiftRight),
+    CLAY_VECTORS("ldexp", LdExp, COSTLY), CLAY_SHIFT("bitwise_left_shift", ShiftLeft), CLAY_SHIFT("bitwise_right_shift", ShiftRight),
     {"gcd", I64, (void*)each_number<Gcd, int64_t, int64_t>, -1, DEAREST}, {"lcm", I64, (void*)each_number<Lcm, int64_t, int64_t>, -1, DEAREST},
     CLAY_VECTORS("clamp_backward", ClampBackward, CHEAP),
     CLAY_INTEGERS("floor_divide", Floored), CLAY_INTEGERS("div_trunc", Cut), CLAY_INTEGERS("remainder", FlooredRest),

@@ -160,12 +160,21 @@ template <class F> void each_range(int64_t n, int64_t grain, F f) {
 // Lanes are what PyTorch computes at a time; pairs of such vectors, and then one by one.
 template <int LANES, bool FUSED, class T> void count(T* out, double start, double step, int64_t n) {
     const auto at = [=](double from, int64_t i) { return (T)(FUSED ? fma(step, (double)i, from) : from + step * (double)i); };
-    const int64_t whole = n / (2 * LANES) * (2 * LANES);
-    for (int64_t i = 0; i < whole; i += LANES) {
-        const double first = (double)at(start, i);
-        for (int64_t lane = 0; lane < LANES; lane++) out[i + lane] = at(first, lane);
-    }
-    for (int64_t i = whole; i < n; i++) out[i] = at(start, i);
+    const int64_t pairs = n / (2 * LANES);
+    each_range(pairs, COSTLY / (2 * LANES), [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin * 2 * LANES; i < end * 2 * LANES; i += LANES) {
+            const double first = (double)at(start, i);
+            for (int lane = 0; lane < LANES; lane++) out[i + lane] = at(first, lane);
+        }
+    });
+    for (int64_t i = pairs * 2 * LANES; i < n; i++) out[i] = at(start, i);
+}
+
+// Single numbers from both ends to the middle. Narrow indices become floating by vectors; they are whole in either precision.
+template <class Index> void line_between(float* out, double first, double last, double step, Index begin, Index end, Index n) {
+    const Index half = n / 2, middle = half < begin ? begin : half > end ? end : half;
+    for (Index i = begin; i < middle; i++) out[i] = (float)(first + step * (double)(float)i);
+    for (Index i = middle; i < end; i++) out[i] = (float)(last - step * (double)(float)(n - 1 - i));
 }
 
 }  // namespace
@@ -294,20 +303,22 @@ bool count_up(int dtype, void* out, double start, double step, int64_t n) {
 }
 
 bool count_between(int dtype, void* out, double start, double end, int64_t n) {
-    const int64_t half = n / 2;
     if (dtype == F32) {
         const float first = (float)start, last = (float)end;
         const double step = n > 1 ? (double)((last - first) / (float)(n - 1)) : 0;
         float* to = (float*)out;
-        if (n == 1) to[0] = first;
-        for (int64_t i = 0; i < half; i++) to[i] = (float)((double)first + step * (double)(float)i);
-        for (int64_t i = half; i < n && n > 1; i++) to[i] = (float)((double)last - step * (double)(float)(n - 1 - i));
+        each_range(n, COSTLY, [=](int64_t from, int64_t till) {
+            if (n == 1) to[0] = first;
+            else if (n < 1 << 24) line_between(to, first, last, step, (int32_t)from, (int32_t)till, (int32_t)n);
+            else line_between(to, first, last, step, from, till, n);
+        });
     } else if (dtype == F64) {
         const double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
         double* to = (double*)out;
-        if (n == 1) to[0] = start;
-        for (int64_t i = 0; i < half; i++) to[i] = fma(step, (double)i, start);
-        for (int64_t i = half; i < n && n > 1; i++) to[i] = fma(-step, (double)(n - 1 - i), end);
+        each_range(n, COSTLY, [=](int64_t from, int64_t till) {
+            for (int64_t i = from; i < till; i++)
+                to[i] = n == 1 || i < n / 2 ? fma(step, (double)i, start) : fma(-step, (double)(n - 1 - i), end);
+        });
     } else {
         return false;
     }
@@ -315,15 +326,18 @@ bool count_between(int dtype, void* out, double start, double end, int64_t n) {
 }
 
 bool powers_between(int dtype, void* out, double start, double end, double base, int64_t n) {
+    constexpr int64_t POWERS = 4096;                     // the least share of a thread
     if (dtype != F32 && dtype != F64) return false;
     const double first = dtype == F32 ? (float)start : start, last = dtype == F32 ? (float)end : end;
     const double span = dtype == F32 ? (float)(last - first) : last - first;
     const double step = n > 1 ? span / (double)(n - 1) : 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double exponent = n == 1 ? start : i < n / 2 ? first + step * (double)i : last - step * (double)(n - 1 - i);
-        if (dtype == F32) ((float*)out)[i] = (float)pow(base, exponent);
-        else ((double*)out)[i] = pow(base, exponent);
-    }
+    each_range(n, POWERS, [=](int64_t from, int64_t till) {
+        for (int64_t i = from; i < till; i++) {
+            const double exponent = n == 1 ? start : i < n / 2 ? first + step * (double)i : last - step * (double)(n - 1 - i);
+            if (dtype == F32) ((float*)out)[i] = (float)pow(base, exponent);
+            else ((double*)out)[i] = pow(base, exponent);
+        }
+    });
     return true;
 }
 

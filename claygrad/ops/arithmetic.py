@@ -91,8 +91,17 @@ def sub(xp, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1
 sub.rule(input=lambda g: g, other=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha))
 
 
-@pointwise(kernel="rsub", kernel_if={"alpha": 1}, method=False, inplace=False, overloads=True, check=check_subtraction,
-           check_of="dtypes", node=lambda other: "RsubBackward1" if is_number(other) else "RsubBackward0",
+@pointwise(kernel="rsub_scaled", kernel_if={"alpha": ...}, check=check_subtraction, check_of="dtypes", function=False,
+           method=False, inplace=False, samples=lambda t: [t.args(t(3, 4), t(4), 2.5), t.args(t(3), 2.5, -1)])
+def rsub_scaled(xp, input: Tensor, other: Tensor | Number, alpha: Number):
+    "The difference the other way round, with a share: rsub with alpha."
+    return xp.subtract(other, input * scale(xp, alpha, input))
+rsub_scaled.rule(input=lambda g, alpha: g * -conj(alpha), other=lambda g: g)
+
+
+@pointwise(kernel="rsub", kernel_if={"alpha": 1}, variants=("alpha", {...: rsub_scaled}), method=False, inplace=False,
+           overloads=True, check=check_subtraction, check_of="dtypes",
+           node=lambda other: "RsubBackward1" if is_number(other) else "RsubBackward0",
            samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3, 4), 2), t.args(t(3), t(3), alpha=2.5)])
 def rsub(xp, input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
     "The difference the other way round: out = other - alpha * input."

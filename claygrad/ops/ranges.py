@@ -339,7 +339,7 @@ def _triangle(name: str, row: int, col: int, offset: int, lower: bool, dtype: An
     return leaf(name, wrap(places), requires_grad)
 
 
-@composite(method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
+@composite(short="tril_indices", method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
            errors=lambda t: [(t.args(-1, 3), RuntimeError, "row must be non-negative, got-1")])
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Device = None,
                  layout: layout | None = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
@@ -347,7 +347,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = N
     return _triangle("tril_indices", row, col, offset, True, dtype, device, layout, pin_memory, requires_grad)
 
 
-@composite(method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
+@composite(short="triu_indices", method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
            errors=lambda t: [(t.args(-1, 3), RuntimeError, "row must be non-negative, got-1")])
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Device = None,
                  layout: layout | None = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:

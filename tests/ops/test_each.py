@@ -37,7 +37,8 @@ ONES |= {"round to decimals": lambda x: claygrad.round(x, decimals=2), "round to
 PAIRS = {name: getattr(claygrad, name) for name in BINARY}
 PAIRS |= {"xlog1py": claygrad.special.xlog1py, "zeta": claygrad.special.zeta,
           "div cut": lambda x, y: claygrad.div(x, y, rounding_mode="trunc"),
-          "div down": lambda x, y: claygrad.div(x, y, rounding_mode="floor")}
+          "div down": lambda x, y: claygrad.div(x, y, rounding_mode="floor"),
+          "rsub by half": lambda x, y: claygrad.rsub(x, y, alpha=0.5), "rsub by 3": lambda x, y: claygrad.rsub(x, y, alpha=3)}
 TRIPLES = {"lerp": claygrad.lerp, "addcmul": claygrad.addcmul, "clamp": claygrad.clamp,
            "addcmul by half": lambda x, y, z: claygrad.addcmul(x, y, z, value=0.5),
            "addcdiv": lambda x, y, z: claygrad.addcdiv(x, y, z, value=2)}
@@ -219,6 +220,17 @@ def test_ldexp_next_to_the_ends_of_its_range():
         x = claygrad.tensor([1.0, -1.5, 1e-30, 1e30, 5e-324, 1e-300, 1e300, 0.0, -0.0, math.inf, math.nan]).to(getattr(claygrad, dtype))
         for power in (-2200, -1074, -1022, -150, -127, 0, 3, 127, 128, 1023, 1024, 2098, 0.5, -3.25, math.inf, -math.inf, math.nan):
             agree(claygrad.ldexp, x, claygrad.full_like(x, power))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_mantissas_and_exponents_of_every_size(dtype: str):
+    info = numpy.finfo(dtype)
+    ends = [info.max, info.tiny, info.smallest_subnormal, 3 * info.smallest_subnormal, info.tiny - info.smallest_subnormal]
+    x = numpy.array([*SPECIAL, *ends, *(-v for v in ends), *numpy.random.default_rng(0).standard_normal(150_000)], dtype)
+    mantissa, exponent = claygrad.frexp(claygrad.tensor(x))
+    wanted, power = numpy.frexp(x)
+    assert mantissa.numpy().tobytes() == wanted.astype(dtype).tobytes()
+    assert exponent.tolist() == numpy.where(numpy.isfinite(x), power, 0).tolist()
 
 
 def test_powers_of_complex_numbers():

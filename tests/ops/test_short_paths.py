@@ -298,6 +298,19 @@ def test_ranges_are_as_declared(dtype):
         for args in itertools.product((0, -2.5, 3), (1, 0.1, -7), (0, 1, 2, 5, 64, 101)):
             assert same(make(*args, **kind), make.__wrapped__(*args, **kind).numpy()), args
     assert same(claygrad.logspace(-1, 2, 9, 2.0), claygrad.logspace.__wrapped__(-1, 2, 9, 2.0).numpy())
+    for n in (70_001, 250_000):                        # shared by threads
+        for make, args in ((claygrad.arange, (0, n, 1.7)), (claygrad.arange, (-3, n)), (claygrad.linspace, (-1, 3, n)),
+                           (claygrad.logspace, (-1, 1, n // 8))):
+            assert same(make(*args, **kind), make.__wrapped__(*args, **kind).numpy()), (make, args)
+
+
+@pytest.mark.parametrize("dtype", [None, "int64", "int32"])
+@pytest.mark.parametrize("make", [claygrad.tril_indices, claygrad.triu_indices])
+def test_places_of_triangles_are_as_declared(make, dtype):
+    kind = {} if dtype is None else {"dtype": getattr(claygrad, dtype)}
+    for rows, columns, offset in itertools.product((0, 1, 3, 7), (0, 1, 4, 5), (-9, -2, 0, 1, 3, 9)):
+        assert same(make(rows, columns, offset, **kind), make.__wrapped__(rows, columns, offset, **kind).numpy())
+        assert same(make(rows, columns, offset=offset, **kind), make.__wrapped__(rows, columns, offset, **kind).numpy())
 
 
 def test_factories_are_as_declared():
