@@ -2,7 +2,6 @@
 three, the first of them of size 1."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from libc.string cimport memset
 
 cimport numpy as cnp
 
@@ -433,42 +432,29 @@ cdef list _fractional(Op op, PyObject** slots):
 # --- values put at places ---------------------------------------------------------------------------------------------------
 cdef Layout _put_at(Op op, PyObject** slots, Layout target):
     """_max_unpool(input, indices, size)"""
-    cdef Layout x = floats_at(slots[0]), places = numbers_at(slots[1]), out
+    cdef Layout x = floats_at(slots[0]), places = numbers_at(slots[1])
+    cdef Pooling s
+    cdef Axes axes
     cdef int64_t shape[5]
-    cdef int64_t size[3]
-    cdef int64_t inside = 1, many = 1, planes, i, k
-    cdef int64_t* at
+    cdef int64_t planes
     cdef int dims, d
     if target is not None or x is None or places is None or not same_shape(x, places) or type(<object>slots[2]) is not tuple:
         return None
     dims = len(<tuple><object>slots[2])
-    if not 1 <= dims <= 3 or not ints_at(<object>slots[2], dims, size) or x.numel == 0:
+    if not 1 <= dims <= 3 or not ints_at(<object>slots[2], dims, axes.size) or x.numel == 0:
         return None
     planes = _lead(x, dims, shape)
     if planes < 1:
         return None
     for d in range(dims):
-        shape[x.ndim - dims + d] = size[d]
-        inside *= size[d]
-        many *= x.shape[x.ndim - dims + d]
-        if size[d] < 1:
+        shape[x.ndim - dims + d], axes.out[d] = axes.size[d], x.shape[x.ndim - dims + d]
+        axes.kernel[d] = axes.stride[d] = axes.dilation[d] = 1
+        axes.padding[d] = 0
+        if axes.size[d] < 1:
             return None
-    at = <int64_t*>places.data()
-    for i in range(x.numel):
-        if at[i] < 0 or at[i] >= inside:
-            return None                            # the general path says which
-    out = fresh(x.dtype, x.ndim, shape)
-    cdef char* into = out.data()
-    cdef char* source = x.data()
-    with nogil:
-        memset(into, 0, out.numel * out.dtype.itemsize)
-        for i in range(planes):
-            for k in range(i * many, (i + 1) * many):
-                if x.dtype.code == F32:
-                    (<float*>into)[i * inside + at[k]] = (<float*>source)[k]
-                else:
-                    (<double*>into)[i * inside + at[k]] = (<double*>source)[k]
-    return out
+    _put(&axes, dims, &s)
+    s.planes = planes
+    return _made("put", x, &s, x.ndim, shape, <int64_t*>places.data())
 
 
 offer("max_pool", _max)

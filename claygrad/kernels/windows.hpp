@@ -14,7 +14,8 @@ struct Pooling {
 
 // max: a = input, made = maxima, places (or null) their indices in a plane; max_back: a = gradient, places are read;
 // mean: a = input; mean_back: a = gradient. shared_max, shared_mean and shared_mean_back: the same for windows that share
-// an axis out, for which the sizes alone count. False: a place lies outside, or planes are too large for the indices.
+// an axis out, for which the sizes alone count. put: a = values, put at places among zeros. False: a place lies outside, or
+// planes are too large for the indices.
 using pooling_fn = bool (*)(const Pooling* shape, const void* a, void* made, int64_t* places);
 
 }  // namespace clay

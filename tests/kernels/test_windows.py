@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import claygrad
-from claygrad.ops import _pool, pool, pool_max
+from claygrad.ops import _pool, pool, pool_adaptive, pool_max
 
 
 def draw(rng, dtype):
@@ -22,6 +22,7 @@ def draw(rng, dtype):
         if min(out) > 0:
             break
     x = rng.integers(-4, 5, (2, 3, *size)).astype(dtype)                # many ties
+    x[x == -3] = -0.0
     spoiled = rng.random(x.shape)
     if rng.random() < 0.5:
         x[spoiled < 0.05], x[spoiled > 0.9] = numpy.nan, -numpy.inf
@@ -62,8 +63,12 @@ def test_maxima(isa, dtype, monkeypatch):
     rng = numpy.random.default_rng(1)
     for _ in range(60):
         case = draw(rng, dtype)
-        for a, b in zip(largest(*case), generally(monkeypatch, largest, *case)):
+        found = largest(*case)
+        for a, b in zip(found, generally(monkeypatch, largest, *case)):
             numpy.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=f"{case[0].shape} {case[1:]}")
+        there = case[0].flatten(2).gather(2, found[1].flatten(2)).numpy()
+        for made in (found[0], found[2]):                               # -0.0 as it stands there
+            numpy.testing.assert_array_equal(numpy.signbit(made.numpy().reshape(there.shape)), numpy.signbit(there))
 
 
 @pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=["float32", "float64"])
@@ -84,6 +89,8 @@ def test_maxima_of_four(isa, dtype, monkeypatch):
 def test_gradients_go_to_their_places_wherever_they_are(isa):
     g = claygrad.arange(1, 13, dtype=claygrad.float32).reshape(1, 2, 2, 3)
     places = claygrad.tensor([[[0, 3, 11], [12, 23, 0]], [[7, 9, 11], [18, 21, 23]]])[None]       # of planes of 4 by 6
+    assert _pool.natively(numpy, "max_back", g.numpy(), (1, 2, 4, 6), (4, 6), (2, 3), (1, 1), (1, 1), (0, 0), (1, 1),
+                          places.numpy() + (1 << 32)) is None
     back = pool_max.maxima_back(g, places, (1, 2, 4, 6), 2).numpy().reshape(2, 24)
     wanted = numpy.zeros((2, 24), numpy.float32)
     for plane in range(2):
@@ -107,3 +114,24 @@ def test_a_place_outside_is_not_written_to():
     g, places = numpy.ones((1, 2), "float32"), numpy.array([[0, 9]])
     one = (1,), (1,), (0,), (1,)
     assert _pool.natively(numpy, "max_back", g, (1, 4), (4,), (2,), *one, places) is None
+
+
+@pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize(("size", "out"), [((150,), (4,)), ((150,), (70,)), ((20, 21), (7, 5)), ((9, 8, 40), (4, 3, 1)),
+                                           ((9, 8, 7), (4, 3, 3))])
+def test_shares_of_many_planes(isa, dtype, size, out):
+    rng = numpy.random.default_rng(3)
+    x = claygrad.from_numpy(rng.integers(-4, 5, (40, 5, *size)).astype(dtype))
+    for a, b in zip(*(call(pool_adaptive.shared_maxima, x, out) for call in (called, declared))):
+        numpy.testing.assert_array_equal(a.numpy(), b.numpy())
+    x, g = (claygrad.from_numpy(rng.standard_normal((40, 5, *n)).astype(dtype)) for n in (size, out))
+    places = claygrad.from_numpy(rng.integers(0, int(numpy.prod(size)), (40, 5, *out)))
+    for case in ((pool_adaptive.shared_means, x, out), (pool_adaptive.shared_means_back, g, tuple(x.shape), len(size)),
+                 (pool_max.unpool, g, places, size)):
+        numpy.testing.assert_allclose(called(*case).numpy(), declared(*case).numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_places_outside_are_refused():
+    places = claygrad.tensor([[[0, 1 << 40]]])
+    with pytest.raises(RuntimeError, match="Found an invalid max index: 1099511627776"):
+        pool_max.unpool(claygrad.ones(1, 1, 2), places, (4,))
