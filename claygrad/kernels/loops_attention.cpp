@@ -68,6 +68,9 @@ template <class V> V weight(V x) {
     const V low = splat<V>(sizeof(typename Lanes<V>::T) == 4 ? -87 : -708);
     return pick(x < low, splat<V>(0), exp(maximum(x, low)));
 }
+#if defined(__AVX2__) && !defined(__AVX512F__)
+inline f32v weight(f32v x) { return exp_down(x); }
+#endif
 
 template <class V> V one_exp(V x) { return first_lane(weight(splat<vec<V>>(x))); }
 

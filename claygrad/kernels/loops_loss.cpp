@@ -23,7 +23,7 @@ template <class T> void forward_range(void* data, int64_t begin, int64_t end) {
         T sum;
         sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
             ahead(x + n + i);
-            term[0] = exp(get<V>(x + i, m) - highest);
+            term[0] = exp_down(get<V>(x + i, m) - highest);
         });
         tops[r] = top, logs[r] = log(sum);
         loss[r] = s.target[r] == s.ignored ? 0 : logs[r] - (x[s.target[r]] - top);
@@ -44,7 +44,7 @@ template <class T> void backward_range(void* data, int64_t begin, int64_t end) {
         }
         const T factor = ((const T*)s.scale)[s.one_scale ? 0 : r];
         const V top = splat<V>(tops[r]), log_sum = splat<V>(logs[r]), scale = splat<V>(factor);
-        along<T>(n, [=](int64_t i, int64_t m) { put<V>(dx + i, exp(get<V>(x + i, m) - top - log_sum) * scale, m); });
+        along<T>(n, [=](int64_t i, int64_t m) { put<V>(dx + i, exp_down(get<V>(x + i, m) - top - log_sum) * scale, m); });
         dx[s.target[r]] -= factor;
     }
 }

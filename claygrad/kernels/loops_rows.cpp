@@ -12,7 +12,7 @@ namespace {
 // A row is gone over two or three times, and only the first time waits for memory. So the loads for what comes next are spread
 // over all of them: what will be written early, the next row late.
 
-// The largest element; f(i) for every vector of the row
+// The largest element, of which a NaN may not be one: it is found in the sum that follows. f(i) for every vector of the row
 template <class T, class F> vec<T> top_of(const T* x, int64_t n, F f) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width, U = 4;
@@ -22,17 +22,17 @@ template <class T, class F> vec<T> top_of(const T* x, int64_t n, F f) {
     for (; i + U * W <= n; i += U * W)
         for (int u = 0; u < U; u++) {
             f(i + u * W);
-            acc[u] = MaxOf::combine(acc[u], load<V>(x + i + u * W));
+            acc[u] = larger(acc[u], load<V>(x + i + u * W));
         }
     for (; i + W <= n; i += W) {
         f(i);
-        acc[0] = MaxOf::combine(acc[0], load<V>(x + i));
+        acc[0] = larger(acc[0], load<V>(x + i));
     }
     if (W > 1 && i < n) {
         f(i);
-        acc[1] = MaxOf::combine(acc[1], load_part<V>(x + i, n - i, splat<V>(MaxOf::identity)));
+        acc[1] = larger(acc[1], load_part<V>(x + i, n - i, splat<V>(MaxOf::identity)));
     }
-    return folded<MaxOf>(MaxOf::combine(MaxOf::combine(acc[0], acc[1]), MaxOf::combine(acc[2], acc[3])));
+    return folded<MaxOf>(larger(larger(acc[0], acc[1]), larger(acc[2], acc[3])));
 }
 
 template <class T> void softmax_row(const T* x, T* out, int64_t n) {
@@ -49,7 +49,7 @@ template <class T> void softmax_row(const T* x, T* out, int64_t n) {
     T sum;
     sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
         ahead(next + i);
-        term[0] = exp(get<V>(x + i, m) - top);
+        term[0] = exp_down(get<V>(x + i, m) - top);
         put<V>(out + i, term[0], m);
     });
     const V scale = splat<V>(1 / sum);
@@ -70,7 +70,7 @@ template <class T> void log_softmax_row(const T* x, T* out, int64_t n) {
     T sum;
     sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
         ahead(next + i);
-        term[0] = exp(get<V>(x + i, m) - top);
+        term[0] = exp_down(get<V>(x + i, m) - top);
     });
     const V log_sum = splat<V>(log(sum));
     along<T>(n, [=](int64_t i, int64_t m) { put<V>(out + i, get<V>(x + i, m) - top - log_sum, m); });
@@ -160,7 +160,7 @@ template <class T, int WAY> void column(const T* x, const T* y, T* out, int64_t 
         V top = splat<V>(MaxOf::identity);
         for (int64_t k = 0; k < n; k++) top = MaxOf::combine(top, get<V>(x + k * step, m));
         const V sum = sum_along<V>(n, [=](int64_t k) {
-            const V e = exp(get<V>(x + k * step, m) - top);
+            const V e = exp_down(get<V>(x + k * step, m) - top);
             if (WAY == SOFTMAX) put<V>(out + k * step, e, m);
             return e;
         });

@@ -91,11 +91,13 @@ constexpr double SQRT_HALF = 0.70710678118654752440;      // 1/sqrt(2)
 constexpr double SQRT_2_OVER_PI = 0.79788456080286535588;
 constexpr double GELU_CUBIC = 0.044715;
 
-CLAY_UNARY(Gelu, Costly, x * CLAY_NUMBER(0.5) * (CLAY_NUMBER(1) + erf(x * CLAY_NUMBER(SQRT_HALF))))
+// The share of a normal distribution below x; in single precision vmath_avx2.hpp has it too.
+template <class V> V normal_cdf(V x) { return splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF))); }
+CLAY_UNARY(Gelu, Costly, x * normal_cdf(x))
 
-// The derivative of gelu; vmath_f32.hpp has it by table too.
+// The derivative of gelu; in single precision vmath_avx2.hpp and vmath_avx512.hpp have it too.
 template <class V> V gelu_slope(V x) {
-    V cdf = splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF)));
+    V cdf = normal_cdf(x);
     V pdf = splat<V>(0.5 * SQRT_2_OVER_PI) * exp(splat<V>(-0.5) * x * x);
     return cdf + x * pdf;
 }

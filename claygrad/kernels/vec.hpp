@@ -26,6 +26,8 @@ inline float rint(float x) { return __builtin_rintf(x); }
 inline double rint(double x) { return __builtin_rint(x); }
 inline float abs(float x) { return __builtin_fabsf(x); }
 inline double abs(double x) { return __builtin_fabs(x); }
+inline float larger(float x, float y) { return x > y ? x : y; }
+inline double larger(double x, double y) { return x > y ? x : y; }
 template <class T> T multiply_add(T x, T y, T z) { return x * y + z; }
 template <class Op> float folded(float x) { return x; }
 template <class Op> double folded(double x) { return x; }

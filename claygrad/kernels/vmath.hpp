@@ -50,6 +50,9 @@ CLAY_MATH_2(CLAY_VECTOR_2)
 #undef CLAY_VECTOR_2
 #endif
 
+// exp(x) for x <= 0; what would be subnormal may be 0
+template <class V> V exp_down(V x) { return exp(x); }
+
 // log(1 + x) for 0 <= x <= 1
 template <class V> V log1p_of_part(V x) { return log1p(x); }
 

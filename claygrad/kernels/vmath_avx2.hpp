@@ -1,0 +1,147 @@
+// What vmath_f32.hpp promises, with the instructions of AVX2.
+#pragma once
+
+namespace clay {
+namespace CLAY_ISA {
+
+// Note [Rounding by addition]
+// A float of 1.5 * 2**23 has no digits after the point: what is added to it is rounded, and stands in its last bits as a whole number.
+// Moved to the place of the exponent that is a power of two, and with the bias in the addend the float itself.
+struct Rounded {
+    f32v n;                              // a whole number
+    __m256i power;                       // n + BIAS, in the place of the exponent
+};
+template <int BIAS> f32v far_out() { return splat<f32v>(12582912 + BIAS); }
+template <int BIAS> Rounded taken_from(f32v sum) {
+    return {sum - far_out<BIAS>(), _mm256_slli_epi32(_mm256_castps_si256(sum), 23)};
+}
+template <int BIAS> Rounded rounded(f32v x) { return taken_from<BIAS>(x + far_out<BIAS>()); }
+template <int BIAS> Rounded in_powers(f32v x) {                        // x / ln 2
+    return taken_from<BIAS>(multiply_add(x, splat<f32v>(LOG2_E), far_out<BIAS>()));
+}
+
+// x * 2**n for whole n from -300 to 300, subnormal results rounded once
+inline f32v times_power_of_two(f32v x, f32v n) {
+    const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1), rest = _mm256_sub_epi32(whole, half);
+    const __m256i bias = _mm256_set1_epi32(127);
+    const f32v first = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
+    const f32v second = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23));
+    return x * first * second;
+}
+
+// exp of anything: of what may be 0, subnormal, infinite or NaN
+inline __attribute__((noinline, cold)) f32v exp_far(f32v x) {
+    x = larger(splat<f32v>(-104), smaller(splat<f32v>(89), x));        // beyond it is 0 or inf; a NaN passes through
+    const f32v n = rint(x * splat<f32v>(LOG2_E));
+    return times_power_of_two(exponential(x, n) + splat<f32v>(1), n);
+}
+
+// exp of what lies between -87 and 87: the power of two is added to the exponent.
+inline f32v exp_near(f32v x) {
+    const Rounded by = in_powers<0>(x);
+    const f32v e = exponential(x, by.n) + splat<f32v>(1);
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(e), by.power));
+}
+
+inline f32v exp(f32v x) {
+    const __m256 far = _mm256_cmp_ps(abs(x), splat<f32v>(87), _CMP_NLE_UQ);
+    return __builtin_expect(_mm256_movemask_ps(far), 0) ? exp_far(x) : exp_near(x);
+}
+
+// For x <= 88; zero below -87.7, where the exponent is.
+inline f32v exp_down(f32v x) {
+    x = larger(splat<f32v>(-88), x);
+    const Rounded by = in_powers<127>(x);
+    const f32v power = _mm256_castsi256_ps(by.power);
+    return multiply_add(exponential(x, by.n), power, power);
+}
+
+inline f32v expm1(f32v x) {
+    using V = f32v;
+    const V bounded = larger(splat<V>(-80), smaller(splat<V>(89), x));
+    const Rounded by = in_powers<126>(bounded);
+    const V half = _mm256_castsi256_ps(by.power);                      // half of the power: the whole may be too large
+    const V sum = multiply_add(half, exponential(bounded, by.n), half - splat<V>(0.5));
+    return pick(abs(x) < splat<V>(1e-8), x, sum + sum);
+}
+
+// e / (e + 2) for e = expm1(2 x)
+inline f32v tanh(f32v x) {
+    using V = f32v;
+    const V twice = smaller(splat<V>(20), abs(x + x));                 // tanh is 1 from 10 on
+    const Rounded by = in_powers<127>(twice);
+    const V power = _mm256_castsi256_ps(by.power), e = multiply_add(exponential(twice, by.n), power, power - splat<V>(1));
+    return with_sign(e / (e + splat<V>(2)), x);
+}
+
+inline f32v erf(f32v x) {
+    using V = f32v;
+    const V size = abs(x), u = x * x;
+    V p = splat<V>(7.853857694869799e-05);
+    p = multiply_add(p, u, splat<V>(-0.0008010192517422616));
+    p = multiply_add(p, u, splat<V>(0.005188327559653451));
+    p = multiply_add(p, u, splat<V>(-0.026853811868936667));
+    p = multiply_add(p, u, splat<V>(0.1128358514702743));
+    p = multiply_add(p, u, splat<V>(-0.37612625824093043));
+    p = multiply_add(p, u, splat<V>(0.1283791657266893));              // 2 / sqrt(pi) is this and 1
+    const V near = multiply_add(p, size, size);
+    const V t = smaller(splat<V>(4.05), size);                         // erf is 1 from there on
+    V q = splat<V>(-2.1697642142429016e-05);
+    q = multiply_add(q, t, splat<V>(0.0004414729556774714));
+    q = multiply_add(q, t, splat<V>(-0.004205286102326387));
+    q = multiply_add(q, t, splat<V>(0.02521034289200207));
+    q = multiply_add(q, t, splat<V>(-0.10842210366050986));
+    q = multiply_add(q, t, splat<V>(-0.6332163939590081));
+    q = multiply_add(q, t, splat<V>(-1.1295803124390638));
+    q = multiply_add(q, t, splat<V>(0.0001884679105947477));
+    const V far = splat<V>(1) - exp_near(q);
+    return with_sign(pick(size < splat<V>(1), near, far), x);
+}
+
+// Note [The normal tail]
+// With a = |x|, the share of a normal distribution above a is exp(-a * a / 2) times Mills' ratio, a smooth function: 1/2 at 0, and a
+// polynomial of a / (a + 2.64) (tools/fit_polynomials.py). gelu and its derivative are made of both, with the relative error of that
+// tail, not of 1.
+struct Tail { f32v a, density, ratio; };  // density: times sqrt(2 pi)
+
+inline Tail tail_of(f32v x) {
+    using V = f32v;
+    const V a = smaller(splat<V>(13.25), abs(x));                      // the density is 0 there, in the lines below
+    const V y = a * a * splat<V>(-0.5 * LOG2_E);
+    const Rounded by = rounded<127>(y);
+    const V f = y - by.n;                                              // 2**f
+    V p = splat<V>(0.001326472731307149);
+    p = multiply_add(p, f, splat<V>(0.009671512991189957));
+    p = multiply_add(p, f, splat<V>(0.05550733581185341));
+    p = multiply_add(p, f, splat<V>(0.24022242426872253));
+    p = multiply_add(p, f, splat<V>(0.6931470036506653));
+    p = multiply_add(p, f, splat<V>(1));
+    const V s = a / (a + splat<V>(1 / 0.379));
+    V r = splat<V>(0.05556149035692215);
+    r = multiply_add(r, s, splat<V>(-0.04887466877698898));
+    r = multiply_add(r, s, splat<V>(-0.12574033439159393));
+    r = multiply_add(r, s, splat<V>(-0.014986342750489712));
+    r = multiply_add(r, s, splat<V>(0.6878628730773926));
+    r = multiply_add(r, s, splat<V>(-1.0526186227798462));
+    r = multiply_add(r, s, splat<V>(0.5));
+    return {a, p * (f32v)_mm256_castsi256_ps(by.power), r};
+}
+
+// f below 0, 1 - f above
+inline f32v mirrored(f32v f, f32v x) { return _mm256_blendv_ps(splat<f32v>(1) - f, f, x); }
+
+// The share of a normal distribution below x
+inline f32v normal_cdf(f32v x) {
+    const Tail tail = tail_of(x);
+    return mirrored(tail.density * tail.ratio, x);
+}
+
+// the derivative of gelu; NaN at infinity, where its formula has 0 * inf
+inline f32v gelu_slope(f32v x) {
+    const Tail tail = tail_of(x);
+    const f32v f = tail.density * multiply_add(tail.a, splat<f32v>(-0.39894228040143268), tail.ratio);
+    return multiply_add(x, splat<f32v>(0), mirrored(f, x));
+}
+
+}  // namespace CLAY_ISA
+}  // namespace clay

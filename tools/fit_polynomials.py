@@ -1,0 +1,45 @@
+"""Prints the coefficients of vmath_avx2.hpp's normal tail: the least largest error that polynomials of their degrees have."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+
+POINTS = 800
+STEPS = 300
+
+
+def least_largest(powers: numpy.ndarray, wanted: numpy.ndarray, weight: numpy.ndarray) -> numpy.ndarray:
+    """Lawson's way: least squares, over and over, with more weight where the error was large."""
+    share = numpy.full(len(wanted), 1 / len(wanted))
+    for _ in range(STEPS):
+        scale = numpy.sqrt(share) * weight
+        found = numpy.linalg.lstsq(powers * scale[:, None], wanted * scale, rcond=1e-17)[0]
+        error = abs(powers @ found - wanted) * weight
+        share *= error + 1e-12 * error.max()
+        share /= share.sum()
+    print(f"// largest error, weighted: {error.max():.3g}")
+    return found
+
+
+def show(name: str, coefficients: numpy.ndarray) -> None:
+    print(f"{name}: {[float(numpy.float32(c)) for c in coefficients[::-1]]}")
+
+
+def main() -> None:
+    chebyshev = numpy.cos(numpy.pi * (numpy.arange(POINTS) + 0.5) / POINTS)
+    f = chebyshev / 2
+    show("2**f - 1, from f**5 down", least_largest(numpy.stack([f**k for k in range(1, 6)], 1), 2**f - 1, 2**-f))
+
+    # The tail of a normal distribution, over its density times sqrt(2 pi). Its error counts twice: against 1, with the density, where
+    # gelu is x times nearly 1, and against the tail itself, where gelu is x times that.
+    a = (1 - chebyshev) / 2 * 5.6
+    ratio = numpy.array([math.erfc(x * math.sqrt(0.5)) / 2 * math.exp(x * x / 2) for x in a])
+    weight = numpy.maximum(numpy.exp(-a * a / 2) / numpy.maximum(a, 0.25) / 2e-8, 1 / ratio / 4e-6)
+    s = a / (a + 1 / 0.379)
+    show("Mills' ratio - 1/2, from s**6 down", least_largest(numpy.stack([s**k for k in range(1, 7)], 1), ratio - 0.5, weight))
+
+
+if __name__ == "__main__":
+    main()
