@@ -17,13 +17,14 @@ cdef enum:
 cdef double SURE = 0.5                   # of the limit of what counts as a zero
 
 
-cdef bint _take(Matrices* into, Layout v) noexcept:
-    """Whether a kernel can read it: matrices, the same way from each to the next."""
+cdef bint _take(Matrices* into, Layout v, bint long=False) noexcept:
+    """Whether a kernel can read it: matrices, the same way from each to the next. One side may be any length if `long`."""
     cdef int i
-    cdef int64_t step = 0, next = 0
+    cdef int64_t step = 0, next = 0, rows, columns
     if v.ndim < 2 or v.storage.where.kind != CPU or v.numel == 0:
         return False
-    if v.shape[v.ndim - 1] > MOST or v.shape[v.ndim - 2] > MOST:
+    rows, columns = v.shape[v.ndim - 2], v.shape[v.ndim - 1]
+    if max(rows, columns) > MOST and (not long or rows * columns > MOST * MOST):
         return False
     for i in range(v.ndim - 3, -1, -1):
         if v.shape[i] == 1:
@@ -44,8 +45,8 @@ cdef inline int64_t _most_turned(Layout a) noexcept:
     return MOST_TURNED if a.dtype.code == F32 else MOST_TURNED_WIDE
 
 
-cdef bint _begin(LinearAlgebra* job, Layout a) noexcept:
-    if (a.dtype.code != F32 and a.dtype.code != F64) or not _take(&job.a, a):
+cdef bint _begin(LinearAlgebra* job, Layout a, bint long=False) noexcept:
+    if (a.dtype.code != F32 and a.dtype.code != F64) or not _take(&job.a, a, long):
         return False
     job.m, job.n, job.k = a.shape[a.ndim - 2], a.shape[a.ndim - 1], 0
     job.count = a.numel // (job.m * job.n)
@@ -179,7 +180,7 @@ cdef list _qr(Op op, PyObject** slots):
     cdef Layout a = (<Tensor><object>slots[0]).layout, Q, R
     cdef LinearAlgebra job
     cdef bint full = <object>slots[1] == "complete"
-    if not full and <object>slots[1] != "reduced" or not _begin(&job, a):
+    if not full and <object>slots[1] != "reduced" or not _begin(&job, a, not full):
         return None
     job.k = job.m if full else min(job.m, job.n)
     Q, R = _made(a, &job.x, job.m, job.k, True), _made(a, &job.y, job.k, job.n, True)
@@ -364,7 +365,7 @@ cdef list _least(Op op, PyObject** slots):
             shape[i], strides[i] = b.shape[i], b.strides[i]
         shape[b.ndim], strides[b.ndim] = 1, 1
         b = new_layout(b.storage, b.dtype, a.ndim, shape, strides, b.offset)
-    if not _begin(&job, a) or not _alike(a, b) or not _take(&job.b, b) or b.shape[b.ndim - 2] != job.m:
+    if not _begin(&job, a, True) or not _alike(a, b) or not _take(&job.b, b, True) or b.shape[b.ndim - 2] != job.m:
         return None
     job.k, longer = b.shape[b.ndim - 1], max(job.m, job.n)
     x, found, info = _made(b, &job.x, longer, job.k, True), _of_batch(a, 1 + job.k, a.dtype), _of_batch(a, -1, of_code(I32))
@@ -407,7 +408,7 @@ cdef list _geqrf(Op op, PyObject** slots):
     """geqrf(input)"""
     cdef Layout a = (<Tensor><object>slots[0]).layout, out, tau, wrong
     cdef LinearAlgebra job
-    if not _begin(&job, a):
+    if not _begin(&job, a, True):
         return None
     out, tau, wrong = _made(a, &job.x, job.m, job.n, True), _of_batch(a, min(job.m, job.n), a.dtype), _of_batch(a, -1, of_code(I32))
     job.y.data, job.y.step = tau.data(), min(job.m, job.n)

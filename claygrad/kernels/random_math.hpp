@@ -115,10 +115,11 @@ template <class F> void with_real(int dtype, F f) {
 inline __attribute__((always_inline)) float log_f32(float x) {       // 0 < x <= 1, normal
     uint32_t b = bits_of(x);
     float e = float(int32_t(b >> 23) - 126);
-    float m = float_of((b & 0x807fffffu) | 0x3f000000u);            // [0.5, 1)
-    bool low = m < 0.707106781186547524f;
-    e = low ? e - 1 : e;
-    m = low ? (m - 1) + m : m - 1;
+    uint32_t half = (b & 0x807fffffu) | 0x3f000000u;
+    uint32_t low = half < bits_of(0.707106781186547524f) ? ~0u : 0u;   // whole numbers: a comparison of floats would be a branch
+    float m = float_of(half);                                       // [0.5, 1)
+    e = e - float_of(low & bits_of(1.0f));
+    m = (m - 1) + float_of(low & half);
     float y = 7.0376836292e-2f;
     y = __builtin_fmaf(y, m, -1.1514610310e-1f);
     y = __builtin_fmaf(y, m, 1.1676998740e-1f);

@@ -71,13 +71,20 @@ template <class T> void reflect(T* a, int64_t ld, const T* v, T tau, int64_t m, 
     }
 }
 
-// R rows times x, from a column on
+// R rows times x, from a column on; long ones in stretches, so that the error of their sums is that of a stretch
 template <int R, class T> void dots(const T* rows, int64_t ld, const T* x, int64_t begin, int64_t end, T* out) {
     using V = vec<T>;
+    constexpr int64_t STRETCH = 128 * LANES<T>;
     V sum[R];
     for (int r = 0; r < R; r++) sum[r] = splat<V>(0);
-    for (int64_t j = begin; j < end; j += LANES<T>)
-        for (int r = 0; r < R; r++) sum[r] = multiply_add(load<V>(rows + r * ld + j), load<V>(x + j), sum[r]);
+    for (int64_t at = begin; at < end; at += STRETCH) {
+        const int64_t to = end - at < STRETCH ? end : at + STRETCH;
+        V part[R];
+        for (int r = 0; r < R; r++) part[r] = splat<V>(0);
+        for (int64_t j = at; j < to; j += LANES<T>)
+            for (int r = 0; r < R; r++) part[r] = multiply_add(load<V>(rows + r * ld + j), load<V>(x + j), part[r]);
+        for (int r = 0; r < R; r++) sum[r] = sum[r] + part[r];
+    }
     for (int r = 0; r < R; r++) out[r] = first_lane(folded<SumOf>(sum[r]));
 }
 

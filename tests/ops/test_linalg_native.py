@@ -392,3 +392,16 @@ def test_least_squares_without_singular_values(dtype: str):
 def test_values_that_numpy_refuses_are_said_in_torchs_words():
     with pytest.raises(claygrad.linalg.LinAlgError, match="non-finite"):
         linalg_spectral.decomposed(numpy, numpy.full((2, 2), numpy.nan), False)
+
+
+@DTYPES
+def test_long_and_narrow_matrices_are_factored_and_solved(dtype: str):
+    rng = numpy.random.default_rng(11)
+    for m, n in [(5000, 1), (20_011, 3), (3, 20_011), (9001, 45)]:
+        a, b = rng.standard_normal((m, n)).astype(dtype), rng.standard_normal((m, 2)).astype(dtype)
+        wanted = numpy.linalg.lstsq(a.astype(float), b.astype(float))[0]
+        for driver in ("gels", "gelsy"):
+            near(claygrad.linalg.lstsq(claygrad.from_numpy(a), claygrad.from_numpy(b), driver=driver).solution.numpy(), wanted, 3000)
+        Q, R = claygrad.linalg.qr(claygrad.from_numpy(a))
+        near((Q @ R).numpy(), a, 3000)
+        near((Q.mT @ Q).numpy(), numpy.eye(min(m, n)), 3000)
