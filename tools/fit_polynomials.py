@@ -1,4 +1,4 @@
-"""Prints the coefficients of vmath_avx2.hpp's normal tail: the least largest error that polynomials of their degrees have."""
+"""Prints the coefficients of vmath_avx2.hpp's normal tail: polynomials whose largest error is least."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ def main() -> None:
     f = chebyshev / 2
     show("2**f - 1, from f**5 down", least_largest(numpy.stack([f**k for k in range(1, 6)], 1), 2**f - 1, 2**-f))
 
-    # The tail of a normal distribution, over its density times sqrt(2 pi). Its error counts twice: against 1, with the density, where
-    # gelu is x times nearly 1, and against the tail itself, where gelu is x times that.
+    # The tail of a normal distribution, over its density times sqrt(2 pi). Its error counts twice: against 1, with the
+    # density, where gelu is x times nearly 1, and against the tail itself, where gelu is x times that.
     a = (1 - chebyshev) / 2 * 5.6
     ratio = numpy.array([math.erfc(x * math.sqrt(0.5)) / 2 * math.exp(x * x / 2) for x in a])
     weight = numpy.maximum(numpy.exp(-a * a / 2) / numpy.maximum(a, 0.25) / 2e-8, 1 / ratio / 4e-6)
     s = a / (a + 1 / 0.379)
-    show("Mills' ratio - 1/2, from s**6 down", least_largest(numpy.stack([s**k for k in range(1, 7)], 1), ratio - 0.5, weight))
+    powers = numpy.stack([s**k for k in range(1, 7)], 1)
+    show("Mills' ratio - 1/2, from s**6 down", least_largest(powers, ratio - 0.5, weight))
 
 
 if __name__ == "__main__":
