@@ -100,7 +100,7 @@ def forward(name: str, dtype: str, limit: int | None = None) -> Iterator[str]:
 
 
 def _judged(name: str, dtype: str, sample: SampleInput) -> str | None:
-    """How a call differs; what is as near to the number in double precision as PyTorch's, or nearer, does not."""
+    """How a call differs; what is about as near to the number in double precision as PyTorch's, or nearer, does not."""
     mine, exact = translated(sample), sample.transform(_doubled)
     got, theirs = run(ours(name), claygrad, mine), run(entries()[name].op, torch, sample)
     found = _same(name, got, theirs, (mine, sample))
