@@ -39,10 +39,11 @@ inline f64v widened(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 inline void narrowed(float* p, f64v v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
 inline f64v turned(f64v v) { return _mm256_permute4x64_pd(v, 0x1b); }
 inline f64v last_of(f64v v) { return _mm256_permute4x64_pd(v, 0xff); }
+// In the halves first: what crosses them takes twice as long.
 inline f64v running(f64v v) {
-    const __m256d zero = _mm256_setzero_pd();
-    v = v + (f64v)_mm256_blend_pd(_mm256_permute4x64_pd(v, 0x90), zero, 1);
-    return v + (f64v)_mm256_blend_pd(_mm256_permute4x64_pd(v, 0x40), zero, 3);
+    v = v + (f64v)_mm256_unpacklo_pd(_mm256_setzero_pd(), v);
+    const __m256d lower = _mm256_permute2f128_pd(v, v, 0x08);              // in the upper half, zeros in the lower
+    return v + (f64v)_mm256_unpackhi_pd(lower, lower);
 }
 #endif
 inline f64v widened(const double* p) { return load<f64v>(p); }
