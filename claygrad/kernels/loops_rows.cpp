@@ -49,7 +49,7 @@ template <class T> void softmax_row(const T* x, T* out, int64_t n) {
     T sum;
     sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
         ahead(next + i);
-        term[0] = exp_down(get<V>(x + i, m) - top);
+        term[0] = exp(get<V>(x + i, m) - top);
         put<V>(out + i, term[0], m);
     });
     const V scale = splat<V>(1 / sum);
@@ -160,7 +160,7 @@ template <class T, int WAY> void column(const T* x, const T* y, T* out, int64_t 
         V top = splat<V>(MaxOf::identity);
         for (int64_t k = 0; k < n; k++) top = MaxOf::combine(top, get<V>(x + k * step, m));
         const V sum = sum_along<V>(n, [=](int64_t k) {
-            const V e = exp_down(get<V>(x + k * step, m) - top);
+            const V below = get<V>(x + k * step, m) - top, e = WAY == SOFTMAX ? exp(below) : exp_down(below);
             if (WAY == SOFTMAX) put<V>(out + k * step, e, m);
             return e;
         });
