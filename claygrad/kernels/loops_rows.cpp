@@ -35,6 +35,18 @@ template <class T, class F> vec<T> top_of(const T* x, int64_t n, F f) {
     return folded<MaxOf>(larger(larger(acc[0], acc[1]), larger(acc[2], acc[3])));
 }
 
+// exp(x) for x <= 0, the subnormal ones too: their logarithm may be asked for.
+template <class V> V share_of(V x) { return exp(x); }
+#if defined(__AVX2__) && !defined(__AVX512F__)
+// Without a branch: 2**24 times as much is no subnormal number.
+inline f32v share_of(f32v x) {
+    x = larger(splat<f32v>(-104), x);
+    const Rounded by = in_powers<127 + 24>(x);
+    const f32v power = _mm256_castsi256_ps(by.power);
+    return multiply_add(exponential(x, by.n), power, power) * splat<f32v>(1.0 / (1 << 24));
+}
+#endif
+
 template <class T> void softmax_row(const T* x, T* out, int64_t n) {
     using V = vec<T>;
     if (n < Lanes<V>::width) {           // a row in one register
@@ -49,7 +61,7 @@ template <class T> void softmax_row(const T* x, T* out, int64_t n) {
     T sum;
     sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) {
         ahead(next + i);
-        term[0] = exp(get<V>(x + i, m) - top);
+        term[0] = share_of(get<V>(x + i, m) - top);
         put<V>(out + i, term[0], m);
     });
     const V scale = splat<V>(1 / sum);
@@ -160,7 +172,7 @@ template <class T, int WAY> void column(const T* x, const T* y, T* out, int64_t 
         V top = splat<V>(MaxOf::identity);
         for (int64_t k = 0; k < n; k++) top = MaxOf::combine(top, get<V>(x + k * step, m));
         const V sum = sum_along<V>(n, [=](int64_t k) {
-            const V below = get<V>(x + k * step, m) - top, e = WAY == SOFTMAX ? exp(below) : exp_down(below);
+            const V below = get<V>(x + k * step, m) - top, e = WAY == SOFTMAX ? share_of(below) : exp_down(below);
             if (WAY == SOFTMAX) put<V>(out + k * step, e, m);
             return e;
         });
