@@ -1,6 +1,7 @@
 """Fast paths of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add, cat."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from claygrad.core cimport moves, places
@@ -8,7 +9,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport gather_along, scatter_add_along
+from claygrad.core.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
 from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, same_place, same_shape, stretched
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
@@ -74,7 +75,7 @@ cdef Layout _copy(Op op, PyObject** slots, Layout target):
     if src.storage.where.kind != CPU or not target.contiguous and stretched(target):
         return None
     if src.contiguous and target.contiguous and src.numel == target.numel and target.numel * target.dtype.itemsize <= RELEASE:
-        memcpy(target.data(), src.data(), target.numel * target.dtype.itemsize)
+        copy_bytes(target.data(), src.data(), target.numel * target.dtype.itemsize)
     else:
         write_layout(target, src)
     return target
@@ -110,7 +111,7 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
             return None
     out = fresh_like(v)
     if v.contiguous and v.numel * v.dtype.itemsize <= RELEASE:
-        memcpy(out.data(), v.data(), v.numel * v.dtype.itemsize)
+        copy_bytes(out.data(), v.data(), v.numel * v.dtype.itemsize)
     else:
         write_layout(out, v)
     return out
@@ -201,27 +202,39 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
     return out
 
 
+cdef bint _ambiguous(Layout v) noexcept:
+    """Whether images in this order could as well have their channels last."""
+    cdef int64_t pixels = 1
+    cdef int i
+    for i in range(2, v.ndim):
+        pixels *= v.shape[i]
+    return (v.ndim == 4 or v.ndim == 5) and (v.shape[1] == 1 or pixels == 1)
+
+
 cdef Layout _joined(Op op, PyObject** slots, Layout target):
-    """cat(tensors, dim) and stack(tensors, dim) of small contiguous tensors of one kind."""
+    """cat(tensors, dim) and stack(tensors, dim) of contiguous tensors of one kind."""
     cdef object parts = <object>slots[0], dim = <object>slots[1]
     cdef bint stacked = op.name == "stack"
-    cdef int64_t shape[4]
-    cdef int64_t outer = 1, inner = 1, length = 0, chunk, k
+    cdef int64_t shape[6]
+    cdef int64_t outer = 1, inner = 1, length = 0, k, count
     cdef Layout first, v, out
+    cdef const char** froms
+    cdef int64_t* chunks
     cdef char* to
     cdef int i, d, ndim
     if target is not None or type(dim) is not int or not parts or not isinstance(parts[0], Tensor):
         return None
     first = (<Tensor>parts[0]).layout
     ndim = first.ndim + stacked
-    if ndim > 3 or not -ndim <= dim < ndim:                       # with four axes the order of memory is a question
+    if ndim > 5 or not -ndim <= dim < ndim:
         return None
     d = dim + ndim if dim < 0 else dim
     for part in parts:
         if not isinstance(part, Tensor):
             return None
         v = (<Tensor>part).layout
-        if v.dtype is not first.dtype or v.ndim != first.ndim or not v.contiguous or v.storage.where.kind != CPU or v.numel == 0:
+        if (v.dtype is not first.dtype or v.ndim != first.ndim or not v.contiguous or v.storage.where.kind != CPU or v.numel == 0
+                or _ambiguous(v)):
             return None
         for i in range(v.ndim):
             if v.shape[i] != first.shape[i] and (stacked or i != d):
@@ -234,16 +247,22 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
         elif i > d:
             inner *= shape[i]
     inner *= first.dtype.itemsize
-    if outer * length * inner > RELEASE:
-        return None
     out = fresh(first.dtype, ndim, shape)
     to = out.data()
-    for part in parts:
-        v = (<Tensor>part).layout
-        chunk = inner if stacked else v.shape[d] * inner
-        for k in range(outer):
-            memcpy(to + k * length * inner, v.data() + k * chunk, chunk)
-        to += chunk
+    count = len(parts)
+    froms = <const char**>malloc(count * (sizeof(char*) + sizeof(int64_t)))
+    if froms == NULL:
+        raise MemoryError
+    chunks = <int64_t*>(froms + count)
+    for k in range(count):
+        v = (<Tensor>parts[k]).layout
+        froms[k], chunks[k] = v.data(), inner if stacked else v.shape[d] * inner
+    if outer * length * inner > RELEASE:
+        with nogil:
+            join_rows(froms, chunks, count, to, outer)
+    else:
+        join_rows(froms, chunks, count, to, outer)
+    free(froms)
     return out
 
 
@@ -274,7 +293,7 @@ cdef Layout _blocks(Op op, PyObject** slots, Layout target):
         rows, columns = v.shape[0] if v.ndim == 2 else 1, v.shape[v.ndim - 1] if v.ndim else 1
         chunk = columns * first.dtype.itemsize
         for k in range(rows):
-            memcpy(to, v.data() + k * chunk, chunk)
+            copy_bytes(to, v.data() + k * chunk, chunk)
             to += shape[1] * first.dtype.itemsize
         to += chunk
     return out

@@ -2,13 +2,13 @@
 None: the declaration decides."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I16, I32, I64, U8, dtype
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport copy_strided
+from claygrad.core.kernels cimport copy_bytes, copy_strided
 from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.core.tensor cimport Tensor
@@ -44,7 +44,7 @@ cdef bint plain(Layout v) noexcept:
 cdef Layout copied(Layout v):
     cdef Layout out = fresh_like(v)
     if v.contiguous and v.numel * v.dtype.itemsize <= RELEASE:
-        memcpy(out.data(), v.data(), v.numel * v.dtype.itemsize)
+        copy_bytes(out.data(), v.data(), v.numel * v.dtype.itemsize)
     else:
         write_layout(out, v)
     return out

@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "bytes.hpp"
 #include "codes.hpp"
 #include "kernels.hpp"
 #include "shaped.hpp"
@@ -84,7 +85,7 @@ void line_any(const char* src, int64_t from, char* dst, int64_t to, int64_t n, i
 }
 
 void line_whole(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t item) {
-    memcpy(dst, src, (size_t)(n * item));
+    copy_bytes(dst, src, n * item);
 }
 
 // One element all along: what is written already is copied, twice as much each time, as long as the first cache holds it.
@@ -268,7 +269,7 @@ void triangle_range(void* data, int64_t begin, int64_t end) {
         const int64_t left = edge < 0 ? 0 : edge > job.columns ? job.columns : edge, first = r * job.columns;
         const int64_t cut = (first + left) * job.item, start = first * job.item, stop = (first + job.columns) * job.item;
         const int64_t kept = job.upper ? cut : start, zeros = job.upper ? start : cut;
-        memcpy(job.out + kept, job.x + kept, (size_t)(job.upper ? stop - cut : cut - start));
+        copy_bytes(job.out + kept, job.x + kept, job.upper ? stop - cut : cut - start);
         memset(job.out + zeros, 0, (size_t)(job.upper ? cut - start : stop - cut));
     }
 }
@@ -296,7 +297,8 @@ template <int64_t SIZE> void take_range(void* data, int64_t begin, int64_t end) 
     const int64_t bytes = SIZE ? SIZE : job.bytes;
     for (int64_t i = begin; i < end; i++) {
         int64_t row = job.index[i] < 0 ? job.index[i] + job.rows : job.index[i];
-        memcpy(job.out + i * bytes, job.x + row * bytes, (size_t)bytes);
+        if (SIZE) memcpy(job.out + i * bytes, job.x + row * bytes, (size_t)bytes);
+        else copy_bytes(job.out + i * bytes, job.x + row * bytes, bytes);
     }
 }
 

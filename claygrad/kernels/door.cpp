@@ -1,4 +1,5 @@
 // The kernels under plain C names, so that the tests can call them through ctypes.
+#include "bytes.hpp"
 #include "kernels.hpp"
 #include "threads.hpp"
 
@@ -23,6 +24,10 @@ int64_t clay_take_rows(const void* x, const int64_t* index, void* out, int64_t c
 void clay_copy_strided(const char* src, const int64_t* src_strides, char* dst, const int64_t* dst_strides,
                        const int64_t* shape, int ndim, int64_t item_size) {
     clay::copy_strided(src, src_strides, dst, dst_strides, shape, ndim, item_size);
+}
+void clay_copy_bytes(void* to, const void* from, int64_t n) { clay::copy_bytes(to, from, n); }
+void clay_join_rows(const char* const* parts, const int64_t* lengths, int64_t count, char* out, int64_t rows) {
+    clay::join_rows(parts, lengths, count, out, rows);
 }
 uint64_t clay_fingerprint(const void* bytes, int64_t nbytes) { return clay::fingerprint(bytes, nbytes); }
 

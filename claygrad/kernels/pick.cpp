@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "by_size.hpp"
+#include "bytes.hpp"
 #include "codes.hpp"
 #include "kernels.hpp"
 #include "places.hpp"
@@ -117,7 +118,7 @@ void select_along(const void* x_on, const int64_t* index_m, void* out_om, int64_
                 }
             });
         for (int64_t k = begin; k < end; k++)
-            memcpy(out + k * bytes, x + (k / m * n + index_m[k % m]) * bytes, (size_t)bytes);
+            copy_bytes(out + k * bytes, x + (k / m * n + index_m[k % m]) * bytes, bytes);
     });
 }
 

@@ -22,6 +22,8 @@ FUNCTIONS = {
     "binary_by_column": (None, [c_void_p] * 4 + [c_int64] * 4 + [c_int]),
     "take_rows": (c_int64, [c_void_p, c_void_p, c_void_p, c_int64, c_int64, c_int64]),
     "copy_strided": (None, [c_void_p] * 5 + [c_int, c_int64]),
+    "copy_bytes": (None, [c_void_p, c_void_p, c_int64]),
+    "join_rows": (None, [c_void_p, c_void_p, c_int64, c_void_p, c_int64]),
     "fingerprint": (c_uint64, [c_void_p, c_int64]),
     "pool_alloc": (c_void_p, [c_int64]),
     "pool_free": (None, [c_void_p, c_int64]),

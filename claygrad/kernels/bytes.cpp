@@ -1,0 +1,119 @@
+#include "bytes.hpp"
+
+#include <string.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "threads.hpp"
+
+namespace clay {
+namespace {
+
+// Note [Alike in their pages]
+// The C library moves some KB and more by `rep movsb`. On AMD's processors that goes at 3 GB/s in place of 40 where the destination
+// lies a few bytes further on in its page than the source does, as in y[1:] = x[:-1] of two large tensors. There a loop of vectors
+// does the work; it is no slower anywhere else.
+constexpr int64_t LONG = 512;
+
+#if defined(__x86_64__)
+bool is_amd() {
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx2");
+}
+const bool by_hand = is_amd();
+
+typedef char Vector __attribute__((vector_size(32), aligned(1), may_alias));
+
+__attribute__((target("avx2"))) void by_vectors(char* to, const char* from, int64_t n) {
+    const auto read = [](const char* at) __attribute__((always_inline, target("avx2"))) { return *(const Vector*)at; };
+    const Vector first = read(from), last = read(from + n - 32);
+    const int64_t ahead = n >= 32 * LONG ? 1024 : 0;              // what will be written is on its way meanwhile
+    int64_t i = 32 - (int64_t)((uintptr_t)to % 32);                  // from here on the destination is aligned
+    for (; i + 128 <= n; i += 128) {
+        if (ahead) {
+            __builtin_prefetch(to + i + ahead, 1);
+            __builtin_prefetch(to + i + ahead + 64, 1);
+        }
+        const Vector a = read(from + i), b = read(from + i + 32), c = read(from + i + 64), d = read(from + i + 96);
+        *(Vector*)(to + i) = a, *(Vector*)(to + i + 32) = b, *(Vector*)(to + i + 64) = c, *(Vector*)(to + i + 96) = d;
+    }
+    for (; i + 32 <= n; i += 32) *(Vector*)(to + i) = read(from + i);
+    *(Vector*)to = first, *(Vector*)(to + n - 32) = last;
+}
+#else
+constexpr bool by_hand = false;
+void by_vectors(char* to, const char* from, int64_t n) { memcpy(to, from, (size_t)n); }
+#endif
+
+struct Join {
+    const char* const* parts;
+    const int64_t *lengths, *starts;     // of the parts in a row
+    int64_t count, total, rows;          // bytes of a row
+    char* out;
+};
+
+constexpr int64_t PIECE = 1 << 16;       // bytes that are worth a thread
+
+// A row after the other, from any byte on
+void join_range(void* data, int64_t begin, int64_t end) {
+    const Join& j = *(const Join*)data;
+    int64_t at = begin * PIECE, row = at / j.total, within = at % j.total;
+    const int64_t stop = std::min(end * PIECE, j.total * j.rows);
+    int64_t k = std::upper_bound(j.starts, j.starts + j.count, within) - j.starts - 1;
+    while (at < stop) {
+        const int64_t done = within - j.starts[k], n = std::min(j.lengths[k] - done, stop - at);
+        copy_bytes(j.out + at, j.parts[k] + row * j.lengths[k] + done, n);
+        at += n, within += n;
+        if (++k == j.count) k = 0, within = 0, row++;
+    }
+}
+
+struct Half { uint64_t a, b; };
+struct Whole { uint64_t a, b, c, d; };
+
+// Rows of sizeof(T) to twice as many bytes, in two moves that may overlap
+template <class T> void few_bytes(const char* from, int64_t n, char* to, int64_t to_step, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++, from += n, to += to_step) {
+        T first, last;
+        memcpy(&first, from, sizeof first);
+        memcpy(&last, from + n - sizeof last, sizeof last);
+        memcpy(to, &first, sizeof first);
+        memcpy(to + n - sizeof last, &last, sizeof last);
+    }
+}
+
+constexpr int64_t FEW = 64, ACROSS = 256;                // bytes of a part's row; rows that stay in the first cache
+
+// Parts of a few bytes: some rows of one after the other
+void join_few(void* data, int64_t begin, int64_t end) {
+    const Join& j = *(const Join*)data;
+    for (int64_t row = begin; row < end; row += ACROSS) {
+        const int64_t rows = std::min(end - row, ACROSS);
+        for (int64_t k = 0; k < j.count; k++) {
+            const int64_t n = j.lengths[k];
+            const auto move = n < 2 ? few_bytes<uint8_t> : n < 4 ? few_bytes<uint16_t> : n < 8 ? few_bytes<uint32_t>
+                              : n < 16 ? few_bytes<uint64_t> : n < 32 ? few_bytes<Half> : few_bytes<Whole>;
+            if (n > 0) move(j.parts[k] + row * n, n, j.out + row * j.total + j.starts[k], j.total, rows);
+        }
+    }
+}
+
+}  // namespace
+
+void copy_bytes(void* to, const void* from, int64_t n) {
+    if (by_hand && n >= LONG) by_vectors((char*)to, (const char*)from, n);
+    else memcpy(to, from, (size_t)n);
+}
+
+void join_rows(const char* const* parts, const int64_t* lengths, int64_t count, char* out, int64_t rows) {
+    std::vector<int64_t> starts((size_t)count);
+    int64_t total = 0, longest = 0;
+    for (int64_t k = 0; k < count; k++) starts[(size_t)k] = total, total += lengths[k], longest = std::max(longest, lengths[k]);
+    if (total == 0 || rows == 0) return;
+    Join job{parts, lengths, starts.data(), count, total, rows, out};
+    if (longest <= FEW) parallel_for(rows, PIECE / total + 1, join_few, &job);
+    else parallel_for((total * rows + PIECE - 1) / PIECE, 2, join_range, &job);
+}
+
+}  // namespace clay

@@ -1,0 +1,13 @@
+// Bytes moved from one place to another.
+#pragma once
+#include <stdint.h>
+
+namespace clay {
+
+// memcpy, the quick way on every processor: see Note [Alike in their pages].
+void copy_bytes(void* to, const void* from, int64_t n);
+
+// out[r] = parts[0][r] parts[1][r] ...: rows of some parts side by side. Part k has lengths[k] bytes a row.
+void join_rows(const char* const* parts, const int64_t* lengths, int64_t count, char* out, int64_t rows);
+
+}  // namespace clay
