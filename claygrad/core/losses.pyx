@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32
-from claygrad.core.kernels cimport find, reduce_fn
+from claygrad.core.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.rows cimport CrossEntropy, cross_entropy_fn
 from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at, vector_at
@@ -39,7 +39,7 @@ cdef Layout _reduced(Layout each, int way, double by):
     if way == EACH:
         return each
     out = fresh(each.dtype, 0, NULL)
-    (<reduce_fn>find("reduce", "sum", each.dtype.code))(each.data(), out.data(), 1, each.numel, 1)
+    reduce_lines(<reduce_fn>find("reduce", "sum", each.dtype.code), each.data(), out.data(), 1, each.numel, 1)
     if way == MEAN:
         if each.dtype.code == F32:
             (<float*>out.data())[0] /= <float>by

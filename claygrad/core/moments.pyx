@@ -7,7 +7,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport binary_fn, find, reduce_fn
+from claygrad.core.kernels cimport binary_fn, find, reduce_fn, reduce_lines
 from claygrad.core.layout cimport Layout, fresh_like, same_shape
 from claygrad.core.reduce cimport arranged, reduced, without
 from claygrad.core.tensor cimport Tensor
@@ -214,7 +214,7 @@ cdef Layout _log_sums(Op op, PyObject** slots, Layout target):
     out = without(x.dtype, x, dim, <object>slots[2] is True)
     if s.inner > 1:
         with nogil:
-            (<reduce_fn>op.number_kernels[x.dtype.code])(from_.data(), out.data(), s.outer, s.n, s.inner)
+            reduce_lines(<reduce_fn>op.number_kernels[x.dtype.code], from_.data(), out.data(), s.outer, s.n, s.inner)
     elif x.numel > RELEASE:
         with nogil:
             f(from_.data(), out.data(), s.outer, s.n)

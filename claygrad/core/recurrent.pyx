@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 cimport numpy as cnp
 
 from claygrad.core.dtypes cimport F32, F64
-from claygrad.core.kernels cimport find, gemm, reduce_fn
+from claygrad.core.kernels cimport find, gemm, reduce_fn, reduce_lines
 
 cdef extern from "recurrent.hpp" namespace "clay" nogil:
     struct Sequence:
@@ -275,14 +275,14 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
                 gemm(code, True, False, wide, s.width, n - s.batch, <char*>s.made + _bytes(code, end * wide), wide,
                      <char*>s.out + (s.batch - end) * row, s.width, du, s.width, True)
         if ph != NULL:
-            column_sums(s.made, ph, 1, n, wide)
+            reduce_lines(column_sums, s.made, ph, 1, n, wide)
         if px != NULL:
             if ph != NULL:
                 memcpy(px, ph, _bytes(code, wide))
             else:
-                column_sums(s.made, px, 1, n, wide)
+                reduce_lines(column_sums, s.made, px, 1, n, wide)
             if gru:
-                column_sums(s.beside, <char*>px + _bytes(code, own), 1, n, rest)
+                reduce_lines(column_sums, s.beside, <char*>px + _bytes(code, own), 1, n, rest)
     nothing = _empty(code, -1, 0)
     made_of = [nothing if g is None else g for g in (to_x, h, c, to_w, to_u, of_x, of_h)]
     if not lstm:

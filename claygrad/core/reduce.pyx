@@ -6,7 +6,7 @@ from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, RE
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, N_DTYPES, dtype, of_code
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport find, reduce_fn, rows2_fn, rows_fn
+from claygrad.core.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
 from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, in_order, new_contiguous, new_layout, same_shape, stretched
 from claygrad.core.modes cimport modes
 from claygrad.core.tensor cimport Tensor, requires
@@ -49,6 +49,10 @@ cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t
             return None
         for i in range(x.ndim):
             order[i] = i
+            for k in range(i if not ordered else 0, 0, -1):
+                if x.strides[order[k]] <= x.strides[order[k - 1]]:
+                    break
+                order[k], order[k - 1] = order[k - 1], order[k]
         return _put_in_order(x, order)
     for i in range(x.ndim):
         chosen[i] = False
@@ -78,19 +82,17 @@ cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t
     if expected < 0 or last - first + 1 != count:
         if x.numel > COPIED:
             return None
-        at = 0
-        for k in range(2):
-            for i in range(x.ndim):
-                if chosen[i] == k:
-                    order[at] = i
-                    at += 1
-        first, last = x.ndim - count, x.ndim - 1
+        if last - first + 1 != count:          # else as it lies, without the gaps
+            at = 0
+            for k in range(2):
+                for i in range(x.ndim):
+                    if chosen[i] == k:
+                        order[at] = i
+                        at += 1
+            first, last = x.ndim - count, x.ndim - 1
+        x = _put_in_order(x, order)
         for i in range(x.ndim):
-            if chosen[i]:
-                n[0] *= x.shape[i]
-            else:
-                outer[0] *= x.shape[i]
-        return _put_in_order(x, order)
+            order[i] = i
     for i in range(x.ndim):
         if i < first:
             outer[0] *= x.shape[order[i]]
@@ -140,7 +142,94 @@ cdef Layout _last_run(reduce_fn f, Layout x, list axes, dtype kind):
             inner *= x.shape[i]
     out = fresh(kind, k, shape)
     with nogil:
-        f(x.data(), out.data(), outer, n, inner)
+        reduce_lines(f, x.data(), out.data(), outer, n, inner)
+    return out
+
+
+cdef struct Axis:
+    int64_t size, step
+
+
+cdef int _merged(Axis* axes, int count) noexcept:
+    """Neighbouring axes that form one, as one; how many there are."""
+    cdef int i, at = 0
+    for i in range(1, count):
+        if axes[at].step == axes[i].step * axes[i].size:
+            axes[at].size *= axes[i].size
+        else:
+            at += 1
+            axes[at].size = axes[i].size
+        axes[at].step = axes[i].step
+    return at + 1 if count else 0
+
+
+# Note [Gaps]
+# What is left of a larger tensor after a cut, windows that overlap and stretched axes are read where they lie, if elements of the
+# innermost axis are neighbours: it is reduced as a row, or stays as the columns. Reduced axes that are not one in memory go one after
+# the other, the nearest first.
+cdef Layout _with_gaps(reduce_fn f, reduce_fn again, Layout x, object dim, bint keep, dtype kind):
+    cdef Axis gone[64]
+    cdef Axis kept[64]
+    cdef Axis axis
+    cdef Spread s
+    cdef int n_gone = 0, n_kept = 0, i, k, row = -1
+    cdef int64_t others = 1, results = 1
+    cdef Layout out, made
+    for i in range(x.ndim):
+        if x.shape[i] == 1:
+            continue
+        axis.size, axis.step = x.shape[i], x.strides[i]
+        if dim is not None and i not in <tuple>dim:
+            kept[n_kept] = axis
+            n_kept += 1
+            continue
+        k = n_gone                             # the farthest first; those of one element stretched before all
+        while k > 0 and (not axis.step or gone[k - 1].step and gone[k - 1].step < axis.step):
+            gone[k] = gone[k - 1]
+            k -= 1
+        gone[k] = axis
+        n_gone += 1
+    if n_gone == 0:
+        gone[0].size, gone[0].step, n_gone = 1, 0, 1
+    n_gone, n_kept = _merged(gone, n_gone), _merged(kept, n_kept)
+    if n_gone > 1 and again == NULL:
+        return None
+    for i in range(n_gone):
+        if gone[i].step == 1:
+            row = i
+    s.inner = 1
+    if row < 0 or n_kept and kept[n_kept - 1].step == 1 and kept[n_kept - 1].size >= gone[row].size:
+        if not n_kept or kept[n_kept - 1].step != 1:
+            return None
+        row = n_gone - 1
+        n_kept -= 1
+        s.inner = results = kept[n_kept].size
+    s.x, s.n, s.pitch, s.axes = x.data(), gone[row].size, gone[row].step, 0
+    for i in range(n_gone):
+        if i != row:
+            s.shape[s.axes], s.leap[s.axes] = gone[i].size, gone[i].step
+            others *= gone[i].size
+            s.axes += 1
+    for i in range(n_kept):
+        s.shape[s.axes], s.leap[s.axes] = kept[i].size, kept[i].step
+        results *= kept[i].size
+        s.axes += 1
+    if s.axes == 0:
+        s.shape[0], s.leap[0], s.axes = 1, 0, 1
+    out = without(kind, x, dim, keep)
+    made = out
+    if others > 1:
+        results *= others
+        made = fresh(kind, 1, &results)
+    if x.numel > RELEASE:
+        with nogil:
+            f(s, made.data())
+            if others > 1:
+                reduce_lines(again, made.data(), out.data(), 1, others, results // others)
+    else:
+        f(s, made.data())
+        if others > 1:
+            reduce_lines(again, made.data(), out.data(), 1, others, results // others)
     return out
 
 
@@ -150,8 +239,12 @@ cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint kee
     cdef Layout from_, out
     if f == NULL or x.storage.where.kind != CPU or x.numel == 0 or dim is not None and len(<tuple>dim) == 0 and x.ndim:
         return None
-    if not x.contiguous and x.numel <= COPIED and stretched(x):
-        x = in_order(x)
+    if not x.contiguous:
+        out = _with_gaps(f, again, x, dim, keep, kind)
+        if out is not None:
+            return out
+        if x.numel <= COPIED and stretched(x):
+            x = in_order(x)
     if again != NULL and x.contiguous and dim is not None and 1 < len(<tuple>dim) < x.ndim and x.numel > RELEASE:
         axes = sorted(<tuple>dim)
         from_ = _last_run(f, x, axes, kind)
@@ -167,9 +260,9 @@ cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint kee
     out = without(kind, x, dim, keep)
     if x.numel > RELEASE:
         with nogil:
-            f(from_.data(), out.data(), outer, n, inner)
+            reduce_lines(f, from_.data(), out.data(), outer, n, inner)
     else:
-        f(from_.data(), out.data(), outer, n, inner)
+        reduce_lines(f, from_.data(), out.data(), outer, n, inner)
     return out
 
 

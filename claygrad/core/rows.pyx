@@ -8,7 +8,7 @@ cimport numpy as cnp
 
 from claygrad.core.arrays cimport NO_CODE, code_of, empty_like, split
 from claygrad.core.dtypes cimport F32, F64, I16, I64, U8
-from claygrad.core.kernels cimport find, reduce_fn, take_rows
+from claygrad.core.kernels cimport find, reduce_fn, reduce_lines, take_rows
 
 cdef extern from "rows.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
@@ -183,7 +183,8 @@ cdef object _reduced(object loss, str reduction, int64_t counted):
         return loss
     total = cnp.PyArray_EMPTY(0, no_axes, (<cnp.ndarray>loss).descr.type_num, 0)
     cdef void* into = cnp.PyArray_DATA(<cnp.ndarray>total)
-    (<reduce_fn>find("reduce", "sum", code))(cnp.PyArray_DATA(<cnp.ndarray>loss), into, 1, cnp.PyArray_SIZE(<cnp.ndarray>loss), 1)
+    reduce_lines(<reduce_fn>find("reduce", "sum", code), cnp.PyArray_DATA(<cnp.ndarray>loss), into, 1,
+                 cnp.PyArray_SIZE(<cnp.ndarray>loss), 1)
     if reduction == "mean":
         if code == F32:
             (<float*>into)[0] /= <float>counted

@@ -9,8 +9,20 @@ namespace clay {
 using unary_fn = void (*)(const void* x_n, void* out_n, int64_t n, double p, double q);
 // out[i] = f(x[i], y[i]); mode 0: both full, 1: y is one element, 2: x is one element.
 using binary_fn = void (*)(const void* x_n, const void* y_n, void* out_n, int64_t n, int mode);
-// out[o, i] = reduction over the middle axis of x[o, n, i]
-using reduce_fn = void (*)(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner);
+// Elements x[o.., r, i], r < n and i < inner, that lie at the sum of o[k] * leap[k], r * pitch and i.
+struct Spread {
+    const void* x;
+    int64_t n, pitch, inner;
+    int axes;                            // of o, one at least
+    int64_t shape[64], leap[64];
+};
+// out[o.., i] = reduction over r
+using reduce_fn = void (*)(const Spread& x, void* out);
+inline void reduce_lines(reduce_fn f, const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
+    Spread s;
+    s.x = x_oni, s.n = n, s.pitch = s.inner = inner, s.axes = 1, s.shape[0] = outer, s.leap[0] = n * inner;
+    f(s, out_oi);
+}
 // softmax family: rows of n elements
 using rows_fn = void (*)(const void* x_rn, void* out_rn, int64_t rows, int64_t n);
 using rows2_fn = void (*)(const void* g_rn, const void* out_rn, void* dx_rn, int64_t rows, int64_t n);

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "families.hpp"
+#include "kernels.hpp"
 #include "lines.hpp"
 #include "threads.hpp"
 #include "vmath.hpp"
@@ -15,8 +16,22 @@ template <class Op, class T> struct Floats {
     using Out = T;
     using Merge = Floats;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
-        if (stride == 1) *out_i = reduce_row<Op, T>(x_ni, n);
-        else reduce_columns<Op, T>(x_ni, n, stride, width, out_i);
+        constexpr int SEVERAL = 8;
+        if (stride == 1 && width == 1) *out_i = reduce_row<Op, T>(x_ni, n);
+        else if (stride != width || SEVERAL * width > TILE || n < 2 * SEVERAL) reduce_columns<Op, T>(x_ni, n, stride, width, out_i);
+        else {                                           // rows too short for whole vectors: several as one
+            T made[TILE];
+            const int64_t whole = n / SEVERAL * SEVERAL;
+            reduce_columns<Op, T>(x_ni, n / SEVERAL, SEVERAL * width, SEVERAL * width, made);
+            for (int half = SEVERAL / 2; half > 0; half /= 2)
+                for (int64_t i = 0; i < half * width; i++) made[i] = Op::combine(made[i], made[half * width + i]);
+            if (whole == n) {
+                for (int64_t i = 0; i < width; i++) out_i[i] = made[i];
+                return;
+            }
+            reduce_columns<Op, T>(x_ni + whole * width, n - whole, width, width, out_i);
+            for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(made[i], out_i[i]);
+        }
     }
 };
 
@@ -26,7 +41,7 @@ template <class Op, class I, class O> struct Exact {
     using Out = O;
     using Merge = Exact<Op, O, O>;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, O* out_i) {
-        if (stride == 1) {
+        if (stride == 1 && width == 1) {
             O acc = Op::identity;
             for (int64_t r = 0; r < n; r++) acc = Op::combine(acc, (O)x_ni[r]);
             *out_i = acc;
@@ -58,53 +73,71 @@ struct MinInt {
     static int64_t combine(int64_t x, int64_t y) { return x < y ? x : y; }
 };
 template <class R> struct ReduceJob {
-    const typename R::In* x_oni;
+    const Spread* from;
     typename R::Out* out_oci;              // c: parts of the reduced axis
-    int64_t n, inner, tiles, parts, part;  // `part` rows each
+    int64_t tiles, parts, part;            // `part` rows each
+
+    const typename R::In* at(int64_t o) const {
+        const Spread& s = *from;
+        int64_t offset = 0;
+        for (int k = s.axes - 1; k > 0; k--) offset += o % s.shape[k] * s.leap[k], o /= s.shape[k];
+        return (const typename R::In*)s.x + offset + o * s.leap[0];
+    }
 };
 
 template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(ReduceJob<R>*)data;
-    if (job.tiles == 1 && job.parts == 1) {      // the usual case, without divisions
-        for (int64_t o = begin; o < end; o++)
-            R::tile(job.x_oni + o * job.n * job.inner, job.n, job.inner, job.inner, job.out_oci + o * job.inner);
+    const Spread& s = *job.from;
+    if (job.tiles == 1 && job.parts == 1) {      // the usual case, with few divisions
+        for (int64_t o = begin; o < end; o++) R::tile(job.at(o), s.n, s.pitch, s.inner, job.out_oci + o * s.inner);
         return;
     }
     for (int64_t task = begin; task < end; task++) {
         int64_t tile = task % job.tiles, c = task / job.tiles % job.parts, o = task / job.tiles / job.parts;
-        int64_t first = c * job.part, rows = job.n - first < job.part ? job.n - first : job.part;
-        int64_t i = tile * TILE, width = job.inner - i < TILE ? job.inner - i : TILE;
-        R::tile(job.x_oni + (o * job.n + first) * job.inner + i, rows, job.inner, width,
-                job.out_oci + (o * job.parts + c) * job.inner + i);
+        int64_t first = c * job.part, rows = s.n - first < job.part ? s.n - first : job.part;
+        int64_t i = tile * TILE, width = s.inner - i < TILE ? s.inner - i : TILE;
+        R::tile(job.at(o) + first * s.pitch + i, rows, s.pitch, width, job.out_oci + (o * job.parts + c) * s.inner + i);
     }
 }
 
-template <class R> void reduce(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
+template <class R> void reduce(const Spread& s, void* out_oi) {
     using Out = typename R::Out;
-    ReduceJob<R> job{(const typename R::In*)x_oni, (Out*)out_oi, n, inner, (inner + TILE - 1) / TILE, 1, n};
-    int64_t tasks = outer * job.tiles, width = inner < TILE ? inner : TILE;
+    int64_t outer = 1;
+    for (int k = 0; k < s.axes; k++) outer *= s.shape[k];
+    ReduceJob<R> job{&s, (Out*)out_oi, (s.inner + TILE - 1) / TILE, 1, s.n};
+    int64_t tasks = outer * job.tiles, width = s.inner < TILE ? s.inner : TILE;
     if (tasks <= 0) return;
-    if (n * width * tasks < 2 * CHEAP) return reduce_range<R>(&job, 0, tasks);
+    if (s.n * width * tasks < 2 * CHEAP) return reduce_range<R>(&job, 0, tasks);
     // Too few tasks to share out: cut the reduced axis, by size alone so that every run adds in the same order.
-    if (tasks < 64 && n * width >= CHEAP) {
-        int64_t part = CHEAP / 2 / width, parts = (n + part - 1) / part;
-        if (Out* partial_oci = (Out*)malloc((size_t)(outer * parts * inner) * sizeof(Out))) {
+    if (tasks < 64 && s.n * width >= CHEAP) {
+        int64_t part = CHEAP / 2 / width, parts = (s.n + part - 1) / part;
+        if (Out* partial_oci = (Out*)malloc((size_t)(outer * parts * s.inner) * sizeof(Out))) {
             job.out_oci = partial_oci, job.part = part, job.parts = parts;
             parallel_for(tasks * parts, 2, reduce_range<R>, &job);
-            ReduceJob<typename R::Merge> merge{partial_oci, (Out*)out_oi, parts, inner, job.tiles, 1, parts};
+            Spread made;
+            made.x = partial_oci, made.n = parts, made.pitch = made.inner = s.inner;
+            made.axes = 1, made.shape[0] = outer, made.leap[0] = parts * s.inner;
+            ReduceJob<typename R::Merge> merge{&made, (Out*)out_oi, job.tiles, 1, parts};
             reduce_range<typename R::Merge>(&merge, 0, tasks);
             free(partial_oci);
             return;
         }
     }
-    int64_t grain = CHEAP / 2 / (n * width + 1) + 1;
+    int64_t grain = CHEAP / 2 / (s.n * width + 1) + 1;
     parallel_for(tasks, grain, reduce_range<R>, &job);
 }
 
-template <class T> void mean(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
-    reduce<Floats<SumOf, T>>(x_oni, out_oi, outer, n, inner);
+int64_t results(const Spread& s) {
+    int64_t count = s.inner;
+    for (int k = 0; k < s.axes; k++) count *= s.shape[k];
+    return count;
+}
+
+template <class T> void mean(const Spread& s, void* out_oi) {
+    reduce<Floats<SumOf, T>>(s, out_oi);
     T* out = (T*)out_oi;
-    for (int64_t i = 0; i < outer * inner; i++) out[i] /= (T)n;
+    const int64_t count = results(s);
+    for (int64_t i = 0; i < count; i++) out[i] /= (T)s.n;
 }
 
 // Sums of complex numbers, as columns of real ones: both parts of single numbers stand in a line, many beside each other are added.
@@ -116,7 +149,7 @@ template <class T> struct Parts {
         using V = vec<T>;
         constexpr int W = Lanes<V>::width, K = 4;
         constexpr int64_t BLOCK = 32 * K * W;
-        if (stride > 2) return reduce_columns<SumOf, T>(x_ni, n, stride, width, out_i);
+        if (stride != 2 || width != 2) return reduce_columns<SumOf, T>(x_ni, n, stride, width, out_i);
         T sum[K * W];
         if (n > BLOCK) {
             const int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
@@ -138,13 +171,17 @@ template <class T> struct Parts {
         out_i[0] = sum[0], out_i[1] = sum[1];
     }
 };
-template <class T> void sum_complex(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
-    reduce<Parts<T>>(x_oni, out_oi, outer, n, 2 * inner);
+template <class T> void sum_complex(const Spread& s, void* out_oi) {
+    Spread parts = s;
+    parts.pitch *= 2, parts.inner *= 2;
+    for (int k = 0; k < s.axes; k++) parts.leap[k] *= 2;
+    reduce<Parts<T>>(parts, out_oi);
 }
-template <class T> void mean_complex(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
-    sum_complex<T>(x_oni, out_oi, outer, n, inner);
+template <class T> void mean_complex(const Spread& s, void* out_oi) {
+    sum_complex<T>(s, out_oi);
     T* out = (T*)out_oi;
-    for (int64_t i = 0; i < 2 * outer * inner; i++) out[i] /= (T)n;
+    const int64_t count = 2 * results(s);
+    for (int64_t i = 0; i < count; i++) out[i] /= (T)s.n;
 }
 
 // Sums of what becomes of the elements
@@ -164,7 +201,7 @@ template <class F, class T> struct SumsOf {
     using Merge = Floats<SumOf, T>;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         using V = vec<T>;
-        if (stride == 1) {
+        if (stride == 1 && width == 1) {
             sums<1, T>(0, n, out_i, [=](int64_t i, int64_t m, V* term) { term[0] = F::of(get<V>(x_ni + i, m)); });
             return;
         }
@@ -176,10 +213,11 @@ template <class F, class T> struct SumsOf {
     }
 };
 
-template <class T> void norm(const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
-    reduce<SumsOf<SquareOf, T>>(x_oni, out_oi, outer, n, inner);
+template <class T> void norm(const Spread& s, void* out_oi) {
+    reduce<SumsOf<SquareOf, T>>(s, out_oi);
     T* out = (T*)out_oi;
-    for (int64_t i = 0; i < outer * inner; i++) out[i] = sqrt(out[i]);
+    const int64_t count = results(s);
+    for (int64_t i = 0; i < count; i++) out[i] = sqrt(out[i]);
 }
 
 // log(sum(exp(x))) of columns
@@ -207,7 +245,7 @@ template <class Op, class T> struct Sizes {
     using Merge = Floats<Op, T>;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         T size[TILE];
-        if (stride == 1) {
+        if (stride == 1 && width == 1) {
             T best = (T)Op::identity;
             for (int64_t at = 0; at < n; at += TILE) {
                 const int64_t count = n - at < TILE ? n - at : TILE;
@@ -231,7 +269,7 @@ template <class I, class O> struct Counts {
     using Merge = Exact<SumInt, O, O>;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, O* out_i) {
         constexpr int64_t SPAN = 1 << 20;
-        if (stride == 1) {
+        if (stride == 1 && width == 1) {
             int64_t sum = 0;
             for (int64_t at = 0; at < n; at += SPAN) {
                 const int64_t end = n - at < SPAN ? n : at + SPAN;
@@ -256,7 +294,7 @@ template <class I, bool ANY> struct Truth {
     using Merge = Truth<uint8_t, ANY>;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, uint8_t* out_i) {
         constexpr int64_t CHUNK = 64;
-        if (stride == 1) {
+        if (stride == 1 && width == 1) {
             int64_t at = 0;
             int found = 0;                       // one that settles it
             for (; at + CHUNK <= n && !found; at += CHUNK)

@@ -42,7 +42,7 @@ SIGNATURES = {
     "unary": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_double, c_double),
     "binary": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int),
     "compare": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int),
-    "reduce": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64, c_int64),
+    "reduce": ctypes.CFUNCTYPE(None, c_void_p, c_void_p),
     "extreme": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int64, c_int64),
     "shaped": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_int, c_double, c_double),
     "total": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_double, c_double, c_double),
@@ -52,6 +52,13 @@ SIGNATURES = {
     "rows": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64),
     "rows2": ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64, c_int64),
 }
+
+
+class Spread(ctypes.Structure):
+    """Where the elements of a reduction lie."""
+
+    _fields_ = [("x", c_void_p), ("n", c_int64), ("pitch", c_int64), ("inner", c_int64), ("axes", c_int),
+                ("shape", c_int64 * 64), ("leap", c_int64 * 64)]
 
 
 class Numbers(ctypes.Structure):
@@ -121,10 +128,13 @@ class Kernels:
         return checked(out)
 
     def reduce(self, name: str, x: np.ndarray, out_dtype: np.dtype | None = None) -> np.ndarray:
-        outer, n, inner = x.shape
-        out = guarded((outer * inner,), out_dtype or x.dtype)
-        self.get("reduce", name, x.dtype)(x.ctypes.data, out.ctypes.data, outer, n, inner)
-        return checked(out).reshape(outer, inner)
+        """Over the last axis but one; elements along the last are neighbours."""
+        *outer, n, inner = x.shape
+        *leap, pitch, _ = (step // x.itemsize for step in x.strides)
+        out = guarded((*outer, inner), out_dtype or x.dtype)
+        where = Spread(x.ctypes.data, n, pitch, inner, len(outer), (c_int64 * 64)(*outer), (c_int64 * 64)(*leap))
+        self.get("reduce", name, x.dtype)(ctypes.addressof(where), out.ctypes.data)
+        return checked(out)
 
 
 GUARD = 64

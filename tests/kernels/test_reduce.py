@@ -160,3 +160,15 @@ def test_softmax_may_overwrite_its_input(kernels: Kernels, isa: str, name: str, 
         kernels.get("rows", name, dtype)(x.ctypes.data, out.ctypes.data, 4, n)
         kernels.get("rows", name, dtype)(x.ctypes.data, x.ctypes.data, 4, n)
         assert np.array_equal(x, out)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("name", ["sum", "amax"])
+def test_elements_that_lie_apart(kernels: Kernels, isa: str, name: str, dtype: type):
+    """Rows with gaps, rows that overlap, one row over and over, several axes before the reduced one."""
+    x = np.random.default_rng(5).integers(-9, 10, (3, 4, 50, 70)).astype(dtype)
+    windows = np.lib.stride_tricks.sliding_window_view(x[0, 0], 3, 1).swapaxes(1, 2)
+    for view in (x[..., 1:], x[:, 1:, 5:-1, :7], x[:, :, ::3, :1], windows, np.broadcast_to(x[:, :, :1], x.shape), x[0, :, :, :1],
+                 np.broadcast_to(x[:1], x.shape), np.lib.stride_tricks.sliding_window_view(x[0, 0], 9, 1)[..., None]):
+        want = (np.add if name == "sum" else np.maximum).reduce(view, -2)
+        assert np.array_equal(kernels.reduce(name, view), want)
