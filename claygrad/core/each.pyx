@@ -54,6 +54,8 @@ cdef extern from "each.hpp" namespace "clay" nogil:
         int64_t shape[64]
         EachOperand inputs "in"[4]
         char* out
+        bint apart
+        int64_t out_steps[64]
         int64_t size, made_size, out_size
         cast_fn cast
         int64_t grain
@@ -210,6 +212,24 @@ cdef bint _apart(Layout v, Layout target) noexcept:
     return v.storage is not target.storage or same_place(v, target)
 
 
+cdef bint _by_memory(Layout v, int* axes) noexcept:
+    """The axes from the farthest to the nearest; False if two elements may be in one place."""
+    cdef int i, k
+    cdef int64_t reach = 0
+    for i in range(v.ndim):
+        axes[i] = i
+        for k in range(i, 0, -1):
+            if v.strides[axes[k]] <= v.strides[axes[k - 1]]:
+                break
+            axes[k], axes[k - 1] = axes[k - 1], axes[k]
+    for i in range(v.ndim - 1, -1, -1):
+        if v.shape[axes[i]] > 1:
+            if v.strides[axes[i]] <= reach:
+                return False
+            reach += v.strides[axes[i]] * (v.shape[axes[i]] - 1)
+    return True
+
+
 cdef inline bint _bounds(PyObject* low, PyObject* high) noexcept:
     """Whether there is one at least, and two are both tensors or both numbers."""
     if low == <PyObject*>None or high == <PyObject*>None:
@@ -281,7 +301,13 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     kept = of_code(code if op.each_results[computed] == computed else op.each_results[computed])
     shape = sizes + 64 - ndim
     whole = False                                    # the operands are runs of memory, in whatever order of axes
-    if not plain:
+    plan.apart = target is not None and not target.contiguous
+    for i in range(ndim):
+        axes[i] = i
+    if plan.apart:
+        if target.ndim != ndim or not _by_memory(target, axes):
+            return None
+    elif not plain:
         for k in range(n):
             if layouts[k] != NULL and not _in_order(<Layout>layouts[k], ndim, shape):
                 whole = True
@@ -296,8 +322,6 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 return None
             mixed = mixed or first.ndim == 0
             whole = not mixed
-    for i in range(ndim):
-        axes[i] = i
     if mixed:
         iterated_order(op, slots, ndim, shape, axes)
         for i in range(ndim // 2):
@@ -372,6 +396,9 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 return None
     plan.out = out.data()
     plan.out_size = kept.itemsize
+    if plan.apart:
+        for i in range(ndim):
+            plan.out_steps[i] = out.strides[axes[i]] * kept.itemsize
     plan.kernel = op.each_kernels[computed]
     plan.kind = op.each_kinds[computed]
     plan.grain = op.each_grains[computed]
@@ -394,7 +421,7 @@ cdef Layout _otherwise(Op op, PyObject** slots, Layout target):
     if made is None and op.variants is not None:
         value = <object>slots[op.variant_at]
         other = (<dict>op.variants).get(value if type(value) is str else ...)
-        if other is not None:
+        if other is not None and (target is None or target.contiguous or other.fast_any):
             return other.fast(other, slots, target)
     return made
 
@@ -441,8 +468,8 @@ cdef bint prepare(Op op, str kernel) except -1:
         op.variant_at = op.params.index(variants[0])
         op.variants = variants[1]
     if op.fast == NULL and op.variants is None:
-        op.fast = run
+        op.fast, op.fast_any = run, True
     elif op.fast == NULL or op.family:
         op.own_fast = op.fast
-        op.fast = _otherwise
+        op.fast, op.fast_any = _otherwise, True
     return True

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <type_traits>
+
 #include "codes.hpp"
 #include "kernels.hpp"
 #include "threads.hpp"
@@ -14,18 +16,65 @@ namespace {
 constexpr int64_t ROOM = 4096;           // bytes of a block
 constexpr int64_t LONG_LINE = 128;       // elements of a line that is worth a call of its own
 
-template <class T> void gather(const char* from, int64_t step, char* to, int64_t n) {
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * (int64_t)sizeof(T), from + i * step, sizeof(T));
+// Elements at any address
+template <class T> using Loose __attribute__((aligned(1), may_alias)) = T;
+
+typedef uint64_t Wide __attribute__((vector_size(16)));
+
+// Lines of n elements, step bytes apart, and back
+template <class T> void gather(const char* from, int64_t step, char* to_n, int64_t n) {
+    auto* to = (Loose<T>*)to_n;
+    const auto* x = (const Loose<T>*)from;
+    if (step == 0) {
+        const T value = *x;
+        for (int64_t i = 0; i < n; i++) to[i] = value;
+    } else if (step == 2 * (int64_t)sizeof(T)) {
+        for (int64_t i = 0; i < n; i++) to[i] = x[2 * i];
+    } else {
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < n; i++) to[i] = *(const Loose<T>*)(from + i * step);
+    }
 }
-struct Wide { uint64_t low, high; };
+template <class T> void scatter(const char* from_n, char* to, int64_t step, int64_t n) {
+    const auto* from = (const Loose<T>*)from_n;
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < n; i++) *(Loose<T>*)(to + i * step) = from[i];
+}
+
+// Some short lines, `next` bytes apart, one after the other
+template <class T> void gather_lines(const char* from, int64_t next, int64_t step, char* to_n, int64_t n, int64_t lines) {
+    auto* to = (Loose<T>*)to_n;
+    for (int64_t k = 0; k < lines; k++, from += next, to += n) {
+        if (step == 0) {
+            const T value = *(const Loose<T>*)from;
+            for (int64_t i = 0; i < n; i++) to[i] = value;
+        } else if (step == (int64_t)sizeof(T)) {
+            for (int64_t i = 0; i < n; i++) to[i] = ((const Loose<T>*)from)[i];
+        } else {
+            for (int64_t i = 0; i < n; i++) to[i] = *(const Loose<T>*)(from + i * step);
+        }
+    }
+}
+
+template <class F> void by_type(int64_t size, F f) {
+    if (size == 4) f((uint32_t*)nullptr);
+    else if (size == 8) f((uint64_t*)nullptr);
+    else if (size == 1) f((uint8_t*)nullptr);
+    else if (size == 2) f((uint16_t*)nullptr);
+    else f((Wide*)nullptr);
+}
+template <class P> using Pointee = typename std::remove_pointer<P>::type;
 
 void gather(const char* from, int64_t step, char* to, int64_t n, int64_t size) {
     if (step == size) memcpy(to, from, (size_t)(n * size));
-    else if (size == 4) gather<uint32_t>(from, step, to, n);
-    else if (size == 8) gather<uint64_t>(from, step, to, n);
-    else if (size == 1) gather<uint8_t>(from, step, to, n);
-    else if (size == 2) gather<uint16_t>(from, step, to, n);
-    else gather<Wide>(from, step, to, n);
+    else by_type(size, [=](auto* kind) { gather<Pointee<decltype(kind)>>(from, step, to, n); });
+}
+void scatter(const char* from, char* to, int64_t step, int64_t n, int64_t size) {
+    if (step == size) memcpy(to, from, (size_t)(n * size));
+    else by_type(size, [=](auto* kind) { scatter<Pointee<decltype(kind)>>(from, to, step, n); });
+}
+void gather_lines(const char* from, int64_t next, int64_t step, char* to, int64_t n, int64_t lines, int64_t size) {
+    by_type(size, [=](auto* kind) { gather_lines<Pointee<decltype(kind)>>(from, next, step, to, n, lines); });
 }
 
 // The coordinates of an element, counted along the result
@@ -37,18 +86,17 @@ struct Place {
             index /= plan.shape[d];
         }
     }
-    void advance(const EachPlan& plan, int64_t n) {              // n elements of the line, at most to its end
-        int d = plan.ndim - 1;
+    void advance(const EachPlan& plan, int d, int64_t n) {       // n along an axis, at most to its end
         at[d] += n;
         for (; d > 0 && at[d] == plan.shape[d]; d--) {
             at[d] = 0;
             at[d - 1]++;
         }
     }
-    const char* of(const EachOperand& x, int ndim) const {
-        const char* p = x.data;
-        for (int d = 0; d < ndim; d++) p += at[d] * x.steps[d];
-        return p;
+    int64_t of(const int64_t* steps, int ndim) const {
+        int64_t offset = 0;
+        for (int d = 0; d < ndim; d++) offset += at[d] * steps[d];
+        return offset;
     }
 };
 
@@ -65,11 +113,11 @@ struct Block {
 };
 
 // The elements of an operand from a place on, as a full block
-const void* block_of(const EachPlan& plan, const EachOperand& x, Place place, int64_t n, Block& block) {
+const void* block_of(const EachPlan& plan, const EachOperand& x, const Place& start, int64_t n, Block& block) {
     const int last = plan.ndim - 1;
-    const int64_t step = x.steps[last], left = plan.shape[last] - place.at[last];
+    const int64_t step = x.steps[last], left = plan.shape[last] - start.at[last];
     if (n <= left) {
-        const char* from = place.of(x, plan.ndim);
+        const char* from = x.data + start.of(x.steps, plan.ndim);
         if (step == x.size || n == 1) {
             if (!x.cast) return from;
             x.cast(from, block.made, n);
@@ -82,11 +130,21 @@ const void* block_of(const EachPlan& plan, const EachOperand& x, Place place, in
         }
     }
     char* to = x.cast ? block.raw : block.made;
+    Place place = start;
     for (int64_t done = 0, count; done < n; done += count) {
-        const int64_t rest = plan.shape[last] - place.at[last];
+        const int64_t line = plan.shape[last], rest = line - place.at[last];
+        const char* from = x.data + place.of(x.steps, plan.ndim);
+        if (rest == line && last > 0 && n - done >= 2 * line) {
+            int64_t lines = plan.shape[last - 1] - place.at[last - 1];
+            if (lines > (n - done) / line) lines = (n - done) / line;
+            gather_lines(from, x.steps[last - 1], step, to + done * x.size, line, lines, x.size);
+            count = lines * line;
+            place.advance(plan, last - 1, lines);
+            continue;
+        }
         count = rest < n - done ? rest : n - done;
-        gather(place.of(x, plan.ndim), step, to + done * x.size, count, x.size);
-        place.advance(plan, count);
+        gather(from, step, to + done * x.size, count, x.size);
+        place.advance(plan, last, count);
     }
     if (x.cast) x.cast(block.raw, block.made, n);
     return block.made;
@@ -98,7 +156,10 @@ struct Job {
 };
 
 bool full(const EachPlan& plan, const EachOperand& x) {          // one run of memory, of the type that is computed with
-    return plan.ndim == 1 && x.steps[0] == x.size && !x.cast;
+    int64_t step = x.size;
+    for (int d = plan.ndim - 1; d >= 0; step *= plan.shape[d], d--)
+        if (x.steps[d] != step) return false;
+    return !x.cast;
 }
 
 bool stretched(const EachPlan& plan, const EachOperand& x) {     // one element
@@ -107,10 +168,21 @@ bool stretched(const EachPlan& plan, const EachOperand& x) {     // one element
     return true;
 }
 
+// A block of the result to its place in memory that is no run
+void spread(const EachPlan& plan, Place place, const char* from, int64_t n) {
+    const int last = plan.ndim - 1;
+    for (int64_t done = 0, count; done < n; done += count) {
+        const int64_t rest = plan.shape[last] - place.at[last];
+        count = rest < n - done ? rest : n - done;
+        scatter(from + done * plan.out_size, plan.out + place.of(plan.out_steps, plan.ndim), plan.out_steps[last], count, plan.out_size);
+        place.advance(plan, last, count);
+    }
+}
+
 void part(void* data, int64_t begin, int64_t end) {
     Job& job = *(Job*)data;
     const EachPlan& plan = job.plan;
-    bool direct = !plan.cast;
+    bool direct = !plan.cast && (!plan.apart || (plan.ndim == 1 && plan.out_steps[0] == plan.out_size));
     for (int k = 0; k < plan.operands; k++) direct = direct && full(plan, plan.in[k]);
     const void* in[4];
     if (direct) {
@@ -119,15 +191,17 @@ void part(void* data, int64_t begin, int64_t end) {
         return;
     }
     Block blocks[4];
-    alignas(64) char made[ROOM];
+    alignas(64) char made[ROOM], kept[ROOM];
     int64_t most = plan.size > plan.made_size ? plan.size : plan.made_size;
-    bool same[4];
+    bool same[4], run[4];
     for (int k = 0; k < plan.operands; k++)
         if (plan.in[k].size > most) most = plan.in[k].size;
-    most = ROOM / most;
-    const int64_t line = plan.shape[plan.ndim - 1];
+    most = ROOM / (plan.out_size > most ? plan.out_size : most);
+    const int last = plan.ndim - 1;
+    const int64_t line = plan.shape[last];
     for (int k = 0; k < plan.operands; k++) {
         same[k] = stretched(plan, plan.in[k]);
+        run[k] = full(plan, plan.in[k]);
         if (same[k]) {
             const EachOperand& x = plan.in[k];
             if (x.cast) x.cast(x.data, blocks[k].raw, 1);
@@ -138,21 +212,21 @@ void part(void* data, int64_t begin, int64_t end) {
     Place place(plan, begin);
     for (int64_t i = begin, n; i < end; i += n) {
         n = most < end - i ? most : end - i;
-        const int64_t left = line - place.at[plan.ndim - 1];
+        const int64_t left = line - place.at[last];
         if (line >= LONG_LINE && left < n) n = left;
         for (int k = 0; k < plan.operands; k++)
-            if (!same[k]) in[k] = block_of(plan, plan.in[k], place, n, blocks[k]);
-        char* to = plan.out + i * plan.out_size;
+            if (run[k]) in[k] = plan.in[k].data + i * plan.size;
+            else if (!same[k]) in[k] = block_of(plan, plan.in[k], place, n, blocks[k]);
+        const bool whole = !plan.apart || (n <= left && plan.out_steps[last] == plan.out_size);
+        char* to = !whole ? kept : plan.apart ? plan.out + place.of(plan.out_steps, plan.ndim) : plan.out + i * plan.out_size;
         if (!call(plan, in, plan.cast ? made : to, n)) {
             job.refused = true;
             return;
         }
         if (plan.cast) plan.cast(made, to, n);
-        for (int64_t done = 0, count; done < n; done += count) {
-            const int64_t rest = line - place.at[plan.ndim - 1];
-            count = rest < n - done ? rest : n - done;
-            place.advance(plan, count);
-        }
+        if (!whole) spread(plan, place, kept, n);
+        if (n <= left) place.advance(plan, last, n);
+        else place = Place(plan, i + n);
     }
 }
 
@@ -183,15 +257,18 @@ template <class T, class Bits, int DIGITS, int BIAS> struct Split {
     void run(int64_t n) { parallel_for(n, COSTLY, part, this); }
 };
 
+// Axes of one element go, neighbours that form one for all become one.
 void join_axes(EachPlan& plan) {
     int at = 0;
     for (int d = 1; d < plan.ndim; d++) {
-        bool joins = true;
+        if (plan.shape[d] == 1) continue;
+        bool joins = !plan.apart || plan.out_steps[at] == plan.out_steps[d] * plan.shape[d];
         for (int k = 0; k < plan.operands; k++)
             joins = joins && plan.in[k].steps[at] == plan.in[k].steps[d] * plan.shape[d];
-        if (joins) plan.shape[at] *= plan.shape[d];
+        if (joins || plan.shape[at] == 1) plan.shape[at] *= plan.shape[d];
         else plan.shape[++at] = plan.shape[d];
         for (int k = 0; k < plan.operands; k++) plan.in[k].steps[at] = plan.in[k].steps[d];
+        if (plan.apart) plan.out_steps[at] = plan.out_steps[d];
     }
     plan.ndim = at + 1;
 }
@@ -207,7 +284,7 @@ bool split_floats(int dtype, const void* x, void* mantissa, int32_t* exponent, i
 
 bool run_each(EachPlan& plan) {
     if (plan.ndim == 0) {
-        plan.shape[0] = plan.ndim = 1;
+        plan.shape[0] = plan.ndim = 1, plan.apart = false;
         for (int k = 0; k < plan.operands; k++) plan.in[k].steps[0] = 0;
     }
     join_axes(plan);

@@ -29,7 +29,9 @@ struct EachPlan {
     Numbers numbers;
     int64_t shape[64];                   // the last axis is the nearest in the memory of the result
     EachOperand in[4];
-    char* out;                           // one run of memory
+    char* out;
+    bool apart;                          // the result is no run of memory: its steps, in bytes
+    int64_t out_steps[64];
     int64_t size, made_size, out_size;   // of an element: as computed with, as computed, as kept
     void (*cast)(const void*, void*, int64_t);      // from what is computed to what is kept; null if it is that
     int64_t grain;                       // the least share of a thread
