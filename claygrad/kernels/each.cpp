@@ -100,10 +100,10 @@ struct Place {
     }
 };
 
-bool call(const EachPlan& plan, const void* const* in, void* out, int64_t n) {
+bool call(const EachPlan& plan, const void* const* in, void* out, int64_t n, int mode = 0) {
     if (plan.kind == RUN_EACH) return ((each_fn)plan.kernel)(in, out, n, plan.numbers);
     if (plan.kind == RUN_UNARY) ((unary_fn)plan.kernel)(in[0], out, n, plan.numbers.value[0], plan.numbers.value[1]);
-    else ((binary_fn)plan.kernel)(in[0], in[1], out, n, 0);
+    else ((binary_fn)plan.kernel)(in[0], in[1], out, n, mode);
     return true;
 }
 
@@ -147,6 +147,14 @@ const void* block_of(const EachPlan& plan, const EachOperand& x, const Place& st
         place.advance(plan, last, count);
     }
     if (x.cast) x.cast(block.raw, block.made, n);
+    return block.made;
+}
+
+// The element of an operand that is the same all along a line
+const void* one_of(const EachPlan& plan, const EachOperand& x, const Place& place, Block& block) {
+    const char* from = x.data + place.of(x.steps, plan.ndim);
+    if (!x.cast) return from;
+    x.cast(from, block.made, 1);
     return block.made;
 }
 
@@ -214,16 +222,25 @@ void part(void* data, int64_t begin, int64_t end) {
         n = most < end - i ? most : end - i;
         const int64_t left = line - place.at[last];
         if (line >= LONG_LINE && left < n) n = left;
+        // Along a line a kernel of two operands takes one element as it is, and what becomes of one is computed once.
+        int mode = 0;
+        for (int k = 0; k < plan.operands && n <= left && plan.kind != RUN_EACH && !mode; k++)
+            if (plan.in[k].steps[last] == 0) mode = plan.kind == RUN_UNARY ? 1 : 2 - k;
+        const int one = mode ? (plan.kind == RUN_UNARY ? 0 : 2 - mode) : -1;
+        if (one >= 0) in[one] = one_of(plan, plan.in[one], place, blocks[one]);
         for (int k = 0; k < plan.operands; k++)
-            if (run[k]) in[k] = plan.in[k].data + i * plan.size;
+            if (k == one) continue;
+            else if (run[k]) in[k] = plan.in[k].data + i * plan.size;
             else if (!same[k]) in[k] = block_of(plan, plan.in[k], place, n, blocks[k]);
         const bool whole = !plan.apart || (n <= left && plan.out_steps[last] == plan.out_size);
         char* to = !whole ? kept : plan.apart ? plan.out + place.of(plan.out_steps, plan.ndim) : plan.out + i * plan.out_size;
-        if (!call(plan, in, plan.cast ? made : to, n)) {
+        const int64_t computed = plan.kind == RUN_UNARY && mode ? 1 : n;
+        if (!call(plan, in, plan.cast ? made : to, computed, mode)) {
             job.refused = true;
             return;
         }
-        if (plan.cast) plan.cast(made, to, n);
+        if (plan.cast) plan.cast(made, to, computed);
+        if (computed < n) gather(to, 0, to, n, plan.out_size);
         if (!whole) spread(plan, place, kept, n);
         if (n <= left) place.advance(plan, last, n);
         else place = Place(plan, i + n);
