@@ -6,7 +6,7 @@ from libc.string cimport memset
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.device cimport CPU, device
 from claygrad.core.dtypes cimport dtype
-from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout
+from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout
 from claygrad.core.moves cimport element_of, fill_with, plain
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.storage cimport new_storage
@@ -46,7 +46,7 @@ cdef object _like(Op op, PyObject** slots, object value, int first):
         return None
     if <object>slots[first] is not None and type(<object>slots[first]) is not dtype:
         return None
-    if plain(x):
+    if plain(x) or falling(x):
         made = fresh_like(x)
     else:
         if not dense(x):

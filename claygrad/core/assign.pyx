@@ -10,7 +10,8 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
-from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, same_place, same_shape, stretched
+from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, same_place, same_shape, stretched
+from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -101,14 +102,20 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _clone(Op op, PyObject** slots, Layout target):
-    """clone(input, *, memory_format) of contiguous memory in its own order, and of any memory in row-major order."""
+    """clone(input, *, memory_format) of runs of memory and of rows in their own order, and of any memory in row-major order."""
     cdef Layout v = (<Tensor><object>slots[0]).layout, out
     if target is not None or v.storage.where.kind != CPU:
         return None
-    if not v.contiguous or slots[1] != <PyObject*>op.defaults[1]:
+    if slots[1] != <PyObject*>op.defaults[1]:
         form = <object>slots[1]
         if getattr(form, "name", None) != "contiguous_format":
             return None
+    elif turned(v):
+        out = fresh_run(v, v.dtype)
+        write_layout(out, v)
+        return out
+    elif not v.contiguous and not falling(v):
+        return None
     out = fresh_like(v)
     if v.contiguous and v.numel * v.dtype.itemsize <= RELEASE:
         copy_bytes(out.data(), v.data(), v.numel * v.dtype.itemsize)

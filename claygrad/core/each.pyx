@@ -38,10 +38,10 @@ cdef extern from "each.hpp" namespace "clay" nogil:
         RUN_EACH
         RUN_UNARY
         RUN_BINARY
+        RUN_CAST
     ctypedef struct Numbers:
         double value[4]
         unsigned int given
-    ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
     ctypedef struct EachOperand:
         const char* data
         int64_t steps[64]
@@ -410,6 +410,23 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     else:
         ok = run_each(plan)
     return out if ok else None
+
+
+cdef int cast_apart(cast_fn f, Layout x, Layout out) except -1:
+    cdef EachPlan plan
+    cdef int i
+    plan.kernel, plan.kind, plan.operands, plan.ndim, plan.grain = <void*>f, RUN_CAST, 1, x.ndim, COSTLY
+    plan.apart = False
+    plan.cast = plan.inputs[0].cast = NULL
+    plan.size = plan.inputs[0].size = x.dtype.itemsize
+    plan.made_size = plan.out_size = out.dtype.itemsize
+    plan.inputs[0].data, plan.out = x.data(), out.data()
+    for i in range(x.ndim):
+        plan.shape[i] = x.shape[i]
+        plan.inputs[0].steps[i] = 0 if x.shape[i] == 1 else x.strides[i] * x.dtype.itemsize
+    with nogil:
+        run_each(plan)
+    return 0
 
 
 cdef Layout _otherwise(Op op, PyObject** slots, Layout target):

@@ -269,6 +269,14 @@ cdef bint row_major(Layout v) noexcept:
     return True
 
 
+cdef bint falling(Layout v) noexcept:
+    cdef int i
+    for i in range(v.ndim):
+        if v.shape[i] < 2 or v.strides[i] < 1 or i + 1 < v.ndim and v.strides[i] < v.strides[i + 1] * v.shape[i + 1]:
+            return False
+    return True
+
+
 cdef bint same_place(Layout a, Layout b) noexcept:
     cdef int i
     if a.storage is not b.storage or a.offset != b.offset or a.dtype is not b.dtype or not same_shape(a, b):

@@ -9,8 +9,9 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I16, I32, I64, U8, dtype
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport copy_bytes, copy_strided
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
+from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -126,7 +127,7 @@ cdef inline bint _axes(object dims, int ndim, unsigned long long* chosen) except
 cdef Layout _flipped(Layout x, unsigned long long chosen):
     cdef int64_t steps[64]
     cdef int64_t start = 0
-    cdef Layout out = fresh_like(x)
+    cdef Layout out = fresh_run(x, x.dtype) if turned(x) else fresh_like(x)
     cdef int i
     for i in range(x.ndim):
         steps[i] = x.strides[i]
@@ -141,9 +142,9 @@ cdef Layout _flip(Op op, PyObject** slots, Layout target):
     """flip(input, dims)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef unsigned long long chosen = 0
-    if target is not None or not plain(x) or not _axes(<object>slots[1], x.ndim, &chosen):
+    if target is not None or x.storage.where.kind != CPU or not plain(x) and not falling(x) and not turned(x):
         return None
-    return _flipped(x, chosen)
+    return _flipped(x, chosen) if _axes(<object>slots[1], x.ndim, &chosen) else None
 
 
 cdef Layout _rot90(Op op, PyObject** slots, Layout target):
@@ -406,16 +407,17 @@ cdef Layout _named_copy(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _triangle(Op op, PyObject** slots, Layout target):
-    """tril(input, diagonal), triu(input, diagonal) of contiguous matrices"""
+    """tril(input, diagonal), triu(input, diagonal)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, out
     cdef int64_t rows, columns, limit, diagonal
     cdef bint upper = op.info["kernel"] == "triu"
-    if not x.contiguous or x.ndim < 2 or x.numel == 0 or x.storage.where.kind != CPU or type(<object>slots[1]) is not int:
+    if x.ndim < 2 or x.numel == 0 or x.storage.where.kind != CPU or type(<object>slots[1]) is not int:
         return None
     rows, columns = x.shape[x.ndim - 2], x.shape[x.ndim - 1]
     limit = rows + columns
     diagonal = max(-limit, min(limit, <object>slots[1]))
     out = fresh_like(x)
+    x = in_order(x)
     if x.numel * x.dtype.itemsize > RELEASE:
         with nogil:
             c_triangle(x.data(), out.data(), x.numel // (rows * columns), rows, columns, diagonal, upper, x.dtype.itemsize)

@@ -359,11 +359,12 @@ cdef Layout _rows(Op op, PyObject** slots, Layout target):
     cdef rows_fn f = <rows_fn>op.kernels[x.dtype.code]
     cdef columns_fn across = <columns_fn>op.number_kernels[x.dtype.code]
     cdef int64_t inner, n
-    if f == NULL or not x.contiguous or x.storage.where.kind != CPU or x.numel == 0 or target is not None:
+    if f == NULL or x.storage.where.kind != CPU or x.numel == 0 or target is not None:
         return None
     inner = _behind(<object>slots[1], x)
     if inner == 0 or (op.n_params > 2 and not _own_dtype(<object>slots[2], x)):
         return None
+    x = in_order(x)
     n, out = _length(<object>slots[1], x), fresh_like(x)
     if inner > 1:
         with nogil:
@@ -382,13 +383,14 @@ cdef Layout _rows2(Op op, PyObject** slots, Layout target):
     cdef rows2_fn f = <rows2_fn>op.kernels[y.dtype.code]
     cdef columns_fn across = <columns_fn>op.number_kernels[y.dtype.code]
     cdef int64_t inner, n
-    if f == NULL or not g.contiguous or not y.contiguous or g.storage.where.kind != CPU or y.storage.where.kind != CPU:
+    if f == NULL or g.storage.where.kind != CPU or y.storage.where.kind != CPU:
         return None
     if g.dtype is not y.dtype or not same_shape(g, y) or y.numel == 0:
         return None
     inner = _behind(<object>slots[2], y)
     if inner == 0:
         return None
+    g, y = in_order(g), in_order(y)
     n, out = _length(<object>slots[2], y), fresh_like(y)
     if inner > 1:
         with nogil:

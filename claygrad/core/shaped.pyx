@@ -5,8 +5,9 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport POINTWISE, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport N_DTYPES, dtype
+from claygrad.core.each cimport cast_apart, cast_fn
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
-from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
@@ -16,7 +17,6 @@ cdef extern from "shaped.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
     ctypedef void (*total_fn)(const void*, const void*, void*, int64_t, double, double, double) noexcept nogil
     ctypedef void (*gate_fn)(const void*, const void*, void*, int64_t, int64_t) noexcept nogil
-    ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
 
 
 cdef inline bint _native(Layout v) noexcept:
@@ -146,20 +146,19 @@ cdef Layout _glu_backward(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _to_cast(Layout x):
-    """One run of memory in the order that a cast of x has: x itself, or a copy of a tensor with gaps; None if it is another order."""
+    """x, if it is one run of memory in the order that a cast of it has."""
     cdef int64_t step = 1
     cdef int i
-    cdef bint plain = True, falling = True
+    cdef bint plain = True
     for i in range(x.ndim - 1, -1, -1):
         plain = plain and x.strides[i] == step
-        falling = falling and x.strides[i] > 0 and (i == x.ndim - 1 or x.strides[i] >= x.strides[i + 1] * x.shape[i + 1])
         step *= x.shape[i]
     if plain:
         return x
     for i in range(x.ndim):                          # axes of one element keep strides of their own
         if x.shape[i] == 1:
             return None
-    return x if dense(x) else in_order(x) if falling else None
+    return x if dense(x) else None
 
 
 cdef Layout _cast(Op op, PyObject** slots, Layout target):
@@ -172,13 +171,17 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     if form is not None and getattr(form, "name", None) not in ("preserve_format", "contiguous_format"):
         return None
     cdef bint row_major = form is not None and form.name == "contiguous_format"
-    x = in_order(x) if row_major else _to_cast(x)
-    if x is None:
-        return None
     wanted = <dtype>(<object>slots[1])
     cdef bytes name = wanted.name.encode()
     cdef cast_fn f = <cast_fn>find(b"cast", name, x.dtype.code)
     if f == NULL:
+        return None
+    if not x.contiguous and (row_major or falling(x) and not dense(x)):
+        out = fresh(wanted, x.ndim, x.shape)
+        cast_apart(f, x, out)
+        return out
+    x = x if row_major else _to_cast(x)
+    if x is None:
         return None
     if row_major:
         out = fresh(wanted, x.ndim, x.shape)

@@ -26,8 +26,7 @@ const bool by_hand = is_amd();
 typedef char Vector __attribute__((vector_size(32), aligned(1), may_alias));
 
 __attribute__((target("avx2"))) void by_vectors(char* to, const char* from, int64_t n) {
-    const auto read = [](const char* at) __attribute__((always_inline, target("avx2"))) { return *(const Vector*)at; };
-    const Vector first = read(from), last = read(from + n - 32);
+    const Vector first = *(const Vector*)from, last = *(const Vector*)(from + n - 32);
     const int64_t ahead = n >= 32 * LONG ? 1024 : 0;              // what will be written is on its way meanwhile
     int64_t i = 32 - (int64_t)((uintptr_t)to % 32);                  // from here on the destination is aligned
     for (; i + 128 <= n; i += 128) {
@@ -35,10 +34,11 @@ __attribute__((target("avx2"))) void by_vectors(char* to, const char* from, int6
             __builtin_prefetch(to + i + ahead, 1);
             __builtin_prefetch(to + i + ahead + 64, 1);
         }
-        const Vector a = read(from + i), b = read(from + i + 32), c = read(from + i + 64), d = read(from + i + 96);
-        *(Vector*)(to + i) = a, *(Vector*)(to + i + 32) = b, *(Vector*)(to + i + 64) = c, *(Vector*)(to + i + 96) = d;
+        const Vector *x = (const Vector*)(from + i), a = x[0], b = x[1], c = x[2], d = x[3];
+        Vector* out = (Vector*)(to + i);
+        out[0] = a, out[1] = b, out[2] = c, out[3] = d;
     }
-    for (; i + 32 <= n; i += 32) *(Vector*)(to + i) = read(from + i);
+    for (; i + 32 <= n; i += 32) *(Vector*)(to + i) = *(const Vector*)(from + i);
     *(Vector*)to = first, *(Vector*)(to + n - 32) = last;
 }
 #else
@@ -73,8 +73,8 @@ struct Half { uint64_t a, b; };
 struct Whole { uint64_t a, b, c, d; };
 
 // Rows of sizeof(T) to twice as many bytes, in two moves that may overlap
-template <class T> void few_bytes(const char* from, int64_t n, char* to, int64_t to_step, int64_t rows) {
-    for (int64_t r = 0; r < rows; r++, from += n, to += to_step) {
+template <class T> void few_bytes(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++, from += from_step, to += to_step) {
         T first, last;
         memcpy(&first, from, sizeof first);
         memcpy(&last, from + n - sizeof last, sizeof last);
@@ -92,9 +92,7 @@ void join_few(void* data, int64_t begin, int64_t end) {
         const int64_t rows = std::min(end - row, ACROSS);
         for (int64_t k = 0; k < j.count; k++) {
             const int64_t n = j.lengths[k];
-            const auto move = n < 2 ? few_bytes<uint8_t> : n < 4 ? few_bytes<uint16_t> : n < 8 ? few_bytes<uint32_t>
-                              : n < 16 ? few_bytes<uint64_t> : n < 32 ? few_bytes<Half> : few_bytes<Whole>;
-            if (n > 0) move(j.parts[k] + row * n, n, j.out + row * j.total + j.starts[k], j.total, rows);
+            copy_rows(j.parts[k] + row * n, n, j.out + row * j.total + j.starts[k], j.total, n, rows);
         }
     }
 }
@@ -104,6 +102,16 @@ void join_few(void* data, int64_t begin, int64_t end) {
 void copy_bytes(void* to, const void* from, int64_t n) {
     if (by_hand && n >= LONG) by_vectors((char*)to, (const char*)from, n);
     else memcpy(to, from, (size_t)n);
+}
+
+void copy_rows(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n, int64_t rows) {
+    if (n > FEW) {
+        for (int64_t r = 0; r < rows; r++) copy_bytes(to + r * to_step, from + r * from_step, n);
+        return;
+    }
+    const auto move = n < 2 ? few_bytes<uint8_t> : n < 4 ? few_bytes<uint16_t> : n < 8 ? few_bytes<uint32_t>
+                      : n < 16 ? few_bytes<uint64_t> : n < 32 ? few_bytes<Half> : few_bytes<Whole>;
+    if (n > 0) move(from, from_step, to, to_step, n, rows);
 }
 
 void join_rows(const char* const* parts, const int64_t* lengths, int64_t count, char* out, int64_t rows) {

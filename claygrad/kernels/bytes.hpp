@@ -7,6 +7,9 @@ namespace clay {
 // memcpy, the quick way on every processor: see Note [Alike in their pages].
 void copy_bytes(void* to, const void* from, int64_t n);
 
+// `rows` rows of n bytes each, from one place to the next of both sides so many bytes
+void copy_rows(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n, int64_t rows);
+
 // out[r] = parts[0][r] parts[1][r] ...: rows of some parts side by side. Part k has lengths[k] bytes a row.
 void join_rows(const char* const* parts, const int64_t* lengths, int64_t count, char* out, int64_t rows);
 

@@ -72,8 +72,18 @@ template <class T> void line(const char* src, int64_t from, char* dst, int64_t t
 
 // A line read from its end
 template <class T> void line_back(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t) {
-    constexpr int64_t SIZE = sizeof(T);
-    for (int64_t i = 0; i < n; i++) {
+    constexpr int64_t SIZE = sizeof(T), SEVERAL = 16 / SIZE;
+    typedef T Vector __attribute__((vector_size(16)));
+    Vector order;
+    for (int k = 0; k < SEVERAL; k++) order[k] = (T)(SEVERAL - 1 - k);
+    int64_t i = 0;
+    for (; i + SEVERAL <= n; i += SEVERAL) {
+        Vector values;
+        memcpy(&values, src - (i + SEVERAL - 1) * SIZE, sizeof values);
+        values = __builtin_shuffle(values, order);
+        memcpy(dst + i * SIZE, &values, sizeof values);
+    }
+    for (; i < n; i++) {
         T value;
         memcpy(&value, src - i * SIZE, sizeof value);
         memcpy(dst + i * SIZE, &value, sizeof value);
@@ -86,6 +96,12 @@ void line_any(const char* src, int64_t from, char* dst, int64_t to, int64_t n, i
 
 void line_whole(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t item) {
     copy_bytes(dst, src, n * item);
+}
+
+template <class T> void line_of(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t) {
+    typedef T Loose __attribute__((aligned(1), may_alias));
+    const T value = *(const Loose*)src;
+    for (int64_t i = 0; i < n; i++) ((Loose*)dst)[i] = value;
 }
 
 // One element all along: what is written already is copied, twice as much each time, as long as the first cache holds it.
@@ -107,7 +123,8 @@ constexpr int64_t SHORT = 6, ACROSS = 256;
 
 line_fn line_for(const Walk& w, int axis) {
     if (w.from[axis] == w.item && w.to[axis] == w.item) return line_whole;
-    if (w.from[axis] == 0 && w.to[axis] == w.item && w.shape[axis] > 8) return line_same;
+    if (w.from[axis] == 0 && w.to[axis] == w.item && w.shape[axis] > 8)
+        return w.item == 4 ? line_of<uint32_t> : w.item == 8 ? line_of<uint64_t> : line_same;
     if (w.from[axis] == -w.item && w.to[axis] == w.item && (w.item == 4 || w.item == 8))
         return w.item == 4 ? line_back<uint32_t> : line_back<uint64_t>;
     switch (w.item) {
@@ -156,6 +173,10 @@ void copy_lines(void* data, int64_t begin, int64_t end) {
             for (int64_t j = 0; j < w.shape[last]; j++)
                 job.copy(w.src + from + i * w.from[row] + j * w.from[last], w.from[row],
                          w.dst + to + i * w.to[row] + j * w.to[last], w.to[row], count - i < ACROSS ? count - i : ACROSS, w.item);
+        if (job.copy == line_whole && row >= 0) {
+            copy_rows(w.src + from, w.from[row], w.dst + to, w.to[row], w.shape[last] * w.item, count);
+            continue;
+        }
         for (int64_t i = 0; !job.across && i < count; i++)
             job.copy(w.src + from + (row >= 0 ? i * w.from[row] : 0), w.from[last],
                      w.dst + to + (row >= 0 ? i * w.to[row] : 0), w.to[last], w.shape[last], w.item);

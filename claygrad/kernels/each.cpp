@@ -102,7 +102,8 @@ struct Place {
 
 bool call(const EachPlan& plan, const void* const* in, void* out, int64_t n, int mode = 0) {
     if (plan.kind == RUN_EACH) return ((each_fn)plan.kernel)(in, out, n, plan.numbers);
-    if (plan.kind == RUN_UNARY) ((unary_fn)plan.kernel)(in[0], out, n, plan.numbers.value[0], plan.numbers.value[1]);
+    if (plan.kind == RUN_CAST) ((void (*)(const void*, void*, int64_t))plan.kernel)(in[0], out, n);
+    else if (plan.kind == RUN_UNARY) ((unary_fn)plan.kernel)(in[0], out, n, plan.numbers.value[0], plan.numbers.value[1]);
     else ((binary_fn)plan.kernel)(in[0], in[1], out, n, mode);
     return true;
 }
@@ -225,8 +226,8 @@ void part(void* data, int64_t begin, int64_t end) {
         // Along a line a kernel of two operands takes one element as it is, and what becomes of one is computed once.
         int mode = 0;
         for (int k = 0; k < plan.operands && n <= left && plan.kind != RUN_EACH && !mode; k++)
-            if (plan.in[k].steps[last] == 0) mode = plan.kind == RUN_UNARY ? 1 : 2 - k;
-        const int one = mode ? (plan.kind == RUN_UNARY ? 0 : 2 - mode) : -1;
+            if (plan.in[k].steps[last] == 0) mode = plan.kind == RUN_BINARY ? 2 - k : 1;
+        const int one = !mode ? -1 : plan.kind == RUN_BINARY ? 2 - mode : 0;
         if (one >= 0) in[one] = one_of(plan, plan.in[one], place, blocks[one]);
         for (int k = 0; k < plan.operands; k++)
             if (k == one) continue;
@@ -234,7 +235,7 @@ void part(void* data, int64_t begin, int64_t end) {
             else if (!same[k]) in[k] = block_of(plan, plan.in[k], place, n, blocks[k]);
         const bool whole = !plan.apart || (n <= left && plan.out_steps[last] == plan.out_size);
         char* to = !whole ? kept : plan.apart ? plan.out + place.of(plan.out_steps, plan.ndim) : plan.out + i * plan.out_size;
-        const int64_t computed = plan.kind == RUN_UNARY && mode ? 1 : n;
+        const int64_t computed = plan.kind != RUN_BINARY && mode ? 1 : n;
         if (!call(plan, in, plan.cast ? made : to, computed, mode)) {
             job.refused = true;
             return;

@@ -13,8 +13,8 @@ struct Numbers {
 // out[i] = f(in[0][i], in[1][i], ...; numbers). False if it refuses a value, such as a divisor of 0.
 using each_fn = bool (*)(const void* const* in, void* out, int64_t n, const Numbers& numbers);
 
-// What a plan runs: an each_fn, or a kernel of the families "unary" and "binary" (kernels.hpp).
-enum EachKind : int { RUN_NONE, RUN_EACH, RUN_UNARY, RUN_BINARY };
+// What a plan runs: an each_fn, or a kernel of the families "unary", "binary" (kernels.hpp) and "cast".
+enum EachKind : int { RUN_NONE, RUN_EACH, RUN_UNARY, RUN_BINARY, RUN_CAST };
 
 struct EachOperand {
     const char* data;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bytes.hpp"
 #include "codes.hpp"
 #include "threads.hpp"
 
@@ -59,7 +60,10 @@ template <class T> void pad_rows(const Lines& l, const T* x, T* out, T value, in
             const int64_t at = l.end(j);
             to[j] = at < 0 ? value : of[at];
         }
-        memcpy(to + l.first, of + l.from, (size_t)l.kept * sizeof(T));
+        if (l.kept <= 16)
+            for (int64_t j = 0; j < l.kept; j++) to[l.first + j] = of[l.from + j];
+        else
+            copy_bytes(to + l.first, of + l.from, l.kept * (int64_t)sizeof(T));
         for (int64_t j = l.first + l.kept; j < width; j++) {
             const int64_t at = l.end(j);
             to[j] = at < 0 ? value : of[at];
