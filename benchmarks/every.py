@@ -25,15 +25,14 @@ import torch
 import claygrad
 
 sys.path.append(str(Path(__file__).parents[1]))          # for the samples and their translation
+from turns import LONG, seconds
+
 from tests.oracle.opdb.checks import samples, translated
 from tests.oracle.opdb.compare import is_float, leaves
 from tests.oracle.opdb.database import entries, ours
 
 ELEMENTS = {"small": 0, "medium": 200_000}
 LEAST = 50                      # of the elements asked for: a sample that does not grow so far is left out
-LONG = 0.03                     # seconds: what takes longer is tried on less
-ROUNDS, SPAN = 7, 0.02          # at least so many, for so long
-REST = 0.008                    # seconds: so long PyTorch's threads wait busily, on a core that claygrad's would need
 MEMORY = 1 << 30                # bytes for one call: an operation that asks for more (outer) is tried on less
 
 
@@ -91,29 +90,6 @@ def both_ways(lib: ModuleType, function: Callable | None, sample: Any) -> Callab
     return lambda: lib.autograd.grad(outputs(), inputs, directions, allow_unused=True)
 
 
-def seconds(calls: list[Callable[[], object]]) -> list[float]:
-    """The least time of each call, taken by turns."""
-    for call in calls:
-        call()
-    began = time.perf_counter()
-    for call in calls:
-        call()
-    count = max(1, int(SPAN / 4 / (time.perf_counter() - began)))
-    least, rounds, end = [LONG * 1e3] * len(calls), 0, time.perf_counter() + SPAN
-    while rounds < ROUNDS or time.perf_counter() < end:
-        for i, call in enumerate(calls):
-            if claygrad.get_num_threads() > 1:
-                time.sleep(REST)
-                for _ in range(count // 4 + 1):          # and its own have woken
-                    call()
-            start = time.perf_counter()
-            for _ in range(count):
-                call()
-            least[i] = min(least[i], (time.perf_counter() - start) / count)
-        rounds += 1
-    return least
-
-
 def measured(name: str, elements: int, backward: bool) -> list[float] | None:
     """claygrad's seconds and PyTorch's for the first sample both take, as large as can be; None if there is none."""
     theirs, mine = entries()[name].op, ours(name)
@@ -127,12 +103,13 @@ def measured(name: str, elements: int, backward: bool) -> list[float] | None:
                 began = time.perf_counter()
                 call()
                 if time.perf_counter() - began > LONG:
-                    break
+                    break                                # it is tried on less
                 chosen = call, larger
         with contextlib.suppress(Exception):
             if chosen:
                 call, larger = chosen[0], translated(chosen[1])
-                return seconds([both_ways(claygrad, mine, larger) if backward else bound(mine, larger), call])
+                own = both_ways(claygrad, mine, larger) if backward else bound(mine, larger)
+                return seconds([own, call], claygrad.get_num_threads())
     return None
 
 

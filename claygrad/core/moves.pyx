@@ -169,6 +169,20 @@ cdef Layout _rot90(Op op, PyObject** slots, Layout target):
     return new_layout(out.storage, out.dtype, out.ndim, shape, strides, 0)
 
 
+cdef bint _may_be_channels_last(Layout v) noexcept:
+    """Of images, on which axes of one element throw no light."""
+    cdef int i
+    if v.ndim != 4 and v.ndim != 5:
+        return False
+    for i in range(v.ndim):
+        if v.shape[i] < 2:
+            return True
+    for i in range(2, v.ndim):
+        if v.strides[i] <= v.strides[i + 1 if i + 1 < v.ndim else 1]:
+            return False
+    return v.strides[0] > v.strides[2]
+
+
 cdef Layout _roll(Op op, PyObject** slots, Layout target):
     """roll(input, shifts, dims): every axis that moves is cut in two, and all parts change places."""
     cdef Layout x = (<Tensor><object>slots[0]).layout, out, flat, into
@@ -180,7 +194,7 @@ cdef Layout _roll(Op op, PyObject** slots, Layout target):
     cdef int axes[64]
     cdef unsigned long long seen = 0
     cdef int i, k, n, part
-    if target is not None or not x.contiguous or x.storage.where.kind != CPU:
+    if target is not None or x.storage.where.kind != CPU:
         return None
     shifts = (shifts,) if type(shifts) is int else shifts
     dims = (dims,) if type(dims) is int else dims
@@ -188,17 +202,21 @@ cdef Layout _roll(Op op, PyObject** slots, Layout target):
     if n < 1 or n > 4:
         return None
     out = into = fresh_like(x)
-    flat = x
+    if not x.contiguous and len(dims) and _may_be_channels_last(x):
+        return None
     if len(dims) == 0:
         if n != 1:
             return None
+        x = in_order(x)
         whole[0] = x.numel
         flat = new_layout(x.storage, x.dtype, 1, whole, &STEP, x.offset)
         into = new_layout(out.storage, out.dtype, 1, whole, &STEP, 0)
         axes[0] = 0
     elif len(dims) != n:
         return None
-    elif x.numel:
+    else:
+        flat = x
+    if len(dims) and x.numel:
         for i in range(n):
             axes[i] = axis_of(dims[i], x.ndim)
             if axes[i] < 0 or seen >> axes[i] & 1:

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import moving
-from claygrad.ops._formats import check_format, contiguous_format, empty_array_like, is_contiguous_in, preserve_format
+from claygrad.ops._formats import (
+    check_format,
+    contiguous_format,
+    element_strides,
+    empty_array,
+    empty_array_like,
+    is_contiguous_in,
+    preserve_format,
+    strides_for,
+    suggested_format,
+)
 from claygrad.ops._geometry import axes, axis, sizes, text
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops.part import diagonal_backward
@@ -91,14 +101,16 @@ def flipud(input: Tensor) -> Tensor:
 
 
 def _rolled(xp, input, shift: int, dim: int):
-    """Rolled along one axis: two parts change places."""
-    out = xp.empty(input.shape, input.dtype)
+    """Rolled along one axis: two parts change places. Images with their channels last keep them there, if both parts show it."""
     shift %= input.shape[dim]
     before = (slice(None),) * dim
-    for to, of in ((slice(shift, None), slice(None, input.shape[dim] - shift)),
-                   (slice(None, shift), slice(input.shape[dim] - shift, None))):
-        if not moving.copy(out[*before, to], input[*before, of]):
-            out[*before, to] = input[*before, of]
+    first, last = (input[*before, of] for of in (slice(None, input.shape[dim] - shift), slice(input.shape[dim] - shift, None)))
+    forms = {suggested_format(part.shape, element_strides(part)) for part in (first, last)}
+    form = forms.pop() if len(forms) == 1 else contiguous_format
+    out = empty_array(xp, input.shape, strides_for(input.shape, form), input.dtype)
+    for to, part in ((slice(shift, None), first), (slice(None, shift), last)):
+        if not moving.copy(out[*before, to], part):
+            out[*before, to] = part
     return out
 
 
@@ -123,9 +135,9 @@ def roll(xp, input: Tensor, shifts: ints, dims: ints = ()):
         return _rolled(xp, input.reshape(-1), shifts[0], 0).reshape(input.shape)
     if not dims:
         return xp.roll(input, shifts[0]).reshape(input.shape)
-    if len(dims) == 1:
-        return _rolled(xp, input, shifts[0], axis(dims[0], input.ndim, scalar=False))
-    return xp.ascontiguousarray(xp.roll(input, shifts, tuple(axis(dim, input.ndim, scalar=False) for dim in dims)))
+    for shift, dim in zip(shifts, [axis(dim, input.ndim, scalar=False) for dim in dims]):
+        input = _rolled(xp, input, shift, dim)
+    return input
 
 
 def _unroll(g: Tensor, shifts: ints, dims: ints) -> Tensor:
