@@ -4,6 +4,7 @@
 #include "lines.hpp"
 #include "rows.hpp"
 #include "scratch.hpp"
+#include "short_rows.hpp"
 #include "threads.hpp"
 #include "vmath.hpp"
 
@@ -49,10 +50,52 @@ template <class T> void backward_range(void* data, int64_t begin, int64_t end) {
     }
 }
 
+template <class T> void forward_abreast(const CrossEntropy& s) {
+    using V = vec<T>;
+    each_abreast<T>(s.rows, s.classes, [&s](int64_t r, int64_t m) {
+        const int64_t n = s.classes;
+        const T* x = (const T*)s.x + r * n;
+        T *loss = (T*)s.loss + r, *tops = (T*)s.kept + r, *logs = tops + s.rows;
+        RowsAbreast<T> a;
+        a.take(x, n, m);
+        V top = splat<V>(MaxOf::identity), sum = splat<V>(0);
+        for (int64_t k = 0; k < n; k++) top = MaxOf::combine(top, get<V>(a.at + k * a.W, m));
+        for (int64_t k = 0; k < n; k++) sum = sum + exp_down(get<V>(a.at + k * a.W, m) - top);
+        put<V>(tops, top, m);
+        put<V>(logs, log(sum), m);
+        for (int64_t l = 0; l < m; l++)
+            loss[l] = s.target[r + l] == s.ignored ? 0 : logs[l] - (x[l * n + s.target[r + l]] - tops[l]);
+    });
+}
+
+template <class T> void backward_abreast(const CrossEntropy& s) {
+    using V = vec<T>;
+    each_abreast<T>(s.rows, s.classes, [&s](int64_t r, int64_t m) {
+        const int64_t n = s.classes;
+        const T *tops = (const T*)s.kept + r, *logs = tops + s.rows, *factor = (const T*)s.scale;
+        T* dx = (T*)s.to_x + r * n;
+        RowsAbreast<T> a;
+        a.take((const T*)s.x + r * n, n, m);
+        const V top = get<V>(tops, m), log_sum = get<V>(logs, m), scale = s.one_scale ? splat<V>(*factor) : get<V>(factor + r, m);
+        for (int64_t k = 0; k < n; k++) {
+            T* at = a.at + k * a.W;
+            put<V>(at, exp_down(get<V>(at, m) - top - log_sum) * scale, m);
+        }
+        a.put(dx, n, m);
+        for (int64_t l = 0; l < m; l++, dx += n) {
+            if (s.target[r + l] != s.ignored) dx[s.target[r + l]] -= factor[s.one_scale ? 0 : r + l];
+            else
+                for (int64_t k = 0; k < n; k++) dx[k] = 0;
+        }
+    });
+}
+
 template <class T> void forward(const CrossEntropy* s) {
+    if (short_rows<T>(s->classes)) return forward_abreast<T>(*s);
     parallel_for(s->rows, COSTLY / s->classes + 1, forward_range<T>, (void*)s);
 }
 template <class T> void backward(const CrossEntropy* s) {
+    if (short_rows<T>(s->classes)) return backward_abreast<T>(*s);
     parallel_for(s->rows, COSTLY / s->classes + 1, backward_range<T>, (void*)s);
 }
 

@@ -4,17 +4,58 @@
 #include "kernels.hpp"
 #include "lines.hpp"
 #include "threads.hpp"
+#include "transpose.hpp"
 #include "vmath.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
 
+// What a reduction makes of rows of a few elements it may make of several at once, SEVERAL_ROWS: a number of each is the same
+// whichever others go with it.
+constexpr int64_t FEW_ELEMENTS = 128;
+
 // A reduction knows its types and how one tile of columns (one row, when width and stride are 1) becomes numbers.
 template <class Op, class T> struct Floats {
     using In = T;
     using Out = T;
     using Merge = Floats;
+    static constexpr int SEVERAL_ROWS = Lanes<vec<T>>::width;
+    static constexpr int BY_NUMBERS = Op::identity - Op::identity == 0 ? SEVERAL_ROWS - 1 : 3;       // comparisons of NaN are dear
+
+    // Rows shorter than a vector, number by number
+    template <int N> static void short_rows(const T* x_rn, int64_t n, int64_t leap, int64_t count, T* out_r) {
+        if constexpr (N <= BY_NUMBERS) {
+            if (n != N) return short_rows<N + 1>(x_rn, n, leap, count, out_r);
+            for (int64_t r = 0; r < count; r++) {
+                T acc = (T)Op::identity;
+#pragma GCC unroll 16
+                for (int k = 0; k < N; k++) acc = Op::combine(acc, x_rn[r * leap + k]);
+                out_r[r] = acc;
+            }
+        }
+    }
+
+    // Each row becomes a vector; these are turned over, so that no vector is folded.
+    static void rows(const T* const* x_rn, int64_t n, int64_t count, T* out_r) {
+        using V = vec<T>;
+        constexpr int W = SEVERAL_ROWS;
+        const V identity = splat<V>(Op::identity);
+        alignas(64) T made[W * W], turned[W * W];
+        for (int64_t r = 0; r < count; r++) {
+            V acc = identity;
+            int64_t i = 0;
+            for (; i + W <= n; i += W) acc = Op::combine(acc, load<V>(x_rn[r] + i));
+            if (i < n) acc = Op::combine(acc, load_part<V>(x_rn[r] + i, n - i, identity));
+            store<V>(made + r * W, acc);
+        }
+        transpose_block<T>(made, W, turned, W, count, W);
+        V acc[W];
+        for (int k = 0; k < W; k++) acc[k] = get<V>(turned + k * W, count);
+        for (int half = W / 2; half > 0; half /= 2)
+            for (int k = 0; k < half; k++) acc[k] = Op::combine(acc[k], acc[k + half]);
+        put<V>(out_r, acc[0], count);
+    }
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         constexpr int SEVERAL = 8;
         if (stride == 1 && width == 1) *out_i = reduce_row<Op, T>(x_ni, n);
@@ -40,6 +81,7 @@ template <class Op, class I, class O> struct Exact {
     using In = I;
     using Out = O;
     using Merge = Exact<Op, O, O>;
+    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, O* out_i) {
         if (stride == 1 && width == 1) {
             O acc = Op::identity;
@@ -88,6 +130,18 @@ template <class R> struct ReduceJob {
 template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(ReduceJob<R>*)data;
     const Spread& s = *job.from;
+    if constexpr (R::SEVERAL_ROWS > 1)
+        if (s.inner == 1 && s.pitch == 1 && s.n <= FEW_ELEMENTS && job.parts == 1) {
+            if (s.n > 0 && s.n <= R::BY_NUMBERS && s.axes == 1)
+                return R::template short_rows<1>(job.at(begin), s.n, s.leap[0], end - begin, job.out_oci + begin);
+            const typename R::In* rows[R::SEVERAL_ROWS];
+            for (int64_t o = begin, count; o < end; o += count) {
+                count = end - o < R::SEVERAL_ROWS ? end - o : R::SEVERAL_ROWS;
+                for (int64_t r = 0; r < count; r++) rows[r] = job.at(o + r);
+                R::rows(rows, s.n, count, job.out_oci + o);
+            }
+            return;
+        }
     if (job.tiles == 1 && job.parts == 1) {      // the usual case, with few divisions
         for (int64_t o = begin; o < end; o++) R::tile(job.at(o), s.n, s.pitch, s.inner, job.out_oci + o * s.inner);
         return;
@@ -145,6 +199,7 @@ template <class T> struct Parts {
     using In = T;
     using Out = T;
     using Merge = Parts;
+    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         using V = vec<T>;
         constexpr int W = Lanes<V>::width, K = 4;
@@ -199,6 +254,7 @@ template <class F, class T> struct SumsOf {
     using In = T;
     using Out = T;
     using Merge = Floats<SumOf, T>;
+    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         using V = vec<T>;
         if (stride == 1 && width == 1) {
@@ -225,6 +281,7 @@ template <class T> struct LogSums {
     using In = T;
     using Out = T;
     using Merge = LogSums;               // of the logarithms of parts, as well
+    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         using V = vec<T>;
         const V zero = splat<V>(0);
@@ -243,6 +300,7 @@ template <class Op, class T> struct Sizes {
     using In = T;
     using Out = T;
     using Merge = Floats<Op, T>;
+    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         T size[TILE];
         if (stride == 1 && width == 1) {
@@ -267,6 +325,7 @@ template <class I, class O> struct Counts {
     using In = I;
     using Out = O;
     using Merge = Exact<SumInt, O, O>;
+    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, O* out_i) {
         constexpr int64_t SPAN = 1 << 20;
         if (stride == 1 && width == 1) {
@@ -292,6 +351,7 @@ template <class I, bool ANY> struct Truth {
     using In = I;
     using Out = uint8_t;
     using Merge = Truth<uint8_t, ANY>;
+    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, uint8_t* out_i) {
         constexpr int64_t CHUNK = 64;
         if (stride == 1 && width == 1) {

@@ -1,6 +1,7 @@
 // The softmax family: each row, or column, of n elements on its own.
 #include "families.hpp"
 #include "lines.hpp"
+#include "short_rows.hpp"
 #include "threads.hpp"
 #include "vmath.hpp"
 
@@ -118,37 +119,6 @@ template <class T> void log_softmax_backward_row(const T* g, const T* out, T* dx
     });
 }
 
-template <class T> struct RowsJob {
-    const T* x_rn;
-    const T* y_rn;
-    T* out_rn;
-    int64_t n;
-};
-
-template <class T, void (*f)(const T*, T*, int64_t)> void rows_range(void* data, int64_t begin, int64_t end) {
-    auto& job = *(RowsJob<T>*)data;
-    for (int64_t r = begin; r < end; r++) f(job.x_rn + r * job.n, job.out_rn + r * job.n, job.n);
-}
-
-template <class T, void (*f)(const T*, const T*, T*, int64_t)>
-void rows2_range(void* data, int64_t begin, int64_t end) {
-    auto& job = *(RowsJob<T>*)data;
-    for (int64_t r = begin; r < end; r++)
-        f(job.x_rn + r * job.n, job.y_rn + r * job.n, job.out_rn + r * job.n, job.n);
-}
-
-template <class T, void (*f)(const T*, T*, int64_t)>
-void rows(const void* x_rn, void* out_rn, int64_t count, int64_t n) {
-    RowsJob<T> job{(const T*)x_rn, nullptr, (T*)out_rn, n};
-    if (n > 0) parallel_for(count, COSTLY / n + 1, rows_range<T, f>, &job);
-}
-
-template <class T, void (*f)(const T*, const T*, T*, int64_t)>
-void rows2(const void* g_rn, const void* out_rn, void* dx_rn, int64_t count, int64_t n) {
-    RowsJob<T> job{(const T*)g_rn, (const T*)out_rn, (T*)dx_rn, n};
-    if (n > 0) parallel_for(count, COSTLY / n + 1, rows2_range<T, f>, &job);
-}
-
 // --- along any other axis: (outer, n, inner), a vector of neighbouring columns at a time -----------------------------------------
 enum { SOFTMAX, LOG_SOFTMAX, SOFTMAX_BACKWARD, LOG_SOFTMAX_BACKWARD };
 
@@ -214,18 +184,65 @@ template <class T, int WAY> void columns(const void* x, const void* y, void* out
     parallel_for(outer * ((inner + W - 1) / W), COSTLY / (n * W) + 1, columns_range<T, WAY>, &job);
 }
 
+// --- rows -------------------------------------------------------------------------------------------------------------
+template <class T, int WAY> void rows_abreast(const T* x_rn, const T* y_rn, T* out_rn, int64_t count, int64_t n) {
+    each_abreast<T>(count, n, [=](int64_t r, int64_t m) {
+        RowsAbreast<T> x, y;
+        x.take(x_rn + r * n, n, m);
+        if (y_rn) y.take(y_rn + r * n, n, m);
+        column<T, WAY>(x.at, y.at, x.at, n, x.W, m);
+        x.put(out_rn + r * n, n, m);
+    });
+}
+
+template <class T> struct RowsJob {
+    const T* x_rn;
+    const T* y_rn;
+    T* out_rn;
+    int64_t n;
+};
+
+template <class T, void (*f)(const T*, T*, int64_t)> void rows_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(RowsJob<T>*)data;
+    for (int64_t r = begin; r < end; r++) f(job.x_rn + r * job.n, job.out_rn + r * job.n, job.n);
+}
+
+template <class T, void (*f)(const T*, const T*, T*, int64_t)>
+void rows2_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(RowsJob<T>*)data;
+    for (int64_t r = begin; r < end; r++)
+        f(job.x_rn + r * job.n, job.y_rn + r * job.n, job.out_rn + r * job.n, job.n);
+}
+
+template <class T, int WAY, void (*f)(const T*, T*, int64_t)>
+void rows(const void* x_rn, void* out_rn, int64_t count, int64_t n) {
+    RowsJob<T> job{(const T*)x_rn, nullptr, (T*)out_rn, n};
+    if (n <= 0) return;
+    if (short_rows<T>(n)) return rows_abreast<T, WAY>(job.x_rn, nullptr, job.out_rn, count, n);
+    parallel_for(count, COSTLY / n + 1, rows_range<T, f>, &job);
+}
+
+template <class T, int WAY, void (*f)(const T*, const T*, T*, int64_t)>
+void rows2(const void* g_rn, const void* out_rn, void* dx_rn, int64_t count, int64_t n) {
+    RowsJob<T> job{(const T*)g_rn, (const T*)out_rn, (T*)dx_rn, n};
+    if (n <= 0) return;
+    if (short_rows<T>(n)) return rows_abreast<T, WAY>(job.x_rn, job.y_rn, job.out_rn, count, n);
+    parallel_for(count, COSTLY / n + 1, rows2_range<T, f>, &job);
+}
+
 #define COLUMNS(name, way) {name, F32, (void*)columns<float, way>}, {name, F64, (void*)columns<double, way>}
-#define ROWS(name, f) {name, F32, (void*)rows<float, f<float>>}, {name, F64, (void*)rows<double, f<double>>}
-#define ROWS2(name, f) {name, F32, (void*)rows2<float, f<float>>}, {name, F64, (void*)rows2<double, f<double>>}
+#define ROWS(name, way, f) {name, F32, (void*)rows<float, way, f<float>>}, {name, F64, (void*)rows<double, way, f<double>>}
+#define ROWS2(name, way, f) {name, F32, (void*)rows2<float, way, f<float>>}, {name, F64, (void*)rows2<double, way, f<double>>}
 
 }  // namespace
 
-const Kernel rows_kernels[] = {ROWS("softmax", softmax_row), ROWS("log_softmax", log_softmax_row),
+const Kernel rows_kernels[] = {ROWS("softmax", SOFTMAX, softmax_row), ROWS("log_softmax", LOG_SOFTMAX, log_softmax_row),
                                COLUMNS("softmax_columns", SOFTMAX), COLUMNS("log_softmax_columns", LOG_SOFTMAX)};
 CLAY_COUNT(rows)
 
 const Kernel rows2_kernels[] = {
-    ROWS2("softmax_backward", softmax_backward_row), ROWS2("log_softmax_backward", log_softmax_backward_row),
+    ROWS2("softmax_backward", SOFTMAX_BACKWARD, softmax_backward_row),
+    ROWS2("log_softmax_backward", LOG_SOFTMAX_BACKWARD, log_softmax_backward_row),
     COLUMNS("softmax_backward_columns", SOFTMAX_BACKWARD), COLUMNS("log_softmax_backward_columns", LOG_SOFTMAX_BACKWARD),
 };
 CLAY_COUNT(rows2)

@@ -5,6 +5,7 @@
 #include "lines.hpp"
 #include "rows.hpp"
 #include "scan.hpp"
+#include "short_rows.hpp"
 #include "scratch.hpp"
 #include "vmath.hpp"
 
@@ -193,6 +194,18 @@ void extremes(const void* x_oni, void* out_oni, int64_t* places_oni, int64_t out
 // log(sum(exp(x))) of each row
 template <class T> void log_sums(const void* x_rn, void* out_r, int64_t rows, int64_t n) {
     using V = vec<T>;
+    if (short_rows<T>(n)) {
+        each_abreast<T>(rows, n, [=](int64_t r, int64_t m) {
+            RowsAbreast<T> x;
+            x.take((const T*)x_rn + r * n, n, m);
+            V top = splat<V>(MaxOf::identity), sum = splat<V>(0);
+            for (int64_t k = 0; k < n; k++) top = MaxOf::combine(top, get<V>(x.at + k * x.W, m));
+            top = pick(top - top == splat<V>(0), top, splat<V>(0));
+            for (int64_t k = 0; k < n; k++) sum = sum + exp(get<V>(x.at + k * x.W, m) - top);
+            put<V>((T*)out_r + r, log(sum) + top, m);
+        });
+        return;
+    }
     each_task(rows, 4 * n, [=](int64_t r) {
         const T* x = (const T*)x_rn + r * n;
         T top = reduce_row<MaxOf, T>(x, n), sum;

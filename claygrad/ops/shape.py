@@ -101,10 +101,11 @@ def flipud(input: Tensor) -> Tensor:
 
 
 def _rolled(xp, input, shift: int, dim: int):
-    """Rolled along one axis: two parts change places. Images with their channels last keep them there, if both parts show it."""
+    """Rolled along one axis: two parts change places. Channels that lie last in both stay there."""
     shift %= input.shape[dim]
     before = (slice(None),) * dim
-    first, last = (input[*before, of] for of in (slice(None, input.shape[dim] - shift), slice(input.shape[dim] - shift, None)))
+    start = input.shape[dim] - shift
+    first, last = input[*before, slice(start)], input[*before, slice(start, None)]
     forms = {suggested_format(part.shape, element_strides(part)) for part in (first, last)}
     form = forms.pop() if len(forms) == 1 else contiguous_format
     out = empty_array(xp, input.shape, strides_for(input.shape, form), input.dtype)
