@@ -17,6 +17,11 @@ cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
     Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
 
+# Bytes that are worth more than one thread.
+cdef enum:
+    FOR_THREADS = 1 << 20
+
+
 cdef bint _usual(Op op, PyObject** slots, int first, int dtype_at) noexcept:
     """Whether all parameters from one on but the dtype are what they are by default."""
     cdef int i
@@ -30,7 +35,11 @@ cdef object _filled(Layout made, object value):
     """A tensor just made with a number in it; None: left as it is."""
     cdef double element[2]
     if type(value) is int and value == 0:
-        memset(made.data(), 0, made.numel * made.dtype.itemsize)
+        if made.numel * made.dtype.itemsize < FOR_THREADS:
+            memset(made.data(), 0, made.numel * made.dtype.itemsize)
+        else:
+            element[0] = element[1] = 0
+            fill_with(made, element)
     elif value is not None:
         if not element_of(value, made.dtype, element):
             return None

@@ -5,7 +5,8 @@ whose own paths (pointwise.pyx) know contiguous operands of one dtype, run here 
 """
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
-from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport (INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                         uint16_t)
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
 from claygrad.core.device cimport CPU
@@ -76,6 +77,7 @@ cdef union Number:
     double c128[2]
     int64_t i64
     int32_t i32
+    int16_t i16
     uint8_t byte
 
 cdef cast_fn _casts[12][12]              # from, to
@@ -130,7 +132,7 @@ cdef bint _number(object value, int kept, int code, bint round_half, Number* out
             _casts[kept][F32](&half, &out.f32, 1)
     elif code == F64:
         out.f64 = value
-    elif code == I64 or code == I32 or code == U8 or code == I8:
+    elif code == I64 or code == I32 or code == I16 or code == U8 or code == I8:
         if kind is float:
             return False
         whole = _wrapped(PyLong_AsLongLongAndOverflow(value, &overflow), kept)
@@ -138,6 +140,8 @@ cdef bint _number(object value, int kept, int code, bint round_half, Number* out
             out.i64 = whole
         elif code == I32:
             out.i32 = <int32_t>whole
+        elif code == I16:
+            out.i16 = <int16_t>whole
         else:
             out.byte = <uint8_t>whole
         return not overflow
@@ -162,6 +166,14 @@ cdef bint _unbounded(bint above, int code, Number* out) noexcept:
         out.f64 = INFINITY if above else -INFINITY
     elif code == I64:
         out.i64 = INT64_MAX if above else INT64_MIN
+    elif code == I32:
+        out.i32 = INT32_MAX if above else INT32_MIN
+    elif code == I16:
+        out.i16 = INT16_MAX if above else INT16_MIN
+    elif code == I8:
+        out.byte = <uint8_t>(127 if above else -128)
+    elif code == U8:
+        out.byte = 255 if above else 0
     else:
         return False
     return True

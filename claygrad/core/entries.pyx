@@ -8,16 +8,24 @@ from claygrad.core.chosen cimport Blocks, add_blocks, move_blocks, picked, posit
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
-from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape, stretched
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
+cdef extern from "pick.hpp" namespace "clay" nogil:
+    void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
+
 cdef extern from "places.hpp" namespace "clay" nogil:
     enum:
         PLACES_DIMS
     void fill_blocks(const Blocks*, void*, const int64_t*, const void*, int64_t) noexcept
+
+
+# The share of entries along the last axis, one in so many, from which on a tensor with gaps is copied to name them.
+cdef enum:
+    MANY = 8
 
 
 cdef struct Chosen:
@@ -131,17 +139,32 @@ cdef Layout _index(Op op, PyObject** slots, Layout target):
     """index(input, indices)"""
     cdef Layout x = some(slots[0]), at, out, mask
     cdef Chosen c
-    if target is not None or x is None or not plain(x):
+    cdef int64_t outer = 1, inner, k
+    cdef int64_t* numbers
+    cdef int d, i
+    if target is not None or x is None or not plain(x) and (stretched(x) or not falling(x)):
         return None
     indices = <object>slots[1]
     if len(indices) == 1 and isinstance(indices[0], Tensor):
         mask = (<Tensor>indices[0]).layout
         if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and mask.storage.where.kind == CPU:
-            return picked(x, in_order(mask))
+            return picked(in_order(x), in_order(mask))
     at = _offsets(x, indices, &c)
     if at is None:
         return None
     out = fresh(x.dtype, c.ndim, c.shape)
+    d = c.blocks.before
+    if d + c.blocks.after + 1 == x.ndim and (x.contiguous or c.blocks.after == 0 and at.numel >= x.shape[d] // MANY):    # along one axis
+        numbers = <int64_t*>at.data()
+        for i in range(d):
+            outer *= x.shape[i]
+        for k in range(at.numel):
+            numbers[k] = numbers[k] // x.strides[d]
+        x = in_order(x)
+        inner = x.strides[d] * x.dtype.itemsize
+        with nogil:
+            select_along(x.data(), numbers, out.data(), outer, x.shape[d], at.numel, inner)
+        return out
     with nogil:
         move_blocks(&c.blocks, x.data(), <int64_t*>at.data(), out.data(), x.dtype.itemsize, False)
     return out

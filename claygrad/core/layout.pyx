@@ -271,9 +271,12 @@ cdef bint row_major(Layout v) noexcept:
 
 cdef bint falling(Layout v) noexcept:
     cdef int i
-    for i in range(v.ndim):
-        if v.shape[i] < 2 or v.strides[i] < 1 or i + 1 < v.ndim and v.strides[i] < v.strides[i + 1] * v.shape[i + 1]:
+    cdef int64_t near = 1
+    for i in range(v.ndim - 1, -1, -1):
+        if v.shape[i] < 2 or v.strides[i] and v.strides[i] < near:
             return False
+        if v.strides[i]:
+            near = v.strides[i] * v.shape[i]
     return True
 
 

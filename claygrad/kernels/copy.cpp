@@ -90,6 +90,17 @@ template <class T> void line_back(const char* src, int64_t, char* dst, int64_t, 
     }
 }
 
+template <> void line_back<uint8_t>(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t bytes;
+        memcpy(&bytes, src - i - 7, sizeof bytes);
+        bytes = __builtin_bswap64(bytes);
+        memcpy(dst + i, &bytes, sizeof bytes);
+    }
+    for (; i < n; i++) dst[i] = src[-i];
+}
+
 void line_any(const char* src, int64_t from, char* dst, int64_t to, int64_t n, int64_t item) {
     for (int64_t i = 0; i < n; i++) memcpy(dst + i * to, src + i * from, (size_t)item);
 }
@@ -125,8 +136,12 @@ line_fn line_for(const Walk& w, int axis) {
     if (w.from[axis] == w.item && w.to[axis] == w.item) return line_whole;
     if (w.from[axis] == 0 && w.to[axis] == w.item && w.shape[axis] > 8)
         return w.item == 4 ? line_of<uint32_t> : w.item == 8 ? line_of<uint64_t> : line_same;
-    if (w.from[axis] == -w.item && w.to[axis] == w.item && (w.item == 4 || w.item == 8))
-        return w.item == 4 ? line_back<uint32_t> : line_back<uint64_t>;
+    if (w.from[axis] == -w.item && w.to[axis] == w.item) {
+        if (w.item == 4) return line_back<uint32_t>;
+        if (w.item == 8) return line_back<uint64_t>;
+        if (w.item == 1) return line_back<uint8_t>;
+        if (w.item == 2) return line_back<uint16_t>;
+    }
     switch (w.item) {
     case 1: return line<uint8_t>;
     case 2: return line<uint16_t>;

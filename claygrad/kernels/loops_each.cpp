@@ -187,13 +187,13 @@ struct CutRest { static constexpr bool quotient = false, floored = false; };
 
 // --- integers ----------------------------------------------------------------------------------------------------------------
 struct ClampInt : Taking3 {
-    int64_t operator()(int64_t x, int64_t low, int64_t high) const {
-        const int64_t raised = x < low ? low : x;
+    template <class T> T operator()(T x, T low, T high) const {
+        const T raised = x < low ? low : x;
         return raised > high ? high : raised;
     }
 };
-struct ClampMinInt : Taking2 { int64_t operator()(int64_t x, int64_t low) const { return x < low ? low : x; } };
-struct ClampMaxInt : Taking2 { int64_t operator()(int64_t x, int64_t high) const { return x > high ? high : x; } };
+struct ClampMinInt : Taking2 { template <class T> T operator()(T x, T low) const { return x < low ? low : x; } };
+struct ClampMaxInt : Taking2 { template <class T> T operator()(T x, T high) const { return x > high ? high : x; } };
 struct ReverseSubInt : Taking2 { uint64_t operator()(uint64_t x, uint64_t y) const { return y - x; } };
 struct HeavisideInt : Taking2 { int64_t operator()(int64_t x, int64_t y) const { return x == 0 ? y : x > 0; } };
 struct SameInt : Taking1 { int64_t operator()(int64_t x) const { return x; } };
@@ -241,6 +241,8 @@ struct NotBool : Taking1 { uint8_t operator()(uint8_t x) const { return !x; } };
 #define CLAY_SHIFT(name, F) \
     {name, I64, (void*)each_number<F, int64_t, int64_t>, -1, CHEAP}, {name, I32, (void*)each_number<F, int32_t, int32_t>, -1, CHEAP}, \
     {name, U8, (void*)each_number<F, uint8_t, uint8_t>, -1, CHEAP}
+#define CLAY_EVERY(name, F) CLAY_SHIFT(name, F), \
+    {name, I16, (void*)each_number<F, int16_t, int16_t>, -1, CHEAP}, {name, I8, (void*)each_number<F, int8_t, int8_t>, -1, CHEAP}
 #define CLAY_LONG(name, F) {name, I64, (void*)each_number<F, int64_t, int64_t>, -1, CHEAP}
 
 // --- left to the C library ------------------------------------------------------------------------------------------------------
@@ -325,7 +327,7 @@ const Kernel each_kernels[] = {
     CLAY_VECTORS("clamp_backward", ClampBackward, CHEAP),
     CLAY_INTEGERS("floor_divide", Floored), CLAY_INTEGERS("div_trunc", Cut), CLAY_INTEGERS("remainder", FlooredRest),
     CLAY_INTEGERS("fmod", CutRest),
-    CLAY_LONG("clamp_both", ClampInt), CLAY_LONG("clamp_min", ClampMinInt), CLAY_LONG("clamp_max", ClampMaxInt),
+    CLAY_EVERY("clamp_both", ClampInt), CLAY_EVERY("clamp_min", ClampMinInt), CLAY_EVERY("clamp_max", ClampMaxInt),
     CLAY_LONG("rsub", ReverseSubInt), CLAY_LONG("heaviside", HeavisideInt), CLAY_LONG("nan_to_num", SameInt),
     CLAY_LONG("floor", SameInt), CLAY_LONG("ceil", SameInt), CLAY_LONG("trunc", SameInt), CLAY_LONG("round", SameInt),
     CLAY_LONG("bitwise_not", NotInt), CLAY_HALVES("neg", NegHalf), CLAY_HALVES("abs", AbsHalf),

@@ -270,17 +270,17 @@ bool nonzero_mask(int dtype, const void* x, uint8_t* out, int64_t n) {
 
 void fill_elements(void* out, const void* element, int64_t n, int64_t item_size) {
 #if defined(__x86_64__)
-    if (n * item_size >= 4096 && (item_size == 4 || item_size == 8)) {
+    if (n * item_size >= 4096 && item_size <= 8) {
         uint64_t pattern = 0;                            // long runs by the string instruction: lines are not read first
         memcpy(&pattern, element, (size_t)item_size);
-        if (item_size == 4) pattern |= pattern << 32;
+        for (int64_t bits = 8 * item_size; bits < 64; bits *= 2) pattern |= pattern << bits;
         const int64_t words = n * item_size / 8;
         each_range(words, CHEAP, [=](int64_t begin, int64_t end) {
             void* to = (uint64_t*)out + begin;
             int64_t count = end - begin;
             asm volatile("rep stosq" : "+D"(to), "+c"(count) : "a"(pattern) : "memory");
         });
-        if (words * 8 < n * item_size) memcpy((char*)out + words * 8, element, 4);
+        memcpy((char*)out + words * 8, &pattern, (size_t)(n * item_size - words * 8));
         return;
     }
 #endif
