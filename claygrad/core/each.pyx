@@ -6,7 +6,7 @@ whose own paths (pointwise.pyx) know contiguous operands of one dtype, run here 
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport (INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                         uint16_t)
+                          uint16_t)
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
 from claygrad.core.device cimport CPU

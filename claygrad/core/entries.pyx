@@ -91,6 +91,13 @@ cdef Layout _offsets(Layout x, object indices, Chosen* c):
         v, d = <Layout>item, axes[i]
         numbers = <const int64_t*>v.data()
         step = x.strides[d]
+        if len(given) == 1 and v.numel == total:         # one after the other
+            for value in range(total):
+                place = numbers[value]
+                if place < -x.shape[d] or place >= x.shape[d]:
+                    return None
+                offsets[value] = (place + x.shape[d] if place < 0 else place) * step
+            continue
         for k in range(ndim):
             at[k] = 0
         place = 0

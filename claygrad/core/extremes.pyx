@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout
+from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layout
 from claygrad.core.reduce cimport arranged, without
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many
@@ -269,7 +269,10 @@ cdef Layout _running(Op op, PyObject** slots, Layout target):
     cdef scan_fn f = <scan_fn>op.kernels[x.dtype.code]
     cdef bint back = op.n_params == 2
     cdef Lines s
-    if f == NULL or target is not None or not back and <object>slots[2] is not None or not _lines(x, <object>slots[1], &s):
+    if f == NULL or target is not None or not back and <object>slots[2] is not None or x.storage.where.kind != CPU or x.numel == 0:
+        return None
+    x = in_order(x)
+    if not _lines(x, <object>slots[1], &s):
         return None
     out = fresh_like(x)
     if x.numel > RELEASE:

@@ -4,8 +4,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
+from claygrad.core.chosen cimport Blocks, move_blocks
 from claygrad.core.declared cimport Op
-from claygrad.core.dtypes cimport F32, F64, I64
+from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.layout cimport Layout, fresh, in_order, new_layout
 from claygrad.core.moves cimport copied, element_of, plain, some
 from claygrad.core.parts cimport axis_of
@@ -205,21 +206,42 @@ cdef bint _numbered(Entries* e, Layout x, object dim, Layout index, Layout sourc
     return _sized(e, x, dim, index, source) and vector_inside(<const int64_t*>index.data(), e.m, e.n)
 
 
+cdef int _rows_with_gaps(Layout x, const int64_t* numbers, int64_t m, Layout out) except -1:
+    """Entries along the first axis, read where they lie."""
+    cdef Blocks b
+    cdef Layout offsets = fresh(of_code(I64), 1, &m)
+    cdef int64_t* at = <int64_t*>offsets.data()
+    cdef int64_t k
+    cdef int i
+    b.before, b.after, b.count = 0, x.ndim - 1, m
+    for i in range(1, x.ndim):
+        b.shape[i - 1], b.strides[i - 1] = x.shape[i], x.strides[i]
+    for k in range(m):
+        at[k] = numbers[k] * x.strides[0]
+    with nogil:
+        move_blocks(&b, x.data(), at, out.data(), x.dtype.itemsize, False)
+    return 0
+
+
 cdef Layout _index_select(Op op, PyObject** slots, Layout target):
     """index_select(input, dim, index)"""
     cdef Layout x = some(slots[0]), index = some(slots[2]), out
     cdef int64_t shape[64]
     cdef Entries e
+    cdef const int64_t* numbers
     cdef int i, d
     cdef bint fine
     if target is not None or x is None or not _sized(&e, x, <object>slots[1], index, None):
         return None
     if x.ndim == 0 and e.m != 1:
         return None
-    d = axis_of(<object>slots[1], x.ndim)
+    d, numbers = axis_of(<object>slots[1], x.ndim), <const int64_t*>index.data()
     for i in range(x.ndim):
         shape[i] = e.m if i == d else x.shape[i]
     out = fresh(x.dtype, x.ndim, shape)
+    if not x.contiguous and d == 0 and 1 < x.ndim <= 16 and x.strides[x.ndim - 1] == 1 and vector_inside(numbers, e.m, e.n):
+        _rows_with_gaps(x, numbers, e.m, out)
+        return out
     x = in_order(x)
     with nogil:
         fine = select_inside(x.data(), <int64_t*>index.data(), out.data(), e.outer, e.n, e.m, e.inner * x.dtype.itemsize)

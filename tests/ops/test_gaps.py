@@ -87,3 +87,20 @@ def test_short_rows_are_added_together(width: int, rows: int):
     x = whole((rows, width), "float32")
     assert claygrad.equal(x.sum(0), x.t().contiguous().sum(1))
     assert claygrad.equal(x.amin(0), x.t().contiguous().amin(1))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_entries_of_a_view(view: str):
+    """By index tensors along each axis, of numbers from either end; a few and many of them."""
+    x = VIEWS[view](whole((6, 8, 37), "float32"))
+    copy = x.clone(memory_format=claygrad.contiguous_format)
+    for dim in range(x.ndim):
+        n = x.shape[dim]
+        for numbers in (claygrad.tensor([0]), claygrad.arange(n).flip(0), claygrad.arange(3 * n) % n):
+            assert claygrad.equal(x.index_select(dim, numbers), copy.index_select(dim, numbers))
+            for index in (numbers, numbers - n, numbers[:, None].expand(-1, 2)):
+                key = (*(slice(None),) * dim, index)
+                assert claygrad.equal(x[key], copy[key])
+                assert x[key].shape == (*x.shape[:dim], *index.shape, *x.shape[dim + 1:])
+        with pytest.raises(IndexError):
+            x[(*(slice(None),) * dim, claygrad.tensor([n]))]
