@@ -7,9 +7,11 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, fresh, new_layout
+from claygrad.core.layout cimport Layout, falling, fresh, in_order, new_layout
 from claygrad.core.moves cimport copied, element_of, plain, some
 from claygrad.core.parts cimport sizes_of
+from claygrad.core.pointwise cimport turned
+from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -94,10 +96,40 @@ cdef void _padded_shape(const Padding* p, int ndim, const int64_t* shape, int64_
         out[i] = shape[i] if k < 0 else shape[i] + p.before[k] + p.after[k]
 
 
+cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
+    """Images that lie as (batch, height, width, channels), filled up with a constant; None if they do not."""
+    cdef Padding p
+    cdef int64_t places[3]
+    cdef int64_t shape[4]
+    cdef int64_t strides[4]
+    cdef int i
+    cdef Layout out
+    if x.ndim != 4 or len(pads) > 4 or not turned(x) or not x.strides[1] < x.strides[3] < x.strides[2] < x.strides[0]:
+        return None
+    places[0], places[1], places[2] = x.shape[0], x.shape[2], x.shape[3]
+    if not _padding(&p, 3, places, pads, PAD_CONSTANT, True):
+        return None
+    for i in range(2):                                   # lines are of channels
+        p.size[i], p.before[i], p.after[i] = p.size[i + 1], p.before[i + 1], p.after[i + 1]
+    p.size[2], p.before[2], p.after[2] = x.shape[1], 0, 0
+    shape[0], shape[1], shape[3] = x.shape[0], x.shape[1], x.shape[3] + p.before[1] + p.after[1]
+    shape[2] = x.shape[2] + (p.before[0] + p.after[0] if len(pads) == 4 else 0)
+    strides[1], strides[3], strides[2], strides[0] = 1, shape[1], shape[1] * shape[3], shape[1] * shape[3] * shape[2]
+    out = new_layout(new_storage(strides[0] * shape[0] * x.dtype.itemsize), x.dtype, 4, shape, strides, 0)
+    with nogil:
+        pad_lines(x.data(), out.data(), &p, x.dtype.itemsize, value)
+    return out
+
+
 cdef Layout _padded(Layout x, object pads, PadMode mode, const void* value):
     cdef Padding p
     cdef int64_t shape[64]
     cdef Layout out
+    if not x.contiguous and x.storage.where.kind == CPU and type(pads) in (tuple, list):
+        if falling(x):
+            x = in_order(x)
+        elif mode == PAD_CONSTANT:
+            return _padded_channels_last(x, pads, value)
     if not plain(x) or not _padding(&p, x.ndim, x.shape, pads, mode, mode != PAD_CIRCULAR):
         return None
     _padded_shape(&p, x.ndim, x.shape, shape)

@@ -215,7 +215,6 @@ void part(void* data, int64_t begin, int64_t end) {
             const EachOperand& x = plan.in[k];
             if (x.cast) x.cast(x.data, blocks[k].raw, 1);
             gather(x.cast ? blocks[k].raw : x.data, 0, blocks[k].made, most < end - begin ? most : end - begin, plan.size);
-            in[k] = blocks[k].made;
         }
     }
     Place place(plan, begin);
@@ -230,9 +229,9 @@ void part(void* data, int64_t begin, int64_t end) {
         const int one = !mode ? -1 : plan.kind == RUN_BINARY ? 2 - mode : 0;
         if (one >= 0) in[one] = one_of(plan, plan.in[one], place, blocks[one]);
         for (int k = 0; k < plan.operands; k++)
-            if (k == one) continue;
-            else if (run[k]) in[k] = plan.in[k].data + i * plan.size;
-            else if (!same[k]) in[k] = block_of(plan, plan.in[k], place, n, blocks[k]);
+            if (k != one)
+                in[k] = run[k] ? plan.in[k].data + i * plan.size
+                        : same[k] ? blocks[k].made : block_of(plan, plan.in[k], place, n, blocks[k]);
         const bool whole = !plan.apart || (n <= left && plan.out_steps[last] == plan.out_size);
         char* to = !whole ? kept : plan.apart ? plan.out + place.of(plan.out_steps, plan.ndim) : plan.out + i * plan.out_size;
         const int64_t computed = plan.kind != RUN_BINARY && mode ? 1 : n;

@@ -40,12 +40,7 @@ template <class T, class F> vec<T> top_of(const T* x, int64_t n, F f) {
 template <class V> V share_of(V x) { return exp(x); }
 #if defined(__AVX2__) && !defined(__AVX512F__)
 // Without a branch: 2**24 times as much is no subnormal number.
-inline f32v share_of(f32v x) {
-    x = larger(splat<f32v>(-104), x);
-    const Rounded by = in_powers<127 + 24>(x);
-    const f32v power = _mm256_castsi256_ps(by.power);
-    return multiply_add(exponential(x, by.n), power, power) * splat<f32v>(1.0 / (1 << 24));
-}
+inline f32v share_of(f32v x) { return exp_times<24>(x) * splat<f32v>(1.0 / (1 << 24)); }
 #endif
 
 template <class T> void softmax_row(const T* x, T* out, int64_t n) {

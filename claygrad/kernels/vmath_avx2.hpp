@@ -48,13 +48,16 @@ inline f32v exp(f32v x) {
     return __builtin_expect(_mm256_movemask_ps(far), 0) ? exp_far(x) : exp_near(x);
 }
 
-// For x <= 88; zero below -87.7, where the exponent is.
-inline f32v exp_down(f32v x) {
-    x = larger(splat<f32v>(-88), x);
-    const Rounded by = in_powers<127>(x);
+// 2**MORE * exp(x), for x up to 88 less MORE powers of two; zero where that has no exponent.
+template <int MORE> inline f32v exp_times(f32v x) {
+    x = larger(splat<f32v>(-88 - MORE * 2 / 3), x);
+    const Rounded by = in_powers<127 + MORE>(x);
     const f32v power = _mm256_castsi256_ps(by.power);
     return multiply_add(exponential(x, by.n), power, power);
 }
+
+// For x <= 88; zero below -87.7.
+inline f32v exp_down(f32v x) { return exp_times<0>(x); }
 
 inline f32v expm1(f32v x) {
     using V = f32v;
