@@ -70,19 +70,23 @@ template <class T> void line(const char* src, int64_t from, char* dst, int64_t t
     }
 }
 
-// A line read from its end
+template <class T> using Few __attribute__((vector_size(16))) = T;
+Few<uint16_t> back(Few<uint16_t> x) { return __builtin_shuffle(x, Few<uint16_t>{7, 6, 5, 4, 3, 2, 1, 0}); }
+Few<uint32_t> back(Few<uint32_t> x) { return __builtin_shuffle(x, Few<uint32_t>{3, 2, 1, 0}); }
+Few<uint64_t> back(Few<uint64_t> x) { return __builtin_shuffle(x, Few<uint64_t>{1, 0}); }
+
+// A line read from its end; four vectors at a time, or much would depend on where the loop lies
 template <class T> void line_back(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t) {
-    constexpr int64_t SIZE = sizeof(T), SEVERAL = 16 / SIZE;
-    typedef T Vector __attribute__((vector_size(16)));
-    Vector order;
-    for (int k = 0; k < SEVERAL; k++) order[k] = (T)(SEVERAL - 1 - k);
+    constexpr int64_t SIZE = sizeof(T), SEVERAL = 4 * 16 / SIZE;
     int64_t i = 0;
-    for (; i + SEVERAL <= n; i += SEVERAL) {
-        Vector values;
-        memcpy(&values, src - (i + SEVERAL - 1) * SIZE, sizeof values);
-        values = __builtin_shuffle(values, order);
-        memcpy(dst + i * SIZE, &values, sizeof values);
-    }
+    for (; i + SEVERAL <= n; i += SEVERAL)
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) {
+            Few<T> values;
+            memcpy(&values, src - i * SIZE - 16 * k - (16 - SIZE), sizeof values);
+            values = back(values);
+            memcpy(dst + i * SIZE + 16 * k, &values, sizeof values);
+        }
     for (; i < n; i++) {
         T value;
         memcpy(&value, src - i * SIZE, sizeof value);
