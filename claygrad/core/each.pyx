@@ -14,12 +14,11 @@ from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, CAT_INT, F1
                                    of_code)
 from claygrad.core.general cimport iterated_order
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, row_major, same_place
+from claygrad.core.layout cimport Layout, fresh, new_layout, row_major, same_place
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.promotion cimport broadcast, result_code
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer_many
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
@@ -61,7 +60,6 @@ cdef extern from "each.hpp" namespace "clay" nogil:
         cast_fn cast
         int64_t grain
     bint run_each(EachPlan& plan) noexcept
-    bint split_floats(int, const void*, void*, int32_t*, int64_t) noexcept
 
 cdef extern from "threads.hpp" namespace "clay" nogil:
     const int64_t COSTLY
@@ -453,20 +451,6 @@ cdef Layout _otherwise(Op op, PyObject** slots, Layout target):
         if other is not None and (target is None or target.contiguous or other.fast_any):
             return other.fast(other, slots, target)
     return made
-
-
-cdef list _frexp(Op op, PyObject** slots):
-    """frexp(input): mantissas and exponents."""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, mantissa, exponent
-    if not x.contiguous or x.storage.where.kind != CPU or x.dtype.code != F32 and x.dtype.code != F64:
-        return None
-    mantissa = fresh_like(x)
-    exponent = fresh(of_code(I32), x.ndim, x.shape)
-    split_floats(x.dtype.code, x.data(), mantissa.data(), <int32_t*>exponent.data(), x.numel)
-    return [mantissa, exponent]
-
-
-offer_many("frexp", _frexp)
 
 
 cdef bint prepare(Op op, str kernel) except -1:

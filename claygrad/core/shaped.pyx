@@ -1,22 +1,26 @@
 """Fast paths of elementwise operations with numbers beside their operands, of losses, gates and casts."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.declared cimport POINTWISE, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport N_DTYPES, dtype
+from claygrad.core.dtypes cimport F32, F64, I32, N_DTYPES, dtype, of_code
 from claygrad.core.each cimport cast_apart, cast_fn
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer, take_loops
+from claygrad.core.ways cimport offer, offer_many, take_loops
 
 cdef extern from "shaped.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
     ctypedef void (*total_fn)(const void*, const void*, void*, int64_t, double, double, double) noexcept nogil
     ctypedef void (*gate_fn)(const void*, const void*, void*, int64_t, int64_t) noexcept nogil
+
+
+cdef extern from "each.hpp" namespace "clay" nogil:
+    bint split_floats(int, const void*, void*, int32_t*, int64_t) noexcept
 
 
 cdef inline bint _native(Layout v) noexcept:
@@ -192,7 +196,19 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     return out
 
 
+cdef list _frexp(Op op, PyObject** slots):
+    """frexp(input): mantissas and exponents."""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, mantissa, exponent
+    if not x.contiguous or x.storage.where.kind != CPU or x.dtype.code != F32 and x.dtype.code != F64:
+        return None
+    mantissa = fresh_like(x)
+    exponent = fresh(of_code(I32), x.ndim, x.shape)
+    split_floats(x.dtype.code, x.data(), mantissa.data(), <int32_t*>exponent.data(), x.numel)
+    return [mantissa, exponent]
+
+
 offer("cast", _cast)
+offer_many("frexp", _frexp)
 offer("glu_halves", _glu).loops = (b"binary", b"glu")
 offer("glu_backward", _glu_backward).loops = (b"gate", b"glu")
 
