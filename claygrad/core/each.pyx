@@ -304,6 +304,8 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     computed = _computed_in(op, code, alike)
     if computed < 0 or (op.n_kernel_if and not _attributes(op, slots, &plan.numbers)):
         return None
+    if target is not None and op.each_kinds[computed] == RUN_EACH and of_code(computed).category == CAT_INT:
+        return None                                  # it may refuse a divisor when some of the target is written: in new memory first
     if n > 2 and op.kinds[op.tensors[n - 2]] == P_TENSOR_NUM_OPT and not _bounds(slots[op.tensors[n - 2]], slots[op.tensors[n - 1]]):
         return None
     if op.check is not None and not (op.checks_dtypes and alike and first.dtype.category == CAT_FLOAT) and not _passes(op, slots):

@@ -188,7 +188,7 @@ cdef object call_inplace(Op op, PyObject** slots):
         if op.fast != NULL:
             _check_overlap(op, t, slots)
         result = None
-        if op.fast != NULL and not target.contiguous and target.storage.where.kind == CPU and not stretched(target):
+        if op.fast != NULL and target.storage.where.kind == CPU and not stretched(target):
             result = op.fast(op, slots, None)         # in new memory first
         if result is None:
             result = general(op, slots)

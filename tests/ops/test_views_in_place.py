@@ -115,3 +115,21 @@ def test_short_lines_that_are_stretched(shape: tuple[int, ...]):
         assert claygrad.equal(x - y, x - y.expand(shape).contiguous())
         assert claygrad.equal(x.transpose(0, -1) * y.transpose(0, -1), (x * y.expand(shape).contiguous()).transpose(0, -1))
         assert claygrad.equal(claygrad.where(x > 0, x, y), claygrad.where(x > 0, x, y.expand(shape).contiguous()))
+
+
+@pytest.mark.parametrize("name", ["floor_divide_", "remainder_", "fmod_"])
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "int16"])
+@pytest.mark.parametrize("view", ["whole", "cut"])
+def test_a_refused_divisor_leaves_everything_as_it_was(view: str, dtype: str, name: str):
+    """On as many elements as threads share, the zero near the end."""
+    base = (claygrad.arange(600_000) % 100 + 1).to(getattr(claygrad, dtype)).reshape(600, 1000)
+    before = base.clone()
+    x = base if view == "whole" else base[:, 1:]
+    divisors = claygrad.full(x.shape, 3, dtype=x.dtype)
+    divisors[-1, -2] = 0
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        getattr(x, name)(divisors)
+    assert claygrad.equal(base, before)
+    divisors[-1, -2] = 5
+    want = getattr(x.clone(), name[:-1])(divisors)
+    assert claygrad.equal(getattr(x, name)(divisors), want)
