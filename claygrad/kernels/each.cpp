@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#include <type_traits>
-
+#include "by_size.hpp"
 #include "codes.hpp"
 #include "kernels.hpp"
 #include "threads.hpp"
@@ -17,64 +16,46 @@ constexpr int64_t ROOM = 4096;           // bytes of a block
 constexpr int64_t LONG_LINE = 128;       // elements of a line that is worth a call of its own
 
 // Elements at any address
-template <class T> using Loose __attribute__((aligned(1), may_alias)) = T;
-
-typedef uint64_t Wide __attribute__((vector_size(16)));
+template <class T> T element(const char* at) {
+    T value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+template <class T> void place(char* at, T value) { memcpy(at, &value, sizeof value); }
 
 // Lines of n elements, step bytes apart, and back
-template <class T> void gather(const char* from, int64_t step, char* to_n, int64_t n) {
-    auto* to = (Loose<T>*)to_n;
-    const auto* x = (const Loose<T>*)from;
+template <class T> void gather(const char* from, int64_t step, char* to, int64_t n) {
+    constexpr int64_t SIZE = sizeof(T);
     if (step == 0) {
-        const T value = *x;
-        for (int64_t i = 0; i < n; i++) to[i] = value;
-    } else if (step == 2 * (int64_t)sizeof(T)) {
-        for (int64_t i = 0; i < n; i++) to[i] = x[2 * i];
+        const T value = element<T>(from);
+        for (int64_t i = 0; i < n; i++) place(to + i * SIZE, value);
+    } else if (step == SIZE) {
+        for (int64_t i = 0; i < n; i++) place(to + i * SIZE, element<T>(from + i * SIZE));
+    } else if (step == 2 * SIZE) {
+        for (int64_t i = 0; i < n; i++) place(to + i * SIZE, element<T>(from + 2 * i * SIZE));
     } else {
 #pragma GCC unroll 4
-        for (int64_t i = 0; i < n; i++) to[i] = *(const Loose<T>*)(from + i * step);
+        for (int64_t i = 0; i < n; i++) place(to + i * SIZE, element<T>(from + i * step));
     }
 }
-template <class T> void scatter(const char* from_n, char* to, int64_t step, int64_t n) {
-    const auto* from = (const Loose<T>*)from_n;
+template <class T> void scatter(const char* from, char* to, int64_t step, int64_t n) {
 #pragma GCC unroll 4
-    for (int64_t i = 0; i < n; i++) *(Loose<T>*)(to + i * step) = from[i];
+    for (int64_t i = 0; i < n; i++) place(to + i * step, element<T>(from + i * (int64_t)sizeof(T)));
 }
-
-// Some short lines, `next` bytes apart, one after the other
-template <class T> void gather_lines(const char* from, int64_t next, int64_t step, char* to_n, int64_t n, int64_t lines) {
-    auto* to = (Loose<T>*)to_n;
-    for (int64_t k = 0; k < lines; k++, from += next, to += n) {
-        if (step == 0) {
-            const T value = *(const Loose<T>*)from;
-            for (int64_t i = 0; i < n; i++) to[i] = value;
-        } else if (step == (int64_t)sizeof(T)) {
-            for (int64_t i = 0; i < n; i++) to[i] = ((const Loose<T>*)from)[i];
-        } else {
-            for (int64_t i = 0; i < n; i++) to[i] = *(const Loose<T>*)(from + i * step);
-        }
-    }
-}
-
-template <class F> void by_type(int64_t size, F f) {
-    if (size == 4) f((uint32_t*)nullptr);
-    else if (size == 8) f((uint64_t*)nullptr);
-    else if (size == 1) f((uint8_t*)nullptr);
-    else if (size == 2) f((uint16_t*)nullptr);
-    else f((Wide*)nullptr);
-}
-template <class P> using Pointee = typename std::remove_pointer<P>::type;
 
 void gather(const char* from, int64_t step, char* to, int64_t n, int64_t size) {
     if (step == size) memcpy(to, from, (size_t)(n * size));
-    else by_type(size, [=](auto* kind) { gather<Pointee<decltype(kind)>>(from, step, to, n); });
+    else by_size(size, [=](auto item) { gather<decltype(item)>(from, step, to, n); });
 }
 void scatter(const char* from, char* to, int64_t step, int64_t n, int64_t size) {
     if (step == size) memcpy(to, from, (size_t)(n * size));
-    else by_type(size, [=](auto* kind) { scatter<Pointee<decltype(kind)>>(from, to, step, n); });
+    else by_size(size, [=](auto item) { scatter<decltype(item)>(from, to, step, n); });
 }
+// Some short lines, `next` bytes apart, one after the other
 void gather_lines(const char* from, int64_t next, int64_t step, char* to, int64_t n, int64_t lines, int64_t size) {
-    by_type(size, [=](auto* kind) { gather_lines<Pointee<decltype(kind)>>(from, next, step, to, n, lines); });
+    by_size(size, [=](auto item) {
+        for (int64_t k = 0; k < lines; k++) gather<decltype(item)>(from + k * next, step, to + k * n * size, n);
+    });
 }
 
 // The coordinates of an element, counted along the result
