@@ -173,6 +173,12 @@ def suggested_format(shape: Ints, strides: Ints) -> memory_format:
     return contiguous_format
 
 
+def common_format(arrays: Iterable) -> memory_format:
+    """The format that all arrays seem to be in; row-major order if they differ."""
+    formats = {suggested_format(array.shape, element_strides(array)) for array in arrays}
+    return formats.pop() if len(formats) == 1 else contiguous_format
+
+
 def _has_channels_last_strides(shape: Ints, strides: Ints, order: Ints) -> bool:
     if strides[1] == 0:
         return False

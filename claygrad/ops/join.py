@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import moving
-from claygrad.ops._formats import contiguous_format, element_strides, empty_array, strides_for, suggested_format
+from claygrad.ops._formats import common_format, contiguous_format, empty_array, strides_for
 from claygrad.ops._geometry import axis, text, view_strides
 from claygrad.ops._registry import composite, op
 from claygrad.ops.fill import zeros
@@ -16,7 +16,6 @@ from claygrad.ops.view import atleast_1d, atleast_2d, atleast_3d
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
-    from claygrad.ops._formats import memory_format
 
 
 def _is_skipped(shape: tuple[int, ...]) -> bool:
@@ -110,13 +109,8 @@ def cat(xp, tensors: list[Tensor], dim: int = 0):
     arrays = [array for array in tensors if not _is_skipped(array.shape)]
     if not arrays:
         return xp.empty(0, tensors[0].dtype)
-    out = empty_array(xp, shape, strides_for(shape, _format_of_all(arrays)), arrays[0].dtype)
+    out = empty_array(xp, shape, strides_for(shape, common_format(arrays)), arrays[0].dtype)
     return xp.concatenate(arrays, axis(dim, len(shape)), out=out)
-
-
-def _format_of_all(arrays: list) -> memory_format:
-    formats = {suggested_format(array.shape, element_strides(array)) for array in arrays}
-    return formats.pop() if len(formats) == 1 else contiguous_format
 
 
 def _uncat(g: Tensor, tensors_shape: tuple, dim: int) -> list:
@@ -156,7 +150,7 @@ def stack(xp, tensors: list[Tensor], dim: int = 0):
     dim = axis(dim, len(shape))
     wide = (slice(None),) * dim + (None,)
     parts = [array[wide] for array in tensors]
-    form = _format_of_all(tensors) if dim < len(shape) - 1 in (4, 5) else contiguous_format
+    form = common_format(tensors) if dim < len(shape) - 1 in (4, 5) else contiguous_format
     if form is contiguous_format:
         out = _joined_natively(xp, parts, dim)
         return xp.concatenate(parts, dim, out=xp.empty(shape, tensors[0].dtype)) if out is None else out

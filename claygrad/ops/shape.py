@@ -7,14 +7,13 @@ from claygrad.core import Tensor as TensorType
 from claygrad.core import moving
 from claygrad.ops._formats import (
     check_format,
+    common_format,
     contiguous_format,
-    element_strides,
     empty_array,
     empty_array_like,
     is_contiguous_in,
     preserve_format,
     strides_for,
-    suggested_format,
 )
 from claygrad.ops._geometry import axes, axis, sizes, text
 from claygrad.ops._registry import composite, constant, op
@@ -106,9 +105,7 @@ def _rolled(xp, input, shift: int, dim: int):
     before = (slice(None),) * dim
     start = input.shape[dim] - shift
     first, last = input[*before, slice(start)], input[*before, slice(start, None)]
-    forms = {suggested_format(part.shape, element_strides(part)) for part in (first, last)}
-    form = forms.pop() if len(forms) == 1 else contiguous_format
-    out = empty_array(xp, input.shape, strides_for(input.shape, form), input.dtype)
+    out = empty_array(xp, input.shape, strides_for(input.shape, common_format((first, last))), input.dtype)
     for to, part in ((slice(shift, None), first), (slice(None, shift), last)):
         if not moving.copy(out[*before, to], part):
             out[*before, to] = part
