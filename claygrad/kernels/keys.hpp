@@ -27,12 +27,32 @@ inline uint64_t key_of(double x) {
 }
 inline uint64_t key_of(int64_t x) { return (uint64_t)x ^ 1ull << 63; }
 inline uint32_t key_of(int32_t x) { return (uint32_t)x ^ 1u << 31; }
+inline uint32_t key_of(int16_t x) { return (uint32_t)((int32_t)x + 0x8000); }
+inline uint32_t key_of(int8_t x) { return (uint32_t)((int32_t)x + 0x80); }
+inline uint32_t key_of(uint8_t x) { return x; }
+
+// A number of 16 bits, of which those from INFINITE on are no finite ones
+template <uint16_t INFINITE> struct Half {
+    uint16_t bits;
+    bool is_nan() const { return (bits & 0x7fffu) > INFINITE; }
+};
+using Float16 = Half<0x7c00>;
+using BFloat16 = Half<0x7f80>;
+template <uint16_t I> uint32_t key_of(Half<I> x) {
+    const uint32_t bits = x.bits == 0x8000u ? 0 : x.bits;
+    return x.is_nan() ? 0xffffu : bits >> 15 ? bits ^ 0xffffu : bits | 0x8000u;
+}
+template <uint16_t I> bool operator==(Half<I> a, Half<I> b) { return !a.is_nan() && key_of(a) == key_of(b); }
+template <uint16_t I> bool operator<(Half<I> a, Half<I> b) { return key_of(a) < key_of(b); }
+template <uint16_t I> bool operator>(Half<I> a, Half<I> b) { return key_of(a) > key_of(b); }
+template <uint16_t I> bool operator<=(Half<I> a, Half<I> b) { return key_of(a) <= key_of(b); }
+template <uint16_t I> bool operator>=(Half<I> a, Half<I> b) { return key_of(a) >= key_of(b); }
 
 // An element from its key; of zeros and NaNs the key does not tell which.
 inline bool tells(uint32_t key, float) { return key != 0x80000000u && key != 0xffffffffu; }
 inline bool tells(uint64_t key, double) { return key != 1ull << 63 && key != ~0ull; }
-inline bool tells(uint64_t, int64_t) { return true; }
-inline bool tells(uint32_t, int32_t) { return true; }
+template <uint16_t I> bool tells(uint32_t key, Half<I>) { return key != 0x8000u && key != 0xffffu; }
+template <class K, class T> bool tells(K, T) { return true; }
 inline void from_key(uint32_t key, float& x) {
     key = key >> 31 ? key & 0x7fffffffu : ~key;
     memcpy(&x, &key, 4);
@@ -43,6 +63,10 @@ inline void from_key(uint64_t key, double& x) {
 }
 inline void from_key(uint64_t key, int64_t& x) { x = (int64_t)(key ^ 1ull << 63); }
 inline void from_key(uint32_t key, int32_t& x) { x = (int32_t)(key ^ 1u << 31); }
+inline void from_key(uint32_t key, int16_t& x) { x = (int16_t)((int32_t)key - 0x8000); }
+inline void from_key(uint32_t key, int8_t& x) { x = (int8_t)((int32_t)key - 0x80); }
+inline void from_key(uint32_t key, uint8_t& x) { x = (uint8_t)key; }
+template <uint16_t I> void from_key(uint32_t key, Half<I>& x) { x.bits = (uint16_t)(key >> 15 ? key & 0x7fffu : key ^ 0xffffu); }
 
 template <class K> struct Item {
     K key;
@@ -58,27 +82,45 @@ template <> struct Item<uint32_t> {
     }
 };
 
-constexpr int64_t FEW = 512;             // up to here comparing beats counting
+// How keys differ: the least and the most of them, and the bits in which some do
+template <class K> struct Range {
+    K least, most, differ;
+    int low() const { return __builtin_ctzll(differ); }
+    int width() const { return 64 - __builtin_clzll((K)(most - least)) - low(); }
+};
 
-// By digits of 11 bits from the lowest; digits that all items share are passed over.
-template <class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n) {
-    constexpr int BITS = 11, DIGITS = (sizeof(K) * 8 + BITS - 1) / BITS, VALUES = 1 << BITS;
-    thread_local uint32_t counts[DIGITS][VALUES];
-    memset(counts, 0, sizeof counts);
+// By `passes` digits of their distances from the least key, the lowest first
+template <int BITS, class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n, const Range<K>& range, int passes) {
+    constexpr int MOST = (sizeof(K) * 8 + BITS - 1) / BITS, VALUES = 1 << BITS;
+    thread_local uint32_t counts[MOST][VALUES];
+    const K least = range.least;
+    const int low = range.low();
+    memset(counts, 0, (size_t)passes * sizeof *counts);
     for (int64_t i = 0; i < n; i++)
-        for (int d = 0; d < DIGITS; d++) counts[d][items[i].key >> d * BITS & (VALUES - 1)]++;
-    for (int d = 0; d < DIGITS; d++) {
-        uint32_t* count = counts[d];
-        if (count[items[0].key >> d * BITS & (VALUES - 1)] == n) continue;
-        uint32_t at = 0;
+        for (int d = 0; d < passes; d++) counts[d][(K)(items[i].key - least) >> (low + d * BITS) & (VALUES - 1)]++;
+    for (int d = 0; d < passes; d++) {
+        uint32_t *count = counts[d], at = 0;
+        const int down = low + d * BITS;
         for (int v = 0; v < VALUES; v++) {
             const uint32_t size = count[v];
             count[v] = at;
             at += size;
         }
-        for (int64_t i = 0; i < n; i++) spare[count[items[i].key >> d * BITS & (VALUES - 1)]++] = items[i];
+        for (int64_t i = 0; i < n; i++) spare[count[(K)(items[i].key - least) >> down & (VALUES - 1)]++] = items[i];
         std::swap(items, spare);
     }
+    return items;
+}
+
+// In order of their keys, equal ones of their places: counted, or compared where they are few
+template <class K> Item<K>* sorted(Item<K>* items, Item<K>* spare, int64_t n, const Range<K>& range) {
+    constexpr int64_t LONG = 4096, FEW = 16;             // keys that pay for wide digits, and for one digit
+    if (!range.differ) return items;
+    const int width = range.width();
+    const auto passes = [&](int bits) { return (width + bits - 1) / bits; };
+    if (n > LONG) return by_digits<11>(items, spare, n, range, passes(11));
+    if (n > FEW * passes(8)) return by_digits<8>(items, spare, n, range, passes(8));
+    std::sort(items, items + n);
     return items;
 }
 

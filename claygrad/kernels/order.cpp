@@ -71,16 +71,29 @@ template <class T> int64_t middle_rank(const T* x, int64_t n, bool skip_nan) {
     return skip_nan ? (known ? (known - 1) / 2 : 0) : known < n ? known : (n - 1) / 2;
 }
 
+constexpr int64_t HANDFUL = 4;           // are found before the others are sorted, however few these are
+
 // The items of the k first elements; `flip` turns their order.
 template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, KeyOf<T> flip, Item<KeyOf<T>>* room) {
-    if (k < n / 8) {
+    if (k < n / 8 || (k <= HANDFUL && k < n)) {
         best_of(x, n, room, k, flip);
         return room;
     }
-    for (int64_t i = 0; i < n; i++) room[i] = {(KeyOf<T>)(key_of(x[i]) ^ flip), (uint32_t)i};
-    if (n > FEW) return by_digits(room, room + n, n);
-    std::sort(room, room + n);
-    return room;
+    using K = KeyOf<T>;
+    const K first = key_of(x[0]) ^ flip;
+    Range<K> range{first, first, 0};
+    K before = first;
+    bool falls = false;
+    for (int64_t i = 0; i < n; i++) {
+        const K key = key_of(x[i]) ^ flip;
+        room[i] = {key, (uint32_t)i};
+        range.differ |= key ^ first;
+        range.least = key < range.least ? key : range.least;
+        range.most = key > range.most ? key : range.most;
+        falls |= key < before;
+        before = key;
+    }
+    return falls ? sorted(room, room + n, n, range) : room;
 }
 
 template <class T> int64_t place_of_mode(const T* x, int64_t n, Item<KeyOf<T>>* room) {
@@ -244,6 +257,11 @@ choose_fn find_choice(int dtype) {
     case F64: return choose<double>;
     case I32: return choose<int32_t>;
     case I64: return choose<int64_t>;
+    case I16: return choose<int16_t>;
+    case I8: return choose<int8_t>;
+    case U8: return choose<uint8_t>;
+    case F16: return choose<Float16>;
+    case BF16: return choose<BFloat16>;
     }
     return nullptr;
 }
@@ -254,6 +272,11 @@ order_fn find_order(int dtype) {
     case F64: return order<double>;
     case I32: return order<int32_t>;
     case I64: return order<int64_t>;
+    case I16: return order<int16_t>;
+    case I8: return order<int8_t>;
+    case U8: return order<uint8_t>;
+    case F16: return order<Float16>;
+    case BF16: return order<BFloat16>;
     }
     return nullptr;
 }
