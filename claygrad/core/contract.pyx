@@ -3,7 +3,7 @@ recorded. claygrad/ops/contraction.py says what they compute; every function her
 from libc.stdint cimport int64_t
 
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.dtypes cimport CAT_FLOAT, F32, F64, I64
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, reduce_fn
 from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
@@ -174,6 +174,8 @@ cdef Layout _one(Layout a, const Equation* e):
         if not kept[i]:
             shape[k], strides[k] = a.shape[i], a.strides[i]
             k += 1
+    if a.dtype.category < CAT_FLOAT and a.dtype.code != I64:
+        return None                                      # added up in 64 bits
     cdef reduce_fn f = <reduce_fn>find(b"reduce", b"sum", a.dtype.code)
     return reduced(f, f, new_layout(a.storage, a.dtype, a.ndim, shape, strides, a.offset),
                    tuple(range(e.n_output, a.ndim)), False, a.dtype)

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, F32, F64, I64, N_DTYPES, dtype, of_code
+from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, N_DTYPES, dtype, of_code
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
 from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, in_order, new_contiguous, new_layout, same_shape, stretched
@@ -266,20 +266,17 @@ cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint kee
     return out
 
 
-cdef bint _own_dtype(object given, Layout x) noexcept:
-    """Whether the dtype asked for is the one that there is; booleans are counted, not added."""
-    return given is None or given is x.dtype and x.dtype.code != BOOL
-
-
 cdef Layout _reduce(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef dtype kind = x.dtype
-    if op.kernels[kind.code] == NULL or op.dtype_at >= 0 and not _own_dtype(<object>slots[op.dtype_at], x):
+    if op.kernels[kind.code] == NULL:
         return None
     if op.promote == PROMOTE_BOOL:
         kind = of_code(BOOL)
-    elif op.promote == PROMOTE_INDEX or kind.code == BOOL and op.promote == PROMOTE_SUM:
+    elif op.promote == PROMOTE_INDEX or op.promote == PROMOTE_SUM and kind.category < CAT_FLOAT:
         kind = of_code(I64)
+    if op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None and <object>slots[op.dtype_at] is not kind:
+        return None
     return reduced(<reduce_fn>op.kernels[x.dtype.code], <reduce_fn>op.number_kernels[x.dtype.code], x,
                    None if op.dim_at < 0 else <object>slots[op.dim_at], op.keepdim_at >= 0 and <object>slots[op.keepdim_at] is True, kind)
 
@@ -362,7 +359,7 @@ cdef Layout _rows(Op op, PyObject** slots, Layout target):
     if f == NULL or x.storage.where.kind != CPU or x.numel == 0 or target is not None:
         return None
     inner = _behind(<object>slots[1], x)
-    if inner == 0 or (op.n_params > 2 and not _own_dtype(<object>slots[2], x)):
+    if inner == 0 or op.n_params > 2 and <object>slots[2] is not None and <object>slots[2] is not x.dtype:
         return None
     x = in_order(x)
     n, out = _length(<object>slots[1], x), fresh_like(x)
@@ -425,10 +422,10 @@ cdef bint prepare(Op op, str kernel) except -1:
         name = b"sum" if kernel == "nansum" or kernel == "count" else name
         for code in range(N_DTYPES):                     # of results: what is made of several runs of axes
             op.number_kernels[code] = find(b"reduce", name, code if op.promote != PROMOTE_BOOL else BOOL)
-        if kernel == "count" or kernel == "sum":
-            for code in (BOOL, F32, F64):
-                if kernel == "count" or code == BOOL:
-                    op.number_kernels[<int>code] = op.number_kernels[I64]
+        if kernel == "count" or op.promote == PROMOTE_SUM:       # counted and added up in 64 bits
+            for code in range(N_DTYPES):
+                if kernel == "count" or of_code(code).category < CAT_FLOAT:
+                    op.number_kernels[code] = op.number_kernels[I64]
         if kernel == "sum":
             op.fast_rules[0] = _sum_back
     elif take_loops(op, b"rows", name) or take_loops(op, b"rows2", name):

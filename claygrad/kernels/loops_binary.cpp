@@ -141,9 +141,10 @@ struct Xor { template <class T> T operator()(T x, T y) const { return x ^ y; } }
 // Signed and unsigned integers have the same low bits.
 #define BITS(name, F) \
     {name, I64, (void*)plain<F, uint64_t>}, {name, I32, (void*)plain<F, uint32_t>}, {name, U8, (void*)plain<F, uint8_t>}, \
-    {name, I8, (void*)plain<F, uint8_t>}
+    {name, I8, (void*)plain<F, uint8_t>}, {name, I16, (void*)plain<F, uint16_t>}
 #define ORDER(name, F) \
-    {name, I64, (void*)plain<F, int64_t>}, {name, I32, (void*)plain<F, int32_t>}, {name, U8, (void*)plain<F, uint8_t>}
+    {name, I64, (void*)plain<F, int64_t>}, {name, I32, (void*)plain<F, int32_t>}, {name, U8, (void*)plain<F, uint8_t>}, \
+    {name, I8, (void*)plain<F, int8_t>}, {name, I16, (void*)plain<F, int16_t>}
 
 }  // namespace
 

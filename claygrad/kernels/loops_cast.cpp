@@ -1,6 +1,8 @@
 // Numbers of one type in another. Floats become integers by cutting the fraction; half types round to even, by way of float.
 #include <string.h>
 
+#include <type_traits>
+
 #include "families.hpp"
 #include "shaped.hpp"
 #include "threads.hpp"
@@ -106,9 +108,25 @@ template <> void cast_line<Half, float>(const Half* x, float* out, int64_t n) {
 }
 #endif
 
+// Halves come and go, some at a time, by way of single precision.
+template <class A, class B> constexpr bool same = std::is_same<A, B>::value;
+template <class T> constexpr bool is_half = same<T, Half> || same<T, Brain>;
+template <class From, class To>
+constexpr bool by_float = (is_half<From> && !same<To, float>) || (is_half<To> && !same<From, float>);
+
 template <class From, class To> void cast_range(void* data, int64_t begin, int64_t end) {
     const auto& job = *(const CastJob<From, To>*)data;
-    cast_line<From, To>(job.x + begin, job.out + begin, end - begin);
+    if constexpr (by_float<From, To>) {
+        constexpr int64_t SOME = 512;
+        alignas(64) float made[SOME];
+        for (int64_t i = begin; i < end; i += SOME) {
+            const int64_t n = end - i < SOME ? end - i : SOME;
+            cast_line<From, float>(job.x + i, made, n);
+            cast_line<float, To>(made, job.out + i, n);
+        }
+    } else {
+        cast_line<From, To>(job.x + begin, job.out + begin, end - begin);
+    }
 }
 
 template <class From, class To> void cast(const void* x, void* out, int64_t n) {
@@ -118,23 +136,26 @@ template <class From, class To> void cast(const void* x, void* out, int64_t n) {
 }
 
 #define TO(name, To, code, From) {name, code, (void*)cast<From, To>}
-#define TO_FLOAT(code, From) TO("float32", float, code, From), TO("float64", double, code, From)
-#define FROM_FLOAT(code, From)                                                                              \
-    TO("float16", Half, code, From), TO("bfloat16", Brain, code, From), TO("bool", Bool, code, From),         \
-    TO("int64", int64_t, code, From), TO("int32", int32_t, code, From), NARROW(code, From)
-#define NARROW(code, From)                                                                                  \
-    TO("uint8", uint8_t, code, From), TO("int8", int8_t, code, From), TO("int16", int16_t, code, From)
+#define TO_FLOATS(code, From) TO("float32", float, code, From), TO("float64", double, code, From)
+#define TO_HALVES(code, From) TO("float16", Half, code, From), TO("bfloat16", Brain, code, From)
+#define TO_NARROW(code, From) TO("uint8", uint8_t, code, From), TO("int8", int8_t, code, From), TO("int16", int16_t, code, From)
+#define TO_INTS(code, From) TO("int64", int64_t, code, From), TO("int32", int32_t, code, From), TO_NARROW(code, From)
+#define TO_BOOL(code, From) TO("bool", Bool, code, From)
 #define TO_COMPLEX(code, From) TO("complex64", Complex<float>, code, From), TO("complex128", Complex<double>, code, From)
+#define FROM_INT(code, From) TO_FLOATS(code, From), TO_HALVES(code, From), TO_BOOL(code, From)
 
 }  // namespace
 
 const Kernel cast_kernels[] = {
-    TO("float64", double, F32, float), TO("float32", float, F64, double), FROM_FLOAT(F32, float), FROM_FLOAT(F64, double),
-    TO_FLOAT(F16, Half), TO_FLOAT(BF16, Brain), TO_FLOAT(BOOL, Bool), TO_FLOAT(U8, uint8_t), TO_FLOAT(I32, int32_t),
-    TO_FLOAT(I64, int64_t), TO("int64", int64_t, BOOL, Bool), TO("int64", int64_t, I32, int32_t),
-    TO("int64", int64_t, U8, uint8_t), TO("int32", int32_t, I64, int64_t), TO("bool", Bool, I64, int64_t),
-    TO_FLOAT(I8, int8_t), TO_FLOAT(I16, int16_t), TO("int64", int64_t, I8, int8_t), TO("int64", int64_t, I16, int16_t),
-    NARROW(I64, int64_t), TO_COMPLEX(F32, float), TO_COMPLEX(F64, double), TO_COMPLEX(I64, int64_t),
+    TO("float64", double, F32, float), TO("float32", float, F64, double), TO_HALVES(F32, float), TO_HALVES(F64, double),
+    TO_BOOL(F32, float), TO_BOOL(F64, double), TO_INTS(F32, float), TO_INTS(F64, double),
+    TO_FLOATS(F16, Half), TO_FLOATS(BF16, Brain), TO("bfloat16", Brain, F16, Half), TO("float16", Half, BF16, Brain),
+    TO_BOOL(F16, Half), TO_BOOL(BF16, Brain), TO_INTS(F16, Half), TO_INTS(BF16, Brain),
+    FROM_INT(I64, int64_t), TO("int32", int32_t, I64, int64_t), TO_NARROW(I64, int64_t),
+    FROM_INT(I32, int32_t), TO("int64", int64_t, I32, int32_t), TO_NARROW(I32, int32_t),
+    FROM_INT(I16, int16_t), TO_INTS(I16, int16_t), FROM_INT(I8, int8_t), TO_INTS(I8, int8_t),
+    FROM_INT(U8, uint8_t), TO_INTS(U8, uint8_t), TO_FLOATS(BOOL, Bool), TO_HALVES(BOOL, Bool), TO_INTS(BOOL, Bool),
+    TO_COMPLEX(F32, float), TO_COMPLEX(F64, double), TO_COMPLEX(I64, int64_t),
     TO("complex128", Complex<double>, C64, Complex<float>), TO("complex64", Complex<float>, C128, Complex<double>),
 };
 CLAY_COUNT(cast)

@@ -43,7 +43,8 @@ template <class F, class T> void compare(const void* x, const void* y, void* out
 #define ALL(name, F)                                                                      \
     {name, F32, (void*)compare<F, float>}, {name, F64, (void*)compare<F, double>},        \
     {name, I64, (void*)compare<F, int64_t>}, {name, I32, (void*)compare<F, int32_t>},       \
-    {name, U8, (void*)compare<F, uint8_t>}, {name, BOOL, (void*)compare<F, uint8_t>}
+    {name, U8, (void*)compare<F, uint8_t>}, {name, BOOL, (void*)compare<F, uint8_t>},     \
+    {name, I8, (void*)compare<F, int8_t>}, {name, I16, (void*)compare<F, int16_t>}
 
 const Kernel compare_kernels[] = {
     ALL("eq", Eq), ALL("ne", Ne), ALL("lt", Lt), ALL("le", Le), ALL("gt", Gt), ALL("ge", Ge),

@@ -183,7 +183,8 @@ struct FlooredRest { static constexpr bool quotient = false, floored = true; };
 struct CutRest { static constexpr bool quotient = false, floored = false; };
 #define CLAY_INTEGERS(name, F) \
     {name, I64, (void*)integer_division<F, int64_t>, -1, DEAR}, {name, I32, (void*)integer_division<F, int32_t>, -1, DEAR}, \
-    {name, U8, (void*)integer_division<F, uint8_t>, -1, DEAR}
+    {name, U8, (void*)integer_division<F, uint8_t>, -1, DEAR}, {name, I8, (void*)integer_division<F, int8_t>, -1, DEAR}, \
+    {name, I16, (void*)integer_division<F, int16_t>, -1, DEAR}
 
 // --- integers ----------------------------------------------------------------------------------------------------------------
 struct ClampInt : Taking3 {
@@ -194,7 +195,7 @@ struct ClampInt : Taking3 {
 };
 struct ClampMinInt : Taking2 { template <class T> T operator()(T x, T low) const { return x < low ? low : x; } };
 struct ClampMaxInt : Taking2 { template <class T> T operator()(T x, T high) const { return x > high ? high : x; } };
-struct ReverseSubInt : Taking2 { uint64_t operator()(uint64_t x, uint64_t y) const { return y - x; } };
+struct ReverseSubInt : Taking2 { template <class T> T operator()(T x, T y) const { return (T)((decltype(T() + 0u))y - x); } };
 struct HeavisideInt : Taking2 { int64_t operator()(int64_t x, int64_t y) const { return x == 0 ? y : x > 0; } };
 struct SameInt : Taking1 { int64_t operator()(int64_t x) const { return x; } };
 // A shift that is negative or wider than the number moves all bits out, down to the sign.
@@ -231,18 +232,17 @@ struct Lcm : Taking2 {
         return divisor ? (int64_t)(a / divisor * b) : 0;
     }
 };
-struct NotInt : Taking1 { int64_t operator()(int64_t x) const { return ~x; } };
+struct NotInt : Taking1 { template <class T> T operator()(T x) const { return (T)~x; } };
 // Halves are their bits here: the sign is the first one.
 struct NegHalf : Taking1 { uint16_t operator()(uint16_t x) const { return x ^ 0x8000; } };
 struct AbsHalf : Taking1 { uint16_t operator()(uint16_t x) const { return x & 0x7fff; } };
 #define CLAY_HALVES(name, F) \
     {name, F16, (void*)each_number<F, uint16_t, uint16_t>, -1, CHEAP}, {name, BF16, (void*)each_number<F, uint16_t, uint16_t>, -1, CHEAP}
 struct NotBool : Taking1 { uint8_t operator()(uint8_t x) const { return !x; } };
-#define CLAY_SHIFT(name, F) \
+#define CLAY_EVERY(name, F) \
     {name, I64, (void*)each_number<F, int64_t, int64_t>, -1, CHEAP}, {name, I32, (void*)each_number<F, int32_t, int32_t>, -1, CHEAP}, \
-    {name, U8, (void*)each_number<F, uint8_t, uint8_t>, -1, CHEAP}
-#define CLAY_EVERY(name, F) CLAY_SHIFT(name, F), \
-    {name, I16, (void*)each_number<F, int16_t, int16_t>, -1, CHEAP}, {name, I8, (void*)each_number<F, int8_t, int8_t>, -1, CHEAP}
+    {name, U8, (void*)each_number<F, uint8_t, uint8_t>, -1, CHEAP}, {name, I16, (void*)each_number<F, int16_t, int16_t>, -1, CHEAP}, \
+    {name, I8, (void*)each_number<F, int8_t, int8_t>, -1, CHEAP}
 #define CLAY_LONG(name, F) {name, I64, (void*)each_number<F, int64_t, int64_t>, -1, CHEAP}
 
 // --- left to the C library ------------------------------------------------------------------------------------------------------
@@ -322,15 +322,15 @@ const Kernel each_kernels[] = {
     CLAY_VECTORS("remainder", Remainder, COSTLY), CLAY_VECTORS("div_trunc", DivTrunc, CHEAP),
     CLAY_VECTORS("floor_divide", FloorDivide, COSTLY), CLAY_VECTORS("sinc", Sinc, COSTLY),
     CLAY_NUMBERS("nextafter", NextAfter, DEAR), CLAY_WIDE("hypot", Hypot, COSTLY),
-    CLAY_VECTORS("ldexp", LdExp, COSTLY), CLAY_SHIFT("bitwise_left_shift", ShiftLeft), CLAY_SHIFT("bitwise_right_shift", ShiftRight),
+    CLAY_VECTORS("ldexp", LdExp, COSTLY), CLAY_EVERY("bitwise_left_shift", ShiftLeft), CLAY_EVERY("bitwise_right_shift", ShiftRight),
     {"gcd", I64, (void*)each_number<Gcd, int64_t, int64_t>, -1, DEAREST}, {"lcm", I64, (void*)each_number<Lcm, int64_t, int64_t>, -1, DEAREST},
     CLAY_VECTORS("clamp_backward", ClampBackward, CHEAP),
     CLAY_INTEGERS("floor_divide", Floored), CLAY_INTEGERS("div_trunc", Cut), CLAY_INTEGERS("remainder", FlooredRest),
     CLAY_INTEGERS("fmod", CutRest),
     CLAY_EVERY("clamp_both", ClampInt), CLAY_EVERY("clamp_min", ClampMinInt), CLAY_EVERY("clamp_max", ClampMaxInt),
-    CLAY_LONG("rsub", ReverseSubInt), CLAY_LONG("heaviside", HeavisideInt), CLAY_LONG("nan_to_num", SameInt),
+    CLAY_EVERY("rsub", ReverseSubInt), CLAY_LONG("heaviside", HeavisideInt), CLAY_LONG("nan_to_num", SameInt),
     CLAY_LONG("floor", SameInt), CLAY_LONG("ceil", SameInt), CLAY_LONG("trunc", SameInt), CLAY_LONG("round", SameInt),
-    CLAY_LONG("bitwise_not", NotInt), CLAY_HALVES("neg", NegHalf), CLAY_HALVES("abs", AbsHalf),
+    CLAY_EVERY("bitwise_not", NotInt), CLAY_HALVES("neg", NegHalf), CLAY_HALVES("abs", AbsHalf),
     {"bitwise_not", BOOL, (void*)each_number<NotBool, uint8_t, uint8_t>, -1, CHEAP},
 };
 CLAY_COUNT(each)

@@ -1,5 +1,7 @@
 #include <stdlib.h>
 
+#include <limits>
+
 #include "families.hpp"
 #include "kernels.hpp"
 #include "lines.hpp"
@@ -11,30 +13,19 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// What a reduction makes of rows of a few elements it may make of several at once, SEVERAL_ROWS: a number of each is the same
-// whichever others go with it.
+// What a reduction makes of rows of a few elements it may make of several at once, SEVERAL_ROWS, and of up to BY_NUMBERS elements
+// number by number: a number of each is the same whichever others go with it.
 constexpr int64_t FEW_ELEMENTS = 128;
+struct RowByRow { static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 0; };
 
 // A reduction knows its types and how one tile of columns (one row, when width and stride are 1) becomes numbers.
-template <class Op, class T> struct Floats {
+template <class O, class T> struct Floats {
     using In = T;
     using Out = T;
+    using Op = O;
     using Merge = Floats;
     static constexpr int SEVERAL_ROWS = Lanes<vec<T>>::width;
     static constexpr int BY_NUMBERS = Op::identity - Op::identity == 0 ? SEVERAL_ROWS - 1 : 3;       // comparisons of NaN are dear
-
-    // Rows shorter than a vector, number by number
-    template <int N> static void short_rows(const T* x_rn, int64_t n, int64_t leap, int64_t count, T* out_r) {
-        if constexpr (N <= BY_NUMBERS) {
-            if (n != N) return short_rows<N + 1>(x_rn, n, leap, count, out_r);
-            for (int64_t r = 0; r < count; r++) {
-                T acc = (T)Op::identity;
-#pragma GCC unroll 16
-                for (int k = 0; k < N; k++) acc = Op::combine(acc, x_rn[r * leap + k]);
-                out_r[r] = acc;
-            }
-        }
-    }
 
     // Each row becomes a vector; these are turned over, so that no vector is folded.
     static void rows(const T* const* x_rn, int64_t n, int64_t count, T* out_r) {
@@ -77,43 +68,76 @@ template <class Op, class T> struct Floats {
 };
 
 // Integers and bools are exact in any order: plain loops.
-template <class Op, class I, class O> struct Exact {
+template <class O, class I, class To> struct Exact {
     using In = I;
-    using Out = O;
-    using Merge = Exact<Op, O, O>;
-    static constexpr int SEVERAL_ROWS = 1;
-    static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, O* out_i) {
+    using Out = To;
+    using Op = O;
+    using Merge = Exact<O, To, To>;
+    static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 4;
+    static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, To* out_i) {
         if (stride == 1 && width == 1) {
-            O acc = Op::identity;
-            for (int64_t r = 0; r < n; r++) acc = Op::combine(acc, (O)x_ni[r]);
-            *out_i = acc;
+            *out_i = row(x_ni, n);
             return;
         }
         for (int64_t i = 0; i < width; i++) out_i[i] = Op::identity;
         for (int64_t r = 0; r < n; r++) {
-            const I* row = x_ni + r * stride;
+            const I* from = x_ni + r * stride;
 #pragma GCC ivdep
-            for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(out_i[i], (O)row[i]);
+            for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(out_i[i], (To)from[i]);
         }
+    }
+    static To row(const I* x_n, int64_t n) {
+        constexpr int64_t SPAN = 1 << 15;                // so many narrow numbers add up to one of 32 bits
+        To acc = Op::identity;
+        if constexpr (Op::narrow_sums && sizeof(I) <= 2)
+            for (int64_t at = 0; at < n; at += SPAN) {
+                const int64_t end = n - at < SPAN ? n : at + SPAN;
+                int32_t part = 0;
+                for (int64_t i = at; i < end; i++) part += x_n[i];
+                acc = Op::combine(acc, (To)part);
+            }
+        else
+            for (int64_t i = 0; i < n; i++) acc = Op::combine(acc, (To)x_n[i]);
+        return acc;
     }
 };
 
 struct SumInt {
     static constexpr uint64_t identity = 0;
+    static constexpr bool narrow_sums = true;
     static uint64_t combine(uint64_t x, uint64_t y) { return x + y; }
 };
 struct ProdInt {
     static constexpr uint64_t identity = 1;
+    static constexpr bool narrow_sums = false;
     static uint64_t combine(uint64_t x, uint64_t y) { return x * y; }
 };
-struct MaxInt {
-    static constexpr int64_t identity = INT64_MIN;
-    static int64_t combine(int64_t x, int64_t y) { return x > y ? x : y; }
+template <class T> struct MaxInt {
+    static constexpr T identity = std::numeric_limits<T>::min();
+    static constexpr bool narrow_sums = false;
+    static T combine(T x, T y) { return x > y ? x : y; }
 };
-struct MinInt {
-    static constexpr int64_t identity = INT64_MAX;
-    static int64_t combine(int64_t x, int64_t y) { return x < y ? x : y; }
+template <class T> struct MinInt {
+    static constexpr T identity = std::numeric_limits<T>::max();
+    static constexpr bool narrow_sums = false;
+    static T combine(T x, T y) { return x < y ? x : y; }
 };
+
+// Rows of n <= BY_NUMBERS elements
+template <class R, int N>
+void short_rows(const typename R::In* x_rn, int64_t n, int64_t leap, int64_t count, typename R::Out* out_r) {
+    if constexpr (N <= R::BY_NUMBERS) {
+        if (n != N) return short_rows<R, N + 1>(x_rn, n, leap, count, out_r);
+        using Out = typename R::Out;
+        for (int64_t r = 0; r < count; r++) {
+            Out acc = (Out)R::Op::identity;
+#pragma GCC unroll 16
+            for (int k = 0; k < N; k++) acc = R::Op::combine(acc, (Out)x_rn[r * leap + k]);
+            out_r[r] = acc;
+        }
+    }
+}
+
 template <class R> struct ReduceJob {
     const Spread* from;
     typename R::Out* out_oci;              // c: parts of the reduced axis
@@ -130,10 +154,19 @@ template <class R> struct ReduceJob {
 template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(ReduceJob<R>*)data;
     const Spread& s = *job.from;
+    const bool in_rows = s.inner == 1 && s.pitch == 1 && s.n > 0 && job.parts == 1;
+    if constexpr (R::BY_NUMBERS > 0)
+        if (in_rows && s.n <= R::BY_NUMBERS) {
+            const int64_t line = s.shape[s.axes - 1];
+            for (int64_t o = begin, count; o < end; o += count) {
+                const int64_t rest = line - o % line;
+                count = rest < end - o ? rest : end - o;
+                short_rows<R, 1>(job.at(o), s.n, s.leap[s.axes - 1], count, job.out_oci + o);
+            }
+            return;
+        }
     if constexpr (R::SEVERAL_ROWS > 1)
-        if (s.inner == 1 && s.pitch == 1 && s.n <= FEW_ELEMENTS && job.parts == 1) {
-            if (s.n > 0 && s.n <= R::BY_NUMBERS && s.axes == 1)
-                return R::template short_rows<1>(job.at(begin), s.n, s.leap[0], end - begin, job.out_oci + begin);
+        if (in_rows && s.n <= FEW_ELEMENTS) {
             const typename R::In* rows[R::SEVERAL_ROWS];
             for (int64_t o = begin, count; o < end; o += count) {
                 count = end - o < R::SEVERAL_ROWS ? end - o : R::SEVERAL_ROWS;
@@ -195,11 +228,10 @@ template <class T> void mean(const Spread& s, void* out_oi) {
 }
 
 // Sums of complex numbers, as columns of real ones: both parts of single numbers stand in a line, many beside each other are added.
-template <class T> struct Parts {
+template <class T> struct Parts : RowByRow {
     using In = T;
     using Out = T;
     using Merge = Parts;
-    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         using V = vec<T>;
         constexpr int W = Lanes<V>::width, K = 4;
@@ -250,11 +282,10 @@ struct KnownOf {
     template <class V> static V of(V x) { return pick(x != x, splat<V>(0), x); }
 };
 
-template <class F, class T> struct SumsOf {
+template <class F, class T> struct SumsOf : RowByRow {
     using In = T;
     using Out = T;
     using Merge = Floats<SumOf, T>;
-    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         using V = vec<T>;
         if (stride == 1 && width == 1) {
@@ -277,11 +308,10 @@ template <class T> void norm(const Spread& s, void* out_oi) {
 }
 
 // log(sum(exp(x))) of columns
-template <class T> struct LogSums {
+template <class T> struct LogSums : RowByRow {
     using In = T;
     using Out = T;
     using Merge = LogSums;               // of the logarithms of parts, as well
-    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         using V = vec<T>;
         const V zero = splat<V>(0);
@@ -296,11 +326,10 @@ template <class T> struct LogSums {
 };
 
 // The largest or smallest size
-template <class Op, class T> struct Sizes {
+template <class Op, class T> struct Sizes : RowByRow {
     using In = T;
     using Out = T;
     using Merge = Floats<Op, T>;
-    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         T size[TILE];
         if (stride == 1 && width == 1) {
@@ -321,11 +350,10 @@ template <class Op, class T> struct Sizes {
 };
 
 // How many elements are not zero, as the type of the result
-template <class I, class O> struct Counts {
+template <class I, class O> struct Counts : RowByRow {
     using In = I;
     using Out = O;
     using Merge = Exact<SumInt, O, O>;
-    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, O* out_i) {
         constexpr int64_t SPAN = 1 << 20;
         if (stride == 1 && width == 1) {
@@ -347,11 +375,10 @@ template <class I, class O> struct Counts {
 };
 
 // Whether any element is not zero, or all
-template <class I, bool ANY> struct Truth {
+template <class I, bool ANY> struct Truth : RowByRow {
     using In = I;
     using Out = uint8_t;
     using Merge = Truth<uint8_t, ANY>;
-    static constexpr int SEVERAL_ROWS = 1;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, uint8_t* out_i) {
         constexpr int64_t CHUNK = 64;
         if (stride == 1 && width == 1) {
@@ -378,7 +405,18 @@ template <class I, bool ANY> struct Truth {
 #define MADE(name, R, Op) {name, F32, (void*)reduce<R<Op, float>>}, {name, F64, (void*)reduce<R<Op, double>>}
 #define WHOLE(name, R, with)                                                                             \
     {name, F32, (void*)reduce<R<float, with>>}, {name, F64, (void*)reduce<R<double, with>>},              \
-    {name, I64, (void*)reduce<R<int64_t, with>>}, {name, BOOL, (void*)reduce<R<uint8_t, with>>}
+    {name, I64, (void*)reduce<R<int64_t, with>>}, {name, BOOL, (void*)reduce<R<uint8_t, with>>},          \
+    {name, I8, (void*)reduce<R<uint8_t, with>>}, {name, I16, (void*)reduce<R<int16_t, with>>},            \
+    {name, I32, (void*)reduce<R<int32_t, with>>}
+// Sums and products of integers are made in 64 bits.
+#define TOTALS(name, Op)                                                                                 \
+    {name, I64, (void*)reduce<Exact<Op, uint64_t, uint64_t>>}, {name, I32, (void*)reduce<Exact<Op, int32_t, uint64_t>>}, \
+    {name, I16, (void*)reduce<Exact<Op, int16_t, uint64_t>>}, {name, I8, (void*)reduce<Exact<Op, int8_t, uint64_t>>},    \
+    {name, U8, (void*)reduce<Exact<Op, uint8_t, uint64_t>>}
+#define BEST_OF(name, Op, code, T) {name, code, (void*)reduce<Exact<Op<T>, T, T>>}
+#define BEST(name, Op)                                                                                   \
+    BEST_OF(name, Op, I64, int64_t), BEST_OF(name, Op, I32, int32_t), BEST_OF(name, Op, I16, int16_t),    \
+    BEST_OF(name, Op, I8, int8_t), BEST_OF(name, Op, U8, uint8_t)
 
 }  // namespace
 
@@ -388,12 +426,9 @@ const Kernel reduce_kernels[] = {
     {"sum", C64, (void*)sum_complex<float>}, {"sum", C128, (void*)sum_complex<double>},
     {"mean", C64, (void*)mean_complex<float>}, {"mean", C128, (void*)mean_complex<double>},
     {"norm", F32, (void*)norm<float>}, {"norm", F64, (void*)norm<double>},
-    {"sum", I64, (void*)reduce<Exact<SumInt, uint64_t, uint64_t>>},
-    {"prod", I64, (void*)reduce<Exact<ProdInt, uint64_t, uint64_t>>},
-    {"amax", I64, (void*)reduce<Exact<MaxInt, int64_t, int64_t>>},
-    {"amin", I64, (void*)reduce<Exact<MinInt, int64_t, int64_t>>},
+    TOTALS("sum", SumInt), TOTALS("prod", ProdInt), BEST("amax", MaxInt), BEST("amin", MinInt),
     {"sum", BOOL, (void*)reduce<Exact<SumInt, uint8_t, uint64_t>>},
-    WHOLE("any", Truth, true), WHOLE("all", Truth, false), WHOLE("count", Counts, int64_t),
+    WHOLE("any", Truth, true), WHOLE("all", Truth, false), WHOLE("count", Counts, int64_t), {"count", U8, (void*)reduce<Counts<uint8_t, int64_t>>},
     MADE("nansum", SumsOf, KnownOf), MADE("size_sum", SumsOf, SizeOf), MADE("size_max", Sizes, MaxOf),
     MADE("size_min", Sizes, MinOf),
     {"logsumexp", F32, (void*)reduce<LogSums<float>>}, {"logsumexp", F64, (void*)reduce<LogSums<double>>},

@@ -87,7 +87,8 @@ template <class F, class T> void plain(const void* x_n, void* out_n, int64_t n, 
 
 #define FLOATS(name, F) {name, F32, (void*)unary<F, float>}, {name, F64, (void*)unary<F, double>}
 #define WHOLE(name, F) \
-    {name, I64, (void*)plain<F, int64_t>}, {name, I32, (void*)plain<F, int32_t>}, {name, U8, (void*)plain<F, uint8_t>}
+    {name, I64, (void*)plain<F, int64_t>}, {name, I32, (void*)plain<F, int32_t>}, {name, U8, (void*)plain<F, uint8_t>}, \
+    {name, I8, (void*)plain<F, int8_t>}, {name, I16, (void*)plain<F, int16_t>}
 
 }  // namespace
 

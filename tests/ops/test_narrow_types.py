@@ -1,4 +1,4 @@
-"""Operations on integers of one and two bytes that have loops of their own: fills, flips, bounds."""
+"""Operations on integers of one and two bytes that have loops of their own, and casts between all types of numbers."""
 
 from __future__ import annotations
 
@@ -44,3 +44,100 @@ def test_bounds(dtype: str, bounds: tuple[int | None, int | None]):
         if t.ndim == 2:
             assert np.array_equal(t.t().clamp(low, high).numpy(), want.T)
             assert np.array_equal(t[:, 1:-1].clamp(low, high).numpy(), want[:, 1:-1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor",
+                                  "floor_divide", "remainder", "fmod", "eq", "ne", "lt", "le", "gt", "ge"])
+def test_arithmetic_wraps_as_it_does_in_numpy(dtype: str, name: str):
+    spelt = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+    x, y = drawn(dtype, 33, 40), drawn(dtype, 40)
+    if name in ("floor_divide", "remainder", "fmod"):
+        y = np.where(y == 0, 3, y).astype(dtype)
+    with np.errstate(all="ignore"):
+        want = getattr(np, spelt.get(name, name))(x, y)
+    f = getattr(claygrad, name)
+    s, t = claygrad.tensor(x), claygrad.tensor(y)
+    for made in (f(s, t), f(s.t().contiguous().t(), t), f(s[:, :], t.expand(33, 40).contiguous())):
+        assert made.dtype == (claygrad.bool if name in spelt else s.dtype)
+        assert np.array_equal(made.numpy(), want)
+    one = claygrad.tensor(3, dtype=s.dtype) if "imum" in name else 3
+    with np.errstate(all="ignore"):
+        assert np.array_equal(f(s, one).numpy(), getattr(np, spelt.get(name, name))(x, x.dtype.type(3)))
+    if name not in spelt and hasattr(s, name + "_"):
+        for view in (s.clone(), claygrad.cat([s, s], 1)[:, :40]):
+            assert np.array_equal(getattr(view, name + "_")(t).numpy(), want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["negative", "absolute", "sign", "square", "bitwise_not"])
+def test_of_one_operand(dtype: str, name: str):
+    x = drawn(dtype, 50, 60)
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(x)
+    t = claygrad.tensor(x)
+    assert np.array_equal(getattr(claygrad, name)(t).numpy(), want)
+    assert np.array_equal(getattr(claygrad, name)(t[:, ::2]).numpy(), want[:, ::2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_shifts(dtype: str):
+    x, width = drawn(dtype, 300), 8 * np.dtype(dtype).itemsize
+    for by in (0, 1, width - 1, width, width + 1, 100):
+        left = (x.astype("uint64") << np.uint64(by)).astype(dtype) if by < width else np.zeros_like(x)
+        right = x >> min(by, width - 1) if by < width or dtype != "uint8" else np.zeros_like(x)
+        t, shift = claygrad.tensor(x), claygrad.tensor(by, dtype=getattr(claygrad, dtype))
+        assert np.array_equal((t << shift).numpy(), left)
+        assert np.array_equal((t >> shift).numpy(), right)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1,), (3,), (70_001,), (300, 2), (300, 4), (300, 5), (40, 300), (4, 30, 50)])
+def test_reductions(dtype: str, shape: tuple[int, ...]):
+    x = drawn(dtype, *shape)
+    x.flat[::3] = 0
+    t = claygrad.tensor(x)
+    cut = claygrad.cat([t, t], -1)[..., :shape[-1]]
+    for axis in (None, *range(len(shape)), tuple(range(0, len(shape), 2))):
+        for given in (t, cut):
+            with np.errstate(all="ignore"):
+                for name in ("sum", "prod"):
+                    if name == "prod" and isinstance(axis, tuple):
+                        continue
+                    made = getattr(given, name)() if axis is None else getattr(given, name)(axis)
+                    assert made.dtype == claygrad.int64
+                    assert np.array_equal(made.numpy(), getattr(x, name)(axis, dtype="int64"))
+            dims = () if axis is None else axis
+            assert np.array_equal(given.amax(dims).numpy(), x.max(axis))
+            assert np.array_equal(given.amin(dims).numpy(), x.min(axis))
+            assert given.amax(dims).dtype == given.dtype
+            for name in ("any", "all"):
+                made = getattr(given, name)() if axis is None else getattr(given, name)(axis)
+                assert made.dtype == (claygrad.uint8 if dtype == "uint8" else claygrad.bool)
+                assert np.array_equal(made.numpy(), getattr(x.astype(bool), name)(axis))
+            assert np.array_equal(claygrad.count_nonzero(given, axis).numpy(), np.count_nonzero(x, axis))
+    assert t.sum(dtype=t.dtype).dtype == t.dtype
+    assert t.sum(dtype=t.dtype).item() == int(x.sum(dtype=dtype))
+    windows = t.unfold(-1, min(shape[-1], 3), 1)
+    assert np.array_equal(windows.sum(-1).numpy(), windows.numpy().sum(-1, dtype="int64"))
+
+
+FROM = [*DTYPES, "bool", "float16", "float32", "float64", "bfloat16"]
+
+
+@pytest.mark.parametrize("dtype", FROM)
+@pytest.mark.parametrize("to", FROM)
+def test_casts(dtype: str, to: str):
+    rng = np.random.default_rng(3)
+    for n in (1, 7, 8, 513, 70_001):
+        wide = rng.integers(0, 127, n) if "uint8" in (dtype, to) else rng.integers(-127, 127, n)
+        wide = wide + (0.5 if dtype == to == "float16" else 0)          # exact in every type
+        x = claygrad.tensor(wide).to(getattr(claygrad, dtype))
+        want = wide != 0 if "bool" in (dtype, to) else wide
+        made = x.to(getattr(claygrad, to))
+        assert made.dtype == getattr(claygrad, to)
+        assert np.array_equal(made.double().numpy(), want.astype("float64"))
+        assert np.array_equal(x[::2].to(getattr(claygrad, to)).double().numpy(), want[::2].astype("float64"))
+    if dtype in DTYPES and to in DTYPES:
+        x = drawn(dtype, 5000)
+        assert np.array_equal(claygrad.tensor(x).to(getattr(claygrad, to)).numpy(), x.astype(to))
