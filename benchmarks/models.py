@@ -8,6 +8,12 @@ from types import ModuleType
 from workloads import workload
 
 
+def products(*sizes: tuple[int, int]) -> float:
+    """Additions and multiplications of products with so many multiplications, made so often: once forward, once for the gradient
+    of the weights, and once for that of the input where it has one."""
+    return sum(2.0 * size * times for size, times in sizes)
+
+
 def step_of(torch: ModuleType, model: object, loss: Callable[[], object]) -> Callable[[], object]:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
@@ -18,7 +24,13 @@ def step_of(torch: ModuleType, model: object, loss: Callable[[], object]) -> Cal
     return run
 
 
-@workload("GPT: 4 layers, 128 wide, 64 long, batch 16", 0.6)
+GPT = products((1024 * (4 * 128 * (384 + 128 + 2 * 512) + 128 * 256), 3), (4 * 64 * 64 * 64 * 32 // 2, 7))      # half the scores are masked
+CNN = products((64 * 28 * 28 * 16 * 9, 2), (64 * 14 * 14 * 32 * 16 * 9, 3), (64 * 32 * 49 * 10, 3))
+LSTM = products((16 * 50 * 32 * 256, 2), (16 * 50 * 64 * 256, 3))
+VAE = products((64 * 784 * 256, 2), (64 * (256 * 32 + 16 * 256 + 256 * 784), 3))
+
+
+@workload("GPT: 4 layers, 128 wide, 64 long, batch 16", 0.6, flops=GPT)
 def gpt(torch: ModuleType) -> Callable[[], object]:
     nn, f = torch.nn, torch.nn.functional
 
@@ -48,7 +60,7 @@ def gpt(torch: ModuleType) -> Callable[[], object]:
     return step_of(torch, model, lambda: f.cross_entropy(model(ids[:, :-1]).reshape(-1, 256), ids[:, 1:].reshape(-1)))
 
 
-@workload("CNN: 28x28, two blocks, batch 64", 0.9)
+@workload("CNN: 28x28, two blocks, batch 64", 0.9, flops=CNN)
 def cnn(torch: ModuleType) -> Callable[[], object]:
     nn = torch.nn
     model = nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
@@ -58,14 +70,14 @@ def cnn(torch: ModuleType) -> Callable[[], object]:
     return step_of(torch, model, lambda: nn.functional.cross_entropy(model(x), y))
 
 
-@workload("LSTM: (16, 50, 32) to 64", 0.4)
+@workload("LSTM: (16, 50, 32) to 64", 0.4, flops=LSTM)
 def lstm(torch: ModuleType) -> Callable[[], object]:
     model = torch.nn.LSTM(32, 64, batch_first=True)
     x = torch.randn(16, 50, 32)
     return step_of(torch, model, lambda: model(x)[0].square().mean())
 
 
-@workload("VAE 784-256-16, batch 64", 0.6)
+@workload("VAE 784-256-16, batch 64", 0.6, flops=VAE)
 def vae(torch: ModuleType) -> Callable[[], object]:
     nn = torch.nn
     encode = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 32))

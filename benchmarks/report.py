@@ -44,19 +44,18 @@ def verdict(ratio: float, target: float | None) -> str:
     return "" if target is None else f"{target:.2f}" + ("" if round(ratio, 2) <= target else " missed")
 
 
-def share_of_roofline(name: str, seconds: float, roofline: dict) -> str:
-    """What it reached of the additions and multiplications a second, or of the speed of loops that only move memory."""
-    if WORKLOADS[name].flops:
-        return f"{WORKLOADS[name].flops / seconds / roofline['flops']:.0%} of FLOP/s"
-    floor = roofline["seconds"].get(name)
-    return "" if floor is None else f"{floor / seconds:.0%} of bytes/s"
+def least_seconds(name: str, roofline: dict | None) -> float | None:
+    """What its additions and multiplications take at the peak, or loops that only move its memory."""
+    if roofline is None:
+        return None
+    return WORKLOADS[name].flops / roofline["flops"] if WORKLOADS[name].flops else roofline["seconds"].get(name)
 
 
 def table(measures: Measures, roofline: dict | None = None, *, memory: bool = False) -> list[str]:
     """A row per workload. Columns in which nothing stands are left out."""
     written = megabytes if memory else duration
     columns: dict[str, list[str]] = {"workload": []} | {TITLES[library]: [] for library in measures}
-    columns |= {"ratio": [], "target": [], "of the roofline": [], "bare loops": []}
+    columns |= {"ratio": [], "target": [], "of the roofline": [], "at the roofline": []}
     for name, seconds in measures["claygrad"].items():
         columns["workload"].append(WORKLOADS[name].title)
         for library, of in measures.items():
@@ -64,9 +63,9 @@ def table(measures: Measures, roofline: dict | None = None, *, memory: bool = Fa
         ratio = ratio_of(measures, name)
         columns["ratio"].append(f"{ratio:.2f}")
         columns["target"].append(verdict(ratio, target_of(name, memory)))
-        columns["of the roofline"].append(share_of_roofline(name, seconds, roofline) if roofline else "")
-        floor = roofline["seconds"].get(name) if roofline else None
-        columns["bare loops"].append("" if floor is None else f"{floor / measures['torch'][name]:.2f}")
+        least, unit = least_seconds(name, roofline), "FLOP/s" if WORKLOADS[name].flops else "bytes/s"
+        columns["of the roofline"].append("" if least is None else f"{least / seconds:.0%} of {unit}")
+        columns["at the roofline"].append("" if least is None else f"{least / measures['torch'][name]:.2f}")
     columns = {title: cells for title, cells in columns.items() if any(cells)}
     rows = [f"| {' | '.join(columns)} |", "|---|" + "--:|" * (len(columns) - 1)]
     return rows + [f"| {' | '.join(cells)} |" for cells in zip(*columns.values())]

@@ -92,8 +92,8 @@ def test_a_table_says_which_targets_were_missed_and_leaves_empty_columns_out():
 def test_the_share_of_the_roofline_is_that_of_a_product_or_of_bare_loops():
     measures = {"claygrad": {"matmul_64": 2 * 64 ** 3 / 5e9, "sum_1m": 2.0}, "torch": {"matmul_64": 1.0, "sum_1m": 4.0}}
     lines = report.table(measures, {"flops": 1e10, "seconds": {"sum_1m": 1.0}})
-    assert lines[0].endswith("| ratio | target | of the roofline | bare loops |")
-    assert lines[2].endswith("| 50% of FLOP/s |  |")
+    assert lines[0].endswith("| ratio | target | of the roofline | at the roofline |")
+    assert lines[2].endswith("| 50% of FLOP/s | 0.00 |")
     assert lines[3].endswith("| 0.50 | 0.60 | 50% of bytes/s | 0.25 |")
 
 
