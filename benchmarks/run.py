@@ -140,7 +140,7 @@ def main() -> None:
         names = [name for name in options.only if WORKLOADS[name].group == group]
         if not names:
             continue
-        if group == "throughput" or group == "models" and "roofline" not in results:
+        if group in ("throughput", "models") and "roofline" not in results:
             results["roofline"] = roofline(names, options.rounds)
         results["groups"][group] = compare(group, names, libraries, options.rounds)
         print("", f"## {group}: {report.count_of_threads(threads_of(group))}", "", sep="\n")
