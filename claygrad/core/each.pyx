@@ -5,8 +5,8 @@ whose own paths (pointwise.pyx) know contiguous operands of one dtype, run here 
 """
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
-from libc.stdint cimport (INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                          uint16_t)
+from libc.stdint cimport (INT8_MAX, INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t,
+                          uint8_t, uint16_t)
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
 from claygrad.core.device cimport CPU
@@ -177,9 +177,16 @@ cdef bint _unbounded(bint above, int code, Number* out) noexcept:
     return True
 
 
-cdef bint _attributes(Op op, PyObject** slots, Numbers* out) except -1:
-    """The numbers beside the operands, declared as `...`; False if the others are not those that the kernel computes with."""
+cdef double _most(int code) noexcept:
+    """The largest whole number of an integer type that is given as a double."""
+    return 0xff if code == U8 else INT8_MAX if code == I8 else INT16_MAX if code == I16 else INT32_MAX if code == I32 else 2.0 ** 53
+
+
+cdef bint _attributes(Op op, PyObject** slots, int code, Numbers* out) except -1:
+    """The numbers beside the operands, declared as `...`; False if the others are not those that the kernel computes with.
+    Kernels of integers take whole numbers that their type has, or whose opposites it has."""
     cdef int i, n = 0
+    cdef bint whole = of_code(code).category <= CAT_INT
     out.given = 0
     for i in range(op.n_kernel_if):
         value = <object>slots[op.kernel_if_at[i]]
@@ -187,9 +194,11 @@ cdef bint _attributes(Op op, PyObject** slots, Numbers* out) except -1:
         if want is ...:
             out.value[n] = 0
             if value is not None:
-                if type(value) is not float and type(value) is not int:
+                if type(value) is not int and (whole or type(value) is not float):
                     return False
                 out.value[n] = value
+                if whole and not -_most(code) <= out.value[n] <= _most(code):
+                    return False
                 out.given |= 1U << n
             n += 1
         elif value is not want and (value != want or isinstance(value, bool)):
@@ -302,7 +311,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 return None
             code = first.dtype.code
     computed = _computed_in(op, code, alike)
-    if computed < 0 or (op.n_kernel_if and not _attributes(op, slots, &plan.numbers)):
+    if computed < 0 or (op.n_kernel_if and not _attributes(op, slots, code, &plan.numbers)):
         return None
     if target is not None and op.each_kinds[computed] == RUN_EACH and of_code(computed).category == CAT_INT:
         return None                                  # it may refuse a divisor when some of the target is written: in new memory first

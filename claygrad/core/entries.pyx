@@ -8,9 +8,13 @@ from claygrad.core.chosen cimport Blocks, add_blocks, move_blocks, picked, posit
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
+from claygrad.core.kernels cimport take_rows
 from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape, stretched
 from claygrad.core.moves cimport copied, plain, some
+from claygrad.core.places cimport entries_apart
+from claygrad.core.pointwise cimport turned
 from claygrad.core.promotion cimport broadcast
+from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -142,6 +146,46 @@ cdef inline int64_t _stride_at(Layout v, int k, int ndim) noexcept:
     return 0 if k < 0 or v.shape[k] == 1 else v.strides[k]
 
 
+cdef Layout _first_axis(Layout x, object indices):
+    """Entries along the first axis by one vector of numbers, of a tensor whose axes are in any order; None where this does not apply.
+    The other axes of the result lie as they did, behind the first one."""
+    cdef Layout at, out
+    cdef int64_t shape[64]
+    cdef int64_t* offsets
+    cdef Chosen c
+    cdef int64_t k
+    cdef int i
+    if x.ndim < 2 or x.shape[x.ndim - 1] < 2 or len(indices) != 1 or not isinstance(indices[0], Tensor):
+        return None
+    out = (<Tensor>indices[0]).layout
+    if out.ndim != 1 or out.dtype.code != I64 or out.numel < 2:
+        return None
+    at = _offsets(x, indices, &c)
+    if at is None:
+        return None
+    offsets = <int64_t*>at.data()
+    shape[0] = at.numel
+    for i in range(1, x.ndim):
+        shape[i] = x.shape[i]
+        if x.strides[i] >= x.strides[0] or x.shape[i] < 2:
+            break
+    else:
+        if turned(x):                                    # entries are runs of memory
+            for k in range(at.numel):
+                offsets[k] = offsets[k] // x.strides[0]
+            out = new_layout(new_storage(at.numel * x.strides[0] * x.dtype.itemsize), x.dtype, x.ndim, shape, x.strides, 0)
+            with nogil:
+                take_rows(x.data(), offsets, out.data(), at.numel, x.shape[0], x.strides[0] * x.dtype.itemsize)
+            return out
+    if x.ndim > 2 and not falling(new_layout(x.storage, x.dtype, x.ndim - 1, x.shape + 1, x.strides + 1, x.offset)):
+        return None
+    for i in range(1, x.ndim):
+        shape[i] = x.shape[i]
+    out = fresh(x.dtype, x.ndim, shape)
+    entries_apart(x, offsets, at.numel, out)
+    return out
+
+
 cdef Layout _index(Op op, PyObject** slots, Layout target):
     """index(input, indices)"""
     cdef Layout x = some(slots[0]), at, out, mask
@@ -149,9 +193,11 @@ cdef Layout _index(Op op, PyObject** slots, Layout target):
     cdef int64_t outer = 1, inner, k
     cdef int64_t* numbers
     cdef int d, i
-    if target is not None or x is None or not plain(x) and (stretched(x) or not falling(x)):
+    if target is not None or x is None:
         return None
     indices = <object>slots[1]
+    if not plain(x) and (stretched(x) or not falling(x)):
+        return _first_axis(x, indices)
     if len(indices) == 1 and isinstance(indices[0], Tensor):
         mask = (<Tensor>indices[0]).layout
         if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and mask.storage.where.kind == CPU:

@@ -8,7 +8,8 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layout
+from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout
+from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.reduce cimport arranged, without
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many
@@ -156,14 +157,15 @@ cdef Layout _median_of_all(Op op, PyObject** slots, Layout target):
 
 
 cdef list _order(Layout x, object dim, int64_t k, bint descending):
-    """The first k elements along an axis, in order."""
+    """The first k elements along an axis, in order; they lie in rows."""
     cdef tuple axes = _axis(x, dim)
     cdef Lines s
     cdef Layout values, places
     cdef int64_t shape[64]
     cdef int i
-    if axes is None or find_choice(x.dtype.code) == NULL or not x.contiguous:
+    if axes is None or find_choice(x.dtype.code) == NULL:
         return None
+    x = in_order(x)
     s.outer = s.inner = s.n = 1
     for i in range(x.ndim):
         shape[i] = x.shape[i]
@@ -188,9 +190,19 @@ cdef list _sort(Op op, PyObject** slots):
     """sort(input, dim, descending, stable)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef tuple axes = _axis(x, <object>slots[1])
-    if axes is None:
+    cdef list made
+    cdef Layout turned_
+    cdef int i
+    if axes is None or not (x.contiguous or falling(x) or turned(x)):
         return None
-    return _order(x, <object>slots[1], x.shape[<int>axes[0]] if x.ndim else 1, <object>slots[2] is True)
+    made = _order(x, <object>slots[1], x.shape[<int>axes[0]] if x.ndim else 1, <object>slots[2] is True)
+    if made is None or not turned(x):
+        return made
+    for i in range(2):                               # they lie as the elements did
+        turned_ = fresh_run(x, (<Layout>made[i]).dtype)
+        write_layout(turned_, made[i])
+        made[i] = turned_
+    return made
 
 
 cdef Layout _argsort(Op op, PyObject** slots, Layout target):

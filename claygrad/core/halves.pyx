@@ -6,18 +6,17 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, Op
+from claygrad.core.declared cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
+from claygrad.core.each cimport cast_apart, cast_fn
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, dense, from_array, new_layout
+from claygrad.core.layout cimport Layout, dense, falling, fresh, from_array, new_layout
 from claygrad.core.promotion cimport result_code
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, new_tensor
 
 cnp.import_array()
-
-ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
 
 cdef enum:
     RELEASE = 32768                     # elements above which a cast runs without the interpreter lock
@@ -40,6 +39,16 @@ cdef Layout cast_half(Layout v, dtype want):
     return out
 
 
+cdef Layout _wide(Layout v):
+    """Halves as float32: where they lie in one run in the same order, else in rows."""
+    cdef Layout out
+    if dense(v):
+        return cast_half(v, of_code(F32))
+    out = fresh(of_code(F32), v.ndim, v.shape)
+    cast_apart(_to_float[v.dtype.code == BF16], v, out)
+    return out
+
+
 cdef object by_float(Op op, PyObject** slots):
     cdef PyObject* wide[MAX_SLOTS]
     cdef list held = []                             # what the slots point to
@@ -59,7 +68,8 @@ cdef object by_float(Op op, PyObject** slots):
         if v.storage.where.kind != CPU:
             return None
         if v.dtype.code == F16 or v.dtype.code == BF16:
-            if op.kept[i] or half >= 0 and half != v.dtype.code or not dense(v):
+            # What is made of a tensor with gaps is in rows, if its axes are in order; of a reduction it always is.
+            if op.kept[i] or half >= 0 and half != v.dtype.code or not (dense(v) or v.numel and (op.kind == REDUCTION or falling(v))):
                 return None
             half = v.dtype.code
         elif v.dtype.category >= CAT_FLOAT or not op.kept[i] and (op.promote != PROMOTE_NONE or op.promote_rule is not None):
@@ -73,7 +83,7 @@ cdef object by_float(Op op, PyObject** slots):
         return None
     for i in range(op.n_params):
         if isinstance(<object>slots[i], Tensor) and (<Tensor><object>slots[i]).layout.dtype.code == half:
-            t = new_tensor(cast_half((<Tensor><object>slots[i]).layout, of_code(F32)))
+            t = new_tensor(_wide((<Tensor><object>slots[i]).layout))
             held.append(t)
             wide[i] = <PyObject*>t
     several = [op.fast(op, wide, None)] if op.fast != NULL else op.many(op, wide)

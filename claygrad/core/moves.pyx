@@ -1,14 +1,14 @@
 """Fast paths of operations that put the elements of a tensor in other places: flips, rolls, diagonals, triangles, parts.
 None: the declaration decides."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, F32, F64, I16, I32, I64, U8, dtype
+from claygrad.core.dtypes cimport BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, dtype
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport copy_bytes, copy_strided
+from claygrad.core.kernels cimport copy_bytes, copy_strided, find
 from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.core.pointwise cimport fresh_run, turned
@@ -51,6 +51,11 @@ cdef Layout copied(Layout v):
     return out
 
 
+ctypedef void (*halve_fn)(const void*, void*, int64_t) noexcept nogil
+cdef halve_fn _halved[2]
+_halved[0], _halved[1] = <halve_fn>find(b"cast", b"float16", F32), <halve_fn>find(b"cast", b"bfloat16", F32)
+
+
 cdef bint element_of(object value, dtype d, void* into):
     cdef int overflow = 0
     cdef int64_t n
@@ -71,6 +76,12 @@ cdef bint element_of(object value, dtype d, void* into):
     if d.code == BOOL:
         (<uint8_t*>into)[0] = value != 0
         return True
+    if d.code == F16 or d.code == BF16:
+        x = value
+        f = <float>x
+        _halved[d.code == BF16](&f, into, 1)
+        n = (<uint16_t*>into)[0] & 0x7fff
+        return x - x != 0 or n < (0x7f80 if d.code == BF16 else 0x7c00)
     if type(value) is float:
         return False
     n = PyLong_AsLongLongAndOverflow(value, &overflow)
@@ -82,6 +93,8 @@ cdef bint element_of(object value, dtype d, void* into):
         (<int32_t*>into)[0] = <int32_t>n
     elif d.code == I16 and -0x8000 <= n < 0x8000:
         (<int16_t*>into)[0] = <int16_t>n
+    elif d.code == I8 and -128 <= n < 128:
+        (<int8_t*>into)[0] = <int8_t>n
     elif d.code == U8 and 0 <= n < 256:
         (<uint8_t*>into)[0] = <uint8_t>n
     else:

@@ -7,6 +7,7 @@ from libc.stdlib cimport calloc, free
 from claygrad.core.chosen cimport Blocks, move_blocks
 from claygrad.core.declared cimport Op
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
+from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, fresh, in_order, new_layout
 from claygrad.core.moves cimport copied, element_of, plain, some
 from claygrad.core.parts cimport axis_of
@@ -37,6 +38,11 @@ cdef extern from "places.hpp" namespace "clay" nogil:
 cdef extern from "pick.hpp" namespace "clay" nogil:
     bint select_inside(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
+
+
+# Elements of an entry that are worth a copy by themselves.
+cdef enum:
+    LARGE = 512
 
 
 cdef Layout _vector(Layout v):
@@ -206,27 +212,32 @@ cdef bint _numbered(Entries* e, Layout x, object dim, Layout index, Layout sourc
     return _sized(e, x, dim, index, source) and vector_inside(<const int64_t*>index.data(), e.m, e.n)
 
 
-cdef int _rows_with_gaps(Layout x, const int64_t* numbers, int64_t m, Layout out) except -1:
-    """Entries along the first axis, read where they lie."""
+cdef int entries_apart(Layout x, const int64_t* offsets, int64_t m, Layout out) except -1:
     cdef Blocks b
-    cdef Layout offsets = fresh(of_code(I64), 1, &m)
-    cdef int64_t* at = <int64_t*>offsets.data()
-    cdef int64_t k
-    cdef int i
-    b.before, b.after, b.count = 0, x.ndim - 1, m
-    for i in range(1, x.ndim):
-        b.shape[i - 1], b.strides[i - 1] = x.shape[i], x.strides[i]
-    for k in range(m):
-        at[k] = numbers[k] * x.strides[0]
+    cdef int64_t from_[16]
+    cdef int64_t to[16]
+    cdef int64_t item = x.dtype.itemsize, k
+    cdef int i, last = x.ndim - 1
+    if x.strides[last] != 1 and out.numel // m >= LARGE:
+        for i in range(last):
+            from_[i], to[i] = x.strides[i + 1] * item, out.strides[i + 1] * item
+        with nogil:
+            for k in range(m):
+                copy_strided(x.data() + offsets[k] * item, from_, out.data() + k * out.strides[0] * item, to, x.shape + 1, last, item)
+        return 0
+    b.before, b.after, b.count = 0, last, m
+    for i in range(last):
+        b.shape[i], b.strides[i] = x.shape[i + 1], x.strides[i + 1]
     with nogil:
-        move_blocks(&b, x.data(), at, out.data(), x.dtype.itemsize, False)
+        move_blocks(&b, x.data(), offsets, out.data(), item, False)
     return 0
 
 
 cdef Layout _index_select(Op op, PyObject** slots, Layout target):
     """index_select(input, dim, index)"""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), out
+    cdef Layout x = some(slots[0]), index = some(slots[2]), offsets, out
     cdef int64_t shape[64]
+    cdef int64_t k
     cdef Entries e
     cdef const int64_t* numbers
     cdef int i, d
@@ -239,8 +250,12 @@ cdef Layout _index_select(Op op, PyObject** slots, Layout target):
     for i in range(x.ndim):
         shape[i] = e.m if i == d else x.shape[i]
     out = fresh(x.dtype, x.ndim, shape)
-    if not x.contiguous and d == 0 and 1 < x.ndim <= 16 and x.strides[x.ndim - 1] == 1 and vector_inside(numbers, e.m, e.n):
-        _rows_with_gaps(x, numbers, e.m, out)
+    if (not x.contiguous and d == 0 and 1 < x.ndim <= PLACES_DIMS and (x.strides[x.ndim - 1] == 1 or x.ndim > 2 and e.inner >= LARGE)
+            and vector_inside(numbers, e.m, e.n)):
+        offsets = fresh(index.dtype, 1, &e.m)
+        for k in range(e.m):
+            (<int64_t*>offsets.data())[k] = numbers[k] * x.strides[0]
+        entries_apart(x, <int64_t*>offsets.data(), e.m, out)
         return out
     x = in_order(x)
     with nogil:

@@ -21,6 +21,7 @@ cdef enum:
 cdef bint numbers_of(Op op, PyObject** slots, double* out) except -1:
     """Whether the attributes are those that the kernel computes; where it takes any number (declared as ...), that number."""
     cdef int i, n = 0
+    cdef bint other = False
     out[0] = out[1] = 0
     for i in range(op.n_kernel_if):
         value = <object>slots[op.kernel_if_at[i]]
@@ -30,9 +31,11 @@ cdef bint numbers_of(Op op, PyObject** slots, double* out) except -1:
                 return False
             out[n] = value
             n += 1
-        elif value is not want and (value != want or isinstance(value, bool)):     # True is no number 1 here
-            return False
-    if n:
+        elif value is not want:
+            if value != want or isinstance(value, bool):                           # True is no number 1 here
+                return False
+            other = True                                                           # 1.0 may not be one either
+    if n or other:
         run_check(op, slots)                         # there may be numbers that it refuses
     return True
 

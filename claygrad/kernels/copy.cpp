@@ -77,8 +77,11 @@ template <class T> void line(const char* src, int64_t from, char* dst, int64_t t
 }
 
 template <class T> using Few __attribute__((vector_size(16))) = T;
-Few<uint16_t> back(Few<uint16_t> x) { return __builtin_shuffle(x, Few<uint16_t>{7, 6, 5, 4, 3, 2, 1, 0}); }
 Few<uint32_t> back(Few<uint32_t> x) { return __builtin_shuffle(x, Few<uint32_t>{3, 2, 1, 0}); }
+Few<uint16_t> back(Few<uint16_t> x) {                                  // first the two of each pair: no shuffle of eight everywhere
+    const auto pairs = (Few<uint32_t>)x;
+    return (Few<uint16_t>)back(pairs >> 16 | pairs << 16);
+}
 Few<uint64_t> back(Few<uint64_t> x) { return __builtin_shuffle(x, Few<uint64_t>{1, 0}); }
 
 // A line read from its end; four vectors at a time, or much would depend on where the loop lies
@@ -144,8 +147,12 @@ constexpr int64_t SHORT = 6, ACROSS = 256;
 
 line_fn line_for(const Walk& w, int axis) {
     if (w.from[axis] == w.item && w.to[axis] == w.item) return line_whole;
-    if (w.from[axis] == 0 && w.to[axis] == w.item && w.shape[axis] > 8)
-        return w.item == 4 ? line_of<uint32_t> : w.item == 8 ? line_of<uint64_t> : line_same;
+    if (w.from[axis] == 0 && w.to[axis] == w.item && w.shape[axis] > 8) {
+        if (w.item == 4) return line_of<uint32_t>;
+        if (w.item == 8) return line_of<uint64_t>;
+        if (w.item == 1) return line_of<uint8_t>;
+        return w.item == 2 ? line_of<uint16_t> : line_same;
+    }
     if (w.from[axis] == -w.item && w.to[axis] == w.item) {
         if (w.item == 4) return line_back<uint32_t>;
         if (w.item == 8) return line_back<uint64_t>;

@@ -203,19 +203,19 @@ void part(void* data, int64_t begin, int64_t end) {
         n = most < end - i ? most : end - i;
         const int64_t left = line - place.at[last];
         if (line >= LONG_LINE && left < n) n = left;
-        // Along a line a kernel of two operands takes one element as it is, and what becomes of one is computed once.
+        // Along a line what becomes of one element of each operand is computed once, and a kernel of two takes one of either.
         int mode = 0;
-        for (int k = 0; k < plan.operands && n <= left && plan.kind != RUN_EACH && !mode; k++)
-            if (plan.in[k].steps[last] == 0) mode = plan.kind == RUN_BINARY ? 2 - k : 1;
-        const int one = !mode ? -1 : plan.kind == RUN_BINARY ? 2 - mode : 0;
-        if (one >= 0) in[one] = one_of(plan, plan.in[one], place, blocks[one]);
+        bool once = n <= left;
+        for (int k = 0; k < plan.operands; k++) once = once && plan.in[k].steps[last] == 0;
+        for (int k = 0; k < plan.operands && n <= left && plan.kind == RUN_BINARY && !once && !mode; k++)
+            if (plan.in[k].steps[last] == 0) mode = 2 - k;
         for (int k = 0; k < plan.operands; k++)
-            if (k != one)
-                in[k] = run[k] ? plan.in[k].data + i * plan.size
-                        : same[k] ? blocks[k].made : block_of(plan, plan.in[k], place, n, blocks[k]);
+            in[k] = once || (mode && k == 2 - mode) ? one_of(plan, plan.in[k], place, blocks[k])
+                    : run[k] ? plan.in[k].data + i * plan.size
+                    : same[k] ? blocks[k].made : block_of(plan, plan.in[k], place, n, blocks[k]);
         const bool whole = !plan.apart || (n <= left && plan.out_steps[last] == plan.out_size);
         char* to = !whole ? kept : plan.apart ? plan.out + place.of(plan.out_steps, plan.ndim) : plan.out + i * plan.out_size;
-        const int64_t computed = plan.kind != RUN_BINARY && mode ? 1 : n;
+        const int64_t computed = once ? 1 : n;
         if (!call(plan, in, plan.cast ? made : to, computed, mode)) {
             job.refused = true;
             return;

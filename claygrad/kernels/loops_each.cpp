@@ -1,6 +1,8 @@
 // Arithmetic of one to three operands: bounds, remainders, sums of products, logarithms of sums.
 #include <string.h>
 
+#include <type_traits>
+
 #include "each_loops.hpp"
 #include "unary.hpp"
 
@@ -186,6 +188,9 @@ struct CutRest { static constexpr bool quotient = false, floored = false; };
     {name, U8, (void*)integer_division<F, uint8_t>, -1, DEAR}, {name, I8, (void*)integer_division<F, int8_t>, -1, DEAR}, \
     {name, I16, (void*)integer_division<F, int16_t>, -1, DEAR}
 
+// Integers wrap around: arithmetic of unsigned ones, as wide as an int at least.
+template <class T> using Wrapping = std::make_unsigned_t<decltype(T() + 0u)>;
+
 // --- integers ----------------------------------------------------------------------------------------------------------------
 struct ClampInt : Taking3 {
     template <class T> T operator()(T x, T low, T high) const {
@@ -195,13 +200,13 @@ struct ClampInt : Taking3 {
 };
 struct ClampMinInt : Taking2 { template <class T> T operator()(T x, T low) const { return x < low ? low : x; } };
 struct ClampMaxInt : Taking2 { template <class T> T operator()(T x, T high) const { return x > high ? high : x; } };
-struct ReverseSubInt : Taking2 { template <class T> T operator()(T x, T y) const { return (T)((decltype(T() + 0u))y - x); } };
+struct ReverseSubInt : Taking2 { template <class T> T operator()(T x, T y) const { return (T)((Wrapping<T>)y - x); } };
 struct HeavisideInt : Taking2 { int64_t operator()(int64_t x, int64_t y) const { return x == 0 ? y : x > 0; } };
 struct SameInt : Taking1 { int64_t operator()(int64_t x) const { return x; } };
 // A shift that is negative or wider than the number moves all bits out, down to the sign.
 struct ShiftLeft : Taking2 {
     template <class T> T operator()(T x, T by) const {
-        return by < 0 || by >= (T)(8 * sizeof(T)) ? 0 : (T)((decltype(T() + 0u))x << by);
+        return by < 0 || by >= (T)(8 * sizeof(T)) ? 0 : (T)((Wrapping<T>)x << by);
     }
 };
 struct ShiftRight : Taking2 {
@@ -232,6 +237,19 @@ struct Lcm : Taking2 {
         return divisor ? (int64_t)(a / divisor * b) : 0;
     }
 };
+// With a whole number in between, which wraps around as they do
+#define CLAY_SCALED(Name, Base, parameters, expression) \
+    struct Name : Base { \
+        template <class T> T operator() parameters const { \
+            using U = Wrapping<T>; \
+            const U by = (U)(int64_t)numbers.value[0]; \
+            return (T)(expression); \
+        } \
+    };
+CLAY_SCALED(AddCMulInt, Taking3, (T x, T y, T z), (U)x + by * (U)y * (U)z)
+CLAY_SCALED(AddScaledInt, Taking2, (T x, T y), (U)x + by * (U)y)
+CLAY_SCALED(SubScaledInt, Taking2, (T x, T y), (U)x - by * (U)y)
+CLAY_SCALED(ReverseSubScaledInt, Taking2, (T x, T y), (U)y - by * (U)x)
 struct NotInt : Taking1 { template <class T> T operator()(T x) const { return (T)~x; } };
 // Halves are their bits here: the sign is the first one.
 struct NegHalf : Taking1 { uint16_t operator()(uint16_t x) const { return x ^ 0x8000; } };
@@ -328,7 +346,8 @@ const Kernel each_kernels[] = {
     CLAY_INTEGERS("floor_divide", Floored), CLAY_INTEGERS("div_trunc", Cut), CLAY_INTEGERS("remainder", FlooredRest),
     CLAY_INTEGERS("fmod", CutRest),
     CLAY_EVERY("clamp_both", ClampInt), CLAY_EVERY("clamp_min", ClampMinInt), CLAY_EVERY("clamp_max", ClampMaxInt),
-    CLAY_EVERY("rsub", ReverseSubInt), CLAY_LONG("heaviside", HeavisideInt), CLAY_LONG("nan_to_num", SameInt),
+    CLAY_EVERY("addcmul", AddCMulInt), CLAY_EVERY("add_scaled", AddScaledInt), CLAY_EVERY("sub_scaled", SubScaledInt),
+    CLAY_EVERY("rsub_scaled", ReverseSubScaledInt), CLAY_EVERY("rsub", ReverseSubInt), CLAY_LONG("heaviside", HeavisideInt), CLAY_LONG("nan_to_num", SameInt),
     CLAY_LONG("floor", SameInt), CLAY_LONG("ceil", SameInt), CLAY_LONG("trunc", SameInt), CLAY_LONG("round", SameInt),
     CLAY_EVERY("bitwise_not", NotInt), CLAY_HALVES("neg", NegHalf), CLAY_HALVES("abs", AbsHalf),
     {"bitwise_not", BOOL, (void*)each_number<NotBool, uint8_t, uint8_t>, -1, CHEAP},

@@ -1,6 +1,8 @@
 // The extreme of each line and its first place.
 #include <stdlib.h>
 
+#include <type_traits>
+
 #include "extremes.hpp"
 #include "families.hpp"
 #include "reduce.hpp"
@@ -15,11 +17,8 @@ template <bool LARGEST, class T> bool beats(T x, T best) {
 }
 
 template <bool LARGEST, class T> T extreme_of(const T* x_n, int64_t n) {
-    if constexpr (LARGEST) return reduce_row<MaxOf, T>(x_n, n);
-    else return reduce_row<MinOf, T>(x_n, n);
-}
-template <bool LARGEST> int64_t extreme_of(const int64_t* x_n, int64_t n) {
-    int64_t best = x_n[0];
+    if constexpr (std::is_floating_point<T>::value) return reduce_row<std::conditional_t<LARGEST, MaxOf, MinOf>, T>(x_n, n);
+    T best = x_n[0];
     for (int64_t i = 1; i < n; i++) best = (LARGEST ? x_n[i] > best : x_n[i] < best) ? x_n[i] : best;
     return best;
 }
@@ -85,11 +84,10 @@ template <bool LARGEST, class T> void parts_range(void* data, int64_t begin, int
 }
 
 constexpr int64_t WIDE = 256;            // columns looked at together
-template <class T> struct PlaceOf { using type = int64_t; };
-template <> struct PlaceOf<float> { using type = int32_t; };
+template <class T> using PlaceOf = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 
 template <bool LARGEST, class T> void columns_range(void* data, int64_t begin, int64_t end) {
-    using I = typename PlaceOf<T>::type;
+    using I = PlaceOf<T>;
     auto& job = *(Job<T>*)data;
     const int64_t step = job.inner, tiles = (step + WIDE - 1) / WIDE;
     T best[WIDE];
@@ -147,7 +145,8 @@ void extreme(const void* x_oni, void* values_oi, int64_t* places_oi, int64_t out
     {"max", code, (void*)(extreme_fn)extreme<true, T>},   \
     {"min", code, (void*)(extreme_fn)extreme<false, T>}
 
-const Kernel extreme_kernels[] = {BOTH(float, F32), BOTH(double, F64), BOTH(int64_t, I64)};
+const Kernel extreme_kernels[] = {BOTH(float, F32), BOTH(double, F64), BOTH(int64_t, I64), BOTH(int32_t, I32),
+                                  BOTH(int16_t, I16), BOTH(int8_t, I8), BOTH(uint8_t, U8)};
 CLAY_COUNT(extreme)
 
 }  // namespace CLAY_ISA

@@ -80,7 +80,14 @@ template <class O, class I, class To> struct Exact {
             return;
         }
         for (int64_t i = 0; i < width; i++) out_i[i] = Op::identity;
-        for (int64_t r = 0; r < n; r++) {
+        int64_t r = 0;
+        for (; r + 4 <= n; r += 4) {
+            const I *a = x_ni + r * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+#pragma GCC ivdep
+            for (int64_t i = 0; i < width; i++)
+                out_i[i] = Op::combine(out_i[i], Op::combine(Op::combine((To)a[i], (To)b[i]), Op::combine((To)c[i], (To)d[i])));
+        }
+        for (; r < n; r++) {
             const I* from = x_ni + r * stride;
 #pragma GCC ivdep
             for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(out_i[i], (To)from[i]);

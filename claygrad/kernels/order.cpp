@@ -82,18 +82,14 @@ template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, Ke
     using K = KeyOf<T>;
     const K first = key_of(x[0]) ^ flip;
     Range<K> range{first, first, 0};
-    K before = first;
-    bool falls = false;
     for (int64_t i = 0; i < n; i++) {
         const K key = key_of(x[i]) ^ flip;
         room[i] = {key, (uint32_t)i};
         range.differ |= key ^ first;
         range.least = key < range.least ? key : range.least;
         range.most = key > range.most ? key : range.most;
-        falls |= key < before;
-        before = key;
     }
-    return falls ? sorted(room, room + n, n, range) : room;
+    return sorted(room, room + n, n, range);
 }
 
 template <class T> int64_t place_of_mode(const T* x, int64_t n, Item<KeyOf<T>>* room) {
@@ -117,11 +113,34 @@ template <class T> struct ChoiceJob {
     bool failed;
 };
 
+// Whether a line is in order as it is; some elements at a time, and few of most lines. NaN is left to the keys.
+template <class T> bool rests(const T* x, int64_t n, bool descending) {
+    constexpr int64_t SOME = 64;
+    for (int64_t i = 1; i < n; i += SOME) {
+        const int64_t end = n - i < SOME ? n : i + SOME;
+        int moves = 0;
+        if (descending)
+            for (int64_t j = i; j < end; j++) moves |= !(x[j - 1] >= x[j]);
+        else
+            for (int64_t j = i; j < end; j++) moves |= !(x[j - 1] <= x[j]);
+        if (moves) return false;
+    }
+    return n > 0 && x[0] == x[0];
+}
+
 // One line; results `step` apart.
 template <class T>
 void choose_line(const ChoiceJob<T>& job, const T* x, Item<KeyOf<T>>* room, T* values, int64_t* places, int64_t step) {
     const int64_t n = job.n;
     if (job.what >= ASCENDING) {
+        if (rests(x, n, job.what == DESCENDING)) {
+            for (int64_t i = 0; i < job.k; i++) values[i * step] = x[i];
+            if (step == 1)
+                for (int64_t i = 0; i < job.k; i++) places[i] = i;
+            else
+                for (int64_t i = 0; i < job.k; i++) places[i * step] = i;
+            return;
+        }
         const KeyOf<T> flip = job.what == DESCENDING ? ~(KeyOf<T>)0 : 0;
         const auto items = in_order(x, n, job.k, flip, room);
         for (int64_t i = 0; i < job.k; i++) {

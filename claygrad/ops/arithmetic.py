@@ -7,7 +7,7 @@ from claygrad.core import bool as bool_dtype
 from claygrad.core import complex128, float64
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, conj, missing, pointwise, zero
-from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, zeros
+from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, refuse_overflow, zeros
 from claygrad.ops.slopes import abs_backward, pow_backward
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ add.rule(input=lambda g: g, other=lambda g, alpha: g if alpha == 1 else g * conj
 
 def scale(xp, alpha, like):
     """A Python number as a 0-d array of the compute dtype, so that it cannot widen the result."""
+    if isinstance(alpha, int) and like.dtype.kind in "iu":
+        refuse_overflow(alpha, like.dtype)
+        return xp.asarray(alpha).astype(like.dtype)
     return xp.asarray(alpha, dtype=like.dtype)
 
 

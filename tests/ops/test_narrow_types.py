@@ -141,3 +141,72 @@ def test_casts(dtype: str, to: str):
     if dtype in DTYPES and to in DTYPES:
         x = drawn(dtype, 5000)
         assert np.array_equal(claygrad.tensor(x).to(getattr(claygrad, to)).numpy(), x.astype(to))
+
+
+SCALED = [(lambda x, y, z, by: claygrad.addcmul(x, y, z, value=by), lambda x, y, z, by: x + by * y * z),
+          (lambda x, y, z, by: claygrad.add(x, y, alpha=by), lambda x, y, z, by: x + by * y),
+          (lambda x, y, z, by: claygrad.sub(x, y, alpha=by), lambda x, y, z, by: x - by * y),
+          (lambda x, y, z, by: claygrad.rsub(x, y, alpha=by), lambda x, y, z, by: y - by * x)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("by", [1, 3, -2, 127, 2 ** 15, 2 ** 40 + 1, 2 ** 60])
+def test_scaled_sums(dtype: str, by: int):
+    given = drawn(dtype, 3, 21, 30)
+    tensors = [claygrad.tensor(x) for x in given]
+    for f, meant in SCALED:
+        if by > np.iinfo(dtype).max:
+            with pytest.raises(RuntimeError, match="value cannot be converted to type .* without overflow"):
+                f(*tensors, by)
+            continue
+        with np.errstate(all="ignore"):
+            want = meant(*given.astype("int64"), by).astype(dtype)
+        made = f(*tensors, by)
+        assert made.dtype == getattr(claygrad, dtype)
+        assert np.array_equal(made.numpy(), want)
+        assert np.array_equal(f(*(t[:, ::2] for t in tensors), by).numpy(), want[:, ::2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["add", "sub"])
+@pytest.mark.parametrize("alpha", [1.0, 0.5])
+def test_shares_of_integers_are_whole(dtype: str, name: str, alpha: float):
+    x = claygrad.tensor(drawn(dtype, 4))
+    with pytest.raises(RuntimeError, match="For integral input tensors, argument alpha must not be a floating point number"):
+        getattr(x, name)(x, alpha=alpha)
+    assert getattr(x.float(), name)(x.float(), alpha=alpha).dtype == claygrad.float32
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(5,), (3000,), (40, 3), (3, 40), (30, 300), (3, 4, 5)])
+def test_extremes_and_their_places(dtype: str, shape: tuple[int, ...]):
+    x = drawn(dtype, *shape)
+    x.flat[1::3] = x.flat[0]                                   # some are equal: the first one counts
+    for t, want in ((claygrad.tensor(x), x), (claygrad.tensor(x).permute(*reversed(range(x.ndim))), x.T)):
+        for axis in range(len(shape)):
+            for name in ("max", "min"):
+                made = getattr(t, name)(axis)
+                assert np.array_equal(made.values.numpy(), getattr(want, name)(axis))
+                assert np.array_equal(made.indices.numpy(), getattr(want, "arg" + name)(axis))
+                assert np.array_equal(getattr(t, "arg" + name)(axis).numpy(), getattr(want, "arg" + name)(axis))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("view", [lambda x: x[1:, 1:-2], lambda x: x[::2], lambda x: x[:, ::2], lambda x: x[1:, 1:-2].T,
+                                  lambda x: x[:, :1].expand(40, 30), lambda x: x[:1].expand(40, 50), lambda x: x.unfold(1, 3, 1)])
+def test_halves_with_gaps(dtype: str, view):
+    given = view(claygrad.tensor((drawn("int64", 40, 50) % 61) / 4.0).to(getattr(claygrad, dtype)))
+    for f in (lambda x: x.sum(), lambda x: x.sum(0), lambda x: x.sum(-1), lambda x: x.amax(0), lambda x: x.mean(-1),
+              lambda x: x.max(), lambda x: x.max(0), lambda x: x.var(0), lambda x: x.softmax(-1), lambda x: x.sort(-1),
+              lambda x: x.topk(2, -1), lambda x: x.cumsum(0), lambda x: x.exp(), lambda x: x.prod(-1)):
+        made, want = f(given), f(given.contiguous())
+        for a, b in zip(made if isinstance(made, tuple) else [made], want if isinstance(want, tuple) else [want]):
+            assert a.dtype == b.dtype
+            assert np.array_equal(a.double().numpy(), b.double().numpy())
+
+
+def test_fills_of_halves_refuse_what_is_too_large():
+    assert claygrad.full((3,), 65504.0, dtype=claygrad.float16).tolist() == [65504.0] * 3
+    assert claygrad.full((2,), float("inf"), dtype=claygrad.bfloat16).tolist() == [float("inf")] * 2
+    with pytest.raises(RuntimeError, match="without overflow"):
+        claygrad.full((3,), 70000.0, dtype=claygrad.float16)
