@@ -4,7 +4,6 @@ import numpy
 
 cimport numpy as cnp
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
 from claygrad.core.device cimport CPU
