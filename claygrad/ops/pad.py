@@ -81,11 +81,14 @@ def check_bent(input: Tensor, pad: ints, mode: str) -> None:
     if mode != "circular" and input.dtype.name == "bool":
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}'")
     if mode == "circular":
-        for n, (before, after) in zip(shape[-count:], by_axis(pad, ndim)[-count:]):
+        axes = list(zip(shape[-count:], by_axis(pad, ndim)[-count:]))
+        for n, (before, after) in axes:
             if before > n or after > n:
                 raise RuntimeError("Padding value causes wrapping around more than once.")
             if n + before + after < 0:
-                raise RuntimeError("Negative padding value is resulting in an empty dimension.")
+                raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        if any(n + before + after > 0 >= n + min(before, 0) + min(after, 0) for n, (before, after) in axes):
+            raise RuntimeError("Padding value causes wrapping around more than once.")     # PyTorch writes nothing
         return
     batch = ndim == count + 2
     if 0 in shape[1 if batch else 0:]:
@@ -105,12 +108,12 @@ def check_not_cut(shape: list[int], pad: ints, mode: str, count: int) -> None:
     if count == 1 and made[0] < 1:
         raise RuntimeError(f"input (W: {shape[-1]}) is too small. Calculated output W: {made[0]}")
     if max(made) < 1:
-        given, names = shape[-count:], ("D: ", "H: ", "W: ")[-count:]
-        raise RuntimeError(f"input ({' '.join([w + str(n) for w, n in zip(names, given)])}) is too small. "
-                           f"Calculated output {' '.join([w + str(n) for w, n in zip(names, made)])}")
+        names, end = ("D: ", "H: ", "W: ")[-count:], " " if count == 2 and mode == "replicate" else ""
+        given = " ".join([w + str(n) for w, n in zip(names, shape[-count:])]).replace(" W", ", W")
+        raise RuntimeError(f"input ({given}{end}) is too small. Calculated output {' '.join([w + str(n) for w, n in zip(names, made)])}")
     if min(made) < 0:
-        raise RuntimeError("numel: integer multiplication overflow" if mode == "reflect" else
-                           f"Trying to create tensor with negative dimension {min(made)}: "
+        raise RuntimeError("numel: integer multiplication overflow" if mode == "reflect" and count < 3 else
+                           f"Trying to create tensor with negative dimension {next(n for n in made if n < 0)}: "
                            f"{text([*shape[:-count], *made])}")
 
 

@@ -156,7 +156,7 @@ def test_scaled_sums(dtype: str, by: int):
     tensors = [claygrad.tensor(x) for x in given]
     for f, meant in SCALED:
         if by > np.iinfo(dtype).max:
-            with pytest.raises(RuntimeError, match="value cannot be converted to type .* without overflow"):
+            with pytest.raises(RuntimeError, match=r"value cannot be converted to type .* without overflow"):
                 f(*tensors, by)
             continue
         with np.errstate(all="ignore"):
