@@ -110,7 +110,8 @@ def check_not_cut(shape: list[int], pad: ints, mode: str, count: int) -> None:
     if max(made) < 1:
         names, end = ("D: ", "H: ", "W: ")[-count:], " " if count == 2 and mode == "replicate" else ""
         given = " ".join([w + str(n) for w, n in zip(names, shape[-count:])]).replace(" W", ", W")
-        raise RuntimeError(f"input ({given}{end}) is too small. Calculated output {' '.join([w + str(n) for w, n in zip(names, made)])}")
+        left = " ".join([w + str(n) for w, n in zip(names, made)])
+        raise RuntimeError(f"input ({given}{end}) is too small. Calculated output {left}")
     if min(made) < 0:
         raise RuntimeError("numel: integer multiplication overflow" if mode == "reflect" and count < 3 else
                            f"Trying to create tensor with negative dimension {next(n for n in made if n < 0)}: "
