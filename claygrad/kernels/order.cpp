@@ -72,6 +72,7 @@ template <class T> int64_t middle_rank(const T* x, int64_t n, bool skip_nan) {
 }
 
 constexpr int64_t HANDFUL = 4;           // are found before the others are sorted, however few these are
+constexpr int64_t DOZEN = 12;
 
 // The items of the k first elements; `flip` turns their order.
 template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, KeyOf<T> flip, Item<KeyOf<T>>* room) {
@@ -80,6 +81,15 @@ template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, Ke
         return room;
     }
     using K = KeyOf<T>;
+    if (n <= DOZEN) {                                    // each goes to its place among those before it
+        for (int64_t i = 0; i < n; i++) {
+            const K key = key_of(x[i]) ^ flip;
+            int64_t at = i;
+            for (; at > 0 && key < room[at - 1].key; at--) room[at] = room[at - 1];
+            room[at] = {key, (uint32_t)i};
+        }
+        return room;
+    }
     const K first = key_of(x[0]) ^ flip;
     Range<K> range{first, first, 0};
     for (int64_t i = 0; i < n; i++) {

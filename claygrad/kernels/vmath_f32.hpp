@@ -1,5 +1,5 @@
 // exp, expm1, tanh, erf and gelu of single-precision vectors, inlined into their loops: a call per vector costs more than the function.
-// Coefficients are minimax fits of this project's own; every function stays below 3 ulp (tests/kernels/test_unary.py).
+// Coefficients are minimax fits of this project's own; every function stays within 4 ulp, most within 2 (tests/kernels/test_unary.py).
 #pragma once
 #include "vec.hpp"
 
