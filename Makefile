@@ -4,7 +4,7 @@
 #   make test       the tests that need claygrad alone
 #   make test-all   these, the slow ones, and the comparison with PyTorch
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
-#   make sanitize   the kernels' tests, on a build that watches every access to memory and every undefined operation
+#   make sanitize   the kernels' tests and some of the operations', on a build that watches every access to memory and every undefined operation
 #   make coverage   which of PyTorch's operations agree, as a table; writes docs/operations.md
 #   make lint       ruff, cython-lint;   make types   mypy, stubtest
 #   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
@@ -69,6 +69,7 @@ instructions: .venv/.claygrad
 # The library of the kernels, built again with the compiler's sanitizers and loaded before the core asks for its own: the
 # linker takes the one that is there. Only the kernels are watched; leaks are not counted, Python leaves much to the end.
 # Masked loads and stores pass unseen: the plain instruction set has none, and the tests keep guards around results.
+WATCHED := $(addprefix tests/ops/test_,orders.py narrow_types.py gaps.py native_moves.py views_in_place.py)
 SANITIZED := build/sanitize/claygrad/kernels/libclay_kernels.so
 SANITIZERS = $(shell $${CC:-cc} -print-file-name=libasan.so) $(shell $${CC:-cc} -print-file-name=libubsan.so)
 
@@ -78,7 +79,7 @@ sanitize: .venv/.claygrad .venv/.test
 	PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/sanitize claygrad/kernels/libclay_kernels.so
 	LD_PRELOAD="$(SANITIZERS) $(CURDIR)/$(SANITIZED)" ASAN_OPTIONS=detect_leaks=0 \
 	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  CLAYGRAD_KERNELS="$(CURDIR)/$(SANITIZED)" $(BIN)/pytest -s tests/kernels $(PYTEST_ARGS)
+	  CLAYGRAD_KERNELS="$(CURDIR)/$(SANITIZED)" $(BIN)/pytest -s tests/kernels $(WATCHED) $(PYTEST_ARGS)
 
 lint: .venv/.lint
 	@bad=0; $(BIN)/ruff check . || bad=1; \
