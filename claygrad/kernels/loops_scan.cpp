@@ -65,10 +65,22 @@ template <class T, int step> int64_t by_vectors(const T* x, T* out, int64_t n, d
     if (i) sum = first_lane(before);
     return i;
 }
-template <class T, int step> int64_t by_vectors(const T*, T*, int64_t, uint64_t&) { return 0; }
 #else
-template <class T, int step, class A> int64_t by_vectors(const T*, T*, int64_t, A&) { return 0; }
+template <class T, int step> int64_t by_vectors(const T*, T*, int64_t, double&) { return 0; }
 #endif
+// Integers four at a time: the sum so far waits for one addition of the four.
+template <class T, int step> int64_t by_vectors(const T* x, T* out, int64_t n, uint64_t& sum) {
+    uint64_t before = sum;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const uint64_t a = (uint64_t)x[i * step], b = a + (uint64_t)x[(i + 1) * step], c = b + (uint64_t)x[(i + 2) * step];
+        const uint64_t d = c + (uint64_t)x[(i + 3) * step];
+        out[i * step] = (T)(before + a), out[(i + 1) * step] = (T)(before + b), out[(i + 2) * step] = (T)(before + c);
+        out[(i + 3) * step] = (T)(before += d);
+    }
+    sum = before;
+    return i;
+}
 
 template <class T, int step> void rows_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(ScanJob<T>*)data;

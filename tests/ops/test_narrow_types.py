@@ -210,3 +210,13 @@ def test_fills_of_halves_refuse_what_is_too_large():
     assert claygrad.full((2,), float("inf"), dtype=claygrad.bfloat16).tolist() == [float("inf")] * 2
     with pytest.raises(RuntimeError, match="without overflow"):
         claygrad.full((3,), 70000.0, dtype=claygrad.float16)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 31, 1000])
+def test_running_sums_wrap_around(n: int):
+    x = drawn("int64", 3, n)
+    with np.errstate(all="ignore"):
+        want = np.cumsum(x, axis=1)
+        back = np.cumsum(x[:, ::-1], axis=1)[:, ::-1]
+    assert np.array_equal(claygrad.tensor(x).cumsum(1).numpy(), want)
+    assert np.array_equal(claygrad.tensor(x).flip(1).cumsum(1).flip(1).numpy(), back)
