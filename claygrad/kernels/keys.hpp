@@ -89,16 +89,18 @@ template <class K> struct Range {
     int width() const { return 64 - __builtin_clzll((K)(most - least)) - low(); }
 };
 
-// By `passes` digits of their distances from the least key, the lowest first
-template <int BITS, class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n, const Range<K>& range, int passes) {
-    constexpr int MOST = (sizeof(K) * 8 + BITS - 1) / BITS, VALUES = 1 << BITS;
-    thread_local uint32_t counts[MOST][VALUES];
+// By so many digits of their distances from the least key, the lowest first; up to PASSES
+template <int BITS, int PASSES, class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n, const Range<K>& range, int passes) {
+    if constexpr (PASSES > 1)
+        if (passes < PASSES) return by_digits<BITS, PASSES - 1>(items, spare, n, range, passes);
+    constexpr int VALUES = 1 << BITS;
+    thread_local uint32_t counts[PASSES][VALUES];
     const K least = range.least;
     const int low = range.low();
-    memset(counts, 0, (size_t)passes * sizeof *counts);
+    memset(counts, 0, sizeof counts);
     for (int64_t i = 0; i < n; i++)
-        for (int d = 0; d < passes; d++) counts[d][(K)(items[i].key - least) >> (low + d * BITS) & (VALUES - 1)]++;
-    for (int d = 0; d < passes; d++) {
+        for (int d = 0; d < PASSES; d++) counts[d][(K)(items[i].key - least) >> (low + d * BITS) & (VALUES - 1)]++;
+    for (int d = 0; d < PASSES; d++) {
         uint32_t *count = counts[d], at = 0;
         const int down = low + d * BITS;
         for (int v = 0; v < VALUES; v++) {
@@ -117,9 +119,9 @@ template <class K> Item<K>* sorted(Item<K>* items, Item<K>* spare, int64_t n, co
     constexpr int64_t LONG = 4096, FEW = 16;             // keys that pay for wide digits, and for one digit
     if (!range.differ) return items;
     const int width = range.width();
-    const auto passes = [&](int bits) { return (width + bits - 1) / bits; };
-    if (n > LONG) return by_digits<11>(items, spare, n, range, passes(11));
-    if (n > FEW * passes(8)) return by_digits<8>(items, spare, n, range, passes(8));
+    constexpr auto passes = [](int bits, int all) { return (all + bits - 1) / bits; };
+    if (n > LONG) return by_digits<11, passes(11, 8 * sizeof(K))>(items, spare, n, range, passes(11, width));
+    if (n > FEW * passes(8, width)) return by_digits<8, sizeof(K)>(items, spare, n, range, passes(8, width));
     std::sort(items, items + n);
     return items;
 }
