@@ -71,25 +71,16 @@ template <class T> int64_t middle_rank(const T* x, int64_t n, bool skip_nan) {
     return skip_nan ? (known ? (known - 1) / 2 : 0) : known < n ? known : (n - 1) / 2;
 }
 
-constexpr int64_t HANDFUL = 4;           // are found before the others are sorted, however few these are
-constexpr int64_t DOZEN = 12;
+// So many elements are found before the others are sorted, however few these are; and lines so short are put in order so, as a whole.
+constexpr int64_t HANDFUL = 4, DOZEN = 12;
 
 // The items of the k first elements; `flip` turns their order.
 template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, KeyOf<T> flip, Item<KeyOf<T>>* room) {
-    if (k < n / 8 || (k <= HANDFUL && k < n)) {
+    if (k < n / 8 || k <= HANDFUL || n <= DOZEN) {
         best_of(x, n, room, k, flip);
         return room;
     }
     using K = KeyOf<T>;
-    if (n <= DOZEN) {                                    // each goes to its place among those before it
-        for (int64_t i = 0; i < n; i++) {
-            const K key = key_of(x[i]) ^ flip;
-            int64_t at = i;
-            for (; at > 0 && key < room[at - 1].key; at--) room[at] = room[at - 1];
-            room[at] = {key, (uint32_t)i};
-        }
-        return room;
-    }
     const K first = key_of(x[0]) ^ flip;
     Range<K> range{first, first, 0};
     for (int64_t i = 0; i < n; i++) {
@@ -301,11 +292,6 @@ order_fn find_order(int dtype) {
     case F64: return order<double>;
     case I32: return order<int32_t>;
     case I64: return order<int64_t>;
-    case I16: return order<int16_t>;
-    case I8: return order<int8_t>;
-    case U8: return order<uint8_t>;
-    case F16: return order<Float16>;
-    case BF16: return order<BFloat16>;
     }
     return nullptr;
 }
