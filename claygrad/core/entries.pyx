@@ -155,6 +155,7 @@ cdef Layout _first_axis(Layout x, object indices):
     cdef Chosen c
     cdef int64_t k
     cdef int i
+    cdef bint farthest = True
     if x.ndim < 2 or x.shape[x.ndim - 1] < 2 or len(indices) != 1 or not isinstance(indices[0], Tensor):
         return None
     out = (<Tensor>indices[0]).layout
@@ -167,20 +168,16 @@ cdef Layout _first_axis(Layout x, object indices):
     shape[0] = at.numel
     for i in range(1, x.ndim):
         shape[i] = x.shape[i]
-        if x.strides[i] >= x.strides[0] or x.shape[i] < 2:
-            break
-    else:
-        if turned(x):                                    # entries are runs of memory
-            for k in range(at.numel):
-                offsets[k] = offsets[k] // x.strides[0]
-            out = new_layout(new_storage(at.numel * x.strides[0] * x.dtype.itemsize), x.dtype, x.ndim, shape, x.strides, 0)
-            with nogil:
-                take_rows(x.data(), offsets, out.data(), at.numel, x.shape[0], x.strides[0] * x.dtype.itemsize)
-            return out
+        farthest = farthest and x.strides[i] < x.strides[0]
+    if farthest and turned(x):                           # entries are runs of memory
+        for k in range(at.numel):
+            offsets[k] = offsets[k] // x.strides[0]
+        out = new_layout(new_storage(at.numel * x.strides[0] * x.dtype.itemsize), x.dtype, x.ndim, shape, x.strides, 0)
+        with nogil:
+            take_rows(x.data(), offsets, out.data(), at.numel, x.shape[0], x.strides[0] * x.dtype.itemsize)
+        return out
     if x.ndim > 2 and not falling(new_layout(x.storage, x.dtype, x.ndim - 1, x.shape + 1, x.strides + 1, x.offset)):
         return None
-    for i in range(1, x.ndim):
-        shape[i] = x.shape[i]
     out = fresh(x.dtype, x.ndim, shape)
     entries_apart(x, offsets, at.numel, out)
     return out
