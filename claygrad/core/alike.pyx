@@ -6,8 +6,9 @@ from libc.string cimport memset
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.device cimport CPU, device
 from claygrad.core.dtypes cimport dtype
+from claygrad.core.elements cimport element_of
 from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout
-from claygrad.core.moves cimport element_of, fill_with, plain
+from claygrad.core.moves cimport fill_with, plain
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor

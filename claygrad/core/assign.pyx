@@ -8,6 +8,7 @@ from claygrad.core cimport moves, places
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64
+from claygrad.core.elements cimport element_of
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
 from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, same_place, same_shape, stretched
@@ -93,7 +94,7 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
         if v.ndim != 0 or v.dtype is not x.dtype or v.storage.where.kind != CPU:
             return None
         memcpy(element, v.data(), v.dtype.itemsize)
-    elif not moves.element_of(<object>slots[1], x.dtype, element):
+    elif not element_of(<object>slots[1], x.dtype, element):
         return None
     if target is None:
         target = fresh_like(x)

@@ -7,10 +7,11 @@ from libc.string cimport memcpy
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
+from claygrad.core.elements cimport element_of
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, take_rows
 from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layout, same_shape
-from claygrad.core.moves cimport copied, element_of, plain, some
+from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor

@@ -99,10 +99,12 @@ cdef class Op:
     cdef void* each_kernels[12]   # by dtype code: kernels for operands of any layout,
     cdef signed char each_kinds[12]    # how they are called,
     cdef signed char each_results[12]  # the dtype of what they make,
-    cdef long long each_grains[12]     # the least share of a thread
+    cdef long long each_grains[12]     # the least share of a thread,
+    cdef bint each_refuses[12]         # whether they may refuse an element, when some of the result is written
     cdef bint checks_dtypes       # its check is about dtypes alone, and content with equal floating ones
     cdef dict variants            # by the value of a parameter: operations whose kernel computes that
     cdef int variant_at
+    cdef Op plain                 # the same without the last operand, which only many floating elements are worth reading
     cdef readonly str name
     cdef readonly object forward
     cdef readonly str node_label

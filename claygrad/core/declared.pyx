@@ -155,7 +155,8 @@ cdef class Op:
         twin.own_fast, twin.checks_dtypes, twin.variants, twin.variant_at = (self.own_fast, self.checks_dtypes, self.variants,
                                                                              self.variant_at)
         twin.each_kernels, twin.each_kinds = self.each_kernels, self.each_kinds
-        twin.each_results, twin.each_grains = self.each_results, self.each_grains
+        twin.each_results, twin.each_grains, twin.each_refuses = self.each_results, self.each_grains, self.each_refuses
+        twin.plain = self.plain
         for i in range(N_DTYPES):
             twin.kernels[i] = self.kernels[i]
             twin.number_kernels[i] = self.number_kernels[i]

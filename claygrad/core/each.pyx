@@ -4,30 +4,25 @@ A kernel is a line in a table of the family "each" and its name in a declaration
 whose own paths (pointwise.pyx) know contiguous operands of one dtype, run here for all others.
 """
 from cpython.object cimport PyObject
-from libc.math cimport INFINITY
-from libc.stdint cimport (INT8_MAX, INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t,
-                          uint8_t, uint16_t)
+from libc.stdint cimport INT8_MAX, INT16_MAX, INT32_MAX, int64_t
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8, dtype,
-                                   of_code)
+from claygrad.core.dtypes cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8, dtype, of_code
+from claygrad.core.elements cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.general cimport iterated_order
-from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, new_layout, row_major, same_place
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.promotion cimport broadcast, result_code
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 
-cdef extern from "Python.h":
-    long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
-
 cdef extern from "codes.hpp" namespace "clay" nogil:
     ctypedef struct Kernel:
         void* function
         int result
         int64_t grain
+        bint refuses
 
 cdef extern from "kernels.hpp" namespace "clay" nogil:
     const Kernel* find_entry(const char* family, const char* name, int dtype) noexcept
@@ -67,18 +62,8 @@ cdef extern from "threads.hpp" namespace "clay" nogil:
 # Elements above which a kernel runs without the interpreter lock.
 cdef enum:
     RELEASE = 32768
+    FEW = 1000                          # elements that are not worth reading a spare operand
 
-cdef union Number:
-    float f32
-    double f64
-    float c64[2]
-    double c128[2]
-    int64_t i64
-    int32_t i32
-    int16_t i16
-    uint8_t byte
-
-cdef cast_fn _casts[12][12]              # from, to
 cdef bint _idle = False
 
 
@@ -87,94 +72,6 @@ def leave_to_general(bint idle):
     global _idle
     was, _idle = _idle, idle
     return was
-
-
-cdef _find_casts():
-    cdef int a, b
-    for b in range(N_DTYPES):
-        name = of_code(b).name.encode()
-        for a in range(N_DTYPES):
-            _casts[a][b] = <cast_fn>find(b"cast", name, a)
-
-_find_casts()
-
-
-cdef int64_t _wrapped(int64_t x, int code) noexcept:
-    """An integer as a narrow type holds it."""
-    if code == U8:
-        return <uint8_t>x
-    if code == I8:
-        return <int8_t>x
-    if code == I16:
-        return <int16_t>x
-    if code == I32:
-        return <int32_t>x
-    return x
-
-
-cdef bint _number(object value, int kept, int code, bint round_half, Number* out) except -1:
-    """The number as the kernel reads it: rounded (Note [Halves]) or wrapped to the dtype that is kept, in the one computed with."""
-    cdef type kind = type(value)
-    cdef int overflow = 0
-    cdef int64_t whole
-    cdef uint16_t half
-    if kind is complex:
-        if code != C64 and code != C128:
-            return False
-    elif kind is not float and kind is not int and kind is not bool:
-        return False
-    if code == F32:
-        out.f32 = <float><double>value
-        if round_half and (kept == F16 or kept == BF16):
-            _casts[F32][kept](&out.f32, &half, 1)
-            _casts[kept][F32](&half, &out.f32, 1)
-    elif code == F64:
-        out.f64 = value
-    elif code == I64 or code == I32 or code == I16 or code == U8 or code == I8:
-        if kind is float:
-            return False
-        whole = _wrapped(PyLong_AsLongLongAndOverflow(value, &overflow), kept)
-        if code == I64:
-            out.i64 = whole
-        elif code == I32:
-            out.i32 = <int32_t>whole
-        elif code == I16:
-            out.i16 = <int16_t>whole
-        else:
-            out.byte = <uint8_t>whole
-        return not overflow
-    elif code == BOOL:
-        if kind is not bool:
-            return False
-        out.byte = value
-    elif code == C64:
-        out.c64[0], out.c64[1] = <float><double>value.real, <float><double>value.imag
-    elif code == C128:
-        out.c128[0], out.c128[1] = value.real, value.imag
-    else:
-        return False
-    return True
-
-
-cdef bint _unbounded(bint above, int code, Number* out) noexcept:
-    """What stands for a bound that is None; bounds are the last operands, the upper one after the lower one."""
-    if code == F32:
-        out.f32 = INFINITY if above else -INFINITY
-    elif code == F64:
-        out.f64 = INFINITY if above else -INFINITY
-    elif code == I64:
-        out.i64 = INT64_MAX if above else INT64_MIN
-    elif code == I32:
-        out.i32 = INT32_MAX if above else INT32_MIN
-    elif code == I16:
-        out.i16 = INT16_MAX if above else INT16_MIN
-    elif code == I8:
-        out.byte = <uint8_t>(127 if above else -128)
-    elif code == U8:
-        out.byte = 255 if above else 0
-    else:
-        return False
-    return True
 
 
 cdef double _most(int code) noexcept:
@@ -313,8 +210,8 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     computed = _computed_in(op, code, alike)
     if computed < 0 or (op.n_kernel_if and not _attributes(op, slots, code, &plan.numbers)):
         return None
-    if target is not None and op.each_kinds[computed] == RUN_EACH and of_code(computed).category == CAT_INT:
-        return None                                  # it may refuse a divisor when some of the target is written: in new memory first
+    if target is not None and op.each_refuses[computed]:
+        return None                                  # in new memory first
     if n > 2 and op.kinds[op.tensors[n - 2]] == P_TENSOR_NUM_OPT and not _bounds(slots[op.tensors[n - 2]], slots[op.tensors[n - 1]]):
         return None
     if op.check is not None and not (op.checks_dtypes and alike and first.dtype.category == CAT_FLOAT) and not _passes(op, slots):
@@ -359,8 +256,8 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     for k in range(n):
         if layouts[k] == NULL:
             value = <object>slots[op.tensors[k]]
-            ok = (_unbounded(k == n - 1, computed, &numbers[k]) if value is None
-                  else _number(value, code, computed, op.tensors[k] != op.wide_at, &numbers[k]))
+            ok = (bound_of(k == n - 1, computed, &numbers[k]) if value is None
+                  else operand_of(value, code, computed, op.tensors[k] != op.wide_at, &numbers[k]))
             if not ok:
                 return None
             if k == 1 and op.number_kernels[computed] != NULL:       # computes it in another way
@@ -383,7 +280,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
         plan.inputs[k].size = v.dtype.itemsize
         plan.inputs[k].cast = NULL
         if v.dtype.code != computed:
-            plan.inputs[k].cast = _casts[v.dtype.code][computed]
+            plan.inputs[k].cast = cast_between(v.dtype.code, computed)
             if plan.inputs[k].cast == NULL:
                 return None
         if whole:
@@ -397,7 +294,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     plan.made_size = of_code(op.each_results[computed]).itemsize
     plan.cast = NULL
     if kept.code != op.each_results[computed]:
-        plan.cast = _casts[computed][kept.code]
+        plan.cast = cast_between(computed, kept.code)
         if plan.cast == NULL:
             return None
     if mixed:
@@ -464,6 +361,16 @@ cdef Layout _otherwise(Op op, PyObject** slots, Layout target):
     return made
 
 
+cdef Layout _sparing(Op op, PyObject** slots, Layout target):
+    """By the last operand too, or without it: for few elements, or such of few digits."""
+    cdef Layout v
+    if isinstance(<object>slots[0], Tensor):
+        v = (<Tensor><object>slots[0]).layout
+        if v.numel > FEW and (v.dtype.code == F32 or v.dtype.code == F64):
+            return run(op, slots, target)
+    return op.plain.fast(op.plain, slots, target)
+
+
 cdef bint prepare(Op op, str kernel) except -1:
     """Kernels of any layout by their name, behind the path that the operation has."""
     cdef int code
@@ -477,6 +384,7 @@ cdef bint prepare(Op op, str kernel) except -1:
         if entry != NULL:
             op.each_kernels[code], op.each_kinds[code], op.each_grains[code] = entry.function, RUN_EACH, entry.grain
             op.each_results[code] = code if entry.result < 0 else entry.result
+            op.each_refuses[code] = entry.refuses
         elif op.kernels[code] != NULL and op.family == FAMILY_UNARY and op.n_tensors == 1:
             op.each_kernels[code], op.each_kinds[code], op.each_grains[code] = op.kernels[code], RUN_UNARY, COSTLY
             op.each_results[code] = code
@@ -491,7 +399,10 @@ cdef bint prepare(Op op, str kernel) except -1:
     if variants is not None:
         op.variant_at = op.params.index(variants[0])
         op.variants = variants[1]
-    if op.fast == NULL and op.variants is None:
+    op.plain = op.info.get("plain")
+    if op.plain is not None:
+        op.fast, op.fast_any = _sparing, True
+    elif op.fast == NULL and op.variants is None:
         op.fast, op.fast_any = run, True
     elif op.fast == NULL or op.family:
         op.own_fast = op.fast

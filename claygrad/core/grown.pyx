@@ -6,9 +6,10 @@ from libc.stdint cimport INT64_MAX, int64_t
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.elements cimport element_of
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, falling, fresh, in_order, new_layout
-from claygrad.core.moves cimport copied, element_of, plain, some
+from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.pointwise cimport turned
 from claygrad.core.storage cimport new_storage

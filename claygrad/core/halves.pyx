@@ -8,8 +8,8 @@ from cpython.object cimport PyObject
 from claygrad.core.declared cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
-from claygrad.core.each cimport cast_apart, cast_fn
-from claygrad.core.kernels cimport find
+from claygrad.core.each cimport cast_apart
+from claygrad.core.elements cimport cast_between, cast_fn
 from claygrad.core.layout cimport Layout, dense, falling, fresh, from_array, new_layout
 from claygrad.core.promotion cimport result_code
 from claygrad.core.storage cimport new_storage
@@ -20,16 +20,11 @@ cnp.import_array()
 cdef enum:
     RELEASE = 32768                     # elements above which a cast runs without the interpreter lock
 
-cdef cast_fn _to_float[2]
-cdef cast_fn _from_float[2]
-_to_float[0], _to_float[1] = <cast_fn>find(b"cast", b"float32", F16), <cast_fn>find(b"cast", b"float32", BF16)
-_from_float[0], _from_float[1] = <cast_fn>find(b"cast", b"float16", F32), <cast_fn>find(b"cast", b"bfloat16", F32)
-
 
 cdef Layout cast_half(Layout v, dtype want):
     """The same elements as float32 or as halves, which lie as they do: v is one run of memory."""
     cdef Layout out = new_layout(new_storage(v.numel * want.itemsize), want, v.ndim, v.shape, v.strides, 0)
-    cdef cast_fn f = _to_float[v.dtype.code == BF16] if want.code == F32 else _from_float[want.code == BF16]
+    cdef cast_fn f = cast_between(v.dtype.code, want.code)
     if v.numel > RELEASE:
         with nogil:
             f(v.data(), out.data(), v.numel)
@@ -44,7 +39,7 @@ cdef Layout _wide(Layout v):
     if dense(v):
         return cast_half(v, of_code(F32))
     out = fresh(of_code(F32), v.ndim, v.shape)
-    cast_apart(_to_float[v.dtype.code == BF16], v, out)
+    cast_apart(cast_between(v.dtype.code, F32), v, out)
     return out
 
 

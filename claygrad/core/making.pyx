@@ -8,8 +8,9 @@ from claygrad.core.device cimport CPU
 from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.dtypes cimport parse as parse_dtype
+from claygrad.core.elements cimport element_of
 from claygrad.core.layout cimport Layout, fresh, new_layout
-from claygrad.core.moves cimport element_of, fill_with
+from claygrad.core.moves cimport fill_with
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.storage cimport new_storage

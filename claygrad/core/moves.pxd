@@ -1,7 +1,6 @@
 from cpython.object cimport PyObject
 
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport Layout
 from claygrad.core.tensor cimport Tensor
 
@@ -17,5 +16,4 @@ cdef inline Layout some(PyObject* slot):
 
 cdef bint plain(Layout v) noexcept                       # elements on the CPU, in row-major order, axes of one element too
 cdef Layout copied(Layout v)                             # in row-major order, in new memory
-cdef bint element_of(object value, dtype d, void* into)  # a number as an element; False if it is not surely one
 cdef int fill_with(Layout v, const void* element) except -1

@@ -1,14 +1,13 @@
 """Fast paths of operations that put the elements of a tensor in other places: flips, rolls, diagonals, triangles, parts.
 None: the declaration decides."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, dtype
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport copy_bytes, copy_strided, find
+from claygrad.core.kernels cimport copy_bytes, copy_strided
 from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.core.pointwise cimport fresh_run, turned
@@ -21,9 +20,6 @@ cdef extern from "shaped.hpp" namespace "clay" nogil:
 
 cdef extern from "places.hpp" namespace "clay" nogil:
     void fill_elements(void* out, const void* element, int64_t n, int64_t item_size) noexcept
-
-cdef extern from "Python.h":
-    long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
 
 # Bytes above which the interpreter lock is let go.
 cdef enum:
@@ -49,57 +45,6 @@ cdef Layout copied(Layout v):
     else:
         write_layout(out, v)
     return out
-
-
-ctypedef void (*halve_fn)(const void*, void*, int64_t) noexcept nogil
-cdef halve_fn _halved[2]
-_halved[0], _halved[1] = <halve_fn>find(b"cast", b"float16", F32), <halve_fn>find(b"cast", b"bfloat16", F32)
-
-
-cdef bint element_of(object value, dtype d, void* into):
-    cdef int overflow = 0
-    cdef int64_t n
-    cdef double x
-    cdef float f
-    if type(value) is not int and type(value) is not float and type(value) is not bool:
-        return False
-    if d.code == F32 or d.code == F64:
-        x = value
-        if d.code == F64:
-            (<double*>into)[0] = x
-            return True
-        f = <float>x
-        if f - f != 0 and x - x == 0:              # too large for it
-            return False
-        (<float*>into)[0] = f
-        return True
-    if d.code == BOOL:
-        (<uint8_t*>into)[0] = value != 0
-        return True
-    if d.code == F16 or d.code == BF16:
-        x = value
-        f = <float>x
-        _halved[d.code == BF16](&f, into, 1)
-        n = (<uint16_t*>into)[0] & 0x7fff
-        return x - x != 0 or n < (0x7f80 if d.code == BF16 else 0x7c00)
-    if type(value) is float:
-        return False
-    n = PyLong_AsLongLongAndOverflow(value, &overflow)
-    if overflow:
-        return False
-    if d.code == I64:
-        (<int64_t*>into)[0] = n
-    elif d.code == I32 and -0x80000000LL <= n < 0x80000000LL:
-        (<int32_t*>into)[0] = <int32_t>n
-    elif d.code == I16 and -0x8000 <= n < 0x8000:
-        (<int16_t*>into)[0] = <int16_t>n
-    elif d.code == I8 and -128 <= n < 128:
-        (<int8_t*>into)[0] = <int8_t>n
-    elif d.code == U8 and 0 <= n < 256:
-        (<uint8_t*>into)[0] = <uint8_t>n
-    else:
-        return False
-    return True
 
 
 cdef int fill_with(Layout v, const void* element) except -1:

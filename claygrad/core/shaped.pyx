@@ -5,7 +5,8 @@ from libc.stdint cimport int32_t, int64_t
 from claygrad.core.declared cimport POINTWISE, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I32, N_DTYPES, dtype, of_code
-from claygrad.core.each cimport cast_apart, cast_fn
+from claygrad.core.each cimport cast_apart
+from claygrad.core.elements cimport cast_between, cast_fn
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
@@ -176,8 +177,7 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
         return None
     cdef bint row_major = form is not None and form.name == "contiguous_format"
     wanted = <dtype>(<object>slots[1])
-    cdef bytes name = wanted.name.encode()
-    cdef cast_fn f = <cast_fn>find(b"cast", name, x.dtype.code)
+    cdef cast_fn f = cast_between(x.dtype.code, wanted.code)
     if f == NULL:
         return None
     if not x.contiguous and (row_major or falling(x) and not dense(x)):

@@ -11,7 +11,8 @@ struct Kernel {
     int dtype;
     void* function;
     int result = -1;                     // of the family "each": the type of what it makes, if that is another one;
-    int64_t grain = 0;                   // the least share of a thread
+    int64_t grain = 0;                   // the least share of a thread;
+    bool refuses = false;                // whether it may refuse an element, when some of the result is written
 };
 
 struct Family {

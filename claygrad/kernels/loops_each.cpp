@@ -184,9 +184,9 @@ struct Cut { static constexpr bool quotient = true, floored = false; };
 struct FlooredRest { static constexpr bool quotient = false, floored = true; };
 struct CutRest { static constexpr bool quotient = false, floored = false; };
 #define CLAY_INTEGERS(name, F) \
-    {name, I64, (void*)integer_division<F, int64_t>, -1, DEAR}, {name, I32, (void*)integer_division<F, int32_t>, -1, DEAR}, \
-    {name, U8, (void*)integer_division<F, uint8_t>, -1, DEAR}, {name, I8, (void*)integer_division<F, int8_t>, -1, DEAR}, \
-    {name, I16, (void*)integer_division<F, int16_t>, -1, DEAR}
+    {name, I64, (void*)integer_division<F, int64_t>, -1, DEAR, true}, {name, I32, (void*)integer_division<F, int32_t>, -1, DEAR, true}, \
+    {name, U8, (void*)integer_division<F, uint8_t>, -1, DEAR, true}, {name, I8, (void*)integer_division<F, int8_t>, -1, DEAR, true}, \
+    {name, I16, (void*)integer_division<F, int16_t>, -1, DEAR, true}
 
 // Integers wrap around: arithmetic of unsigned ones, as wide as an int at least.
 template <class T> using Wrapping = std::make_unsigned_t<decltype(T() + 0u)>;

@@ -243,10 +243,10 @@ template <class T, bool ABOVE> bool incomplete_gamma(const void* const* in, void
 const Kernel polynomial_kernels[] = {
     KIND(t), KIND(u), KIND(v), KIND(w), DEGREES("hermite_h", HermiteH), DEGREES("hermite_he", HermiteHe), DEGREES("laguerre", Laguerre),
     DEGREES("legendre", Legendre),
-    {"igamma", F32, (void*)incomplete_gamma<float, false>, -1, DEAREST},
-    {"igamma", F64, (void*)incomplete_gamma<double, false>, -1, DEAREST},
-    {"igammac", F32, (void*)incomplete_gamma<float, true>, -1, DEAREST},
-    {"igammac", F64, (void*)incomplete_gamma<double, true>, -1, DEAREST},
+    {"igamma", F32, (void*)incomplete_gamma<float, false>, -1, DEAREST, true},
+    {"igamma", F64, (void*)incomplete_gamma<double, false>, -1, DEAREST, true},
+    {"igammac", F32, (void*)incomplete_gamma<float, true>, -1, DEAREST, true},
+    {"igammac", F64, (void*)incomplete_gamma<double, true>, -1, DEAREST, true},
 };
 CLAY_COUNT(polynomial)
 

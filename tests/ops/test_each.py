@@ -251,3 +251,19 @@ def test_polynomials_of_one_degree_and_of_many(name: str):
     for degree in (-1, 0, 1, 2, 3, 6, 8, 9, 20):
         agree(call, x, degree)
     agree(call, x, claygrad.arange(120.0, dtype=claygrad.float64).reshape(3, 40) % 9)
+
+
+@pytest.mark.parametrize("name", ["igamma_", "igammac_", "remainder_", "floor_divide_"])
+def test_a_kernel_that_gives_up_halfway_has_not_written_to_the_operand(name: str):
+    whole = name in ("remainder_", "floor_divide_")
+    a = claygrad.randint(1, 50, (200_000,)) if whole else claygrad.rand(200_000) + 0.5
+    x = claygrad.randint(1, 9, (200_000,)) if whole else claygrad.rand(200_000) + 0.5
+    if whole:
+        x[-1], before = 0, a.clone()
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            getattr(a, name)(x)
+        assert claygrad.equal(a, before)
+    else:
+        a[-1] = 3e4                                             # left to the general path
+        expected = getattr(claygrad, name[:-1])(a, x)
+        assert claygrad.equal(getattr(a, name)(x), expected)

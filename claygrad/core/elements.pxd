@@ -1,0 +1,20 @@
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+
+from claygrad.core.dtypes cimport dtype
+
+ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
+
+cdef union Number:
+    float f32
+    double f64
+    float c64[2]
+    double c128[2]
+    int64_t i64
+    int32_t i32
+    int16_t i16
+    uint8_t byte
+
+cdef cast_fn cast_between(int source, int target) noexcept           # NULL: none
+cdef bint element_of(object value, dtype d, void* into)              # a number as an element; False if it is not surely one
+cdef bint operand_of(object value, int kept, int code, bint round_half, Number* out) except -1
+cdef bint bound_of(bint above, int code, Number* out) noexcept
