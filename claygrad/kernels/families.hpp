@@ -45,6 +45,7 @@ CLAY_FAMILY(complex)
 CLAY_FAMILY(gamma)
 CLAY_FAMILY(bessel)
 CLAY_FAMILY(polynomial)
+CLAY_FAMILY(slope)
 #undef CLAY_FAMILY
 
 }  // namespace CLAY_ISA

@@ -105,12 +105,10 @@ inline f32v erf(f32v x) {
 // With a = |x|, the share of a normal distribution above a is exp(-a * a / 2) times Mills' ratio, a smooth function: 1/2 at 0, and a
 // polynomial of a / (a + 2.64) (tools/fit_polynomials.py). gelu and its derivative are made of both, with the relative error of that
 // tail, not of 1.
-struct Tail { f32v a, density, ratio; };  // density: times sqrt(2 pi)
-
-inline Tail tail_of(f32v x) {
+// exp(-x * x / 2), for x up to 13.25: it is 0 there, in the lines below
+inline f32v normal_density(f32v x) {
     using V = f32v;
-    const V a = smaller(splat<V>(13.25), abs(x));                      // the density is 0 there, in the lines below
-    const V y = a * a * splat<V>(-0.5 * LOG2_E);
+    const V y = x * x * splat<V>(-0.5 * LOG2_E);
     const Rounded by = rounded<127>(y);
     const V f = y - by.n;                                              // 2**f
     V p = splat<V>(0.001326472731307149);
@@ -119,7 +117,14 @@ inline Tail tail_of(f32v x) {
     p = multiply_add(p, f, splat<V>(0.24022242426872253));
     p = multiply_add(p, f, splat<V>(0.6931470036506653));
     p = multiply_add(p, f, splat<V>(1));
-    const V s = a / (a + splat<V>(1 / 0.379));
+    return p * (f32v)_mm256_castsi256_ps(by.power);
+}
+
+struct Tail { f32v a, density, ratio; };
+
+inline Tail tail_of(f32v x) {
+    using V = f32v;
+    const V a = smaller(splat<V>(13.25), abs(x)), s = a / (a + splat<V>(1 / 0.379));
     V r = splat<V>(0.05556149035692215);
     r = multiply_add(r, s, splat<V>(-0.04887466877698898));
     r = multiply_add(r, s, splat<V>(-0.12574033439159393));
@@ -127,7 +132,7 @@ inline Tail tail_of(f32v x) {
     r = multiply_add(r, s, splat<V>(0.6878628730773926));
     r = multiply_add(r, s, splat<V>(-1.0526186227798462));
     r = multiply_add(r, s, splat<V>(0.5));
-    return {a, p * (f32v)_mm256_castsi256_ps(by.power), r};
+    return {a, normal_density(a), r};
 }
 
 // f below 0, 1 - f above
@@ -144,6 +149,12 @@ inline f32v gelu_slope(f32v x) {
     const Tail tail = tail_of(x);
     const f32v f = tail.density * multiply_add(tail.a, splat<f32v>(-0.39894228040143268), tail.ratio);
     return multiply_add(x, splat<f32v>(0), mirrored(f, x));
+}
+
+// The same from the share below x, which is known
+inline f32v gelu_slope(f32v x, f32v share) {
+    const f32v a = smaller(splat<f32v>(13.25), abs(x));
+    return multiply_add(x, normal_density(a) * splat<f32v>(0.39894228040143268), share);
 }
 
 }  // namespace CLAY_ISA

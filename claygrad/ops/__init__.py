@@ -3,6 +3,7 @@ from claygrad.core import LATE, attach, install_verbs
 from claygrad.ops import (
     activation,
     activation_hard,
+    activation_smooth,
     arithmetic,
     assign,
     aten,

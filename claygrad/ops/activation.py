@@ -1,13 +1,11 @@
-"""Activation functions: the rectifiers and their smooth relatives, and gates."""
+"""Activation functions: the rectifiers, logarithms of exponentials, and gates."""
 from __future__ import annotations
 
-from math import pi, sqrt
 from typing import TYPE_CHECKING
 
 from claygrad.core import float64
-from claygrad.ops import _special
 from claygrad.ops._out import FOUND
-from claygrad.ops._registry import composite, conj, constant, op, pointwise, zero
+from claygrad.ops._registry import composite, constant, op, pointwise, zero
 from claygrad.ops._words import FLOATS, need, refuse_complex
 
 if TYPE_CHECKING:
@@ -247,124 +245,10 @@ def scaled_below(xp, input: Tensor, slope: float):
 scaled_below.rule(input=lambda g, input, slope: leaky_relu_backward(g, input, slope))
 
 
-# Smooth rectifiers
-
-@pointwise(name="_gelu", kernel="gelu", node="GeluBackward0", **private, samples=line)
-def gelu_exact(xp, input: Tensor):
-    "input times the area under the normal curve left of it."
-    need(input, FLOATS, "GeluKernelImpl")
-    return input * (0.5 + 0.5 * _special.erf(xp, input * input.dtype.type(sqrt(0.5))))
-gelu_exact.rule(input=lambda g, input: gelu_backward(g, input))
-
-
-@pointwise(kernel="gelu_backward", **private, samples=lambda t: [t.args(t(4), t(4))])
-def gelu_backward(xp, grad_output: Tensor, input: Tensor):
-    "The gradient of gelu: grad_output * (Phi(input) + input * phi(input))."
-    area = 0.5 + 0.5 * _special.erf(xp, input * input.dtype.type(sqrt(0.5)))
-    return grad_output * (area + input * xp.exp(-0.5 * input * input) * input.dtype.type(1 / sqrt(2 * pi)))
-
-
-def gelu_second(g, grad_output, input):
-    square = input * input
-    return g * grad_output * (square * -0.5).exp() * (2 - square) / sqrt(2 * pi)
-
-
-gelu_backward.rule(grad_output=lambda g, input: gelu_backward(g, input), input=gelu_second)
-
-BEND, CUBE = sqrt(2 / pi), 0.044715
-
-
-@pointwise(name="_gelu_tanh", kernel="gelu_tanh", node="GeluBackward0", **private, samples=line)
-def gelu_tanh(xp, input: Tensor):
-    "gelu with the area approximated through tanh."
-    need(input, FLOATS, "GeluKernelImpl")
-    return 0.5 * input * (1 + xp.tanh(BEND * (input + CUBE * input * input * input)))
-
-
-gelu_tanh.rule(input=lambda g, input: gelu_tanh_backward(g, input))
-
-
-@pointwise(kernel="gelu_tanh_backward", **private, samples=lambda t: [t.args(t(4), t(4))])
-def gelu_tanh_backward(xp, grad_output: Tensor, input: Tensor):
-    "The gradient of gelu with the area approximated through tanh."
-    square = input * input
-    bent = xp.tanh(BEND * (input + CUBE * square * input))
-    return grad_output * (0.5 * (1 + bent) + 0.5 * input * (1 - bent * bent) * (BEND * (1 + 3 * CUBE * square)))
-
-
-def gelu_tanh_second(g, grad_output, input):
-    square = input * input
-    bent = (BEND * (input + CUBE * square * input)).tanh()
-    slope = BEND * (1 + 3 * CUBE * square)
-    return g * grad_output * (1 - bent * bent) * (slope + input * (3 * BEND * CUBE * input - bent * slope * slope))
-
-
-gelu_tanh_backward.rule(grad_output=lambda g, input: gelu_tanh_backward(g, input), input=gelu_tanh_second)
-
-
-@composite(**functional, out=FOUND, samples=lambda t: [*line(t), t.args(t(3, 4), approximate="tanh")],
-           errors=lambda t: [(t.args(t(2), approximate="x"), RuntimeError,
-                              "approximate argument must be either none or tanh.")])
-def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    "The Gaussian error linear unit: out = input * Phi(input), Phi being the normal distribution or an approximation."
-    if approximate == "none":
-        return gelu_exact(input)
-    if approximate == "tanh":
-        return gelu_tanh(input)
-    raise RuntimeError("approximate argument must be either none or tanh.")
-
-
-@pointwise(kernel="silu", **functional,
-           samples=lambda t: [*line(t), t.args(t(3, dtype="complex128", requires_grad=False))])
-def silu(xp, input: Tensor, inplace: bool = False):
-    "The sigmoid linear unit: out = input * sigmoid(input)."
-    need(input, FLOATS + "c", "silu_cpu")
-    return input / (1 + xp.exp(-input))
-silu.rule(input=lambda g, input: silu_backward(g, input))
-
-
-@pointwise(kernel="silu_backward", **private, samples=lambda t: [t.args(t(4), t(4))])
-def silu_backward(xp, grad_output: Tensor, input: Tensor):
-    "The gradient of silu: grad_output * conj(s * (1 + input * (1 - s))), s = sigmoid(input)."
-    s = 1 / (1 + xp.exp(-input))
-    return grad_output * xp.conj(s * (1 + input * (1 - s)))
-
-
-def silu_second(g, grad_output, input):
-    s = input.sigmoid()
-    return conj(g) * grad_output * conj(s * (1 - s) * (2 + input * (1 - 2 * s)))
-
-
-silu_backward.rule(grad_output=lambda g, input: silu_backward(g, conj(input)), input=silu_second)
-
+# Logarithms of exponentials
 
 def log1pexp(xp, x):
     return xp.logaddexp(x, x.dtype.type(0))
-
-
-@pointwise(kernel="mish", **functional, samples=line)
-def mish(xp, input: Tensor, inplace: bool = False):
-    "out = input * tanh(softplus(input))."
-    need(input, FLOATS, "mish_cpu")
-    return input * xp.tanh(log1pexp(xp, input))
-
-
-mish.rule(input=lambda g, input: mish_backward(g, input))
-
-
-@pointwise(kernel="mish_backward", **private, samples=lambda t: [t.args(t(4), t(4))])
-def mish_backward(xp, grad_output: Tensor, input: Tensor):
-    "The gradient of mish: grad_output * (t + input * sigmoid(input) * (1 - t ** 2)), t = tanh(softplus(input))."
-    bent = xp.tanh(log1pexp(xp, input))
-    return grad_output * (bent + input / (1 + xp.exp(-input)) * (1 - bent * bent))
-
-
-def mish_second(g, grad_output, input):
-    bent, s = softplus(input).tanh(), input.sigmoid()
-    return g * grad_output * (1 - bent * bent) * s * (2 + input * (1 - s - 2 * bent * s))
-
-
-mish_backward.rule(grad_output=lambda g, input: mish_backward(g, input), input=mish_second)
 
 
 @pointwise(kernel="softplus", kernel_if={"beta": ..., "threshold": ...}, out=FOUND, **functional, inplace=False,

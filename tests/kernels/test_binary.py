@@ -129,6 +129,22 @@ def test_the_slope_of_an_activation_at_special_values_is_the_scalar_one(kernels,
     np.testing.assert_allclose(out, twin, rtol=0, atol=8 * np.finfo(dtype).eps, equal_nan=True)
 
 
+@quiet
+@each_float
+@pytest.mark.parametrize("name", ["gelu", "gelu_tanh", "silu"])
+def test_the_slope_of_an_activation_from_its_result_is_that_from_its_input(kernels, isa: str, name: str, dtype: type):
+    for n in SIZES:
+        g, x = values(dtype, n), values(dtype, n, seed=1)
+        want = g * SLOPES[f"{name}_backward"](x.astype(np.longdouble))
+        error = np.abs(kernels.each(f"{name}_from", g, x, kernels.unary(name, x)) - want)
+        assert (error <= 8 * np.finfo(dtype).eps * np.abs(g) * (1 + x * x)).all(), n
+    tiny = np.finfo(dtype).smallest_subnormal * np.array([1, -1, 2, -3, 1000], dtype)
+    x = np.concatenate([special(dtype), tiny])
+    g = np.ones_like(x)
+    out, twin = kernels.each(f"{name}_from", g, x, kernels.unary(name, x)), kernels.binary(f"{name}_backward", g, x)
+    np.testing.assert_allclose(out, twin, rtol=0, atol=8 * np.finfo(dtype).eps, equal_nan=True)
+
+
 @each_float
 @pytest.mark.parametrize("name", ["add", "pow"])
 def test_a_value_does_not_depend_on_where_it_lies(kernels: Kernels, isa: str, name: str, dtype: type):
