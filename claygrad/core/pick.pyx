@@ -14,8 +14,6 @@ from claygrad.core.kernels cimport find
 cdef extern from "pick.hpp" namespace "clay" nogil:
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    ctypedef bint (*rank_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t) noexcept nogil
-    rank_fn find_rank(int dtype) noexcept
     ctypedef void (*search_fn)(const void*, const void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil
     search_fn find_search(int dtype) noexcept
 
@@ -236,30 +234,7 @@ def counts(x, weights, int64_t least):
     return out
 
 
-# --- rank ----------------------------------------------------------------------------------------------------------------
-def rank(x, int64_t k):
-    """The element of rank k of every row of the last axis, which is kept, and its place; or None."""
-    cdef int code = code_of(x)
-    cdef rank_fn f
-    cdef bint done
-    cdef int64_t n, rows
-    if code < 0 or cnp.PyArray_NDIM(<cnp.ndarray>x) == 0 or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
-        return None
-    f = find_rank(code)
-    n = cnp.PyArray_DIM(<cnp.ndarray>x, cnp.PyArray_NDIM(<cnp.ndarray>x) - 1)
-    if f == NULL or k < 0 or k >= n:
-        return None
-    rows = cnp.PyArray_SIZE(<cnp.ndarray>x) // n
-    shape = (*x.shape[:len(x.shape) - 1], 1)
-    values, indices = numpy.empty(shape, x.dtype), numpy.empty(shape, numpy.int64)
-    cdef void* from_ = _data(x)
-    cdef void* a = _data(values)
-    cdef int64_t* b = <int64_t*>_data(indices)
-    with nogil:
-        done = f(from_, a, b, rows, n, k)
-    return (values, indices) if done else None
-
-
+# --- searches ---------------------------------------------------------------------------------------------------------
 def search(rows, values, bint right):
     """For each value the first place of a sorted row that is not below it (right: above it): one row for all, or one for
     each row of the values; or None."""

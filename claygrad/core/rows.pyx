@@ -15,8 +15,6 @@ cdef extern from "rows.hpp" namespace "clay" nogil:
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
     ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
     ctypedef bint (*add_rows_fn)(const void*, const int64_t*, void*, int64_t, int64_t, int64_t) noexcept nogil
-    ctypedef bint (*order_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil
-    order_fn find_order(int dtype) noexcept
 
 cnp.import_array()
 
@@ -350,26 +348,3 @@ def add_rows(values, numbers, int64_t count):
     with nogil:
         done = f(from_, at, into, n, count, width)
     return out if done else None
-
-
-def order(x, int64_t k, bint descending):
-    """The first k elements of the last axis in order, and their places; or None."""
-    cdef int code = code_of(x)
-    cdef order_fn f
-    cdef bint done
-    cdef int64_t n, rows
-    if code < 0 or cnp.PyArray_NDIM(<cnp.ndarray>x) == 0:
-        return None
-    f = find_order(code)
-    n = cnp.PyArray_DIM(<cnp.ndarray>x, cnp.PyArray_NDIM(<cnp.ndarray>x) - 1)
-    if f == NULL or k < 0 or k > n or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
-        return None
-    rows = cnp.PyArray_SIZE(<cnp.ndarray>x) // n
-    shape = (*x.shape[:len(x.shape) - 1], k)
-    values, indices = numpy.empty(shape, x.dtype), numpy.empty(shape, numpy.int64)
-    cdef void* from_ = cnp.PyArray_DATA(<cnp.ndarray>x)
-    cdef void* a = cnp.PyArray_DATA(<cnp.ndarray>values)
-    cdef int64_t* b = <int64_t*>cnp.PyArray_DATA(<cnp.ndarray>indices)
-    with nogil:
-        done = f(from_, a, b, rows, n, k, descending)
-    return (values, indices) if done else None

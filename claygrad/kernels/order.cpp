@@ -4,7 +4,6 @@
 #include "extremes.hpp"
 #include "keys.hpp"
 #include "pick.hpp"
-#include "rows.hpp"
 #include "threads.hpp"
 
 namespace clay {
@@ -207,15 +206,6 @@ bool choose(const void* x_oni, void* values, int64_t* places, int64_t outer, int
     return !job.failed;
 }
 
-template <class T>
-bool order(const void* x_rn, void* values_rk, int64_t* indices_rk, int64_t rows, int64_t n, int64_t k, bool descending) {
-    return choose<T>(x_rn, values_rk, indices_rk, rows, n, 1, k, descending ? DESCENDING : ASCENDING);
-}
-
-template <class T> bool rank(const void* x_rn, void* values_r, int64_t* indices_r, int64_t rows, int64_t n, int64_t k) {
-    return choose<T>(x_rn, values_r, indices_r, rows, n, 1, k, RANK);
-}
-
 // Binary search without branches: the half that is kept is chosen by a conditional move.
 template <class T> struct SearchJob {
     const T *sorted_rn, *values_m;
@@ -251,16 +241,6 @@ void search(const void* sorted_rn, const void* values_m, int64_t* out_m, int64_t
 
 }  // namespace
 
-rank_fn find_rank(int dtype) {
-    switch (dtype) {
-    case F32: return rank<float>;
-    case F64: return rank<double>;
-    case I32: return rank<int32_t>;
-    case I64: return rank<int64_t>;
-    }
-    return nullptr;
-}
-
 search_fn find_search(int dtype) {
     switch (dtype) {
     case F32: return search<float>;
@@ -282,16 +262,6 @@ choose_fn find_choice(int dtype) {
     case U8: return choose<uint8_t>;
     case F16: return choose<Float16>;
     case BF16: return choose<BFloat16>;
-    }
-    return nullptr;
-}
-
-order_fn find_order(int dtype) {
-    switch (dtype) {
-    case F32: return order<float>;
-    case F64: return order<double>;
-    case I32: return order<int32_t>;
-    case I64: return order<int64_t>;
     }
     return nullptr;
 }

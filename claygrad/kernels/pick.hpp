@@ -26,9 +26,6 @@ bool select_inside(const void* x_on, const int64_t* index_m, void* out_om, int64
 void add_along(int dtype, void* out_oni, const int64_t* index_m, const void* source_omi, int64_t outer, int64_t n, int64_t m,
                int64_t inner);
 
-// The element of rank k in each row and its place; NaN is the largest, of equal elements the first comes first.
-using rank_fn = bool (*)(const void* x_rn, void* values_r, int64_t* indices_r, int64_t rows, int64_t n, int64_t k);
-rank_fn find_rank(int dtype);
 // For each of m values the first place of a sorted row whose element is not below it (right: above it); one row for all
 // values (rows 1), or one for m / rows values each.
 using search_fn = void (*)(const void* sorted_rn, const void* values_m, int64_t* out_m, int64_t rows, int64_t n, int64_t m,

@@ -1,4 +1,4 @@
-// Normalisations, losses, running sums, choices and sorting: what the compiled core hands to the kernels of these families.
+// Normalisations, losses, running sums and choices: what the compiled core hands to the kernels of these families.
 // All blocks are contiguous.
 #pragma once
 #include <stdint.h>
@@ -58,10 +58,5 @@ using where_fn = void (*)(const uint8_t* mask, const void* x, const void* y, voi
                           int64_t y_step);
 // out[j, :] = the sum of values[i, :] where numbers[i] == j, out (count, width); false: no memory, or too many rows.
 using add_rows_fn = bool (*)(const void* values, const int64_t* numbers, void* out, int64_t n, int64_t count, int64_t width);
-
-// The first k of each row in order, with their places; equal elements keep theirs, NaN is the largest.
-using order_fn = bool (*)(const void* x_rn, void* values_rk, int64_t* indices_rk, int64_t rows, int64_t n, int64_t k,
-                          bool descending);
-order_fn find_order(int dtype);          // null: none for this type
 
 }  // namespace clay

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from claygrad.core import Tensor as TensorType
 from claygrad.core import bool as boolean
 from claygrad.core import int64
-from claygrad.core import pick as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._out import EXACT, MEDIAN
 from claygrad.ops._reducing import far, need_elements, no_complex_gradient, placed, shared
@@ -178,10 +177,6 @@ def argmin(xp, input: Tensor, dim: int | None = None, keepdim: bool = False):
 
 def ranked(xp, input, rank, axis: int, keepdim: bool):
     """The element that stands at `rank` (a number, or one per row) when the axis is sorted."""
-    if isinstance(rank, int):
-        made = native.rank(xp.ascontiguousarray(xp.moveaxis(input, axis, -1)), rank)
-        if made is not None:
-            return pick(xp, input, xp.moveaxis(made[1], -1, axis), axis, keepdim)
     order = xp.argsort(input, axis=axis, kind="stable")
     if isinstance(rank, int):
         place = order[(*(slice(None),) * axis, slice(rank, rank + 1))].copy()

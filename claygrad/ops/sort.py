@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import int32, int64
 from claygrad.core import pick as picking
-from claygrad.core import rows as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
 from claygrad.ops._out import EXACT, SEARCH
@@ -31,14 +30,6 @@ def order(xp, x, axis: int, descending: bool):
         return xp.argsort(x, axis=axis, kind="stable")
     reverse = (*(slice(None),) * axis, slice(None, None, -1))
     return x.shape[axis] - 1 - xp.argsort(x[reverse], axis=axis, kind="stable")[reverse]
-
-
-def first(xp, x, k: int, axis: int, descending: bool):
-    """The first k elements of an axis in order, and their places, by a native sort; or None."""
-    if axis == x.ndim - 1:
-        return native.order(xp.ascontiguousarray(x), k, descending)
-    made = native.order(xp.ascontiguousarray(xp.moveaxis(x, axis, -1)), k, descending)
-    return made if made is None else tuple(xp.ascontiguousarray(xp.moveaxis(part, -1, axis)) for part in made)
 
 
 def laid_out(xp, x, like):
@@ -70,11 +61,8 @@ def sort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: 
         return input.copy(), xp.zeros((), "int64")
     if 0 in input.strides:
         input = xp.ascontiguousarray(input)          # stretched axes get memory of their own, in row-major order
-    made = first(xp, input, input.shape[axis], axis, descending)
-    if made is None:
-        indices = order(xp, input, axis, descending)
-        made = xp.take_along_axis(input, indices, axis), indices
-    return laid_out(xp, made[0], input), laid_out(xp, made[1], input)
+    indices = order(xp, input, axis, descending)
+    return laid_out(xp, xp.take_along_axis(input, indices, axis), input), laid_out(xp, indices, input)
 sort.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
 
@@ -87,8 +75,7 @@ def argsort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stabl
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         return xp.zeros((), "int64")
-    made = first(xp, input, input.shape[axis], axis, descending)
-    return laid_out(xp, order(xp, input, axis, descending) if made is None else made[1], input)
+    return laid_out(xp, order(xp, input, axis, descending), input)
 
 
 @composite(out=EXACT, samples=lambda t: [t.args(t(3, 4)), t.args(t())])
@@ -125,16 +112,7 @@ def topk(xp, input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted:
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         return input.copy(), xp.zeros((), "int64")
-    made = first(xp, input, k, axis, largest)
-    if made is not None:
-        return made
-    n, at = input.shape[axis], (slice(None),) * axis
-    if 0 < k < n // 8:                      # find the k first, sort only those
-        part = xp.argpartition(input, n - k if largest else k - 1, axis=axis)
-        part = xp.sort(part[(*at, slice(n - k, n) if largest else slice(k))], axis=axis)
-        best = xp.take_along_axis(part, order(xp, xp.take_along_axis(input, part, axis), axis, largest), axis)
-    else:
-        best = order(xp, input, axis, largest)[(*at, slice(k))].copy()
+    best = order(xp, input, axis, largest)[(*(slice(None),) * axis, slice(k))].copy()
     return xp.take_along_axis(input, best, axis), best
 topk.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 

@@ -1,4 +1,4 @@
-"""The native loops of normalisations, losses, scans, choices and sorting against the array forms that say what they do."""
+"""The native loops of normalisations, losses, scans and choices against the array forms that say what they do."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import pytest
 import claygrad
 from claygrad.core import rows as native
 from claygrad.ops._registry import REGISTRY
-from tests.kernels.door import special
 
 DTYPES = ["float32", "float64"]
 FUNCTIONS = ["norm", "layer_norm", "variance", "cross_entropy", "cross_entropy_backward", "running_sum", "where", "rows_at",
-             "add_rows", "order"]
+             "add_rows"]
 
 pytestmark = pytest.mark.usefixtures("isa")
 
@@ -219,50 +218,6 @@ def test_rows_taken_and_added(count: int, width: int, dtype: str, both: Any):
     assert native.rows_at(table, np.array([0, -1])) == 1
 
 
-# --- order -------------------------------------------------------------------------------------------------------
-def jumble(dtype: str, *shape: int) -> Any:
-    """Elements among which many are equal."""
-    x = draw("float64", *shape) * 40
-    return x.astype("int64").astype(dtype)
-
-
-@pytest.mark.parametrize("dtype", [*DTYPES, "int64", "int32"])
-@pytest.mark.parametrize("n", [1, 2, 17, 600, 5000])
-@pytest.mark.parametrize("descending", [True, False])
-def test_sorting(n: int, dtype: str, descending: bool, both: Any):
-    for x in (jumble(dtype, 3, n), (draw("float64", n) * 1e8).astype(dtype)):
-        fast, plain = both("sort", x, -1, descending)
-        for got, want in zip(fast, plain, strict=True):
-            np.testing.assert_array_equal(got, want)
-        for k in {0, 1, n // 20, n // 2, n}:
-            fast, _ = both("topk", x, k, -1, descending)
-            for got, want in zip(fast, plain, strict=True):
-                np.testing.assert_array_equal(got, want[..., :k])
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("copies", [1, 40])
-def test_sorting_values_at_the_edges(dtype: str, copies: int):
-    x = np.tile(np.concatenate([special(dtype), special(dtype)[::-1]]), copies)
-    values, indices = native.order(x, len(x), False)
-    np.testing.assert_array_equal(indices, np.argsort(x, kind="stable"))
-    assert values.tobytes() == x[indices].tobytes()              # zeros keep their signs, NaNs their bits
-    values, indices = native.order(x, len(x), True)
-    np.testing.assert_array_equal(indices, len(x) - 1 - np.argsort(x[::-1], kind="stable")[::-1])
-    assert values.tobytes() == x[indices].tobytes()
-
-
-def test_sorting_extremes_of_integers():
-    x = np.array([2**63 - 1, -2**63, 0, -1, 1] * 300)
-    np.testing.assert_array_equal(native.order(x, len(x), False)[0], np.sort(x))
-
-
-def test_sorting_along_another_axis(both: Any):
-    fast, plain = both("sort", draw("float32", 5, 6, 7), 1, False)
-    np.testing.assert_array_equal(fast[0], plain[0])
-    np.testing.assert_array_equal(fast[1], plain[1])
-
-
 # --- threads -----------------------------------------------------------------------------------------------------
 def test_results_do_not_depend_on_the_number_of_threads(kernels: Any):
     x, g = draw("float32", 700, 900), draw("float32", 700, 900, seed=1)
@@ -279,7 +234,7 @@ def test_results_do_not_depend_on_the_number_of_threads(kernels: Any):
         return [*layer, *loss, *run("native_layer_norm_backward", g, x, n, *layer[1:], x[0], 1e-5, (True, True, True)),
                 *run("rows_backward", loss[0], x, target, loss[1], "mean", -100), *native.variance(x, 1, x.size, 1, 1),
                 *native.variance(x, 1, 700, 900, 1), native.running_sum(x, 0), native.running_sum(x, 1),
-                native.add_rows(x, numbers, 300), *native.order(x, 900, False),
+                native.add_rows(x, numbers, 300), *[part.numpy() for part in claygrad.from_numpy(x).sort()],
                 *run("per_channel", x.reshape(70, 10, 900), None, None, None, None, True, 1e-5)]
     before, made = kernels.max_threads(), []
     for threads in (1, 2, 3):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import claygrad
+from tests.kernels.door import special
 
 DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 SIZES = [1, 2, 7, 16, 17, 32, 33, 63, 64, 65, 129, 512, 513, 4096, 4097, 9000]
@@ -80,3 +81,13 @@ def test_parts_of_orders(dtype: str, n: int):
             mode = t.mode()
             assert mode.values.double().item() == float(values[np.argmax(counts)])
             assert x[mode.indices.item()] == values[np.argmax(counts)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("copies", [1, 40])
+def test_zeros_keep_their_signs_and_nans_their_bits(dtype: str, copies: int):
+    x = np.tile(np.concatenate([special(dtype), special(dtype)[::-1]]), copies)
+    for descending in (False, True):
+        values, indices = claygrad.tensor(x).sort(descending=descending)
+        assert np.array_equal(indices.numpy(), places(x, descending))
+        assert values.numpy().tobytes() == x[indices.numpy()].tobytes()
