@@ -176,9 +176,14 @@ def solved(xp, A, B):
         return _lapack.lu_solve(xp, factors, _lapack.order(xp, pivots, A.shape[-1]), B), info
 
 
+def pivoted(t, *shape: int):
+    """A sample far from singular, whose rows must change places: a diagonal that is moved aside."""
+    return (t(*shape, low=1, high=2).diag_embed() + 0.3).roll(1, -1)
+
+
 def solve_samples(t) -> list:
-    return [t.args(t(3, 3), t(3)), t.args(t(2, 3, 3) * 0.4 + 1, t(2, 3)),
-            t.args(t(2, 1, 3, 3), t(4, 3, 2)), t.args(t(3, 3), t(2, 4, 3), left=False), t.args(t(0, 0), t(0, 2))]
+    return [t.args(t(3, 3), t(3)), t.args(pivoted(t, 2, 3), t(2, 3)), t.args(pivoted(t, 2, 1, 3), t(4, 3, 2)),
+            t.args(t(3, 3), t(2, 4, 3), left=False), t.args(t(0, 0), t(0, 2))]
 
 
 @op(kernel="linalg.solve", namespace="linalg", method=False, returns=("result", "info"), differentiable=(0,),

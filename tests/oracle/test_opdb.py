@@ -10,7 +10,7 @@ import torch
 
 from tests.oracle.opdb.checks import CHECKS
 from tests.oracle.opdb.database import entries, ours
-from tests.oracle.opdb.gaps import ABSENT, GAPS
+from tests.oracle.opdb.gaps import ABSENT, GAPS, ROUNDING
 from tests.oracle.opdb.run import problems
 
 torch.set_num_threads(1)
@@ -46,7 +46,7 @@ def test_gaps_name_what_is_there():
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("gap", GAPS, ids=" ".join)
+@pytest.mark.parametrize("gap", [gap for gap in GAPS if gap not in ROUNDING], ids=" ".join)
 def test_a_gap_is_one_still(gap):
     name, check, *dtypes = gap
     assert any(texts for _, _, texts in problems(name, [check], dtypes or None, gaps={})), "it agrees by now: strike it"
