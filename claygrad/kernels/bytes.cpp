@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <vector>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
+#include "by_size.hpp"
 #include "threads.hpp"
 
 namespace clay {
@@ -21,7 +25,7 @@ bool is_amd() {
     __builtin_cpu_init();
     return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx2");
 }
-const bool by_hand = is_amd();
+const bool by_hand = is_amd(), wide = __builtin_cpu_supports("avx2");
 
 typedef char Vector __attribute__((vector_size(32), aligned(1), may_alias));
 
@@ -41,9 +45,22 @@ __attribute__((target("avx2"))) void by_vectors(char* to, const char* from, int6
     for (; i + 32 <= n; i += 32) *(Vector*)(to + i) = *(const Vector*)(from + i);
     *(Vector*)to = first, *(Vector*)(to + n - 32) = last;
 }
+
+// n bytes, 32 at least, of a pattern that begins anew after 1, 2, 4, 8 or 16
+__attribute__((target("avx2"))) void fill_vectors(char* to, const void* element, int64_t n, int64_t size) {
+    const __m256i x = size == 4 ? _mm256_set1_epi32(*(const int32_t*)element) : size == 8 ? _mm256_set1_epi64x(*(const int64_t*)element)
+                      : size == 1 ? _mm256_set1_epi8(*(const char*)element) : size == 2 ? _mm256_set1_epi16(*(const int16_t*)element)
+                      : _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)element));
+    int64_t i = 0;
+    for (; i + 128 <= n; i += 128)
+        for (int k = 0; k < 4; k++) _mm256_storeu_si256((__m256i*)(to + i + 32 * k), x);
+    for (; i + 32 <= n; i += 32) _mm256_storeu_si256((__m256i*)(to + i), x);
+    _mm256_storeu_si256((__m256i*)(to + n - 32), x);
+}
 #else
-constexpr bool by_hand = false;
+constexpr bool by_hand = false, wide = false;
 void by_vectors(char* to, const char* from, int64_t n) { memcpy(to, from, (size_t)n); }
+void fill_vectors(char*, const void*, int64_t, int64_t) {}
 #endif
 
 struct Join {
@@ -102,6 +119,18 @@ void join_few(void* data, int64_t begin, int64_t end) {
 void copy_bytes(void* to, const void* from, int64_t n) {
     if (by_hand && n >= LONG) by_vectors((char*)to, (const char*)from, n);
     else memcpy(to, from, (size_t)n);
+}
+
+void fill_bytes(void* to, const void* element, int64_t n, int64_t size) {
+    if (size > 16 || (size & (size - 1)) != 0) {
+        for (int64_t i = 0; i < n; i++) memcpy((char*)to + i * size, element, (size_t)size);
+        return;
+    }
+    if (wide && n * size >= 32) return fill_vectors((char*)to, element, n * size, size);
+    by_size(size, [=](auto item) {
+        memcpy(&item, element, sizeof item);
+        for (int64_t i = 0; i < n; i++) memcpy((char*)to + i * (int64_t)sizeof item, &item, sizeof item);
+    });
 }
 
 void copy_rows(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n, int64_t rows) {

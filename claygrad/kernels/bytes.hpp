@@ -7,6 +7,9 @@ namespace clay {
 // memcpy, the quick way on every processor: see Note [Alike in their pages].
 void copy_bytes(void* to, const void* from, int64_t n);
 
+// The same element of `size` bytes n times over
+void fill_bytes(void* to, const void* element, int64_t n, int64_t size);
+
 // `rows` rows of n bytes each, from one place to the next of both sides so many bytes
 void copy_rows(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n, int64_t rows);
 

@@ -122,22 +122,7 @@ void line_whole(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t
     copy_bytes(dst, src, n * item);
 }
 
-template <class T> void line_of(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t) {
-    typedef T Loose __attribute__((aligned(1), may_alias));
-    const T value = *(const Loose*)src;
-    for (int64_t i = 0; i < n; i++) ((Loose*)dst)[i] = value;
-}
-
-// One element all along: what is written already is copied, twice as much each time, as long as the first cache holds it.
-void line_same(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t item) {
-    const int64_t total = n * item, most = (4096 + item - 1) / item * item;
-    if (n > 0) memcpy(dst, src, (size_t)item);
-    for (int64_t done = item, more; done < total; done += more) {
-        more = done < most ? done : most;
-        if (more > total - done) more = total - done;
-        memcpy(dst + done, dst, (size_t)more);
-    }
-}
+void line_same(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t item) { fill_bytes(dst, src, n, item); }
 
 using line_fn = void (*)(const char*, int64_t, char*, int64_t, int64_t, int64_t);
 
@@ -147,12 +132,7 @@ constexpr int64_t SHORT = 6, ACROSS = 256;
 
 line_fn line_for(const Walk& w, int axis) {
     if (w.from[axis] == w.item && w.to[axis] == w.item) return line_whole;
-    if (w.from[axis] == 0 && w.to[axis] == w.item && w.shape[axis] > 8) {
-        if (w.item == 4) return line_of<uint32_t>;
-        if (w.item == 8) return line_of<uint64_t>;
-        if (w.item == 1) return line_of<uint8_t>;
-        return w.item == 2 ? line_of<uint16_t> : line_same;
-    }
+    if (w.from[axis] == 0 && w.to[axis] == w.item && w.shape[axis] > 8) return line_same;
     if (w.from[axis] == -w.item && w.to[axis] == w.item) {
         if (w.item == 4) return line_back<uint32_t>;
         if (w.item == 8) return line_back<uint64_t>;
@@ -315,15 +295,24 @@ struct TriangleJob {
     bool upper;
 };
 
+// Rows beyond either end of the cut are all kept, or all zeros: as many as there are at once.
 void triangle_range(void* data, int64_t begin, int64_t end) {
     const TriangleJob& job = *(const TriangleJob*)data;
-    for (int64_t r = begin; r < end; r++) {
-        const int64_t edge = r % job.rows + job.diagonal + (job.upper ? 0 : 1);          // columns left of the cut
-        const int64_t left = edge < 0 ? 0 : edge > job.columns ? job.columns : edge, first = r * job.columns;
-        const int64_t cut = (first + left) * job.item, start = first * job.item, stop = (first + job.columns) * job.item;
-        const int64_t kept = job.upper ? cut : start, zeros = job.upper ? start : cut;
-        copy_bytes(job.out + kept, job.x + kept, job.upper ? stop - cut : cut - start);
-        memset(job.out + zeros, 0, (size_t)(job.upper ? cut - start : stop - cut));
+    for (int64_t r = begin, next; r < end; r = next) {
+        const int64_t row = r % job.rows, edge = row + job.diagonal + (job.upper ? 0 : 1);          // columns left of the cut
+        const int64_t left = edge < 0 ? 0 : edge > job.columns ? job.columns : edge, line = job.columns * job.item;
+        int64_t alike = job.rows - row;                          // rows that are all kept, or all zeros, as this one is
+        if (edge < job.columns) alike = edge >= 0 ? 1 : -edge < alike ? -edge : alike;
+        next = r + alike < end ? r + alike : end;
+        const int64_t start = r * line, kept = (job.upper ? job.columns - left : left) * job.item;
+        if (left == 0 || left == job.columns) {
+            if (kept) copy_bytes(job.out + start, job.x + start, (next - r) * line);
+            else memset(job.out + start, 0, (size_t)((next - r) * line));
+            continue;
+        }
+        const int64_t from = start + (job.upper ? line - kept : 0);
+        copy_bytes(job.out + from, job.x + from, kept);
+        memset(job.out + (job.upper ? start : start + kept), 0, (size_t)(line - kept));
     }
 }
 

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "by_size.hpp"
+#include "bytes.hpp"
 #include "codes.hpp"
 #include "kernels.hpp"
+#include "places.hpp"
 #include "threads.hpp"
 
 namespace clay {
@@ -27,10 +29,7 @@ template <class T> void place(char* at, T value) { memcpy(at, &value, sizeof val
 template <class T> void gather(const char* from, int64_t step, char* to, int64_t n) {
     constexpr int64_t SIZE = sizeof(T);
     if (step == 0) {
-        const T value = element<T>(from);
-        for (int64_t i = 0; i < n; i++) place(to + i * SIZE, value);
-    } else if (step == SIZE) {
-        for (int64_t i = 0; i < n; i++) place(to + i * SIZE, element<T>(from + i * SIZE));
+        fill_bytes(to, from, n, SIZE);
     } else if (step == 2 * SIZE) {
         for (int64_t i = 0; i < n; i++) place(to + i * SIZE, element<T>(from + 2 * i * SIZE));
     } else {
@@ -53,6 +52,7 @@ void scatter(const char* from, char* to, int64_t step, int64_t n, int64_t size) 
 }
 // Some short lines, `next` bytes apart, one after the other
 void gather_lines(const char* from, int64_t next, int64_t step, char* to, int64_t n, int64_t lines, int64_t size) {
+    if (step == size) return copy_rows(from, next, to, n * size, n * size, lines);
     by_size(size, [=](auto item) {
         for (int64_t k = 0; k < lines; k++) gather<decltype(item)>(from + k * next, step, to + k * n * size, n);
     });
@@ -203,25 +203,21 @@ void part(void* data, int64_t begin, int64_t end) {
         n = most < end - i ? most : end - i;
         const int64_t left = line - place.at[last];
         if (line >= LONG_LINE && left < n) n = left;
-        // Along a line what becomes of one element of each operand is computed once, and a kernel of two takes one of either.
+        // Along a line a kernel of two operands takes one element of either.
         int mode = 0;
-        bool once = n <= left;
-        for (int k = 0; k < plan.operands; k++) once = once && plan.in[k].steps[last] == 0;
-        for (int k = 0; k < plan.operands && n <= left && plan.kind == RUN_BINARY && !once && !mode; k++)
+        for (int k = 0; k < plan.operands && n <= left && plan.kind == RUN_BINARY && !mode; k++)
             if (plan.in[k].steps[last] == 0) mode = 2 - k;
         for (int k = 0; k < plan.operands; k++)
-            in[k] = once || (mode && k == 2 - mode) ? one_of(plan, plan.in[k], place, blocks[k])
+            in[k] = mode && k == 2 - mode ? one_of(plan, plan.in[k], place, blocks[k])
                     : run[k] ? plan.in[k].data + i * plan.size
                     : same[k] ? blocks[k].made : block_of(plan, plan.in[k], place, n, blocks[k]);
         const bool whole = !plan.apart || (n <= left && plan.out_steps[last] == plan.out_size);
         char* to = !whole ? kept : plan.apart ? plan.out + place.of(plan.out_steps, plan.ndim) : plan.out + i * plan.out_size;
-        const int64_t computed = once ? 1 : n;
-        if (!call(plan, in, plan.cast ? made : to, computed, mode)) {
+        if (!call(plan, in, plan.cast ? made : to, n, mode)) {
             job.refused = true;
             return;
         }
-        if (plan.cast) plan.cast(made, to, computed);
-        if (computed < n) gather(to, 0, to, n, plan.out_size);
+        if (plan.cast) plan.cast(made, to, n);
         if (!whole) spread(plan, place, kept, n);
         if (n <= left) place.advance(plan, last, n);
         else place = Place(plan, i + n);
@@ -271,6 +267,40 @@ void join_axes(EachPlan& plan) {
     plan.ndim = at + 1;
 }
 
+// Whether every operand is the same all along the lines of the result
+bool alike_along_lines(const EachPlan& plan) {
+    for (int k = 0; k < plan.operands; k++)
+        if (plan.in[k].steps[plan.ndim - 1]) return false;
+    return !plan.apart && plan.shape[plan.ndim - 1] > 4;
+}
+
+struct Lines {
+    const char* values;
+    char* out;
+    int64_t length, size;
+
+    static void part(void* data, int64_t begin, int64_t end) {
+        const Lines& job = *(const Lines*)data;
+        for (int64_t i = begin; i < end; i++)
+            fill_bytes(job.out + i * job.length * job.size, job.values + i * job.size, job.length, job.size);
+    }
+};
+
+// One element of each line is computed, then written all along it.
+bool by_lines(EachPlan& plan, int64_t n) {
+    Lines job{nullptr, plan.out, plan.shape[--plan.ndim], plan.out_size};
+    const int64_t count = n / job.length, bytes = count * plan.out_size;
+    alignas(64) char small[ROOM];
+    plan.out = bytes <= ROOM ? small : (char*)pool_alloc(bytes);
+    if (!plan.out) return false;
+    const bool made = run_each(plan);
+    job.values = plan.out;
+    if (made && count == 1) fill_elements(job.out, job.values, job.length, job.size);
+    else if (made) parallel_for(count, CHEAP / job.length + 1, Lines::part, &job);
+    if (plan.out != small) pool_free(plan.out, bytes);
+    return made;
+}
+
 }  // namespace
 
 bool split_floats(int dtype, const void* x, void* mantissa, int32_t* exponent, int64_t n) {
@@ -288,6 +318,7 @@ bool run_each(EachPlan& plan) {
     join_axes(plan);
     int64_t n = 1;
     for (int d = 0; d < plan.ndim; d++) n *= plan.shape[d];
+    if (alike_along_lines(plan)) return by_lines(plan, n);
     Job job{plan, false};
     if (n < 2 * plan.grain) part(&job, 0, n);
     else parallel_for(n, plan.grain, part, &job);

@@ -71,6 +71,25 @@ template <class T> void pad_rows(const Lines& l, const T* x, T* out, T value, in
     });
 }
 
+// Short lines between constants: the constant everywhere, then the lines, of some rows that stay in the first cache
+constexpr int64_t FEW = 64, ACROSS = 256;        // bytes of a line; rows
+
+template <class T> bool short_lines(const Lines& l) {
+    const bool alone = l.made[0] == l.p.size[0] && l.made[1] == l.p.size[1] && l.p.before[0] == 0 && l.p.before[1] == 0;
+    return l.p.mode == PAD_CONSTANT && alone && l.kept * (int64_t)sizeof(T) <= FEW;
+}
+
+template <class T> void pad_short(const Lines& l, const T* x, T* out, T value, int64_t begin, int64_t end) {
+    constexpr int64_t SIZE = sizeof(T);
+    const int64_t width = l.made[2], n = l.p.size[2];
+    for (int64_t row = begin; row < end; row += ACROSS) {
+        const int64_t rows = end - row < ACROSS ? end - row : ACROSS;
+        T* to = out + row * width;
+        fill_bytes(to, &value, rows * width, SIZE);
+        copy_rows((const char*)(x + row * n + l.from), n * SIZE, (char*)(to + l.first), width * SIZE, l.kept * SIZE, rows);
+    }
+}
+
 struct Wide {                                    // complex numbers
     double re, im;
 };
@@ -85,7 +104,7 @@ template <class T> void pad_all(const void* x, void* out, const Padding& p, cons
     const int64_t* made = job.lines.made;
     parallel_for(p.outer * made[0] * made[1], CHEAP / (made[2] + 8) + 1, [](void* data, int64_t begin, int64_t end) {
         const Job& j = *(const Job*)data;
-        pad_rows(j.lines, j.x, j.out, j.value, begin, end);
+        (short_lines<T>(j.lines) ? pad_short<T> : pad_rows<T>)(j.lines, j.x, j.out, j.value, begin, end);
     }, &job);
 }
 

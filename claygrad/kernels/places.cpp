@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "by_size.hpp"
+#include "bytes.hpp"
 #include "codes.hpp"
 #include "threads.hpp"
 
@@ -284,12 +285,8 @@ void fill_elements(void* out, const void* element, int64_t n, int64_t item_size)
         return;
     }
 #endif
-    by_size(item_size, [=](auto item) {
-        using T = decltype(item);
-        const T given = *(const T*)element;
-        each_range(n, 2 * CHEAP, [=](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; i++) ((T*)out)[i] = given;
-        });
+    each_range(n, 2 * CHEAP, [=](int64_t begin, int64_t end) {
+        fill_bytes((char*)out + begin * item_size, element, end - begin, item_size);
     });
 }
 

@@ -106,36 +106,45 @@ inline __attribute__((always_inline)) void transpose_block(const T* from, int64_
     }
 }
 
-// Few rows are sooner done number by number than in vectors of which most would be empty.
 template <int n, class T> void transpose_few(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t m) {
     for (int64_t j = 0; j < m; j++)
         for (int i = 0; i < n; i++) to[j * to_step + i] = from[i * from_step + j];
 }
 
+// By four, and what is left number by number
+template <class T> void transpose_small(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const T* at = from + i * from_step;
+        int64_t j = 0;
+        for (; j + 4 <= m; j += 4) turn(at + j, from_step, to + j * to_step + i, to_step);
+        transpose_few<4>(at + j, from_step, to + j * to_step + i, to_step, m - j);
+    }
+    const T* at = from + i * from_step;
+    if (n - i == 1) transpose_few<1>(at, from_step, to + i, to_step, m);
+    else if (n - i == 2) transpose_few<2>(at, from_step, to + i, to_step, m);
+    else if (n - i == 3) transpose_few<3>(at, from_step, to + i, to_step, m);
+}
+
 // to[j to_step + i] = from[i from_step + j] for i < n, j < m
 template <class T> void transpose(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
-    constexpr int W = Lanes<vec<T>>::width;
+    constexpr int64_t W = Lanes<vec<T>>::width;
+    constexpr bool by_masks = W * sizeof(T) == 64;       // parts of vectors are written as quickly as whole ones
     if (n == 1 && to_step == 1) {
         memcpy(to, from, m * sizeof(T));
         return;
     }
-    if (W == 1 || n == 1 || m == 1) {
-        const int64_t rows = n - n % 4, columns = n < 4 ? 0 : m - m % 4;
-        for (int64_t i = 0; i < rows; i += 4)
-            for (int64_t j = 0; j < columns; j += 4) turn(from + i * from_step + j, from_step, to + j * to_step + i, to_step);
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = i < rows ? columns : 0; j < m; j++) to[j * to_step + i] = from[i * from_step + j];
-        return;
-    }
-    if (n == 2) return transpose_few<2>(from, from_step, to, to_step, m);
-    if (n == 3) return transpose_few<3>(from, from_step, to, to_step, m);
-    for (int64_t i = 0; i < n; i += W)
-        for (int64_t j = 0; j < m; j += W) {
+    if (W == 1 || n < 4 || m == 1) return transpose_small(from, from_step, to, to_step, n, m);
+    const int64_t rows = by_masks ? n : n - n % W, columns = by_masks ? m : m - m % W;
+    for (int64_t i = 0; i < rows; i += W)
+        for (int64_t j = 0; j < columns; j += W) {
             const T* at = from + i * from_step + j;
             T* out = to + j * to_step + i;
             if (n - i >= W && m - j >= W) transpose_block<T>(at, from_step, out, to_step, W, W);
             else transpose_block<T>(at, from_step, out, to_step, n - i < W ? n - i : W, m - j < W ? m - j : W);
         }
+    if (columns < m) transpose_small(from + columns, from_step, to + columns * to_step, to_step, rows, m - columns);
+    if (rows < n) transpose_small(from + rows * from_step, from_step, to + rows, to_step, n - rows, m);
 }
 
 }  // namespace CLAY_ISA
