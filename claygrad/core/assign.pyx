@@ -11,8 +11,9 @@ from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.elements cimport element_of
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
-from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, same_place, same_shape, stretched
+from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_like, in_order, new_layout, same_place, same_shape, stretched
 from claygrad.core.pointwise cimport fresh_run, turned
+from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -220,7 +221,7 @@ cdef bint _ambiguous(Layout v) noexcept:
 
 
 cdef Layout _joined(Op op, PyObject** slots, Layout target):
-    """cat(tensors, dim) and stack(tensors, dim) of contiguous tensors of one kind."""
+    """cat(tensors, dim) and stack(tensors, dim) of contiguous tensors of one kind, and cat of images with their channels last."""
     cdef object parts = <object>slots[0], dim = <object>slots[1]
     cdef bint stacked = op.name == "stack"
     cdef int64_t shape[6]
@@ -229,7 +230,10 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
     cdef const char** froms
     cdef int64_t* chunks
     cdef char* to
+    cdef int64_t strides[4]
+    cdef int rank[6]                                 # of the axes in memory
     cdef int i, d, ndim
+    cdef bint by_channels
     if target is not None or type(dim) is not int or not parts or not isinstance(parts[0], Tensor):
         return None
     first = (<Tensor>parts[0]).layout
@@ -237,12 +241,14 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
     if ndim > 5 or not -ndim <= dim < ndim:
         return None
     d = dim + ndim if dim < 0 else dim
+    by_channels = not stacked and channels_last(first)
     for part in parts:
         if not isinstance(part, Tensor):
             return None
         v = (<Tensor>part).layout
-        if (v.dtype is not first.dtype or v.ndim != first.ndim or not v.contiguous or v.storage.where.kind != CPU or v.numel == 0
-                or _ambiguous(v)):
+        if v.dtype is not first.dtype or v.ndim != first.ndim or v.storage.where.kind != CPU or v.numel == 0:
+            return None
+        if not channels_last(v) if by_channels else not v.contiguous or _ambiguous(v):
             return None
         for i in range(v.ndim):
             if v.shape[i] != first.shape[i] and (stacked or i != d):
@@ -250,12 +256,20 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
         length += 1 if stacked else v.shape[d]
     for i in range(ndim):
         shape[i] = length if i == d else first.shape[i - (stacked and i > d)]
-        if i < d:
+        rank[i] = i
+    if by_channels:
+        rank[1], rank[2], rank[3] = 3, 1, 2
+    for i in range(ndim):
+        if rank[i] < rank[d]:
             outer *= shape[i]
-        elif i > d:
+        elif i != d:
             inner *= shape[i]
     inner *= first.dtype.itemsize
-    out = fresh(first.dtype, ndim, shape)
+    if by_channels:
+        strides[1], strides[3], strides[2], strides[0] = 1, shape[1], shape[1] * shape[3], shape[1] * shape[3] * shape[2]
+        out = new_layout(new_storage(outer * length * inner), first.dtype, 4, shape, strides, 0)
+    else:
+        out = fresh(first.dtype, ndim, shape)
     to = out.data()
     count = len(parts)
     froms = <const char**>malloc(count * (sizeof(char*) + sizeof(int64_t)))

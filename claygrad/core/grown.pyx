@@ -8,10 +8,9 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.elements cimport element_of
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, falling, fresh, in_order, new_layout
-from claygrad.core.moves cimport copied, plain, some
+from claygrad.core.layout cimport Layout, channels_last, falling, fresh, in_order, new_layout
+from claygrad.core.moves cimport copied, may_be_channels_last, plain, some
 from claygrad.core.parts cimport sizes_of
-from claygrad.core.pointwise cimport turned
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
@@ -98,14 +97,14 @@ cdef void _padded_shape(const Padding* p, int ndim, const int64_t* shape, int64_
 
 
 cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
-    """Images that lie as (batch, height, width, channels), filled up with a constant; None if they do not."""
+    """Images filled up with a constant along height and width; None where there are other axes to fill."""
     cdef Padding p
     cdef int64_t places[3]
     cdef int64_t shape[4]
     cdef int64_t strides[4]
     cdef int i
     cdef Layout out
-    if x.ndim != 4 or len(pads) > 4 or not turned(x) or not x.strides[1] < x.strides[3] < x.strides[2] < x.strides[0]:
+    if len(pads) > 4:
         return None
     places[0], places[1], places[2] = x.shape[0], x.shape[2], x.shape[3]
     if not _padding(&p, 3, places, pads, PAD_CONSTANT, True):
@@ -122,15 +121,23 @@ cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
     return out
 
 
+cdef bint _only_cut(object pads) except -1:
+    """Such pads leave the order of the axes as it is."""
+    for n in pads:
+        if type(n) is not int or n > 0:
+            return False
+    return True
+
+
 cdef Layout _padded(Layout x, object pads, PadMode mode, const void* value):
     cdef Padding p
     cdef int64_t shape[64]
     cdef Layout out
     if not x.contiguous and x.storage.where.kind == CPU and type(pads) in (tuple, list):
-        if falling(x):
-            x = in_order(x)
-        elif mode == PAD_CONSTANT:
+        if mode == PAD_CONSTANT and channels_last(x) and not _only_cut(pads):
             return _padded_channels_last(x, pads, value)
+        if falling(x) or mode == PAD_CONSTANT and not may_be_channels_last(x) and not _only_cut(pads):
+            x = in_order(x)
     if not plain(x) or not _padding(&p, x.ndim, x.shape, pads, mode, mode != PAD_CIRCULAR):
         return None
     _padded_shape(&p, x.ndim, x.shape, shape)

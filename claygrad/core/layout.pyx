@@ -269,6 +269,17 @@ cdef bint row_major(Layout v) noexcept:
     return True
 
 
+cdef bint channels_last(Layout v) noexcept:
+    cdef int i
+    if v.ndim != 4:
+        return False
+    for i in range(4):
+        if v.shape[i] < 2:
+            return False
+    return (v.strides[1] == 1 and v.strides[3] == v.shape[1] and v.strides[2] == v.strides[3] * v.shape[3]
+            and v.strides[0] == v.strides[2] * v.shape[2])
+
+
 cdef bint falling(Layout v) noexcept:
     cdef int i
     cdef int64_t near = 1

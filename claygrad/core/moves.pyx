@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport copy_bytes, copy_strided
-from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_like, in_order, new_layout, same_shape
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor
@@ -127,8 +127,7 @@ cdef Layout _rot90(Op op, PyObject** slots, Layout target):
     return new_layout(out.storage, out.dtype, out.ndim, shape, strides, 0)
 
 
-cdef bint _may_be_channels_last(Layout v) noexcept:
-    """Of images, on which axes of one element throw no light."""
+cdef bint may_be_channels_last(Layout v) noexcept:
     cdef int i
     if v.ndim != 4 and v.ndim != 5:
         return False
@@ -159,9 +158,12 @@ cdef Layout _roll(Op op, PyObject** slots, Layout target):
     n = sizes_of(shifts, by)
     if n < 1 or n > 4:
         return None
-    out = into = fresh_like(x)
-    if not x.contiguous and len(dims) and _may_be_channels_last(x):
-        return None
+    if not x.contiguous and len(dims) and may_be_channels_last(x):
+        if not channels_last(x):
+            return None
+        out = into = fresh_run(x, x.dtype)
+    else:
+        out = into = fresh_like(x)
     if len(dims) == 0:
         if n != 1:
             return None
