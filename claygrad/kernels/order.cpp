@@ -1,5 +1,8 @@
 // Orders, ranks and searches: elements become unsigned keys in the same order, which are sorted by their digits. The same for
 // every instruction set.
+#include <type_traits>
+
+#include "bytes.hpp"
 #include "codes.hpp"
 #include "extremes.hpp"
 #include "keys.hpp"
@@ -128,19 +131,57 @@ template <class T> bool rests(const T* x, int64_t n, bool descending) {
     return n > 0 && x[0] == x[0];
 }
 
+// Whole numbers close together are counted: where those of each value begin is known before any is placed.
+template <class T> bool counted(const ChoiceJob<T>& job, const T* x, T* values, int64_t* places, int64_t step) {
+    if constexpr (std::is_integral_v<T>) {
+        constexpr int64_t VALUES = 1024, SOME = 256, LEAST = 64;
+        const int64_t n = job.n;
+        if (job.k < n || n < LEAST) return false;
+        T least = x[0], most = x[0];
+        uint64_t span = 0;
+        for (int64_t i = 0; i < n; i += SOME) {
+            for (int64_t j = i; j < (n - i < SOME ? n : i + SOME); j++) least = std::min(least, x[j]), most = std::max(most, x[j]);
+            span = (uint64_t)most - (uint64_t)least;
+            if (span >= (uint64_t)std::min(VALUES, 4 * n)) return false;
+        }
+        const bool down = job.what == DESCENDING;
+        const auto number = [=](T value) { return down ? (uint64_t)most - (uint64_t)value : (uint64_t)value - (uint64_t)least; };
+        uint32_t counts[2][VALUES];                      // in turn: one need not wait for the other
+        memset(counts[0], 0, (span + 1) * sizeof **counts);
+        memset(counts[1], 0, (span + 1) * sizeof **counts);
+        for (int64_t i = 0; i + 1 < n; i += 2) counts[0][number(x[i])]++, counts[1][number(x[i + 1])]++;
+        if (n % 2) counts[0][number(x[n - 1])]++;
+        int64_t begin = 0;
+        for (uint64_t v = 0; v <= span; v++) {
+            const int64_t end = begin + counts[0][v] + counts[1][v];
+            const T value = (T)(down ? (uint64_t)most - v : (uint64_t)least + v);
+            if (step == 1) fill_bytes(values + begin, &value, end - begin, sizeof value);
+            else
+                for (int64_t i = begin; i < end; i++) values[i * step] = value;
+            counts[0][v] = (uint32_t)begin;
+            begin = end;
+        }
+        for (int64_t i = 0; i < n; i++) places[counts[0][number(x[i])]++ * step] = i;
+        return true;
+    }
+    return false;
+}
+
 // One line; results `step` apart.
 template <class T>
 void choose_line(const ChoiceJob<T>& job, const T* x, Item<KeyOf<T>>* room, T* values, int64_t* places, int64_t step) {
     const int64_t n = job.n;
     if (job.what >= ASCENDING) {
         if (rests(x, n, job.what == DESCENDING)) {
-            for (int64_t i = 0; i < job.k; i++) values[i * step] = x[i];
-            if (step == 1)
+            if (step == 1) {
+                memcpy(values, x, (size_t)job.k * sizeof(T));
                 for (int64_t i = 0; i < job.k; i++) places[i] = i;
-            else
-                for (int64_t i = 0; i < job.k; i++) places[i * step] = i;
+            } else {
+                for (int64_t i = 0; i < job.k; i++) values[i * step] = x[i], places[i * step] = i;
+            }
             return;
         }
+        if (counted(job, x, values, places, step)) return;
         const KeyOf<T> flip = job.what == DESCENDING ? ~(KeyOf<T>)0 : 0;
         const auto items = in_order(x, n, job.k, flip, room);
         for (int64_t i = 0; i < job.k; i++) {
