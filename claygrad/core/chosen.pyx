@@ -10,8 +10,9 @@ from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, 
 from claygrad.core.elements cimport element_of
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, take_rows
-from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
 from claygrad.core.moves cimport copied, plain, some
+from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
@@ -168,10 +169,15 @@ cdef Layout _beside(PyObject* slot, Layout like, void* into):
     cdef object value = <object>slot
     cdef Layout v = some(slot)
     if v is not None:
-        return v if v.dtype is like.dtype and v.contiguous else None
+        return v if v.dtype is like.dtype else None
     if type(value) is float and like.dtype.category < CAT_FLOAT or type(value) is int and like.dtype.category < CAT_INT:
         return None
     return like if not isinstance(value, Tensor) and element_of(value, like.dtype, into) else None
+
+
+cdef Layout _by_rows(Layout v):
+    """In row-major order, which the result then has too; None if it lies in another."""
+    return v if v.contiguous else in_order(v) if falling(v) else None
 
 
 cdef Layout _where(Op op, PyObject** slots, Layout target):
@@ -183,12 +189,22 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
     cdef int ndim
     cdef bint x_one = x is None, y_one = y is None
     cdef where_fn f
-    if target is not None or mask is None or mask.dtype.code != BOOL or not mask.contiguous or x_one and y_one:
+    if target is not None or mask is None or mask.dtype.code != BOOL or x_one and y_one:
         return None
     x, y = _beside(slots[1], y if x_one else x, a), _beside(slots[2], x if y_one else y, b)
-    if x is None or y is None or x.dtype is not y.dtype or x.dtype.itemsize > 8 or not x.contiguous or not y.contiguous:
+    if x is None or y is None or x.dtype is not y.dtype or x.dtype.itemsize > 8:
         return None
-    if not (same_shape(x, mask) and same_shape(y, mask)):
+    if turned(mask) and same_run(x, mask) and same_run(y, mask):           # all along the memory
+        out = fresh_run(mask, x.dtype)
+    else:
+        mask = _by_rows(mask)
+        x = None if x_one else _by_rows(x)
+        y = x if y_one else _by_rows(y)
+        x = y if x_one else x
+        if mask is None or x is None or y is None:
+            return None
+        out = None
+    if out is None and not (same_shape(x, mask) and same_shape(y, mask)):
         ndim = common(x, y, shape)
         if ndim < 0:
             return None
@@ -199,7 +215,9 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
         mask = spread(mask, ndim, shape)
         x = x if x_one else spread(x, ndim, shape)
         y = y if y_one else spread(y, ndim, shape)
-    out = fresh(x.dtype, mask.ndim, mask.shape)
+        out = None
+    if out is None:
+        out = fresh(x.dtype, mask.ndim, mask.shape)
     f = where_of(x)
     cdef const void* first = <const void*>a if x_one else x.data()
     cdef const void* second = <const void*>b if y_one else y.data()

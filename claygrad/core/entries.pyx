@@ -208,8 +208,9 @@ cdef Layout _index(Op op, PyObject** slots, Layout target):
         numbers = <int64_t*>at.data()
         for i in range(d):
             outer *= x.shape[i]
-        for k in range(at.numel):
-            numbers[k] = numbers[k] // x.strides[d]
+        if x.strides[d] > 1:
+            for k in range(at.numel):
+                numbers[k] = numbers[k] // x.strides[d]
         x = in_order(x)
         inner = x.strides[d] * x.dtype.itemsize
         with nogil:

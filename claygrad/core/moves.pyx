@@ -159,8 +159,12 @@ cdef Layout _roll(Op op, PyObject** slots, Layout target):
     if n < 1 or n > 4:
         return None
     if not x.contiguous and len(dims) and may_be_channels_last(x):
-        if not channels_last(x):
+        if not channels_last(x) or len(dims) != n:
             return None
+        for i in range(n):                         # what goes round as a whole is in row-major order after that
+            k = axis_of(dims[i], x.ndim)
+            if k < 0 or by[i] % x.shape[k] == 0:
+                return None
         out = into = fresh_run(x, x.dtype)
     else:
         out = into = fresh_like(x)

@@ -1,6 +1,7 @@
 """Fast paths of reductions and of the softmax family."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
 from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
@@ -9,6 +10,7 @@ from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
 from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, in_order, new_contiguous, new_layout, same_shape, stretched
 from claygrad.core.modes cimport modes
+from claygrad.core.parts cimport narrowed
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.ways cimport offer_many, take_loops
 
@@ -256,13 +258,37 @@ cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint kee
             return new_contiguous(from_.storage, kind, out.ndim, out.shape)
     from_ = arranged(x, dim, False, &outer, &n, &inner)
     if from_ is None:
-        return None
+        return _in_parts(f, again, x, dim, keep, kind)
     out = without(kind, x, dim, keep)
     if x.numel > RELEASE:
         with nogil:
             reduce_lines(f, from_.data(), out.data(), outer, n, inner)
     else:
         reduce_lines(f, from_.data(), out.data(), outer, n, inner)
+    return out
+
+
+cdef Layout _in_parts(reduce_fn f, reduce_fn again, Layout x, object dim, bint keep, dtype kind):
+    """Of what is too large to be copied into order at once, some at a time along the first axis that stays."""
+    cdef Layout out = without(kind, x, dim, keep), made
+    cdef int64_t each, start = 0, count, one
+    cdef int axis = 0
+    if dim is None:
+        return None
+    while axis < x.ndim and (axis in <tuple>dim or x.shape[axis] == 1):
+        axis += 1
+    if axis == x.ndim:
+        return None
+    each, one = COPIED // (x.numel // x.shape[axis]), out.numel // x.shape[axis] * kind.itemsize
+    if each == 0:
+        return None
+    while start < x.shape[axis]:
+        count = min(each, x.shape[axis] - start)
+        made = reduced(f, again, narrowed(x, axis, start, count, 1), dim, keep, kind)
+        if made is None:
+            return None
+        memcpy(out.data() + start * one, made.data(), count * one)
+        start += count
     return out
 
 

@@ -28,8 +28,11 @@ template <class T> void place(char* at, T value) { memcpy(at, &value, sizeof val
 // Lines of n elements, step bytes apart, and back
 template <class T> void gather(const char* from, int64_t step, char* to, int64_t n) {
     constexpr int64_t SIZE = sizeof(T);
-    if (step == 0) {
+    if (step == 0 && n > 16) {
         fill_bytes(to, from, n, SIZE);
+    } else if (step == 0) {
+        const T value = element<T>(from);
+        for (int64_t i = 0; i < n; i++) place(to + i * SIZE, value);
     } else if (step == 2 * SIZE) {
         for (int64_t i = 0; i < n; i++) place(to + i * SIZE, element<T>(from + 2 * i * SIZE));
     } else {

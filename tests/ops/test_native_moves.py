@@ -102,3 +102,24 @@ def test_blocks_along_a_diagonal(dtype: str):
     assert numpy.array_equal(claygrad.block_diag(*(tensor(part.T.copy()).mT for part in parts)).numpy(), wanted)
     assert numpy.array_equal(claygrad.block_diag(tensor(parts[0][0]), tensor(parts[2][0, 0])).numpy(),
                              numpy.block([[parts[0][:1], numpy.zeros((1, 1), dtype)], [numpy.zeros((1, 3), dtype), parts[2]]]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 7, 9, 17])
+def test_short_rows_are_padded_and_turned(columns: int, dtype: str):
+    kind = getattr(claygrad, dtype)
+    x = claygrad.arange(700 * columns).remainder(251).to(kind).reshape(700, columns)
+    array = x.numpy()
+    for before, after in ((1, 1), (0, 3), (2, -1), (-1, 2)):
+        if columns + min(before, 0) + min(after, 0) > 0:
+            inner = array[:, max(-before, 0):columns + min(after, 0)]
+            want = numpy.pad(inner, ((0, 0), (max(before, 0), max(after, 0))), constant_values=7)
+            assert (claygrad.nn.functional.pad(x, (before, after), value=7).numpy() == want).all()
+    turned = x.t().contiguous()
+    assert (turned.numpy() == array.T).all()
+    assert (turned.t().contiguous().numpy() == array).all()
+    for diagonal in (-701, -650, -3, -1, 0, 1, columns, 800):
+        assert (x.tril(diagonal).numpy() == numpy.tril(array, diagonal)).all()
+        assert (x.triu(diagonal).numpy() == numpy.triu(array, diagonal)).all()
+        assert (turned.tril(diagonal).numpy() == numpy.tril(array.T, diagonal)).all()
+        assert (x.expand(2, -1, -1).contiguous().triu(diagonal)[1].numpy() == numpy.triu(array, diagonal)).all()

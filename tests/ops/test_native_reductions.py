@@ -351,3 +351,15 @@ def test_the_dtype_that_there_is_changes_nothing(dtype):
         found = call(x, dtype=kind)
         assert found.dtype is kind
         assert claygrad.equal(found, call(x).to(kind))
+
+
+@pytest.mark.parametrize("name", ["sum", "amax", "mean"])
+def test_what_is_too_large_to_be_copied_is_reduced_in_parts(name):
+    x = claygrad.arange(3 * 2048 * 2048).remainder(1009).float().reshape(3, 2048, 2048)
+    for cut, axes in ((x[:, :, ::2].unfold(-1, 2, 1), (-1,)), (x.transpose(0, 2)[::2], (1,)), (x[:, ::2, ::2].transpose(1, 2), (0, 2))):
+        assert cut.numel() > 1 << 20
+        expected = getattr(cut.numpy(), name.replace("amax", "max"))(axis=axes, **({} if name == "amax" else {"dtype": "float64"}))
+        for keep in (False, True):
+            found = getattr(cut, name)(axes, keepdim=keep)
+            assert tuple(found.shape) == tuple(expected.shape if not keep else numpy.expand_dims(expected, axes).shape)
+            assert numpy.allclose(found.numpy().reshape(expected.shape), expected, rtol=1e-6)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 
 import numpy
@@ -46,3 +48,13 @@ def test_pads_of_either_sign(mode: str, axes: int):
 def test_a_circle_of_nothing_is_refused():
     with pytest.raises(RuntimeError, match="wrapping around more than once"):
         claygrad.nn.functional.pad(claygrad.ones(2, 1), [-1, 1], "circular")
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (3, 4, 6), (3, 4, 5, 6)])
+def test_results_lie_as_torch_lays_them(shape):
+    for axes in itertools.permutations(range(len(shape))):
+        for pad in ([1, 2], [0, -1], [0, 1, 1, 0], [-1, 0, 0, -1], [-1, 2], []):
+            want, got = (lib.nn.functional.pad(lib.arange(math.prod(shape)).float().reshape(shape).permute(axes), pad)
+                         for lib in (torch, claygrad))
+            assert got.stride() == want.stride(), (axes, pad)
+            assert (got.numpy() == want.numpy()).all(), (axes, pad)
