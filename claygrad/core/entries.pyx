@@ -8,6 +8,7 @@ from claygrad.core.chosen cimport Blocks, add_blocks, move_blocks, picked, posit
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
+from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport take_rows
 from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape, stretched
 from claygrad.core.moves cimport copied, plain, some
@@ -183,6 +184,78 @@ cdef Layout _first_axis(Layout x, object indices):
     return out
 
 
+cdef Layout _counted(Layout v, int64_t n):
+    """A vector of numbers of entries, from the end if negative, as numbers from the front; None if there is no such entry."""
+    cdef Layout out = fresh(v.dtype, 1, v.shape)
+    cdef const int64_t* given
+    cdef int64_t* to = <int64_t*>out.data()
+    cdef int64_t k
+    v = in_order(v)
+    given = <const int64_t*>v.data()
+    for k in range(v.numel):
+        if given[k] < -n or given[k] >= n:
+            return None
+        to[k] = given[k] + n if given[k] < 0 else given[k]
+    return out
+
+
+cdef Layout _last_axis(Layout x, object indices):
+    """Entries along the last axis by one vector of numbers, of a tensor whose axes are in any order; None where this does not apply.
+    They are neighbours in the result, whose other axes keep their order in memory."""
+    cdef Layout at, turned_, out
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int order[64]
+    cdef int i, k, last = x.ndim - 1
+    cdef int64_t outer, step = 1
+    for i in range(last):
+        if indices[i] is not None:
+            return None
+    at = (<Tensor?>indices[last]).layout
+    if at.ndim != 1 or at.dtype.code != I64 or at.numel < 2 or at.storage.where.kind != CPU:
+        return None
+    for i in range(x.ndim):
+        if x.shape[i] < 2 or x.ndim > 2 and x.strides[i] == 0:
+            return None
+        order[i] = i
+        for k in range(i if i < last else 0, 0, -1):
+            if x.strides[order[k]] <= x.strides[order[k - 1]]:
+                break
+            order[k], order[k - 1] = order[k - 1], order[k]
+    outer = x.numel // x.shape[last]
+    at = _counted(at, x.shape[last])
+    if at is None:
+        return None
+    shape[last], strides[last] = at.numel, 1
+    step = at.numel
+    for i in range(last - 1, -1, -1):
+        shape[order[i]], strides[order[i]] = x.shape[order[i]], step
+        step *= x.shape[order[i]]
+    out = new_layout(new_storage(step * x.dtype.itemsize), x.dtype, x.ndim, shape, strides, 0)
+    turned_ = _permuted(x, order)
+    if last == 1 and x.strides[0] == 1 and x.strides[1] == x.shape[0]:     # a column is a run of memory: they are put side by side
+        shape[0], shape[1] = at.numel, x.shape[0]
+        turned_ = fresh(x.dtype, 2, shape)
+        with nogil:
+            take_rows(x.data(), <int64_t*>at.data(), turned_.data(), at.numel, x.shape[1], x.shape[0] * x.dtype.itemsize)
+        order[0], order[1] = 1, 0
+        write_layout(out, _permuted(turned_, order))
+        return out
+    turned_ = in_order(turned_)
+    with nogil:
+        select_along(turned_.data(), <int64_t*>at.data(), out.data(), outer, x.shape[last], at.numel, x.dtype.itemsize)
+    return out
+
+
+cdef Layout _permuted(Layout v, const int* order):
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    for i in range(v.ndim):
+        shape[i], strides[i] = v.shape[order[i]], v.strides[order[i]]
+    return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset)
+
+
 cdef Layout _index(Op op, PyObject** slots, Layout target):
     """index(input, indices)"""
     cdef Layout x = some(slots[0]), at, out, mask
@@ -194,7 +267,7 @@ cdef Layout _index(Op op, PyObject** slots, Layout target):
         return None
     indices = <object>slots[1]
     if not plain(x) and (stretched(x) or not falling(x)):
-        return _first_axis(x, indices)
+        return _last_axis(x, indices) if len(indices) == x.ndim > 1 else _first_axis(x, indices)
     if len(indices) == 1 and isinstance(indices[0], Tensor):
         mask = (<Tensor>indices[0]).layout
         if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and mask.storage.where.kind == CPU:

@@ -87,3 +87,21 @@ def test_images_with_their_channels_last_are_joined_and_rolled(dim: int):
         want, got = (made(lib, 2, 3, 4, 5).roll(shifts, dims) for lib in (torch, claygrad))
         assert got.stride() == want.stride()
         assert numpy.array_equal(got.numpy(), want.numpy())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_entries_along_one_axis_of_axes_in_any_order(seed: int):
+    draw = numpy.random.default_rng(seed)
+    for _ in range(20):
+        shape = tuple(draw.integers(2, 6, draw.integers(2, 5)))
+        order = [int(axis) for axis in draw.permutation(len(shape))]
+        array, axis, stretched = draw.random(shape, "f4"), int(draw.choice([0, len(shape) - 1])), draw.random() < 0.2
+        index = draw.integers(-shape[axis], shape[axis], 5)
+        results = []
+        for lib in (torch, claygrad):
+            x = lib.tensor(numpy.ascontiguousarray(array.transpose(order))).permute(*[int(i) for i in numpy.argsort(order)])
+            x = x[:, :1].expand(shape) if stretched else x
+            results.append(x[(slice(None),) * axis + (lib.tensor(index),)])
+        want, got = results
+        assert numpy.array_equal(got.numpy(), want.numpy())
+        assert got.stride() == want.stride(), (shape, order, axis, stretched)
