@@ -46,8 +46,10 @@ template <bool LARGEST, class T> int64_t place_in_row(const T* x, int64_t n) {
     int64_t at = 0;
     T best = x[0];
     if (n <= SHORT) {
-        for (int64_t i = 1; i < n; i++)
-            if (beats<LARGEST>(x[i], best)) best = x[i], at = i;
+        for (int64_t i = 1; i < n; i++) {                // by masks: which of them is better no branch can foresee
+            const int64_t better = -(int64_t)beats<LARGEST>(x[i], x[at]);
+            at ^= (at ^ i) & better;
+        }
         return at;
     }
     for (int64_t i = 0; i < n && best == best; i += BLOCK) {
@@ -113,9 +115,78 @@ template <bool LARGEST, class T> void columns_range(void* data, int64_t begin, i
     }
 }
 
+// Narrow columns: so many rows are looked at as one wide one, whose lanes are compared in the end. Places are counted from x.
+template <bool LARGEST, class T> void narrow_columns(const T* x, int64_t n, int64_t inner, int64_t* places) {
+    using I = PlaceOf<T>;
+    const int64_t together = WIDE / inner, width = together * inner, rounds = n / together;
+    T best[WIDE];
+    I at[WIDE];
+    for (int64_t i = 0; i < width; i++) best[i] = x[i], at[i] = 0;
+    for (int64_t r = 1; r < rounds; r++) {
+        const T* row = x + r * width;
+#pragma GCC ivdep
+        for (int64_t i = 0; i < width; i++) {
+            const T value = row[i], old = best[i];
+            const bool better = beats<LARGEST>(value, old);
+            best[i] = better ? value : old;
+            at[i] = better ? (I)r : at[i];
+        }
+    }
+    for (int64_t c = 0; c < inner; c++) {
+        T top = best[c];
+        int64_t place = at[c] * together;
+        for (int64_t k = 1; k < together; k++) {
+            const T value = best[k * inner + c];
+            const int64_t here = at[k * inner + c] * together + k;
+            if (beats<LARGEST>(value, top) || (!beats<LARGEST>(top, value) && here < place)) top = value, place = here;
+        }
+        for (int64_t r = rounds * together; r < n; r++)
+            if (beats<LARGEST>(x[r * inner + c], top)) top = x[r * inner + c], place = r;
+        places[c] = place;
+    }
+}
+
+template <class T> struct NarrowJob {
+    const T* x_oni;
+    int64_t n, inner, parts, *places_opi;        // of each part of a column
+    int64_t begin(int64_t part) const { return n / parts * part; }
+    int64_t end(int64_t part) const { return part + 1 < parts ? begin(part + 1) : n; }
+};
+
+template <bool LARGEST, class T> void narrow_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(NarrowJob<T>*)data;
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t o = task / job.parts, p = task % job.parts, first = job.begin(p);
+        int64_t* places = job.places_opi + task * job.inner;
+        narrow_columns<LARGEST>(job.x_oni + (o * job.n + first) * job.inner, job.end(p) - first, job.inner, places);
+        for (int64_t c = 0; c < job.inner; c++) places[c] += first;
+    }
+}
+
+// False: no memory
+template <bool LARGEST, class T> bool narrow(const Job<T>& job, int64_t outer) {
+    const int64_t n = job.n, inner = job.inner, most = n * inner / (CHEAP / 4) + 1, parts = outer > 8 ? 1 : most < 8 ? most : 8;
+    NarrowJob<T> all{job.x_oni, n, inner, parts, (int64_t*)malloc((size_t)(outer * parts * inner) * sizeof(int64_t))};
+    if (!all.places_opi) return false;
+    parallel_for(outer * parts, CHEAP / 4 / (n * inner / parts) + 1, narrow_range<LARGEST, T>, &all);
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t c = 0; c < inner; c++) {
+            const T* x = job.x_oni + o * n * inner + c;
+            const int64_t* places = all.places_opi + o * parts * inner + c;
+            int64_t at = places[0];
+            for (int64_t p = 1; p < parts; p++)
+                if (beats<LARGEST>(x[places[p * inner] * inner], x[at * inner])) at = places[p * inner];
+            if (job.places_oi) job.places_oi[o * inner + c] = at;
+            if (job.values_oi) job.values_oi[o * inner + c] = x[at * inner];
+        }
+    free(all.places_opi);
+    return true;
+}
+
 template <bool LARGEST, class T>
 void extreme(const void* x_oni, void* values_oi, int64_t* places_oi, int64_t outer, int64_t n, int64_t inner) {
     Job<T> job{(const T*)x_oni, (T*)values_oi, places_oi, n, inner, CHEAP / 2};
+    if (inner > 1 && inner <= WIDE / 8 && n >= 4 * WIDE && narrow<LARGEST>(job, outer)) return;
     if (inner > 1) {
         const int64_t tasks = outer * ((inner + WIDE - 1) / WIDE), width = inner < WIDE ? inner : WIDE;
         parallel_for(tasks, CHEAP / 4 / (n * width + 1) + 1, columns_range<LARGEST, T>, &job);

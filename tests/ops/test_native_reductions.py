@@ -363,3 +363,19 @@ def test_what_is_too_large_to_be_copied_is_reduced_in_parts(name):
             found = getattr(cut, name)(axes, keepdim=keep)
             assert tuple(found.shape) == tuple(expected.shape if not keep else numpy.expand_dims(expected, axes).shape)
             assert numpy.allclose(found.numpy().reshape(expected.shape), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "uint8"])
+@pytest.mark.parametrize("columns", [2, 3, 5, 16, 32])
+def test_extremes_of_narrow_columns(columns, dtype):
+    for seed, (outer, n, values) in enumerate([(1, 1024, 3), (1, 1031, 250), (2, 5003, 250), (9, 3000, 3), (1, 200_000, 250)]):
+        draw = numpy.random.default_rng(seed)
+        x = draw.integers(0, values, (outer, n, columns)).astype(dtype)
+        if dtype.startswith("f") and seed % 2:
+            x[draw.random(x.shape) < 1e-3] = numpy.nan
+        for name, place in (("max", numpy.argmax), ("min", numpy.argmin)):
+            found, at = getattr(claygrad.tensor(x), name)(1)
+            expected = place(x, axis=1)
+            assert numpy.array_equal(at.numpy(), expected)
+            best = numpy.take_along_axis(x, expected[:, None], 1)[:, 0]
+            assert numpy.array_equal(found.numpy(), best, equal_nan=dtype.startswith("f"))
