@@ -57,6 +57,11 @@ Walk plan(const char* src, const int64_t* from, char* dst, const int64_t* to, co
         }
     }
     if (w.ndim > 0) w.ndim = kept + 1;
+    for (int last = w.ndim - 1; last > 0 && w.from[last] == w.item && w.to[last] == w.item; last--) {
+        const int64_t bytes = w.shape[last] * w.item;            // a few neighbours are moved as one element
+        if (bytes > 16 || (bytes & (bytes - 1)) != 0) break;
+        w.item = bytes, w.ndim = last;
+    }
     return w;
 }
 
@@ -258,9 +263,9 @@ void copy_strided(const char* src, const int64_t* src_strides, char* dst, const 
     constexpr int64_t PIECE = 1 << 16;   // bytes that are worth a thread
     if (w.ndim == 1 && total >= 4 * PIECE) {
         // One long run: cut it, so that threads can share it.
-        int64_t count = PIECE / item_size, whole = w.shape[0] / count, rest = w.shape[0] % count;
+        int64_t count = PIECE / w.item, whole = w.shape[0] / count, rest = w.shape[0] % count;
         int64_t done = whole * count;
-        line_for(w, 0)(src + done * w.from[0], w.from[0], dst + done * w.to[0], w.to[0], rest, item_size);
+        line_for(w, 0)(src + done * w.from[0], w.from[0], dst + done * w.to[0], w.to[0], rest, w.item);
         w.shape[0] = count;
         w.add(whole, count * w.from[0], count * w.to[0]);
         w.swap(0, 1);
@@ -273,17 +278,17 @@ void copy_strided(const char* src, const int64_t* src_strides, char* dst, const 
         w.move_last(near);
         w.swap(last - 1, last);
         Job job{&w, w.ndim - 2, line_for(w, last)};
-        if (is_plane(w)) job.turned = (turned_fn)find("plane", "turned", item_size == 4 ? F32 : F64);
+        if (is_plane(w)) job.turned = (turned_fn)find("plane", "turned", w.item == 4 ? F32 : F64);
         int64_t tasks = job.turned ? pieces(w.shape[last], LINES) * pieces(w.shape[last - 1], REACH) : pieces(w.shape[last - 1], SQUARE);
         for (int d = 0; d < job.outer; d++) tasks *= w.shape[d];
         parallel_for(tasks, PIECE / (total / tasks) + 1, job.turned ? copy_planes : copy_tiles, &job);
         return;
     }
     const bool across = last > 0 && w.shape[last] < SHORT && w.shape[last - 1] > 4 * SHORT &&
-                        (w.from[last] != item_size || w.to[last] != item_size || w.shape[last] * item_size < 16);
+                        (w.from[last] != w.item || w.to[last] != w.item || w.shape[last] * w.item < 16);
     Job job{&w, w.ndim - 1, line_for(w, across ? last - 1 : last), across};
-    int64_t lines = total / item_size / w.shape[last];
-    parallel_for(lines, PIECE / (w.shape[last] * item_size) + 1, copy_lines, &job);
+    int64_t lines = total / w.item / w.shape[last];
+    parallel_for(lines, PIECE / (w.shape[last] * w.item) + 1, copy_lines, &job);
 }
 
 namespace {

@@ -123,3 +123,19 @@ def test_short_rows_are_padded_and_turned(columns: int, dtype: str):
         assert (x.triu(diagonal).numpy() == numpy.triu(array, diagonal)).all()
         assert (turned.tril(diagonal).numpy() == numpy.tril(array.T, diagonal)).all()
         assert (x.expand(2, -1, -1).contiguous().triu(diagonal)[1].numpy() == numpy.triu(array, diagonal)).all()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "complex64"])
+@pytest.mark.parametrize("few", [2, 3, 4, 8, 16])
+def test_a_few_neighbours_move_together(few: int, dtype: str):
+    x = claygrad.arange(30 * 41 * few).remainder(127).to(getattr(claygrad, dtype)).reshape(30, 41, few)
+    array = x.numpy()
+    for axes in ((0,), (1,), (0, 1), (0, 2)):
+        assert (x.flip(axes).numpy() == numpy.flip(array, axes)).all()
+    assert (x.transpose(0, 1).contiguous().numpy() == array.swapaxes(0, 1)).all()
+    assert (x.roll((3, -5), (0, 1)).numpy() == numpy.roll(array, (3, -5), (0, 1))).all()
+    off = claygrad.empty(30 * 41 * few + 1, dtype=x.dtype)[1:].view(41, 30, few)       # at no multiple of what is moved
+    off.copy_(x.transpose(0, 1))
+    assert (off.numpy() == array.swapaxes(0, 1)).all()
+    off[::2] = x.transpose(0, 1)[::2].flip(1)
+    assert (off.numpy()[::2] == array.swapaxes(0, 1)[::2, ::-1]).all()
