@@ -211,7 +211,9 @@ cdef Layout _last_axis(Layout x, object indices):
     for i in range(last):
         if indices[i] is not None:
             return None
-    at = (<Tensor?>indices[last]).layout
+    if not isinstance(indices[last], Tensor):
+        return None
+    at = (<Tensor>indices[last]).layout
     if at.ndim != 1 or at.dtype.code != I64 or at.numel < 2 or at.storage.where.kind != CPU:
         return None
     for i in range(x.ndim):

@@ -48,9 +48,11 @@ __attribute__((target("avx2"))) void by_vectors(char* to, const char* from, int6
 
 // n bytes, 32 at least, of a pattern that begins anew after 1, 2, 4, 8 or 16
 __attribute__((target("avx2"))) void fill_vectors(char* to, const void* element, int64_t n, int64_t size) {
-    const __m256i x = size == 4 ? _mm256_set1_epi32(*(const int32_t*)element) : size == 8 ? _mm256_set1_epi64x(*(const int64_t*)element)
-                      : size == 1 ? _mm256_set1_epi8(*(const char*)element) : size == 2 ? _mm256_set1_epi16(*(const int16_t*)element)
-                      : _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)element));
+    int64_t words[2] = {};
+    memcpy(words, element, (size_t)size);                            // it may lie at any address
+    const __m256i x = size == 4 ? _mm256_set1_epi32((int)words[0]) : size == 8 ? _mm256_set1_epi64x(words[0])
+                      : size == 1 ? _mm256_set1_epi8((char)words[0]) : size == 2 ? _mm256_set1_epi16((short)words[0])
+                      : _mm256_broadcastsi128_si256(_mm_set_epi64x(words[1], words[0]));
     int64_t i = 0;
     for (; i + 128 <= n; i += 128)
         for (int k = 0; k < 4; k++) _mm256_storeu_si256((__m256i*)(to + i + 32 * k), x);
