@@ -1,4 +1,5 @@
-// Gradients of x * share(x) from the input and the result: the share is their quotient, which costs less than computing it again.
+// Gradients of x * share(x) from the input and the result: the share is their quotient, which costs less than computing it again,
+// unless vectors are so wide that one array more to read costs more than an exponential.
 #include "each_loops.hpp"
 #include "unary.hpp"
 
@@ -6,22 +7,32 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
+#if defined(__AVX512F__)
+template <class V> constexpr bool again = sizeof(typename Lanes<V>::T) == 4;
+#else
+template <class V> constexpr bool again = false;
+#endif
+
 // 1/2 about zero, where the result may be a subnormal number of few digits
 template <class V> V share_of(V x, V result) { return pick(abs(x) < splat<V>(1e-30), splat<V>(0.5), result / x); }
 
 struct SiluFrom : Taking3 {
     template <class V> V operator()(V g, V x, V result) const {
-        const V s = share_of(x, result);
-        return g * (s + result * (splat<V>(1) - s));
+        const V one = splat<V>(1), s = again<V> ? one / (one + exp(-x)) : share_of(x, result);
+        return g * (s + (again<V> ? x * s : result) * (one - s));
     }
 };
 struct GeluFrom : Taking3 {
-    template <class V> V operator()(V g, V x, V result) const { return g * gelu_slope(x, share_of(x, result)); }
+    template <class V> V operator()(V g, V x, V result) const {
+        return g * (again<V> ? gelu_slope(x) : gelu_slope(x, share_of(x, result)));
+    }
 };
 struct GeluTanhFrom : Taking3 {                                  // 1 - t * t is 4 s * (1 - s) for the share s of (1 + t) / 2
     template <class V> V operator()(V g, V x, V result) const {
-        const V one = splat<V>(1), s = share_of(x, result);
-        const V bend = splat<V>(2 * SQRT_2_OVER_PI) + splat<V>(6 * SQRT_2_OVER_PI * GELU_CUBIC) * (x * x);
+        const V one = splat<V>(1), half = splat<V>(0.5), slope = splat<V>(SQRT_2_OVER_PI), square = x * x;
+        const V inner = slope * (x + splat<V>(GELU_CUBIC) * (square * x));
+        const V s = again<V> ? half + half * tanh(inner) : share_of(x, result);
+        const V bend = splat<V>(2) * slope + splat<V>(6 * SQRT_2_OVER_PI * GELU_CUBIC) * square;
         return g * s * (one + x * (one - s) * bend);
     }
 };

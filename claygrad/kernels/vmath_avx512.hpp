@@ -46,7 +46,6 @@ inline f32v tanh(f32v x) { return by_table(TANH_TABLE, x); }
 inline f32v erf(f32v x) { return by_table(ERF_TABLE, x); }
 // the derivative of gelu; NaN at infinity, where its formula has 0 * inf
 inline f32v gelu_slope(f32v x) { return multiply_add(x, splat<f32v>(0), splat<f32v>(0.5)) + by_table(GELU_SLOPE_TABLE, x); }
-inline f32v gelu_slope(f32v x, f32v) { return gelu_slope(x); }         // less than an exponential
 
 }  // namespace CLAY_ISA
 }  // namespace clay
