@@ -88,26 +88,30 @@ template <bool LARGEST, class T> void parts_range(void* data, int64_t begin, int
 constexpr int64_t WIDE = 256;            // columns looked at together
 template <class T> using PlaceOf = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 
+// The best of each of `width` columns, up to WIDE of them, and its row; rows are `step` apart.
+template <bool LARGEST, class T>
+void best_of_columns(const T* x, int64_t rows, int64_t step, int64_t width, T* best, PlaceOf<T>* at) {
+    for (int64_t i = 0; i < width; i++) best[i] = x[i], at[i] = 0;
+    for (int64_t r = 1; r < rows; r++) {
+        const T* row = x + r * step;
+#pragma GCC ivdep
+        for (int64_t i = 0; i < width; i++) {
+            const T value = row[i], old = best[i];
+            const bool better = beats<LARGEST>(value, old);
+            best[i] = better ? value : old;
+            at[i] = better ? (PlaceOf<T>)r : at[i];
+        }
+    }
+}
+
 template <bool LARGEST, class T> void columns_range(void* data, int64_t begin, int64_t end) {
-    using I = PlaceOf<T>;
     auto& job = *(Job<T>*)data;
     const int64_t step = job.inner, tiles = (step + WIDE - 1) / WIDE;
     T best[WIDE];
-    I at[WIDE];
+    PlaceOf<T> at[WIDE];
     for (int64_t task = begin; task < end; task++) {
         const int64_t o = task / tiles, first = task % tiles * WIDE, width = step - first < WIDE ? step - first : WIDE;
-        const T* x = job.x_oni + o * job.n * step + first;
-        for (int64_t i = 0; i < width; i++) best[i] = x[i], at[i] = 0;
-        for (int64_t r = 1; r < job.n; r++) {
-            const T* row = x + r * step;
-#pragma GCC ivdep
-            for (int64_t i = 0; i < width; i++) {
-                const T value = row[i], old = best[i];
-                const bool better = beats<LARGEST>(value, old);
-                best[i] = better ? value : old;
-                at[i] = better ? (I)r : at[i];
-            }
-        }
+        best_of_columns<LARGEST>(job.x_oni + o * job.n * step + first, job.n, step, width, best, at);
         if (job.places_oi)
             for (int64_t i = 0; i < width; i++) job.places_oi[o * step + first + i] = at[i];
         if (job.values_oi)
@@ -117,21 +121,10 @@ template <bool LARGEST, class T> void columns_range(void* data, int64_t begin, i
 
 // Narrow columns: so many rows are looked at as one wide one, whose lanes are compared in the end. Places are counted from x.
 template <bool LARGEST, class T> void narrow_columns(const T* x, int64_t n, int64_t inner, int64_t* places) {
-    using I = PlaceOf<T>;
-    const int64_t together = WIDE / inner, width = together * inner, rounds = n / together;
+    const int64_t together = WIDE / inner, rounds = n / together;
     T best[WIDE];
-    I at[WIDE];
-    for (int64_t i = 0; i < width; i++) best[i] = x[i], at[i] = 0;
-    for (int64_t r = 1; r < rounds; r++) {
-        const T* row = x + r * width;
-#pragma GCC ivdep
-        for (int64_t i = 0; i < width; i++) {
-            const T value = row[i], old = best[i];
-            const bool better = beats<LARGEST>(value, old);
-            best[i] = better ? value : old;
-            at[i] = better ? (I)r : at[i];
-        }
-    }
+    PlaceOf<T> at[WIDE];
+    best_of_columns<LARGEST>(x, rounds, together * inner, together * inner, best, at);
     for (int64_t c = 0; c < inner; c++) {
         T top = best[c];
         int64_t place = at[c] * together;
