@@ -102,8 +102,6 @@ template <class T> void few_bytes(const char* from, int64_t from_step, char* to,
     }
 }
 
-constexpr int64_t FEW = 64, ACROSS = 256;                // bytes of a part's row; rows that stay in the first cache
-
 // Parts of a few bytes: some rows of one after the other
 void join_few(void* data, int64_t begin, int64_t end) {
     const Join& j = *(const Join*)data;
@@ -136,7 +134,7 @@ void fill_bytes(void* to, const void* element, int64_t n, int64_t size) {
 }
 
 void copy_rows(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n, int64_t rows) {
-    if (n > FEW) {
+    if (n > FEW_BYTES) {
         for (int64_t r = 0; r < rows; r++) copy_bytes(to + r * to_step, from + r * from_step, n);
         return;
     }
@@ -151,7 +149,7 @@ void join_rows(const char* const* parts, const int64_t* lengths, int64_t count, 
     for (int64_t k = 0; k < count; k++) starts[(size_t)k] = total, total += lengths[k], longest = std::max(longest, lengths[k]);
     if (total == 0 || rows == 0) return;
     Join job{parts, lengths, starts.data(), count, total, rows, out};
-    if (longest <= FEW) parallel_for(rows, PIECE / total + 1, join_few, &job);
+    if (longest <= FEW_BYTES) parallel_for(rows, PIECE / total + 1, join_few, &job);
     else parallel_for((total * rows + PIECE - 1) / PIECE, 2, join_range, &job);
 }
 

@@ -133,7 +133,7 @@ using line_fn = void (*)(const char*, int64_t, char*, int64_t, int64_t, int64_t)
 
 // Lines of fewer elements, unless they are some bytes in one piece, are copied across: an element of each at a time, of so many
 // lines that all of it stays in the first cache.
-constexpr int64_t SHORT = 6, ACROSS = 256;
+constexpr int64_t SHORT = 6;
 
 line_fn line_for(const Walk& w, int axis) {
     if (w.from[axis] == w.item && w.to[axis] == w.item) return line_whole;

@@ -72,11 +72,9 @@ template <class T> void pad_rows(const Lines& l, const T* x, T* out, T value, in
 }
 
 // Short lines between constants: the constant everywhere, then the lines, of some rows that stay in the first cache
-constexpr int64_t FEW = 64, ACROSS = 256;        // bytes of a line; rows
-
 template <class T> bool short_lines(const Lines& l) {
     const bool alone = l.made[0] == l.p.size[0] && l.made[1] == l.p.size[1] && l.p.before[0] == 0 && l.p.before[1] == 0;
-    return l.p.mode == PAD_CONSTANT && alone && l.kept * (int64_t)sizeof(T) <= FEW;
+    return l.p.mode == PAD_CONSTANT && alone && l.kept * (int64_t)sizeof(T) <= FEW_BYTES;
 }
 
 template <class T> void pad_short(const Lines& l, const T* x, T* out, T value, int64_t begin, int64_t end) {

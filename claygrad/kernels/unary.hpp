@@ -95,7 +95,7 @@ constexpr double GELU_CUBIC = 0.044715;
 template <class V> V normal_cdf(V x) { return splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF))); }
 CLAY_UNARY(Gelu, Costly, x * normal_cdf(x))
 
-// The derivative of gelu, with the share or without; in single precision vmath_avx2.hpp and vmath_avx512.hpp have both too.
+// The derivative of gelu, with the share or without; in single precision vmath_avx2.hpp has both too, vmath_avx512.hpp the latter.
 template <class V> V gelu_slope(V x, V share) {
     return share + x * (splat<V>(0.5 * SQRT_2_OVER_PI) * exp(splat<V>(-0.5) * x * x));
 }
