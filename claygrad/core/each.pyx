@@ -11,7 +11,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8, dtype, of_code
 from claygrad.core.elements cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.general cimport iterated_order
-from claygrad.core.layout cimport Layout, fresh, new_layout, row_major, same_place
+from claygrad.core.layout cimport Layout, by_stride, fresh, new_layout, row_major, same_place
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.promotion cimport broadcast, result_code
 from claygrad.core.storage cimport new_storage
@@ -130,14 +130,9 @@ cdef bint _apart(Layout v, Layout target) noexcept:
 
 cdef bint _by_memory(Layout v, int* axes) noexcept:
     """The axes from the farthest to the nearest; False if two elements may be in one place."""
-    cdef int i, k
+    cdef int i
     cdef int64_t reach = 0
-    for i in range(v.ndim):
-        axes[i] = i
-        for k in range(i, 0, -1):
-            if v.strides[axes[k]] <= v.strides[axes[k - 1]]:
-                break
-            axes[k], axes[k - 1] = axes[k - 1], axes[k]
+    by_stride(v, v.ndim, axes)
     for i in range(v.ndim - 1, -1, -1):
         if v.shape[axes[i]] > 1:
             if v.strides[axes[i]] <= reach:

@@ -10,7 +10,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport take_rows
-from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape, stretched
+from claygrad.core.layout cimport Layout, by_stride, falling, fresh, fresh_like, in_order, new_layout, permuted, same_shape, stretched
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.places cimport entries_apart
 from claygrad.core.pointwise cimport turned
@@ -202,12 +202,12 @@ cdef Layout _counted(Layout v, int64_t n):
 cdef Layout _last_axis(Layout x, object indices):
     """Entries along the last axis by one vector of numbers, of a tensor whose axes are in any order; None where this does not apply.
     They are neighbours in the result, whose other axes keep their order in memory."""
-    cdef Layout at, turned_, out
+    cdef Layout at, rows, out
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int order[64]
-    cdef int i, k, last = x.ndim - 1
-    cdef int64_t outer, step = 1
+    cdef int i, last = x.ndim - 1
+    cdef int64_t step
     for i in range(last):
         if indices[i] is not None:
             return None
@@ -219,12 +219,8 @@ cdef Layout _last_axis(Layout x, object indices):
     for i in range(x.ndim):
         if x.shape[i] < 2 or x.ndim > 2 and x.strides[i] == 0:
             return None
-        order[i] = i
-        for k in range(i if i < last else 0, 0, -1):
-            if x.strides[order[k]] <= x.strides[order[k - 1]]:
-                break
-            order[k], order[k - 1] = order[k - 1], order[k]
-    outer = x.numel // x.shape[last]
+    by_stride(x, last, order)
+    order[last] = last
     at = _counted(at, x.shape[last])
     if at is None:
         return None
@@ -234,28 +230,18 @@ cdef Layout _last_axis(Layout x, object indices):
         shape[order[i]], strides[order[i]] = x.shape[order[i]], step
         step *= x.shape[order[i]]
     out = new_layout(new_storage(step * x.dtype.itemsize), x.dtype, x.ndim, shape, strides, 0)
-    turned_ = _permuted(x, order)
     if last == 1 and x.strides[0] == 1 and x.strides[1] == x.shape[0]:     # a column is a run of memory: they are put side by side
         shape[0], shape[1] = at.numel, x.shape[0]
-        turned_ = fresh(x.dtype, 2, shape)
+        rows = fresh(x.dtype, 2, shape)
         with nogil:
-            take_rows(x.data(), <int64_t*>at.data(), turned_.data(), at.numel, x.shape[1], x.shape[0] * x.dtype.itemsize)
+            take_rows(x.data(), <int64_t*>at.data(), rows.data(), at.numel, x.shape[1], x.shape[0] * x.dtype.itemsize)
         order[0], order[1] = 1, 0
-        write_layout(out, _permuted(turned_, order))
+        write_layout(out, permuted(rows, order))
         return out
-    turned_ = in_order(turned_)
+    rows = in_order(permuted(x, order))
     with nogil:
-        select_along(turned_.data(), <int64_t*>at.data(), out.data(), outer, x.shape[last], at.numel, x.dtype.itemsize)
+        select_along(rows.data(), <int64_t*>at.data(), out.data(), x.numel // x.shape[last], x.shape[last], at.numel, x.dtype.itemsize)
     return out
-
-
-cdef Layout _permuted(Layout v, const int* order):
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
-    cdef int i
-    for i in range(v.ndim):
-        shape[i], strides[i] = v.shape[order[i]], v.strides[order[i]]
-    return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset)
 
 
 cdef Layout _index(Op op, PyObject** slots, Layout target):

@@ -34,6 +34,8 @@ cdef bint same_shape(Layout a, Layout b) noexcept
 cdef bint dense(Layout v) noexcept                              # no gaps, no overlaps, in any order of the axes
 cdef bint stretched(Layout v) noexcept                          # elements are seen more than once
 cdef bint row_major(Layout v) noexcept                          # axes from the farthest to the nearest, stretched ones aside; with gaps
+cdef void by_stride(Layout v, int count, int* order) noexcept   # the first axes from the farthest to the nearest, equal ones as they come
+cdef Layout permuted(Layout v, const int* order)                # the same elements, the axes in another order
 cdef bint channels_last(Layout v) noexcept               # images as (batch, height, width, channels) in one run, two or more of each
 cdef bint falling(Layout v) noexcept                     # row by row, with gaps and stretched axes; each has two elements or more
 cdef bint same_place(Layout a, Layout b) noexcept               # the same elements in the same order

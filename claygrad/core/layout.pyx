@@ -269,6 +269,25 @@ cdef bint row_major(Layout v) noexcept:
     return True
 
 
+cdef void by_stride(Layout v, int count, int* order) noexcept:
+    cdef int i, k
+    for i in range(count):
+        order[i] = i
+        for k in range(i, 0, -1):
+            if v.strides[order[k]] <= v.strides[order[k - 1]]:
+                break
+            order[k], order[k - 1] = order[k - 1], order[k]
+
+
+cdef Layout permuted(Layout v, const int* order):
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    for i in range(v.ndim):
+        shape[i], strides[i] = v.shape[order[i]], v.strides[order[i]]
+    return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset)
+
+
 cdef bint channels_last(Layout v) noexcept:
     cdef int i
     if v.ndim != 4:

@@ -6,9 +6,9 @@ from libc.string cimport memcpy
 from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, N_DTYPES, dtype, of_code
-from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
-from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, in_order, new_contiguous, new_layout, same_shape, stretched
+from claygrad.core.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout,
+                                   permuted, same_shape, stretched)
 from claygrad.core.modes cimport modes
 from claygrad.core.parts cimport narrowed
 from claygrad.core.tensor cimport Tensor, requires
@@ -18,19 +18,6 @@ cdef enum:
     RELEASE = 16384
     # Elements of a stretched or jumbled tensor up to which it is copied into order.
     COPIED = 1 << 22
-
-
-cdef Layout _put_in_order(Layout x, const int* order):
-    """A copy of x with its axes in another order, contiguous."""
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
-    cdef int i
-    cdef Layout out
-    for i in range(x.ndim):
-        shape[i], strides[i] = x.shape[order[i]], x.strides[order[i]]
-    out = fresh(x.dtype, x.ndim, shape)
-    write_layout(out, new_layout(x.storage, x.dtype, x.ndim, shape, strides, x.offset))
-    return out
 
 
 cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t* n, int64_t* inner):
@@ -49,13 +36,10 @@ cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t
             return x
         if x.numel > COPIED:
             return None
-        for i in range(x.ndim):
-            order[i] = i
-            for k in range(i if not ordered else 0, 0, -1):
-                if x.strides[order[k]] <= x.strides[order[k - 1]]:
-                    break
-                order[k], order[k - 1] = order[k - 1], order[k]
-        return _put_in_order(x, order)
+        if ordered:
+            return in_order(x)
+        by_stride(x, x.ndim, order)
+        return in_order(permuted(x, order))
     for i in range(x.ndim):
         chosen[i] = False
         order[i] = i
@@ -92,7 +76,7 @@ cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t
                         order[at] = i
                         at += 1
             first, last = x.ndim - count, x.ndim - 1
-        x = _put_in_order(x, order)
+        x = in_order(permuted(x, order))
         for i in range(x.ndim):
             order[i] = i
     for i in range(x.ndim):
