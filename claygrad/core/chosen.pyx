@@ -203,20 +203,16 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
         x = y if x_one else x
         if mask is None or x is None or y is None:
             return None
-        out = None
-    if out is None and not (same_shape(x, mask) and same_shape(y, mask)):
-        ndim = common(x, y, shape)
-        if ndim < 0:
-            return None
-        out = fresh(x.dtype, ndim, shape)
-        ndim = common(out, mask, shape)
-        if ndim < 0:
-            return None
-        mask = spread(mask, ndim, shape)
-        x = x if x_one else spread(x, ndim, shape)
-        y = y if y_one else spread(y, ndim, shape)
-        out = None
-    if out is None:
+        if not (same_shape(x, mask) and same_shape(y, mask)):
+            ndim = common(x, y, shape)
+            if ndim < 0:
+                return None
+            ndim = common(fresh(x.dtype, ndim, shape), mask, shape)
+            if ndim < 0:
+                return None
+            mask = spread(mask, ndim, shape)
+            x = x if x_one else spread(x, ndim, shape)
+            y = y if y_one else spread(y, ndim, shape)
         out = fresh(x.dtype, mask.ndim, mask.shape)
     f = where_of(x)
     cdef const void* first = <const void*>a if x_one else x.data()

@@ -134,10 +134,13 @@ cdef Layout _padded(Layout x, object pads, PadMode mode, const void* value):
     cdef int64_t shape[64]
     cdef Layout out
     if not x.contiguous and x.storage.where.kind == CPU and type(pads) in (tuple, list):
-        if mode == PAD_CONSTANT and channels_last(x) and not _only_cut(pads):
-            return _padded_channels_last(x, pads, value)
-        if falling(x) or mode == PAD_CONSTANT and not may_be_channels_last(x) and not _only_cut(pads):
+        if falling(x):
             x = in_order(x)
+        elif mode == PAD_CONSTANT and not _only_cut(pads):
+            if channels_last(x):
+                return _padded_channels_last(x, pads, value)
+            if not may_be_channels_last(x):
+                x = in_order(x)
     if not plain(x) or not _padding(&p, x.ndim, x.shape, pads, mode, mode != PAD_CIRCULAR):
         return None
     _padded_shape(&p, x.ndim, x.shape, shape)
