@@ -17,6 +17,7 @@ from torch.optim.lr_scheduler import (
 from torch.optim.swa_utils import SWALR, AveragedModel, get_ema_multi_avg_fn, update_bn
 
 torch.manual_seed(5)
+torch.set_default_dtype(torch.float64)  # seventy steps of single precision differ from machine to machine
 
 
 def make():
