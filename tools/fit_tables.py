@@ -1,7 +1,8 @@
-"""Prints claygrad/kernels/vmath_tables.hpp: polynomials of odd functions, from 0 to where they are constant in float32.
+"""Prints claygrad/kernels/vmath_tables.hpp: polynomials of odd functions, from 0 to where they are constant in float32,
+and the powers of two of sixteenths.
 
-A float from 1/16 on has its interval in its bits: exponent and two digits after the point, four to an octave.
-The first interval begins at 0. Each polynomial is in the distance from where its interval begins.
+There are 16 intervals of one width about the multiples of it, the first of them half as wide, from 0 on; in the last one
+the function is what it tends to. Each polynomial is in the distance from the middle of its interval, the first one from 0.
 """
 
 from __future__ import annotations
@@ -11,53 +12,65 @@ from collections.abc import Callable
 
 import numpy
 
-DEGREE = 6
-OCTAVES = range(-4, 4)
-FIRST = 492  # the number of the first interval, which begins at 0
+INTERVALS = 16
 
 
-def polynomial(function: Callable[[float], float], begin: float, end: float) -> numpy.ndarray:
+def polynomial(function: Callable[[float], float], middle: float, width: float, degree: int) -> numpy.ndarray:
     """Fitted at Chebyshev's points for the relative error; the first coefficient is the rounded value itself."""
-    points = (1 - numpy.cos(numpy.pi * (numpy.arange(64) + 0.5) / 64)) / 2 * (end - begin)
-    wanted = numpy.array([function(begin + t) for t in points])
-    first = float(numpy.float32(function(begin)))
-    powers = range(1, DEGREE + 1, 1 if begin else 2)  # an odd function where it begins at 0
-    columns = numpy.stack([points**k for k in powers], 1) / wanted[:, None]
+    points = -numpy.cos(numpy.pi * (numpy.arange(64) + 0.5) / 64) * width / 2
+    points = points if middle else numpy.abs(points)
+    wanted = numpy.array([function(middle + t) for t in points])
+    first = float(numpy.float32(function(middle)))
+    columns = numpy.stack([points**k for k in range(1, degree + 1)], 1) / wanted[:, None]
     found = numpy.linalg.lstsq(columns, (wanted - first) / wanted, rcond=None)[0]
-    if not begin:  # how far it is from the identity: that is added by itself, for its last digit
-        found[0] -= 1
-    coefficients = numpy.zeros(DEGREE + 1)
-    coefficients[0] = first
-    coefficients[list(powers)] = found
-    return coefficients.astype(numpy.float32)
+    return numpy.array([first, *found], numpy.float32)
 
 
-def table(function: Callable[[float], float]) -> numpy.ndarray:
-    """One row for each power. The columns stand where the last five bits of an interval's number say."""
-    rows = numpy.zeros((DEGREE + 1, 32), numpy.float32)
-    for octave in OCTAVES:
-        for quarter in range(4):
-            begin, end = (2.0**octave * (1 + (quarter + k) / 4) for k in (0, 1))
-            bits = int(numpy.float32(begin).view(numpy.uint32)) >> 21
-            rows[:, bits % 32] = polynomial(function, 0.0 if bits == FIRST else begin, end)
-    return rows
+def table(function: Callable[[float], float], width: float, degree: int) -> numpy.ndarray:
+    """One row for each power, a column for each interval."""
+    middles = [k * float(numpy.float32(width)) for k in range(INTERVALS - 1)]
+    columns = [polynomial(function, middle, width, degree) for middle in middles]
+    end = numpy.zeros(degree + 1, numpy.float32)
+    end[0] = round(2 * function(100.0)) / 2
+    return numpy.stack([*columns, end], 1)
+
+
+def normal_share(x: float) -> float:
+    """The share of a normal distribution below x is this and a half."""
+    return math.erf(x * math.sqrt(0.5)) / 2
 
 
 def gelu_slope(x: float) -> float:
     """The derivative of gelu is this and a half."""
-    return math.erf(x * math.sqrt(0.5)) / 2 + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    return normal_share(x) + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+# name: function, width of an interval, degree
+TABLES: dict[str, tuple[Callable[[float], float], float, int]] = {
+    "TANH": (math.tanh, 0.6, 7),
+    "ERF": (math.erf, 0.27, 5),
+    "NORMAL": (normal_share, 0.37, 5),
+    "GELU_SLOPE": (gelu_slope, 0.4, 5),
+}
+
+
+def written(row: list[float], opening: str, closing: str) -> None:
+    texts = [f"{float(numpy.float32(x))!r}f" for x in row]
+    for start in range(0, INTERVALS, 4):
+        line = ", ".join(texts[start : start + 4])
+        print((" " * len(opening) if start else opening) + line + ("," if start < INTERVALS - 4 else closing))
 
 
 def main() -> None:
-    print("// Made by tools/fit_tables.py: polynomials of odd functions, by power and by interval.\n#pragma once\n")
-    print("namespace clay {\n")
-    for name, function in (("TANH", math.tanh), ("ERF", math.erf), ("GELU_SLOPE", gelu_slope)):
-        print(f"alignas(64) constexpr float {name}_TABLE[{DEGREE + 1}][32] = {{")
-        for row in table(function):
-            texts = [f"{float(x)!r}f" for x in row]
-            for start in range(0, 32, 4):
-                line = ", ".join(texts[start : start + 4])
-                print(("     " if start else "    {") + line + ("," if start < 28 else "},"))
+    print("// Made by tools/fit_tables.py: powers of two, and polynomials of odd functions, by power and by interval.")
+    print("#pragma once\n\nnamespace clay {\n")
+    print("alignas(64) constexpr float POWERS_TABLE[16] = {")
+    written([2 ** (k / 16) for k in range(16)], "    ", "};\n")
+    for name, (function, width, degree) in TABLES.items():
+        print(f"constexpr float {name}_WIDTH = {width}f;")
+        print(f"alignas(64) constexpr float {name}_TABLE[{degree + 1}][{INTERVALS}] = {{")
+        for row in table(function, width, degree):
+            written(row, "    {", "},")
         print("};\n")
     print("}  // namespace clay")
 

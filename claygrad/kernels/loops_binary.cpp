@@ -43,7 +43,7 @@ struct GeluTanhBackward : Costly {
 
 struct SiluBackward : Costly {
     template <class V> V operator()(V g, V x) const {
-        V one = splat<V>(1), s = one / (one + exp(-x));
+        V one = splat<V>(1), s = sigmoid(x);
         return g * s * (one + x * (one - s));
     }
 };
@@ -51,7 +51,7 @@ struct SiluBackward : Costly {
 CLAY_BACKWARD(AbsBackward, Cheap, x, (g * Sign{}(x)))
 CLAY_BACKWARD(AtanBackward, Cheap, x, g / (x * x + CLAY_NUMBER(1)))
 CLAY_BACKWARD(ErfBackward, Costly, x, g * exp(-x * x) * CLAY_NUMBER(2 * SQRT_HALF * SQRT_2_OVER_PI))
-CLAY_BACKWARD(LogSigmoidBackward, Costly, x, g / (CLAY_NUMBER(1) + exp(x)))
+CLAY_BACKWARD(LogSigmoidBackward, Costly, x, g / sigmoid_divisor(-x))
 CLAY_BACKWARD(SeluBackward, Costly, x, pick(x > CLAY_NUMBER(0), g * CLAY_NUMBER(SELU_SCALE),
                                             g * (exp(x) * CLAY_NUMBER(SELU_ALPHA * SELU_SCALE))))
 CLAY_BACKWARD(HardSigmoidBackward, Cheap, x, pick((x > CLAY_NUMBER(-3)) & (x < CLAY_NUMBER(3)), g / CLAY_NUMBER(6),
@@ -72,7 +72,7 @@ struct MishBackward : Costly {
 // The learnt slope of prelu, and what it gets
 CLAY_BINARY(Prelu, Cheap, pick(x > CLAY_NUMBER(0), x, y * x))
 CLAY_BACKWARD(PreluToWeight, Cheap, x, pick(x > CLAY_NUMBER(0), CLAY_NUMBER(0), g * x))
-CLAY_BINARY(Glu, Costly, x / (CLAY_NUMBER(1) + exp(-y)))
+CLAY_BINARY(Glu, Costly, x / sigmoid_divisor(y))
 
 template <class T> struct BinaryJob {
     const T* x;

@@ -11,7 +11,6 @@ namespace CLAY_ISA {
 namespace {
 
 template <class T> constexpr int code = sizeof(T) == 4 ? F32 : F64;
-template <class V> V sigmoid(V x) { return splat<V>(1) / (splat<V>(1) + exp(-x)); }
 template <class V> V slope(V gate) { return gate * (splat<V>(1) - gate); }       // of a sigmoid, from its value
 
 // f at 0, W, 2 W ...; the last time with fewer elements than a vector has

@@ -26,7 +26,7 @@ CLAY_TWO(LeakyReluBackward, Cheap, g, x, pick(x > CLAY_NUMBER(0), g, g * CLAY_NU
 CLAY_TWO(EluBackward, Costly, g, x, pick(x > CLAY_NUMBER(0), g, g * (CLAY_NUMBER(p) * exp(x))))
 CLAY_TWO(CeluBackward, Costly, g, x, pick(x > CLAY_NUMBER(0), g, g * exp(x * CLAY_NUMBER(1 / p))))
 CLAY_TWO(SoftplusBackward, Costly, g, x,
-         pick(x * CLAY_NUMBER(p) > CLAY_NUMBER(q), g, g / (CLAY_NUMBER(1) + exp(-(x * CLAY_NUMBER(p))))))
+         pick(x * CLAY_NUMBER(p) > CLAY_NUMBER(q), g, g / sigmoid_divisor(x * CLAY_NUMBER(p))))
 CLAY_TWO(InsideBackward, Cheap, g, x, pick((x > CLAY_NUMBER(p)) & (x < CLAY_NUMBER(q)), g, CLAY_NUMBER(0)))
 CLAY_TWO(OutsideBackward, Cheap, g, x, pick((x < CLAY_NUMBER(-p)) | (x > CLAY_NUMBER(p)), g, CLAY_NUMBER(0)))
 CLAY_TWO(ThresholdBackward, Cheap, g, x, pick(x <= CLAY_NUMBER(p), CLAY_NUMBER(0), g))
@@ -58,7 +58,7 @@ struct Huber : Cheap {
 };
 CLAY_THREE(HuberBackward, Cheap, g, x, y, (Clamp{{-p, p}}(x - y) * g))
 CLAY_TWO(Logits, Costly, x, y, (CLAY_NUMBER(1) - y) * x + log_of_exp_and_1(-x))
-CLAY_THREE(LogitsBackward, Costly, g, x, y, g * (CLAY_NUMBER(1) / (CLAY_NUMBER(1) + exp(-x)) - y))
+CLAY_THREE(LogitsBackward, Costly, g, x, y, g * (sigmoid(x) - y))
 
 // Of probabilities, the logarithms bounded by -100
 CLAY_TWO(TwoWay, Costly, x, y,
@@ -162,7 +162,7 @@ template <class T> void gate_range(void* data, int64_t begin, int64_t end) {
         const T *g = job.g + r * n, *a = job.x + 2 * r * n, *b = a + n;
         T* dx = job.dx + 2 * r * n;
         along<T>(n, [=](int64_t i, int64_t m) {
-            const V one = splat<V>(1), gate = one / (one + exp(-get<V>(b + i, m))), passed = get<V>(g + i, m) * gate;
+            const V one = splat<V>(1), gate = sigmoid(get<V>(b + i, m)), passed = get<V>(g + i, m) * gate;
             put<V>(dx + i, passed, m);
             put<V>(dx + n + i, passed * get<V>(a + i, m) * (one - gate), m);
         });

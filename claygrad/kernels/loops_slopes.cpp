@@ -18,7 +18,7 @@ template <class V> V share_of(V x, V result) { return pick(abs(x) < splat<V>(1e-
 
 struct SiluFrom : Taking3 {
     template <class V> V operator()(V g, V x, V result) const {
-        const V one = splat<V>(1), s = again<V> ? one / (one + exp(-x)) : share_of(x, result);
+        const V one = splat<V>(1), s = again<V> ? sigmoid(x) : share_of(x, result);
         return g * (s + (again<V> ? x * s : result) * (one - s));
     }
 };

@@ -57,8 +57,8 @@ CLAY_UNARY(Atanh, Costly, atanh(x))
 CLAY_UNARY(Erf, Costly, erf(x))
 CLAY_UNARY(Erfc, Costly, erfc(x))
 CLAY_UNARY(Pow, Costly, pow(x, CLAY_NUMBER(p)))
-CLAY_UNARY(Sigmoid, Costly, CLAY_NUMBER(1) / (CLAY_NUMBER(1) + exp(-x)))
-CLAY_UNARY(Silu, Costly, x / (CLAY_NUMBER(1) + exp(-x)))
+CLAY_UNARY(Sigmoid, Costly, sigmoid(x))
+CLAY_UNARY(Silu, Costly, x / sigmoid_divisor(x))
 CLAY_UNARY(Elu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(p), x))
 
 // log(1 + e**x), by way of a logarithm of at most 2
@@ -91,7 +91,7 @@ constexpr double SQRT_HALF = 0.70710678118654752440;      // 1/sqrt(2)
 constexpr double SQRT_2_OVER_PI = 0.79788456080286535588;
 constexpr double GELU_CUBIC = 0.044715;
 
-// The share of a normal distribution below x; in single precision vmath_avx2.hpp has it too.
+// The share of a normal distribution below x; in single precision vmath_avx2.hpp and vmath_avx512.hpp have it too.
 template <class V> V normal_cdf(V x) { return splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF))); }
 CLAY_UNARY(Gelu, Costly, x * normal_cdf(x))
 

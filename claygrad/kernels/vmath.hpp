@@ -53,6 +53,10 @@ CLAY_MATH_2(CLAY_VECTOR_2)
 // exp(x) for x <= 0; what would be subnormal may be 0
 template <class V> V exp_down(V x) { return exp(x); }
 
+// 1 + exp(-x), what a sigmoid divides by
+template <class V> V sigmoid_divisor(V x) { return splat<V>(1) + exp(-x); }
+template <class V> V sigmoid(V x) { return splat<V>(1) / sigmoid_divisor(x); }
+
 // log(1 + x) for 0 <= x <= 1
 template <class V> V log1p_of_part(V x) { return log1p(x); }
 
