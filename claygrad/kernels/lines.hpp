@@ -34,11 +34,24 @@ template <class T, class F> inline __attribute__((always_inline)) void along(int
     if (W > 1 && i < n) f(i, n - i);
 }
 
+// The same with as many sums as keep the adders busy: f(u, i, m), u for the sum that the terms from i on belong to.
+template <class V> constexpr int UNROLLED = Lanes<V>::width > 1 ? 4 : 8;
+template <class V> constexpr int64_t TREE_BLOCK = 32 * UNROLLED<V> * Lanes<V>::width;        // elements that a sum adds in one go
+template <class V, class F> inline __attribute__((always_inline)) void along_unrolled(int64_t n, F f) {
+    constexpr int W = Lanes<V>::width, U = UNROLLED<V>;
+    int64_t i = 0;
+    for (; i + U * W <= n; i += U * W)
+#pragma GCC unroll 8
+        for (int u = 0; u < U; u++) f(u, i + u * W, (int64_t)W);
+    for (; i + W <= n; i += W) f(0, i, (int64_t)W);
+    if (W > 1 && i < n) f(1, i, n - i);
+}
+
 // out[k] = the sum of the terms that f(i, m, term) gives for the m elements from i on, begin <= i < begin + n.
 template <int K, class T, class F> void sums(int64_t begin, int64_t n, T* out, F f) {
     using V = vec<T>;
-    constexpr int W = Lanes<V>::width, U = W > 1 ? 4 : 8;
-    constexpr int64_t BLOCK = 32 * U * W;
+    constexpr int U = UNROLLED<V>;
+    constexpr int64_t BLOCK = TREE_BLOCK<V>;
     if (n > BLOCK) {
         T right[K];
         int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
@@ -50,20 +63,10 @@ template <int K, class T, class F> void sums(int64_t begin, int64_t n, T* out, F
     V acc[U][K], term[K];
     for (int u = 0; u < U; u++)
         for (int k = 0; k < K; k++) acc[u][k] = splat<V>(0);
-    int64_t i = begin, end = begin + n;
-    for (; i + U * W <= end; i += U * W)
-        for (int u = 0; u < U; u++) {
-            f(i + u * W, (int64_t)W, term);
-            for (int k = 0; k < K; k++) acc[u][k] = acc[u][k] + term[k];
-        }
-    for (; i + W <= end; i += W) {
-        f(i, (int64_t)W, term);
-        for (int k = 0; k < K; k++) acc[0][k] = acc[0][k] + term[k];
-    }
-    if (W > 1 && i < end) {
-        f(i, end - i, term);
-        for (int k = 0; k < K; k++) acc[1][k] = acc[1][k] + part(term[k], end - i, splat<V>(0));
-    }
+    along_unrolled<V>(n, [&](int u, int64_t i, int64_t m) {
+        f(begin + i, m, term);
+        for (int k = 0; k < K; k++) acc[u][k] = acc[u][k] + (m == Lanes<V>::width ? term[k] : part(term[k], m, splat<V>(0)));
+    });
     for (int half = U / 2; half > 0; half /= 2)
         for (int u = 0; u < half; u++)
             for (int k = 0; k < K; k++) acc[u][k] = acc[u][k] + acc[u + half][k];
