@@ -9,6 +9,7 @@
 #include "conv_planes.hpp"
 #include "conv_tiles.hpp"
 #include "conv_weight.hpp"
+#include "conv_winograd_weight.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -251,12 +252,22 @@ bool by_planes(const Volume& s, int64_t channels, int64_t many, const T* x, cons
     return (few || channels * s.kernel[1] * s.kernel[2] <= SHORT) && planes.run(s.n, (const T*)s.bias, TASKS);
 }
 
+template <class T, bool TURNED> bool by_winograd(const Volume& s, int64_t channels, int64_t many, const T* x, const T* w, T* out) {
+    if (s.stride[1] * s.stride[2] != 1) return false;
+    Phase phases[2];
+    const auto axis = [&](int i) { return TURNED ? backward_axis(s, i, phases + i - 1) : forward_axis(s, i, phases + i - 1); };
+    const Axis high = axis(1), wide = axis(2);
+    if (!FourByFour<T>::applies(s, high, wide, channels, many)) return false;
+    return Winograd<T>({high, wide, s.n, channels, many, x}, TURNED, w, (const T*)s.bias, out).run();
+}
+
 // The gradient of the input is a convolution too, of the output's gradient with the turned kernel: see Note [Phases]. A bias is added
 // to either: a transposed convolution is such a gradient.
 template <class T, bool TURNED> bool convolve(const Volume* shape, const void* a, const void* b, void* made) {
     const Volume& s = *shape;
     const int64_t c = s.c / s.groups, o = s.o / s.groups, channels = TURNED ? o : c, many = TURNED ? c : o;
     if (by_planes<T, TURNED>(s, channels, many, (const T*)a, (const T*)b, (T*)made)) return true;
+    if (by_winograd<T, TURNED>(s, channels, many, (const T*)a, (const T*)b, (T*)made)) return true;
     const Packed<T> packed(s, (const T*)b, (const T*)s.bias, TURNED);
     if (!packed.weight) return false;
     const Windows<T> windows{packed, s.groups, channels, many, (const T*)a, (T*)made};
@@ -265,12 +276,22 @@ template <class T, bool TURNED> bool convolve(const Volume* shape, const void* a
     return filled;
 }
 
+template <class T> bool to_weight(const Volume* shape, const void* a, const void* b, void* made) {
+    const Volume& s = *shape;
+    Phase phases[2];
+    const Axis high = forward_axis(s, 1, phases), wide = forward_axis(s, 2, phases + 1);
+    if (FourByFour<T>::applies(s, high, wide, s.c, s.o) &&
+        WinogradWeight<T>({high, wide, s.n, s.c, s.o, (const T*)a}, (const T*)b, (T*)made).run())
+        return true;
+    return weight_grad<T>(shape, a, b, made);
+}
+
 }  // namespace
 
 const Kernel conv_kernels[] = {
     {"forward", F32, (void*)convolve<float, false>},   {"forward", F64, (void*)convolve<double, false>},
     {"input_grad", F32, (void*)convolve<float, true>}, {"input_grad", F64, (void*)convolve<double, true>},
-    {"weight_grad", F32, (void*)weight_grad<float>},   {"weight_grad", F64, (void*)weight_grad<double>},
+    {"weight_grad", F32, (void*)to_weight<float>},   {"weight_grad", F64, (void*)to_weight<double>},
 };
 CLAY_COUNT(conv)
 

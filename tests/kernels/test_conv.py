@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
+import claygrad
 from claygrad.ops import _conv
 
 
@@ -110,6 +111,13 @@ PIECES = {
     "few outputs of long lines": ((2, 70, 9001), (2, 70, 10), (5,), (3,), (1,), 1),
     "few inputs of long lines": ((2, 1, 30011), (70, 1, 10), (5,), (0,), (2,), 1),
     "few outputs, windows beyond the input": ((2, 3, 4, 5), (5, 3, 3, 3), (3, 2), (6, 7), (1, 2), 1),
+    "tiles, odd": ((2, 19, 21, 23), (35, 19, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "tiles without padding": ((3, 16, 20, 18), (40, 16, 3, 3), (1, 1), (0, 0), (1, 1), 1),
+    "tiles with more padding": ((2, 33, 13, 12), (33, 33, 3, 3), (1, 1), (3, 2), (1, 1), 1),
+    "tiles of many images": ((40, 24, 5, 6), (32, 24, 3, 3), (1, 1), (1, 0), (1, 1), 1),
+    "tiles of long lines": ((1, 16, 7, 601), (48, 16, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "lines too long for tiles": ((1, 16, 3, 1100), (32, 16, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "tiles of many channels": ((8, 200, 13, 11), (220, 200, 3, 3), (1, 1), (1, 1), (1, 1), 1),
     "layers": ((2, 6, 7, 9, 10), (18, 6, 3, 2, 3), (2, 1, 3), (2, 1, 0), (1, 2, 1), 1),
     "layers of large kernels": ((2, 40, 5, 6, 7), (48, 40, 3, 4, 3), (2, 1, 1), (1, 1, 1), (1, 1, 1), 1),
 }
@@ -137,3 +145,51 @@ def test_infinity_goes_back_through_a_stride_to_its_own_window_alone(isa):
     assert numpy.isinf(back).sum() == 4
     assert not numpy.isnan(back).any()
     assert (back[0, 0, 6] == 0).all()
+
+
+TILES = (1, 1), (1, 1), (1, 1), 1            # 3 x 3 kernels of many channels, in tiles of 2 x 2: see Note [Winograd]
+
+
+def numbers(*shape: int) -> numpy.ndarray:
+    return numpy.random.default_rng(17).standard_normal(shape).astype(numpy.float32)
+
+
+@pytest.mark.parametrize("value", [numpy.inf, -numpy.inf, numpy.nan, 3e38, 1e7])
+def test_a_number_is_seen_by_its_own_windows_alone(isa, value):
+    x, w = numbers(2, 32, 20, 20), numbers(48, 32, 3, 3)
+    g = numbers(2, 48, 20, 20)
+    out, back, _ = _all_of(x, w, g)
+    seen, spread = x.copy(), g.copy()
+    seen[1, 3, 8, 11] = spread[1, 3, 8, 11] = value
+    inside = numpy.zeros((20, 20), bool)
+    inside[7:10, 10:13] = True
+    with numpy.errstate(all="ignore"):
+        new_out, new_back, to_w = _all_of(seen, w, g)[:1] + _all_of(x, w, spread)[1:]
+    for before, after in ((out, new_out), (back, new_back)):
+        numpy.testing.assert_allclose(after[:, :, ~inside], before[:, :, ~inside], rtol=0, atol=2e-4)
+        assert not numpy.isclose(after[1][:, inside], before[1][:, inside]).all(axis=1).any()
+    other = numpy.arange(48) != 3
+    assert numpy.isfinite(to_w[other]).all()
+
+
+def _all_of(x, w, g):
+    return (_conv.conv_forward(numpy, x, w, *TILES), _conv.conv_input_grad(numpy, g, w, x.shape[2:], *TILES),
+            _conv.conv_weight_grad(numpy, g, x, w.shape[2:], *TILES))
+
+
+def test_tiles_do_not_depend_on_the_threads(isa):
+    x, w, g = numbers(3, 40, 15, 17), numbers(40, 40, 3, 3), numbers(3, 40, 15, 17)
+    before, made = claygrad.get_num_threads(), []
+    for threads in (1, 2, 3):
+        claygrad.set_num_threads(threads)
+        made.append(_all_of(x, w, g))
+    claygrad.set_num_threads(before)
+    for one, two, three in zip(*made):
+        assert numpy.array_equal(one, two)
+        assert numpy.array_equal(one, three)
+
+
+def test_a_bias_is_added_to_tiles(isa):
+    x, w, bias = numbers(2, 32, 20, 20), numbers(48, 32, 3, 3), numbers(48)
+    numpy.testing.assert_allclose(_conv.conv_forward(numpy, x, w, *TILES, bias),
+                                  _conv.conv_forward(numpy, x, w, *TILES) + bias[:, None, None], rtol=1e-5, atol=1e-5)
