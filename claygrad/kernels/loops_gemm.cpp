@@ -46,6 +46,7 @@ template <class T> struct Block {
     const T* start;
     int64_t start_i;
     T* copy;                             // of the panel, where that is asked for
+    int64_t next;                        // from these rows of a to the next, or 0: what follows may be another thread's
 };
 
 // How rows of a lie; whole blocks know it when they are compiled.
@@ -99,7 +100,7 @@ __attribute__((noinline)) void block(const Block<T>& s) {
         for (; p + R <= s.depth; p += R)
 #pragma GCC unroll 16
             for (int q = 0; q < R; q++) {
-                __builtin_prefetch(a + q * a_i + p + R * a_i);
+                __builtin_prefetch(a + q * a_i + p + s.next);
                 step(p + q);
             }
     for (; p < s.depth; p++) step(p);
@@ -191,6 +192,7 @@ template <class T, int N, bool PART> void strip(const Slab<T>& slab, Block<T> s)
     s.a = slab.a, s.a_i = slab.a_i, s.a_p = slab.a_p, s.depth = slab.depth;
     for (int64_t left = slab.rows; left > 0;) {
         const int64_t rows = next_rows(left);
+        s.next = rows < left ? rows * s.a_i : 0;
         if (PART || rows < ROWS) some<T, ROWS - !PART, N, PART>(rows, s);
         else if (s.a_p == 1) whole<T, IN_ROWS>(s);
         else whole<T, IN_COLUMNS>(s);

@@ -89,23 +89,24 @@ template <class T> struct Lstm {
         T *gate = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *cell = rows.at(s.cells, k, H);
         T *h = rows.state(s.h), *c = rows.state(s.c);
         gemm(code<T>, false, weight.as_given, n, 4 * H, H, h, H, weight.data, weight.step, gate, 4 * H, true);
-        for (int64_t r = 0; r < n; r++, gate += 4 * H, out += H, cell += H, h += H, c += H)
+        // In two goes: a tanh that waits for the cell would be waited for.
+        for (int64_t r = 0; r < n; r++)
             along<V>(H, [&](int64_t j, int64_t m) {
-                V i = get<V>(gate + j, m), f = get<V>(gate + H + j, m);
-                V g = get<V>(gate + 2 * H + j, m), o = get<V>(gate + 3 * H + j, m);
-                i = sigmoid(i);
-                f = sigmoid(f);
-                g = tanh(g);
-                o = sigmoid(o);
-                const V next = f * get<V>(c + j, m) + i * g, y = o * tanh(next);
-                put<V>(gate + j, i, m);
-                put<V>(gate + H + j, f, m);
-                put<V>(gate + 2 * H + j, g, m);
-                put<V>(gate + 3 * H + j, o, m);
-                put<V>(c + j, next, m);
-                put<V>(cell + j, next, m);
-                put<V>(h + j, y, m);
-                put<V>(out + j, y, m);
+                T *at = gate + r * 4 * H + j, *kept = c + r * H + j;
+                const V i = sigmoid(get<V>(at, m)), f = sigmoid(get<V>(at + H, m)), g = tanh(get<V>(at + 2 * H, m));
+                const V o = sigmoid(get<V>(at + 3 * H, m)), next = f * get<V>(kept, m) + i * g;
+                put<V>(at, i, m);
+                put<V>(at + H, f, m);
+                put<V>(at + 2 * H, g, m);
+                put<V>(at + 3 * H, o, m);
+                put<V>(kept, next, m);
+            });
+        for (int64_t r = 0; r < n; r++)
+            along<V>(H, [&](int64_t j, int64_t m) {
+                const V now = get<V>(c + r * H + j, m), y = get<V>(gate + (r * 4 + 3) * H + j, m) * tanh(now);
+                put<V>(cell + r * H + j, now, m);
+                put<V>(h + r * H + j, y, m);
+                put<V>(out + r * H + j, y, m);
             });
     }
     static void backward(Rows<T> rows, int64_t k, int64_t n) {
