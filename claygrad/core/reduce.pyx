@@ -5,7 +5,8 @@ from libc.string cimport memcpy
 
 from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, N_DTYPES, dtype, of_code
+from claygrad.core.dtypes cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I64, N_DTYPES, dtype, of_code
+from claygrad.core.halves cimport cast_half
 from claygrad.core.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
 from claygrad.core.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout,
                                    permuted, same_shape, stretched)
@@ -277,8 +278,9 @@ cdef Layout _in_parts(reduce_fn f, reduce_fn again, Layout x, object dim, bint k
 
 
 cdef Layout _reduce(Op op, PyObject** slots, Layout target):
-    cdef Layout x = (<Tensor><object>slots[0]).layout
+    cdef Layout x = (<Tensor><object>slots[0]).layout, made
     cdef dtype kind = x.dtype
+    cdef bint half = kind.code == F16 or kind.code == BF16
     if op.kernels[kind.code] == NULL:
         return None
     if op.promote == PROMOTE_BOOL:
@@ -287,8 +289,10 @@ cdef Layout _reduce(Op op, PyObject** slots, Layout target):
         kind = of_code(I64)
     if op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None and <object>slots[op.dtype_at] is not kind:
         return None
-    return reduced(<reduce_fn>op.kernels[x.dtype.code], <reduce_fn>op.number_kernels[x.dtype.code], x,
-                   None if op.dim_at < 0 else <object>slots[op.dim_at], op.keepdim_at >= 0 and <object>slots[op.keepdim_at] is True, kind)
+    made = reduced(<reduce_fn>op.kernels[x.dtype.code], <reduce_fn>op.number_kernels[x.dtype.code], x,
+                   None if op.dim_at < 0 else <object>slots[op.dim_at], op.keepdim_at >= 0 and <object>slots[op.keepdim_at] is True,
+                   of_code(F32) if half else kind)
+    return cast_half(made, kind) if half and made is not None else made
 
 
 def spread_over(Tensor t, shape):
@@ -424,7 +428,7 @@ offer_many("both", _both).ready = _loops_of_both
 cdef bint prepare(Op op, str kernel) except -1:
     """Reductions and rows by the names of their kernels."""
     cdef int code
-    cdef bytes name = kernel.encode()
+    cdef bytes said = kernel.encode(), name = said
     if op.kind == REDUCTION:
         if not take_loops(op, b"reduce", name):
             return False
@@ -432,6 +436,8 @@ cdef bint prepare(Op op, str kernel) except -1:
         name = b"sum" if kernel == "nansum" or kernel == "count" else name
         for code in range(N_DTYPES):                     # of results: what is made of several runs of axes
             op.number_kernels[code] = find(b"reduce", name, code if op.promote != PROMOTE_BOOL else BOOL)
+        for code in (F16, BF16):                         # halves become floats, which are rounded in the end
+            op.kernels[<int>code], op.number_kernels[<int>code] = find(b"reduce_halves", said, code), op.number_kernels[F32]
         if kernel == "count" or op.promote == PROMOTE_SUM:       # counted and added up in 64 bits
             for code in range(N_DTYPES):
                 if kernel == "count" or of_code(code).category < CAT_FLOAT:

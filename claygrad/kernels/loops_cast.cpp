@@ -1,32 +1,16 @@
 // Numbers of one type in another. Floats become integers by cutting the fraction; half types round to even, by way of float.
-#include <string.h>
-
 #include <type_traits>
 
 #include "families.hpp"
+#include "half_types.hpp"
 #include "shaped.hpp"
 #include "threads.hpp"
-#include "vec.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
 
 struct Bool { uint8_t bits; };
-struct Half { uint16_t bits; };
-struct Brain { uint16_t bits; };
-
-inline uint32_t bits_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-inline float float_of(uint32_t bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 template <class T> struct Complex { T re, im; };
 
 // By way of an int: what is too large for a narrow one wraps around.
@@ -39,15 +23,8 @@ template <class To> struct Into {
         return (To)(typename Whole<From, narrows>::type)x;
     }
     static To make(Bool x) { return (To)(x.bits != 0); }
-    static To make(Brain x) { return (To)float_of((uint32_t)x.bits << 16); }
-    static To make(Half x) {
-        // The exponent moved to its place; what was subnormal is made normal by the subtraction.
-        const uint32_t sign = (uint32_t)(x.bits & 0x8000) << 16, size = (uint32_t)(x.bits & 0x7fff) << 13;
-        const float normal = float_of(size + ((127 - 15) << 23)), small = float_of(size + (113 << 23)) - float_of(113 << 23);
-        const float large = float_of(size | 0x7f800000);
-        const float found = size >= 0x0f800000 ? large : size < 0x00800000 ? small : normal;
-        return (To)float_of(bits_of(found) | sign);
-    }
+    static To make(Brain x) { return (To)float_from(x); }
+    static To make(Half x) { return (To)float_from(x); }
 };
 
 template <> struct Into<Bool> {
@@ -88,6 +65,7 @@ template <class From, class To> void cast_line(const From* x, To* out, int64_t n
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) out[i] = Into<To>::make(x[i]);
 }
+template <> void cast_line<Half, float>(const Half* x, float* out, int64_t n) { floats_from(x, out, n); }
 
 #if defined(__AVX2__)
 template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) {
@@ -98,15 +76,6 @@ template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) {
     for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i*)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
     for (; i < n; i++) out[i] = Into<Half>::make(x[i]);
 }
-template <> void cast_line<Half, float>(const Half* x, float* out, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16) _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)(x + i))));
-#endif
-    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
-    for (; i < n; i++) out[i] = Into<float>::make(x[i]);
-}
-
 // The upper halves of what is rounded to even; NaN, which that could make infinite, is rare.
 inline __m256i rounded(__m256 x) {
     const __m256i bits = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));

@@ -1,0 +1,168 @@
+// How a reduction of any kind goes over a tensor: in tasks of rows or tiles of columns, and in parts where there are too few.
+#pragma once
+#include <stdlib.h>
+
+#include "families.hpp"
+#include "kernels.hpp"
+#include "lines.hpp"
+#include "threads.hpp"
+#include "transpose.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+// What a reduction makes of rows of a few elements it may make of several at once, SEVERAL_ROWS, and of up to BY_NUMBERS elements
+// number by number: a number of each is the same whichever others go with it.
+constexpr int64_t FEW_ELEMENTS = 128;
+struct RowByRow { static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 0; };
+
+// A reduction knows its types and how one tile of columns (one row, when width and stride are 1) becomes numbers.
+template <class O, class T> struct Floats {
+    using In = T;
+    using Out = T;
+    using Op = O;
+    using Merge = Floats;
+    static constexpr int SEVERAL_ROWS = Lanes<vec<T>>::width;
+    static constexpr int BY_NUMBERS = Op::identity - Op::identity == 0 ? SEVERAL_ROWS - 1 : 3;       // comparisons of NaN are dear
+
+    // Each row becomes a vector; these are turned over, so that no vector is folded.
+    static void rows(const T* const* x_rn, int64_t n, int64_t count, T* out_r) {
+        using V = vec<T>;
+        constexpr int W = SEVERAL_ROWS;
+        const V identity = splat<V>(Op::identity);
+        alignas(64) T made[W * W], turned[W * W];
+        for (int64_t r = 0; r < count; r++) {
+            V acc = identity;
+            int64_t i = 0;
+            for (; i + W <= n; i += W) acc = Op::combine(acc, load<V>(x_rn[r] + i));
+            if (i < n) acc = Op::combine(acc, load_part<V>(x_rn[r] + i, n - i, identity));
+            store<V>(made + r * W, acc);
+        }
+        transpose_block<T>(made, W, turned, W, count, W);
+        V acc[W];
+        for (int k = 0; k < W; k++) acc[k] = get<V>(turned + k * W, count);
+        for (int half = W / 2; half > 0; half /= 2)
+            for (int k = 0; k < half; k++) acc[k] = Op::combine(acc[k], acc[k + half]);
+        put<V>(out_r, acc[0], count);
+    }
+    static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
+        constexpr int SEVERAL = 8;
+        if (stride == 1 && width == 1) *out_i = reduce_row<Op, T>(x_ni, n);
+        else if (stride != width || SEVERAL * width > TILE || n < 2 * SEVERAL) reduce_columns<Op, T>(x_ni, n, stride, width, out_i);
+        else {                                           // rows too short for whole vectors: several as one
+            T made[TILE];
+            const int64_t whole = n / SEVERAL * SEVERAL;
+            reduce_columns<Op, T>(x_ni, n / SEVERAL, SEVERAL * width, SEVERAL * width, made);
+            for (int half = SEVERAL / 2; half > 0; half /= 2)
+                for (int64_t i = 0; i < half * width; i++) made[i] = Op::combine(made[i], made[half * width + i]);
+            if (whole == n) {
+                for (int64_t i = 0; i < width; i++) out_i[i] = made[i];
+                return;
+            }
+            reduce_columns<Op, T>(x_ni + whole * width, n - whole, width, width, out_i);
+            for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(made[i], out_i[i]);
+        }
+    }
+};
+
+// Rows of n <= BY_NUMBERS elements
+template <class R, int N>
+void short_rows(const typename R::In* x_rn, int64_t n, int64_t leap, int64_t count, typename R::Out* out_r) {
+    if constexpr (N <= R::BY_NUMBERS) {
+        if (n != N) return short_rows<R, N + 1>(x_rn, n, leap, count, out_r);
+        using Out = typename R::Out;
+        for (int64_t r = 0; r < count; r++) {
+            Out acc = (Out)R::Op::identity;
+#pragma GCC unroll 16
+            for (int k = 0; k < N; k++) acc = R::Op::combine(acc, (Out)x_rn[r * leap + k]);
+            out_r[r] = acc;
+        }
+    }
+}
+
+template <class R> struct ReduceJob {
+    const Spread* from;
+    typename R::Out* out_oci;              // c: parts of the reduced axis
+    int64_t tiles, parts, part;            // `part` rows each
+
+    const typename R::In* at(int64_t o) const {
+        const Spread& s = *from;
+        int64_t offset = 0;
+        for (int k = s.axes - 1; k > 0; k--) offset += o % s.shape[k] * s.leap[k], o /= s.shape[k];
+        return (const typename R::In*)s.x + offset + o * s.leap[0];
+    }
+};
+
+template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
+    auto& job = *(ReduceJob<R>*)data;
+    const Spread& s = *job.from;
+    const bool in_rows = s.inner == 1 && s.pitch == 1 && s.n > 0 && job.parts == 1;
+    if constexpr (R::BY_NUMBERS > 0)
+        if (in_rows && s.n <= R::BY_NUMBERS) {
+            const int64_t line = s.shape[s.axes - 1];
+            for (int64_t o = begin, count; o < end; o += count) {
+                const int64_t rest = line - o % line;
+                count = rest < end - o ? rest : end - o;
+                short_rows<R, 1>(job.at(o), s.n, s.leap[s.axes - 1], count, job.out_oci + o);
+            }
+            return;
+        }
+    if constexpr (R::SEVERAL_ROWS > 1)
+        if (in_rows && s.n <= FEW_ELEMENTS) {
+            const typename R::In* rows[R::SEVERAL_ROWS];
+            for (int64_t o = begin, count; o < end; o += count) {
+                count = end - o < R::SEVERAL_ROWS ? end - o : R::SEVERAL_ROWS;
+                for (int64_t r = 0; r < count; r++) rows[r] = job.at(o + r);
+                R::rows(rows, s.n, count, job.out_oci + o);
+            }
+            return;
+        }
+    if (job.tiles == 1 && job.parts == 1) {      // the usual case, with few divisions
+        for (int64_t o = begin; o < end; o++) R::tile(job.at(o), s.n, s.pitch, s.inner, job.out_oci + o * s.inner);
+        return;
+    }
+    for (int64_t task = begin; task < end; task++) {
+        int64_t tile = task % job.tiles, c = task / job.tiles % job.parts, o = task / job.tiles / job.parts;
+        int64_t first = c * job.part, rows = s.n - first < job.part ? s.n - first : job.part;
+        int64_t i = tile * TILE, width = s.inner - i < TILE ? s.inner - i : TILE;
+        R::tile(job.at(o) + first * s.pitch + i, rows, s.pitch, width, job.out_oci + (o * job.parts + c) * s.inner + i);
+    }
+}
+
+template <class R> void reduce(const Spread& s, void* out_oi) {
+    using Out = typename R::Out;
+    int64_t outer = 1;
+    for (int k = 0; k < s.axes; k++) outer *= s.shape[k];
+    ReduceJob<R> job{&s, (Out*)out_oi, (s.inner + TILE - 1) / TILE, 1, s.n};
+    int64_t tasks = outer * job.tiles, width = s.inner < TILE ? s.inner : TILE;
+    if (tasks <= 0) return;
+    if (s.n * width * tasks < 2 * CHEAP) return reduce_range<R>(&job, 0, tasks);
+    // Too few tasks to share out: cut the reduced axis, by size alone so that every run adds in the same order.
+    if (tasks < 64 && s.n * width >= CHEAP) {
+        int64_t part = CHEAP / 2 / width, parts = (s.n + part - 1) / part;
+        if (Out* partial_oci = (Out*)malloc((size_t)(outer * parts * s.inner) * sizeof(Out))) {
+            job.out_oci = partial_oci, job.part = part, job.parts = parts;
+            parallel_for(tasks * parts, 2, reduce_range<R>, &job);
+            Spread made;
+            made.x = partial_oci, made.n = parts, made.pitch = made.inner = s.inner;
+            made.axes = 1, made.shape[0] = outer, made.leap[0] = parts * s.inner;
+            ReduceJob<typename R::Merge> merge{&made, (Out*)out_oi, job.tiles, 1, parts};
+            reduce_range<typename R::Merge>(&merge, 0, tasks);
+            free(partial_oci);
+            return;
+        }
+    }
+    int64_t grain = CHEAP / 2 / (s.n * width + 1) + 1;
+    parallel_for(tasks, grain, reduce_range<R>, &job);
+}
+
+int64_t results(const Spread& s) {
+    int64_t count = s.inner;
+    for (int k = 0; k < s.axes; k++) count *= s.shape[k];
+    return count;
+}
+
+}  // namespace
+}  // namespace CLAY_ISA
+}  // namespace clay
