@@ -8,8 +8,14 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-struct Half { uint16_t bits; };
-struct Brain { uint16_t bits; };
+struct Half {
+    uint16_t bits;
+    explicit operator float() const;
+};
+struct Brain {
+    uint16_t bits;
+    explicit operator float() const;
+};
 
 inline uint32_t bits_of(float x) {
     uint32_t bits;
@@ -22,10 +28,10 @@ inline float float_of(uint32_t bits) {
     return x;
 }
 
-inline float float_from(Brain x) { return float_of((uint32_t)x.bits << 16); }
-inline float float_from(Half x) {
+inline Brain::operator float() const { return float_of((uint32_t)bits << 16); }
+inline Half::operator float() const {
     // The exponent moved to its place; what was subnormal is made normal by the subtraction.
-    const uint32_t sign = (uint32_t)(x.bits & 0x8000) << 16, size = (uint32_t)(x.bits & 0x7fff) << 13;
+    const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, size = (uint32_t)(bits & 0x7fff) << 13;
     const float normal = float_of(size + ((127 - 15) << 23)), small = float_of(size + (113 << 23)) - float_of(113 << 23);
     const float large = float_of(size | 0x7f800000);
     const float found = size >= 0x0f800000 ? large : size < 0x00800000 ? small : normal;
@@ -34,7 +40,7 @@ inline float float_from(Half x) {
 
 inline void floats_from(const Brain* x, float* out, int64_t n) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = float_from(x[i]);
+    for (int64_t i = 0; i < n; i++) out[i] = (float)x[i];
 }
 inline void floats_from(const Half* x, float* out, int64_t n) {
     int64_t i = 0;
@@ -45,7 +51,7 @@ inline void floats_from(const Half* x, float* out, int64_t n) {
     for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
 #endif
 #pragma GCC ivdep
-    for (; i < n; i++) out[i] = float_from(x[i]);
+    for (; i < n; i++) out[i] = (float)x[i];
 }
 
 }  // namespace

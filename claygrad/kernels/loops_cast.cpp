@@ -23,8 +23,8 @@ template <class To> struct Into {
         return (To)(typename Whole<From, narrows>::type)x;
     }
     static To make(Bool x) { return (To)(x.bits != 0); }
-    static To make(Brain x) { return (To)float_from(x); }
-    static To make(Half x) { return (To)float_from(x); }
+    static To make(Brain x) { return (To)(float)x; }
+    static To make(Half x) { return (To)(float)x; }
 };
 
 template <> struct Into<Bool> {

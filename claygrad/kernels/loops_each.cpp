@@ -18,7 +18,12 @@ CLAY_EACH_2(ClampMax, minimum(y, x))
 struct ClampBackward : Taking4 {
     template <class V> V operator()(V g, V x, V low, V high) const { return pick((x >= low) & (x <= high), g, splat<V>(0)); }
 };
-CLAY_EACH_3(Lerp, pick(abs(z) < CLAY_IS(0.5), x + z * (y - x), y - (y - x) * (CLAY_IS(1) - z)))
+struct Lerp : Taking3 {                                          // from the nearer end
+    template <class V> V operator()(V x, V y, V z) const {
+        const auto first = abs(z) < splat<V>(0.5);
+        return multiply_add(pick(first, z, -(splat<V>(1) - z)), y - x, pick(first, x, y));
+    }
+};
 CLAY_EACH_3(AddCMul, x + CLAY_VALUE(0) * y * z)
 CLAY_EACH_3(AddCDiv, x + CLAY_VALUE(0) * y / z)
 CLAY_EACH_2(ReverseSub, y - x)

@@ -6,13 +6,20 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-template <class R, class H> struct OfHalves : RowByRow {
+template <class R, class H> struct OfHalves {
     using In = H;
     using Out = float;
     using Op = typename R::Op;
     using Merge = R;
+    static constexpr int SEVERAL_ROWS = R::SEVERAL_ROWS, BY_NUMBERS = R::BY_NUMBERS;
     static constexpr int64_t ROOM = 4096;
 
+    static void rows(const H* const* x_rn, int64_t n, int64_t count, float* out_r) {
+        alignas(64) float made[SEVERAL_ROWS * FEW_ELEMENTS];
+        const float* floats[SEVERAL_ROWS];
+        for (int64_t r = 0; r < count; r++) floats_from(x_rn[r], made + r * FEW_ELEMENTS, n), floats[r] = made + r * FEW_ELEMENTS;
+        R::rows(floats, n, count, out_r);
+    }
     static void tile(const H* x_ni, int64_t n, int64_t stride, int64_t width, float* out_i) {
         alignas(64) float made[ROOM];
         const bool row = stride == 1 && width == 1;

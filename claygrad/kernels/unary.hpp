@@ -119,9 +119,8 @@ struct Softplus : Costly {
 // NaN passes; a NaN bound makes everything NaN
 struct Clamp : Cheap {
     template <class V> V operator()(V x) const {
-        V low = splat<V>(p), high = splat<V>(q);
-        V raised = pick((x >= low) | (x != x), x, low);
-        return pick((raised <= high) | (raised != raised), raised, high);
+        const V bounded = smaller(splat<V>(q), larger(splat<V>(p), x));
+        return p != p || q != q ? splat<V>(__builtin_nan("")) : bounded;
     }
 };
 

@@ -28,6 +28,8 @@ inline float abs(float x) { return __builtin_fabsf(x); }
 inline double abs(double x) { return __builtin_fabs(x); }
 inline float larger(float x, float y) { return x > y ? x : y; }
 inline double larger(double x, double y) { return x > y ? x : y; }
+inline float smaller(float x, float y) { return x < y ? x : y; }
+inline double smaller(double x, double y) { return x < y ? x : y; }
 template <class T> T multiply_add(T x, T y, T z) { return x * y + z; }
 template <class Op> float folded(float x) { return x; }
 template <class Op> double folded(double x) { return x; }
