@@ -1,8 +1,9 @@
 """Prints claygrad/kernels/vmath_tables.hpp: polynomials of odd functions, from 0 to where they are constant in float32,
 and the powers of two of sixteenths.
 
-There are 16 intervals of one width about the multiples of it, the first of them half as wide, from 0 on; in the last one
-the function is what it tends to. Each polynomial is in the distance from the middle of its interval, the first one from 0.
+There are 16 intervals of one width about the multiples of it, the first of them half as wide, from 0 on; in the last
+one the function is what it tends to. Each polynomial is in the distance from the middle of its interval, the first one
+from 0.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ struct ClampBackward : Taking4 {
 struct Lerp : Taking3 {                                          // from the nearer end
     template <class V> V operator()(V x, V y, V z) const {
         const auto first = abs(z) < splat<V>(0.5);
-        return multiply_add(pick(first, z, -(splat<V>(1) - z)), y - x, pick(first, x, y));
+        return pick(first, x, y) + pick(first, z, -(splat<V>(1) - z)) * (y - x);
     }
 };
 CLAY_EACH_3(AddCMul, x + CLAY_VALUE(0) * y * z)
