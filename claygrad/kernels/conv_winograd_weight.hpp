@@ -42,8 +42,7 @@ template <class T> struct WinogradWeight : FourByFour<T> {
 
     void add(const typename Base::Task& k, T* room, T* sums, bool first) const {
         T *inputs = room + copied(), *gradients = inputs + 16 * k.tiles * channels;
-        typename Base::Sizes sizes;
-        this->turn_inputs(k, room, inputs, sizes);
+        this->turn_inputs(k, room, inputs);
         Phase once{1, 0, 0, 1};
         const Axis down{high.out, high.out, 1, 1, 1, 0, 1, &once}, along_line{wide.out, wide.out, 1, 1, 1, 0, 1, &once};
         const int64_t plane = high.out * wide.out, line = 2 * across * many;
@@ -87,6 +86,7 @@ template <class T> struct WinogradWeight : FourByFour<T> {
         return first_lane(folded<SumOf>(rest));
     }
 
+    // False: no memory, or a result is no number
     bool run() const {
         const int64_t tiles = this->images * this->rows * across, count = this->count;
         T* sums = (T*)shared.get((shares * kernel + channels) * sizeof(T));
@@ -105,10 +105,9 @@ template <class T> struct WinogradWeight : FourByFour<T> {
             own.give_back();
         });
         if (!short_of_memory) each_task(channels, shares * 16 * many, [&](int64_t c) { rest[c] = turn_kernels_back(sums, c); });
-        double all = 0;
-        for (int64_t c = 0; c < channels && !short_of_memory; c++) all += rest[c];
+        const bool good = !short_of_memory && this->all_zero(rest, channels);
         shared.give_back();
-        return !short_of_memory && all == 0;
+        return good;
     }
 };
 

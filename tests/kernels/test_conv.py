@@ -177,6 +177,31 @@ def _all_of(x, w, g):
             _conv.conv_weight_grad(numpy, g, x, w.shape[2:], *TILES))
 
 
+def test_infinity_stays_infinite(isa):
+    x, w = numbers(2, 32, 20, 20), abs(numbers(48, 32, 3, 3))
+    x[1, 3, 8, 11] = numpy.inf
+    with numpy.errstate(all="ignore"):
+        out, back, to_w = _all_of(x, w, abs(numbers(2, 48, 20, 20)))
+    assert numpy.isposinf(out[1, :, 7:10, 10:13]).all()
+    assert numpy.isinf(out).sum() == 48 * 9
+    assert numpy.isposinf(to_w[:, 3]).all()
+    assert not numpy.isnan(out).any()
+    assert numpy.isfinite(back).all()
+
+
+def test_a_large_number_shows_in_its_own_kernels_alone(isa):
+    x, w, g = numbers(2, 32, 20, 20), numbers(48, 32, 3, 3), numbers(2, 48, 20, 20)
+    x[1, 3, 8, 11], g[1, :, 7:10, 10:13] = 0, 0           # what meets it is 0, but for one element
+    g[1, :, 8, 11] = 1
+    before = _all_of(x, w, g)[2]
+    x[1, 3, 8, 11] = 1e7
+    change = _all_of(x, w, g)[2] - before
+    wanted = numpy.zeros_like(change)
+    wanted[:, 3, 1, 1] = 1e7
+    numpy.testing.assert_allclose(change[:, 3], wanted[:, 3], rtol=1e-6, atol=10)
+    assert not change[:, numpy.arange(32) != 3].any()
+
+
 def test_tiles_do_not_depend_on_the_threads(isa):
     x, w, g = numbers(3, 40, 15, 17), numbers(40, 40, 3, 3), numbers(3, 40, 15, 17)
     before, made = claygrad.get_num_threads(), []
