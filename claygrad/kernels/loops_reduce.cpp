@@ -70,13 +70,6 @@ template <class T> struct MinInt {
     static T combine(T x, T y) { return x < y ? x : y; }
 };
 
-template <class T> void mean(const Spread& s, void* out_oi) {
-    reduce<Floats<SumOf, T>>(s, out_oi);
-    T* out = (T*)out_oi;
-    const int64_t count = results(s);
-    for (int64_t i = 0; i < count; i++) out[i] /= (T)s.n;
-}
-
 // Sums of complex numbers, as columns of real ones: both parts of single numbers stand in a line, many beside each other are added.
 template <class T> struct Parts : RowByRow {
     using In = T;
@@ -272,7 +265,7 @@ template <class I, bool ANY> struct Truth : RowByRow {
 
 const Kernel reduce_kernels[] = {
     FLOATS("sum", SumOf), FLOATS("prod", ProdOf), FLOATS("amax", MaxOf), FLOATS("amin", MinOf),
-    {"mean", F32, (void*)mean<float>}, {"mean", F64, (void*)mean<double>},
+    {"mean", F32, (void*)mean<Floats<SumOf, float>>}, {"mean", F64, (void*)mean<Floats<SumOf, double>>},
     {"sum", C64, (void*)sum_complex<float>}, {"sum", C128, (void*)sum_complex<double>},
     {"mean", C64, (void*)mean_complex<float>}, {"mean", C128, (void*)mean_complex<double>},
     {"norm", F32, (void*)norm<float>}, {"norm", F64, (void*)norm<double>},

@@ -20,32 +20,23 @@ template <class R, class H> struct OfHalves {
         for (int64_t r = 0; r < count; r++) floats_from(x_rn[r], made + r * FEW_ELEMENTS, n), floats[r] = made + r * FEW_ELEMENTS;
         R::rows(floats, n, count, out_r);
     }
-    static void tile(const H* x_ni, int64_t n, int64_t stride, int64_t width, float* out_i) {
+    static __attribute__((noinline)) void few(const H* x_ni, int64_t n, int64_t stride, int64_t width, float* out_i) {
         alignas(64) float made[ROOM];
-        const bool row = stride == 1 && width == 1;
-        const int64_t most = row ? ROOM : ROOM / width;              // rows at a time
-        if (n > most) {
-            const int64_t half = (n + 2 * most - 1) / (2 * most) * most;
-            float right_i[TILE];
-            tile(x_ni, half, stride, width, out_i);
-            tile(x_ni + half * stride, n - half, stride, width, right_i);
-            for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(out_i[i], right_i[i]);
-            return;
-        }
-        if (row || stride == width) floats_from(x_ni, made, n * width);
+        if (stride == width) floats_from(x_ni, made, n * width);
         else
             for (int64_t r = 0; r < n; r++) floats_from(x_ni + r * stride, made + r * width, width);
         R::tile(made, n, width, width, out_i);
     }
+    static void tile(const H* x_ni, int64_t n, int64_t stride, int64_t width, float* out_i) {
+        const int64_t most = ROOM / width;                           // rows at a time
+        if (n <= most) return few(x_ni, n, stride, width, out_i);
+        const int64_t half = (n + 2 * most - 1) / (2 * most) * most;
+        float right_i[TILE];
+        tile(x_ni, half, stride, width, out_i);
+        tile(x_ni + half * stride, n - half, stride, width, right_i);
+        for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(out_i[i], right_i[i]);
+    }
 };
-
-template <class H> void mean(const Spread& s, void* out_oi) {
-    reduce<OfHalves<Floats<SumOf, float>, H>>(s, out_oi);
-    float* out = (float*)out_oi;
-    int64_t count = s.inner;
-    for (int k = 0; k < s.axes; k++) count *= s.shape[k];
-    for (int64_t i = 0; i < count; i++) out[i] /= (float)s.n;
-}
 
 #define HALVES(name, Op)                                                \
     {name, F16, (void*)reduce<OfHalves<Floats<Op, float>, Half>>},       \
@@ -54,7 +45,8 @@ template <class H> void mean(const Spread& s, void* out_oi) {
 }  // namespace
 
 const Kernel reduce_halves_kernels[] = {HALVES("sum", SumOf), HALVES("prod", ProdOf), HALVES("amax", MaxOf), HALVES("amin", MinOf),
-                                        {"mean", F16, (void*)mean<Half>}, {"mean", BF16, (void*)mean<Brain>}};
+                                        {"mean", F16, (void*)mean<OfHalves<Floats<SumOf, float>, Half>>},
+                                        {"mean", BF16, (void*)mean<OfHalves<Floats<SumOf, float>, Brain>>}};
 CLAY_COUNT(reduce_halves)
 
 }  // namespace CLAY_ISA

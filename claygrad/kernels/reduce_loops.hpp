@@ -163,6 +163,15 @@ int64_t results(const Spread& s) {
     return count;
 }
 
+// R adds up.
+template <class R> void mean(const Spread& s, void* out_oi) {
+    using Out = typename R::Out;
+    reduce<R>(s, out_oi);
+    Out* out = (Out*)out_oi;
+    const int64_t count = results(s);
+    for (int64_t i = 0; i < count; i++) out[i] /= (Out)s.n;
+}
+
 }  // namespace
 }  // namespace CLAY_ISA
 }  // namespace clay
