@@ -206,10 +206,16 @@ template <class T, int N, bool PART> void strip(const Slab<T>& slab, Block<T> s)
 template <class T> void by_panels(const GemmJob<T>& job) {
     alignas(64) T panel[DEPTH * WIDE<T>];
     const int64_t most = job.a_p == 1 ? DEPTH : DEPTH / 2;
-    const int64_t rounds = (job.k + most - 1) / most, share = (job.k + rounds - 1) / rounds;
-    int64_t tall = (job.b_is_nk ? 2 : 1) * SLAB / (int64_t)sizeof(T) / share / ROWS * ROWS;
-    if (tall > TALL) tall = TALL;
-    if (job.m < tall + tall / 2) tall = job.m;
+    int64_t share = job.k, tall = job.m;
+    if (job.k > most) {
+        const int64_t rounds = (job.k + most - 1) / most;
+        share = (job.k + rounds - 1) / rounds;
+    }
+    if (job.m > TALL || job.m * share * (int64_t)sizeof(T) > SLAB) {     // small products have no time to divide
+        tall = (job.b_is_nk ? 2 : 1) * SLAB / (int64_t)sizeof(T) / share / ROWS * ROWS;
+        if (tall > TALL) tall = TALL;
+        if (job.m < tall + tall / 2) tall = job.m;
+    }
     for (int64_t p = 0; p < job.k; p += share)
         for (int64_t i = 0; i < job.m; i += tall) {
             const int64_t depth = job.k - p < share ? job.k - p : share;
@@ -224,7 +230,7 @@ template <class T> void by_panels(const GemmJob<T>& job) {
                     s.b = panel, s.ldb = WIDE<T>;
                 } else {
                     s.b = job.b + p * job.ldb + j, s.ldb = job.ldb;
-                    s.copy = width == WIDE<T> && slab.rows >= ROWS + ROWS / 2 ? panel : nullptr;
+                    s.copy = width == WIDE<T> && job.ldb != width && slab.rows >= ROWS + ROWS / 2 ? panel : nullptr;
                 }
                 s.c = job.c + i * job.ldc + j;
                 s.start = start ? start + i * s.start_i + j : nullptr;
