@@ -196,20 +196,23 @@ void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T
     if (begin >= s.queries) {            // nobody looks at them
         clear<T>(s.key_grad, b, h, k0, k0 + width, size);
         clear<T>(s.value_grad, b, h, k0, k0 + width, size);
+        return;
     }
-    for (int64_t q0 = begin; q0 < s.queries; q0 += TALL) {
-        const int64_t rows = least(TALL, s.queries - q0);
+    // From the last queries to the first: those see all keys of the tile, so that what others do not see is written all the same.
+    const int64_t last = begin + (s.queries - 1 - begin) / TALL * TALL;
+    for (int64_t q0 = last; q0 >= begin; q0 -= TALL) {
+        const int64_t rows = least(TALL, s.queries - q0), wide = s.causal && q0 < last ? least(width, q0 + rows - k0) : width;
         const T *query = at<T>(s.query, b, h, q0), *grad = at<T>(s.grad, b, h, q0);
-        product(rows, width, size, query, s.query.row, 1, room.turned_key, WIDE, false, room.weights, WIDE, false);
-        product(rows, width, size, grad, s.grad.row, 1, room.turned_value, WIDE, false, room.grads, WIDE, false);
+        product(rows, wide, size, query, s.query.row, 1, room.turned_key, WIDE, false, room.weights, WIDE, false);
+        product(rows, wide, size, grad, s.grad.row, 1, room.turned_value, WIDE, false, room.grads, WIDE, false);
         for (int64_t i = 0; i < rows; i++) {
             T* row = room.weights + i * WIDE;
-            const int64_t count = seen(s, row, b, h, q0 + i, k0, width, scale);
+            const int64_t count = seen(s, row, b, h, q0 + i, k0, wide, scale);
             row_backward(row, room.grads + i * WIDE, count, scale, (T)s.scale, log_sum[q0 + i], dots[q0 + i]);
         }
-        product(width, size, rows, room.weights, 1, WIDE, grad, s.grad.row, false, to_value, s.value_grad.row, q0 > begin);
-        product(width, size, rows, room.grads, 1, WIDE, query, s.query.row, false, to_key, s.key_grad.row, q0 > begin);
-        product(rows, size, width, room.grads, WIDE, 1, key, s.key.row, false, to_query + q0 * step, step, !first);
+        product(wide, size, rows, room.weights, 1, WIDE, grad, s.grad.row, false, to_value, s.value_grad.row, q0 < last);
+        product(wide, size, rows, room.grads, 1, WIDE, query, s.query.row, false, to_key, s.key_grad.row, q0 < last);
+        product(rows, size, wide, room.grads, WIDE, 1, key, s.key.row, false, to_query + q0 * step, step, !first);
     }
 }
 
