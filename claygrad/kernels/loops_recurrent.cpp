@@ -1,16 +1,14 @@
 // Recurrent layers, step after step. Sequences do not see each other: each thread takes some of them through all steps.
-#include "families.hpp"
-#include "kernels.hpp"
-#include "recurrent.hpp"
+#include <string.h>
+
+#include "recurrent_weights.hpp"
 #include "scratch.hpp"
-#include "transpose.hpp"
 #include "vmath.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-template <class T> constexpr int code = sizeof(T) == 4 ? F32 : F64;
 template <class V> V slope(V gate) { return gate * (splat<V>(1) - gate); }       // of a sigmoid, from its value
 
 // f at 0, W, 2 W ...; the last time with fewer elements than a vector has
@@ -42,24 +40,24 @@ template <class T> struct Rows {
     }
 };
 
-// (H, G H), or as it was given, (G H, H), to be read transposed; rows are `step` apart
-template <class T> struct Weight {
-    const T* data;
-    int64_t step;
-    bool as_given;
+// The states of some sequences, and what a step made of state and input; rows are so far apart.
+template <class T> struct Near {
+    T* h;
+    int64_t h_row;
+    const T* sums;
 };
 
 // --- out = act(gates + h @ weight) ---------------------------------------------------------------------------------
 template <class T> struct Rnn {
     static constexpr int gates = 1, kept = 1;
-    static void forward(Rows<T> rows, int64_t k, int64_t n, Weight<T> weight) {
+    static constexpr bool one_sum = true;
+    static void forward(Rows<T> rows, int64_t k, int64_t n, Near<T> near) {
         using V = vec<T>;
         const Sequence& s = rows.s;
-        T *out = rows.at(s.out, k, s.width), *h = rows.state(s.h);
-        gemm(code<T>, false, weight.as_given, n, s.width, s.width, h, s.width, weight.data, weight.step, out, s.width, true);
-        for (int64_t r = 0; r < n; r++, out += s.width, h += s.width)
+        T *out = rows.at(s.out, k, s.width), *h = near.h;
+        for (int64_t r = 0; r < n; r++, out += s.width, h += near.h_row, near.sums += s.width)
             along<V>(s.width, [&](int64_t i, int64_t m) {
-                const V x = get<V>(out + i, m);
+                const V x = get<V>(near.sums + i, m);
                 const V y = s.relu ? pick(x < splat<V>(0), splat<V>(0), x) : tanh(x);
                 put<V>(out + i, y, m);
                 put<V>(h + i, y, m);
@@ -82,19 +80,19 @@ template <class T> struct Rnn {
 // --- i, f, o = σ, g = tanh; c = f c + i g, h = o tanh(c) --------------------------------------------------------------
 template <class T> struct Lstm {
     static constexpr int gates = 4, kept = 4;
-    static void forward(Rows<T> rows, int64_t k, int64_t n, Weight<T> weight) {
+    static constexpr bool one_sum = true;
+    static void forward(Rows<T> rows, int64_t k, int64_t n, Near<T> near) {
         using V = vec<T>;
         const Sequence& s = rows.s;
         const int64_t H = s.width;
-        T *gate = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *cell = rows.at(s.cells, k, H);
-        T *h = rows.state(s.h), *c = rows.state(s.c);
-        gemm(code<T>, false, weight.as_given, n, 4 * H, H, h, H, weight.data, weight.step, gate, 4 * H, true);
+        T *gate = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *cell = rows.at(s.cells, k, H), *c = rows.state(s.c);
         // In two goes: a tanh that waits for the cell would be waited for.
         for (int64_t r = 0; r < n; r++)
             along<V>(H, [&](int64_t j, int64_t m) {
+                const T* from = near.sums + r * 4 * H + j;
                 T *at = gate + r * 4 * H + j, *kept = c + r * H + j;
-                const V i = sigmoid(get<V>(at, m)), f = sigmoid(get<V>(at + H, m)), g = tanh(get<V>(at + 2 * H, m));
-                const V o = sigmoid(get<V>(at + 3 * H, m)), next = f * get<V>(kept, m) + i * g;
+                const V i = sigmoid(get<V>(from, m)), f = sigmoid(get<V>(from + H, m)), g = tanh(get<V>(from + 2 * H, m));
+                const V o = sigmoid(get<V>(from + 3 * H, m)), next = f * get<V>(kept, m) + i * g;
                 put<V>(at, i, m);
                 put<V>(at + H, f, m);
                 put<V>(at + 2 * H, g, m);
@@ -105,7 +103,7 @@ template <class T> struct Lstm {
             along<V>(H, [&](int64_t j, int64_t m) {
                 const V now = get<V>(c + r * H + j, m), y = get<V>(gate + (r * 4 + 3) * H + j, m) * tanh(now);
                 put<V>(cell + r * H + j, now, m);
-                put<V>(h + r * H + j, y, m);
+                put<V>(near.h + r * near.h_row + j, y, m);
                 put<V>(out + r * H + j, y, m);
             });
     }
@@ -140,14 +138,13 @@ template <class T> struct Lstm {
 // --- r, z = σ, n = tanh(x + r hn); h = n + z (h - n) ----------------------------------------------------------------
 template <class T> struct Gru {
     static constexpr int gates = 3, kept = 4;
-    static void forward(Rows<T> rows, int64_t k, int64_t n, Weight<T> weight) {
+    static constexpr bool one_sum = false;       // of n the state's part is needed alone
+    static void forward(Rows<T> rows, int64_t k, int64_t n, Near<T> near) {
         using V = vec<T>;
         const Sequence& s = rows.s;
         const int64_t H = s.width;
-        T *kept = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *h = rows.state(s.h);
-        T* of_h = (T*)s.scratch + rows.begin * 3 * H;
-        const T* bias = (const T*)s.bias;
-        gemm(code<T>, false, weight.as_given, n, 3 * H, H, h, H, weight.data, weight.step, of_h, 3 * H, false);
+        T *kept = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *h = near.h;
+        const T *of_h = near.sums, *bias = (const T*)s.bias;
         for (int64_t row = 0; row < n; row++, kept += 4 * H, out += H, h += H, of_h += 3 * H)
             along<V>(H, [&](int64_t j, int64_t m) {
                 V hr = get<V>(of_h + j, m), hz = get<V>(of_h + H + j, m), hn = get<V>(of_h + 2 * H + j, m);
@@ -195,35 +192,71 @@ template <class T> struct Gru {
 
 thread_local Room room;
 
-// The transpose of a matrix of weights in a thread's own memory, or the matrix itself: many rows go along it. If one thread
-// made it for all, the others would fetch it from that one's cache, and it would have to take it back the next time.
-template <class T> Weight<T> turned_about(const void* weight, int64_t wide, int64_t width, T* to) {
-    if (!to) return {(const T*)weight, width, true};
-    transpose((const T*)weight, width, to, wide, wide, width);
-    return {to, wide, false};
-}
+// How a layer goes forward: all but the last by its shape alone
+struct Plan {
+    const Sequence& s;
+    int64_t panel;                       // columns of a panel of the weights, or 0
+    bool joined;                         // state and input in one product
+    bool each;                           // the inputs' part is made step by step, where it is used
+};
 
 // The inputs' part of the gates, of n rows
 template <template <class> class Cell, class T> void from_inputs(const Sequence& s, int64_t first, int64_t n, Weight<T> weight) {
-    const int64_t wide = Cell<T>::gates * s.width, kept = Cell<T>::kept * s.width;
-    gemm_from(code<T>, false, weight.as_given, n, wide, s.features, (const T*)s.x + first * s.features, s.features, weight.data,
-              weight.step, (T*)s.gates + first * kept, kept, s.x_bias, 0);
+    const int64_t kept = Cell<T>::kept * s.width;
+    weight.times(n, (const T*)s.x + first * s.features, s.features, (T*)s.gates + first * kept, kept, (const T*)s.x_bias, 0);
 }
 
-// EACH: the inputs' part is made step by step, where it is used
-template <template <class> class Cell, class T, bool EACH> void forward_range(void* job, int64_t begin, int64_t end) {
-    const Rows<T> rows{*(const Sequence*)job, begin, end};
+// State and input of each sequence in one row; what is made of them is near.
+template <template <class> class Cell, class T> bool forward_joined(const Rows<T>& rows, int64_t panel) {
     const Sequence& s = rows.s;
-    const int64_t wide = Cell<T>::gates * s.width;
-    T* to = (T*)room.get((size_t)(wide * (s.width + (EACH ? s.features : 0))) * sizeof(T));
-    const Weight<T> weight = turned_about<T>(s.weight, wide, s.width, to);
-    Weight<T> of_x = weight;
-    if (EACH) of_x = turned_about<T>(s.x_weight, wide, s.features, to ? to + wide * s.width : nullptr);
+    const int64_t wide = Cell<T>::gates * s.width, depth = s.width + s.features, count = rows.end - rows.begin;
+    const int64_t panels = panel_numbers(wide, depth, panel);
+    T* weights = (T*)room.get((size_t)(panels + count * (depth + wide)) * sizeof(T));
+    if (!weights) return false;
+    T *sums = weights + panels, *both = sums + count * wide, *h = rows.state(s.h);
+    into_panels(s.weight, wide, s.width, weights, panel, 0, depth);
+    into_panels(s.x_weight, wide, s.features, weights, panel, s.width, depth);
+    const Weight<T> weight{weights, wide, depth, panel};
+    for (int64_t r = 0; r < count; r++) memcpy(both + r * depth, h + r * s.width, s.width * sizeof(T));
+    for (int64_t k = 0; k < s.steps; k++) {
+        const int64_t n = rows.count(k);
+        const T* x = rows.at(s.x, k, s.features);
+        for (int64_t r = 0; r < n; r++) memcpy(both + r * depth + s.width, x + r * s.features, s.features * sizeof(T));
+        if (n <= 0) continue;
+        weight.times(n, both, depth, sums, wide, (const T*)s.x_bias, 0);
+        Cell<T>::forward(rows, k, n, {both, depth, sums});
+    }
+    for (int64_t r = 0; r < count; r++) memcpy(h + r * s.width, both + r * depth, s.width * sizeof(T));
+    room.give_back();
+    return true;
+}
+
+template <template <class> class Cell, class T> void forward_range(void* job, int64_t begin, int64_t end) {
+    const Plan& plan = *(const Plan*)job;
+    const Sequence& s = plan.s;
+    const Rows<T> rows{s, begin, end};
+    if (Cell<T>::one_sum && plan.joined && forward_joined<Cell, T>(rows, plan.panel)) return;
+    const int64_t wide = Cell<T>::gates * s.width, panel = plan.panel;
+    const bool each = plan.each || plan.joined;
+    Weight<T> weight{(const T*)s.weight, wide, s.width, 0}, of_x{(const T*)s.x_weight, wide, s.features, 0};
+    const int64_t of_h = panel ? panel_numbers(wide, s.width, panel) : 0, of_both = of_h && each ? of_h + panel_numbers(wide, s.features, panel) : of_h;
+    T* to = panel ? (T*)room.get((size_t)of_both * sizeof(T)) : nullptr;
+    if (to) {
+        into_panels(s.weight, wide, s.width, to, panel, 0, s.width);
+        weight.data = to, weight.panel = panel;
+    }
+    if (to && each) {
+        into_panels(s.x_weight, wide, s.features, to + of_h, panel, 0, s.features);
+        of_x.data = to + of_h, of_x.panel = panel;
+    }
+    T* h = rows.state(s.h);
     for (int64_t k = 0; k < s.steps; k++) {
         const int64_t n = rows.count(k);
         if (n <= 0) continue;
-        if (EACH) from_inputs<Cell, T>(s, s.first[k] + begin, n, of_x);
-        Cell<T>::forward(rows, k, n, weight);
+        if (each) from_inputs<Cell, T>(s, s.first[k] + begin, n, of_x);
+        T* sums = Cell<T>::one_sum ? rows.at(s.gates, k, wide) : (T*)s.scratch + begin * wide;
+        weight.times(n, h, s.width, sums, wide, Cell<T>::one_sum ? sums : nullptr, wide);
+        Cell<T>::forward(rows, k, n, {h, s.width, sums});
     }
     room.give_back();
 }
@@ -234,31 +267,40 @@ template <template <class> class Cell, class T> void backward_range(void* job, i
         if (rows.count(k) > 0) Cell<T>::backward(rows, k, rows.count(k));
 }
 
-// Large products are split by BLAS, among threads of its own; so are sequences fewer than make a product worth it.
+// Large products are split by themselves; so are those of fewer sequences than make a share worth it.
 constexpr int64_t LEAST_ROWS = 4, WORTH = 1 << 20, LARGE = 1 << 22;
 // Bytes of weights that stay in a thread's cache beside all else
-constexpr int64_t CLOSE = 1 << 17;
+constexpr int64_t CLOSE = 1 << 19;
+constexpr int64_t FEW = 8;               // rows that are fewer than weights are worth laying out for
 
-template <template <class> class Cell, class T> bool shared(const Sequence& s) {
-    const int64_t step = s.batch * s.width * s.width * Cell<T>::gates;
+template <template <class> class Cell> int64_t multiplications(const Sequence& s) { return s.batch * s.width * s.width * Cell<float>::gates; }
+
+template <template <class> class Cell> bool shared(const Sequence& s) {
+    const int64_t step = multiplications<Cell>(s);
     return step <= LARGE && step * s.steps >= WORTH && max_threads() > 1 && s.batch >= 2 * LEAST_ROWS;
 }
-template <template <class> class Cell, class T> void run(range_body body, const Sequence* s) {
-    int64_t rows = (s->batch + max_threads() - 1) / max_threads();       // a share each: products of many rows are the best
+template <template <class> class Cell> void run(range_body body, const Sequence& s, void* job) {
+    int64_t rows = (s.batch + max_threads() - 1) / max_threads();        // a share each: products of many rows are the best
     if (rows < LEAST_ROWS) rows = LEAST_ROWS;
-    parallel_for(s->batch, shared<Cell, T>(*s) ? rows : s->batch, body, (void*)s);
+    parallel_for(s.batch, shared<Cell>(s) ? rows : s.batch, body, job);
 }
-template <template <class> class Cell, class T> void forward(const Sequence* s) {
-    // One product for all inputs is the best; but what one thread made of them, another would have to fetch.
-    if (shared<Cell, T>(*s) && Cell<T>::gates * s->width * s->features * (int64_t)sizeof(T) <= CLOSE)
-        return run<Cell, T>(forward_range<Cell, T, true>, s);
+
+template <template <class> class Cell, class T> void forward(const Sequence* job) {
+    const Sequence& s = *job;
     int64_t rows = 0;
-    for (int64_t k = 0; k < s->steps; k++) rows += s->size[k];
-    from_inputs<Cell, T>(*s, 0, rows, {(const T*)s->x_weight, s->features, true});
-    run<Cell, T>(forward_range<Cell, T, false>, s);
+    for (int64_t k = 0; k < s.steps; k++) rows += s.size[k];
+    const int64_t step = multiplications<Cell>(s), wide = Cell<T>::gates * s.width;
+    const bool worth = rows >= FEW && step <= LARGE && (step < WORTH || s.batch >= 2 * LEAST_ROWS);
+    Plan plan{s, worth ? panel_for<T>(s.batch, wide) : 0, false, false};
+    const bool close = worth && wide * (s.width + s.features) * (int64_t)sizeof(T) <= CLOSE;
+    plan.joined = close && Cell<T>::one_sum;
+    // One product for all inputs is the best; but what one thread made of them, another would have to fetch.
+    plan.each = close && shared<Cell>(s);
+    if (!plan.joined && !plan.each) from_inputs<Cell, T>(s, 0, rows, {(const T*)s.x_weight, wide, s.features, 0});
+    run<Cell>(forward_range<Cell, T>, s, &plan);
 }
 template <template <class> class Cell, class T> void backward(const Sequence* s) {
-    run<Cell, T>(backward_range<Cell, T>, s);
+    run<Cell>(backward_range<Cell, T>, *s, (void*)s);
 }
 
 #define CELL(name, Cell)                                                                             \

@@ -57,6 +57,22 @@ def test_the_native_loop_does_what_the_plain_one_does(name: str, sizes: tuple[in
         np.testing.assert_allclose(got, want, err_msg=f"result {k}", **tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", [(9,) * 3, (12, 7), (3,) * 2], ids=str)
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+def test_weights_too_large_to_stay_near_are_multiplied_all_the_same(name: str, sizes: tuple[int, ...], dtype: str,
+                                                                    monkeypatch: pytest.MonkeyPatch):
+    options = {"relu": False} if name == "rnn" else {}
+    width = 400 if name == "rnn" else 200
+    fast = call(name, sizes, False, width, dtype, True, **options)
+    for door in ("forward", "backward"):
+        monkeypatch.setattr(native, door, lambda *arguments: None)
+    plain = call(name, sizes, False, width, dtype, True, **options)
+    tolerance = {"rtol": 2e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-12}
+    for k, (got, want) in enumerate(zip(fast, plain, strict=True)):
+        np.testing.assert_allclose(got, want, err_msg=f"result {k}", **tolerance)
+
+
 @pytest.mark.parametrize("sizes", [(24,) * 40, (24,) * 30 + (9,) * 10 + (1,) * 3], ids=["padded", "packed"])
 @pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
 def test_threads_share_the_sequences_and_change_nothing(name: str, sizes: tuple[int, ...]):
