@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 cimport numpy as cnp
 
 from claygrad.core.dtypes cimport F32, F64
-from claygrad.core.kernels cimport find, gemm, reduce_fn, reduce_lines
+from claygrad.core.kernels cimport Across, find, gemm, gemm_across, reduce_fn, reduce_lines
 
 cdef extern from "recurrent.hpp" namespace "clay" nogil:
     struct Sequence:
@@ -252,6 +252,8 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
     cdef reduce_fn column_sums = <reduce_fn>find("reduce", b"sum", code)
     # A GRU's n has a gradient of its own for the part of x: `own` columns are those of h too.
     cdef int64_t own = 2 * s.width if gru else wide, rest = wide - own, begin, end, row = _bytes(code, s.width)
+    cdef Across[4] products
+    cdef int count = 0
     with nogil:
         f(&s)
         if dx != NULL:
@@ -260,20 +262,22 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
                 gemm(code, False, False, n, features, rest, s.beside, rest, b + _bytes(code, own * features), features, dx,
                      features, True)
         if dw != NULL:
-            gemm(code, True, False, own, features, n, s.made, wide, a, features, dw, features, False)
+            products[count] = Across(s.made, wide, a, features, dw, own, features, n, False)
+            count += 1
             if gru:
-                gemm(code, True, False, rest, features, n, s.beside, rest, a, features,
-                     <char*>dw + _bytes(code, own * features), features, False)
+                products[count] = Across(s.beside, rest, a, features, <char*>dw + _bytes(code, own * features), rest, features, n, False)
+                count += 1
         if du != NULL and old != NULL:
             _before(&s, code, <const char*>s.out, hx, old)
-            gemm(code, True, False, wide, s.width, n, s.made, wide, old, s.width, du, s.width, False)
+            products[count] = Across(s.made, wide, old, s.width, du, wide, s.width, n, False)
+            count += 1
         elif du != NULL:                         # the rows one step earlier, and the state at the start
             begin, end = s.first[0], s.batch if s.steps > 1 and s.first[1] > s.first[0] else 0
-            gemm(code, True, False, wide, s.width, s.batch, <char*>s.made + _bytes(code, begin * wide), wide, hx, s.width, du,
-                 s.width, False)
-            if s.steps > 1:
-                gemm(code, True, False, wide, s.width, n - s.batch, <char*>s.made + _bytes(code, end * wide), wide,
-                     <char*>s.out + (s.batch - end) * row, s.width, du, s.width, True)
+            products[count] = Across(<char*>s.made + _bytes(code, begin * wide), wide, hx, s.width, du, wide, s.width, s.batch, False)
+            products[count + 1] = Across(<char*>s.made + _bytes(code, end * wide), wide, <char*>s.out + (s.batch - end) * row, s.width,
+                                         du, wide, s.width, n - s.batch, True)
+            count += 2
+        gemm_across(code, products, count)
         if ph != NULL:
             reduce_lines(column_sums, s.made, ph, 1, n, wide)
         if px != NULL:

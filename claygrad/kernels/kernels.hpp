@@ -77,5 +77,16 @@ void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int6
 // `count` products of matrices a_step, b_step and m * n elements apart; shared out over the threads.
 void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
                int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c);
+// c[m, n] (+)= the transpose of a[k, m] @ b[k, n], several at once: what one reads of a is near for the next. In their order.
+struct Across {
+    const void* a;
+    int64_t lda;
+    const void* b;
+    int64_t ldb;
+    void* c;
+    int64_t m, n, k;
+    bool add;
+};
+void gemm_across(int dtype, const Across* products, int count);
 
 }  // namespace clay
