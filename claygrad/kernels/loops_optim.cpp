@@ -273,7 +273,7 @@ bool apart(const StepTensor* tensors, int64_t count, int64_t item) {
     return good;
 }
 
-constexpr int64_t SHARE = 16384;         // elements of a thread's least share: five streams of memory each
+constexpr int64_t SHARE = 12288;         // elements of a thread's least share: five streams of memory each
 
 template <template <class> class F, class T, int states>
 void run(const StepTensor* tensors, int64_t count, const StepOptions* options) {
