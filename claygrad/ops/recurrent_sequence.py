@@ -58,7 +58,7 @@ def run(one: Layer, data: Tensor, sizes: tuple[int, ...], states: tuple[Tensor, 
     directions = 2 if bidirectional else 1
     projects = len(states) == 2 and states[0].shape[2] != states[1].shape[2]
     weights = grouped(params, has_biases, projects, num_layers * directions)
-    if len(weights) == 1 and all(state.shape[0] == 1 for state in states):      # nothing to take apart and to join
+    if len(weights) == 1 and states[0].shape[0] == states[-1].shape[0] == 1:    # nothing to take apart and to join
         data, *last = one(data, tuple([state.squeeze(0) for state in states]), weights[0], sizes, False)
         return data, *[state.unsqueeze(0) for state in last]
     starts = [state.unbind(0) for state in states]
