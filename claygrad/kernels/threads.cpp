@@ -92,6 +92,7 @@ struct alignas(64) Lane {
 struct Pool {
     static constexpr uint32_t OPEN = 1u << 12, JOINED = OPEN - 1, JOB = OPEN << 1;
     static constexpr int MOST = 256;
+    static constexpr int64_t WHOLE = 64;         // elements of which chunks are multiples, so that vectors and cache lines stay whole
     alignas(64) std::atomic<uint32_t> gate{0};
     std::atomic<int> sleeping{0};
     std::atomic<bool> waiting{false};
@@ -102,7 +103,7 @@ struct Pool {
     pthread_t handles[MOST];             // of the workers, from 1
     range_body body = nullptr;
     void* job = nullptr;
-    int64_t n = 0, chunk = 0;
+    int64_t n = 0, unit = 0, units = 0, chunks = 0;
     Lane lanes[MOST];
 
     void share(int own) {
@@ -110,7 +111,7 @@ struct Pool {
         const bool upwards = gate.load(std::memory_order_relaxed) & JOB;
         for (int i = 0; i < threads; i++)
             while (lanes[(own + i) % threads].take((i == 0) == upwards, at)) {
-                int64_t begin = at * chunk, end = begin + chunk;
+                const int64_t begin = units * at / chunks * unit, end = units * (at + 1) / chunks * unit;
                 body(job, begin, end < n ? end : n);
             }
     }
@@ -131,10 +132,10 @@ struct Pool {
 #endif
     }
 
-    void open(int64_t size, int64_t each, int team, range_body what, void* with) {
-        body = what, job = with, n = size, chunk = each, threads = team;
-        uint64_t chunks = (uint64_t)((n + chunk - 1) / chunk);
-        for (int i = 0; i < team; i++) lanes[i].deal(chunks * i / team, chunks * (i + 1) / team);
+    void open(int64_t size, int64_t helpings, int team, range_body what, void* with) {
+        body = what, job = with, n = size, threads = team, chunks = team * helpings;
+        unit = n > chunks * WHOLE ? WHOLE : 1, units = (n + unit - 1) / unit;
+        for (int i = 0; i < team; i++) lanes[i].deal(helpings * i, helpings * (i + 1));
         gate.store((gate.load(std::memory_order_relaxed) & ~(OPEN | JOINED)) + JOB + OPEN);
         keep_clear();
         if (sleeping.load() == 0) return;
@@ -223,11 +224,11 @@ bool start_worker(Pool* home, int own) {
     return started;
 }
 
-void run_shared(int64_t n, int64_t chunk, int threads, range_body body, void* job) {
+void run_shared(int64_t n, int64_t helpings, int threads, range_body body, void* job) {
     if (!pool.load()) pool.store(new Pool);
     Pool* home = pool.load();
     while (home->workers < threads - 1 && start_worker(home, home->workers + 1)) home->workers++;
-    home->open(n, chunk, threads, body, job);
+    home->open(n, helpings, threads, body, job);
     inside = true;
     home->share(0);
     inside = false;
@@ -267,12 +268,10 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     if (threads < 2 || busy.exchange(true)) return body(job, 0, n);
     if (threads > Pool::MOST) threads = Pool::MOST;
     // Up to eight helpings each, all of a size, even out cores of different speed: one more for one thread would be carried to the
-    // other, and its memory from cache to cache. Multiples of 64 keep vectors and cache lines whole.
-    int64_t helpings = n / (threads * grain) < 8 ? n / (threads * grain) : 8;
-    int64_t chunk = (n + threads * helpings - 1) / (threads * helpings);
-    if (chunk > 64) chunk = (chunk + 63) / 64 * 64;
+    // other, and its memory from cache to cache.
+    const int64_t helpings = n / (threads * grain) < 8 ? n / (threads * grain) : 8;
     if (grain < ELEMENTS || n / grain >= 2 * ASLEEP || awake()) {
-        run_shared(n, chunk, (int)threads, body, job);
+        run_shared(n, helpings, (int)threads, body, job);
     } else {
         body(job, 0, n);
         asked_for.store(now(), std::memory_order_relaxed);       // the work itself, alone, may take longer than that moment
