@@ -73,6 +73,33 @@ template <int K, class T, class F> void sums(int64_t begin, int64_t n, T* out, F
     for (int k = 0; k < K; k++) out[k] = first_lane(folded<SumOf>(acc[0][k]));
 }
 
+// out[r * K + k] = the sum of the terms that f(r, i, m, term) gives for row r, as `sums` adds them up; all rows abreast where one
+// block holds a row.
+template <int R, int K, class T, class F> inline __attribute__((always_inline)) void sums_of_rows(int64_t n, T* out, F f) {
+    using V = vec<T>;
+    constexpr int U = UNROLLED<V>;
+    if (R == 1 || n > TREE_BLOCK<V>) {
+        for (int r = 0; r < R; r++) sums<K, T>(0, n, out + r * K, [=](int64_t i, int64_t m, V* term) { f(r, i, m, term); });
+        return;
+    }
+    V acc[U][R * K], term[K];
+    for (int u = 0; u < U; u++)
+        for (int k = 0; k < R * K; k++) acc[u][k] = splat<V>(0);
+    along_unrolled<V>(n, [&](int u, int64_t i, int64_t m) {
+#pragma GCC unroll 4
+        for (int r = 0; r < R; r++) {
+            f(r, i, m, term);
+            for (int k = 0; k < K; k++)
+                acc[u][r * K + k] = acc[u][r * K + k] + (m == Lanes<V>::width ? term[k] : part(term[k], m, splat<V>(0)));
+        }
+    });
+    for (int half = U / 2; half > 0; half /= 2)
+        for (int u = 0; u < half; u++)
+            for (int k = 0; k < R * K; k++) acc[u][k] = acc[u][k] + acc[u + half][k];
+#pragma GCC unroll 8
+    for (int k = 0; k < R * K; k++) out[k] = first_lane(folded<SumOf>(acc[0][k]));
+}
+
 // out[k] = the sum over the lines begin <= line < end of what f(line, sums) gives.
 template <int K, class T, class F> void sums_of_lines(int64_t begin, int64_t end, T* out, F f) {
     T right[K];

@@ -20,41 +20,52 @@ template <class T> void fill_zero(T* out, int64_t n) {
 }
 
 // --- every example by itself, a weight for every element -------------------------------------------------------------
-template <class T> void layer_forward_range(void* data, int64_t begin, int64_t end) {
+// R rows abreast: while the sums of one are folded, and roots and quotients taken, the others have work to do.
+template <int R, class T> void layer_forward_rows(const Norm& s, int64_t first) {
     using V = vec<T>;
-    const Norm& s = *(const Norm*)data;
     const int64_t n = s.channels;
-    const T *weight = (const T*)s.weight, *bias = (const T*)s.bias;
-    for (int64_t r = begin; r < end; r++) {
-        const T* x = (const T*)s.x + r * n;
-        T* out = (T*)s.out + r * n;
-        // Memory is fetched while the moments are computed: what will be written, and the next line.
-        T mean = 0, squares, *written = soon(out, x, n);
-        const T* next = soon(x + n, x, n);
-        if (s.mean) {
-            sums<1, T>(0, n, &mean, [=](int64_t i, int64_t m, V* term) {
-                ahead_to_write(written + i);
-                term[0] = get<V>(x + i, m);
-            });
-            mean /= (T)n;
-            ((T*)s.mean)[r] = mean;
-        }
-        const V middle = splat<V>(mean);
-        sums<1, T>(0, n, &squares, [=](int64_t i, int64_t m, V* term) {
-            ahead(next + i);
-            const V d = get<V>(x + i, m) - middle;
-            term[0] = d * d;
+    const T *x = (const T*)s.x + first * n, *weight = (const T*)s.weight, *bias = (const T*)s.bias;
+    T* out = (T*)s.out + first * n;
+    // Memory is fetched while the moments are computed: what will be written, and the next rows.
+    T *written = soon(out, x, R * n), mean[R] = {}, squares[R];
+    const T* next = soon(x + R * n, x, R * n);
+    if (s.mean) {
+        sums_of_rows<R, 1, T>(n, mean, [=](int r, int64_t i, int64_t m, V* term) {
+            ahead_to_write(written + r * n + i);
+            term[0] = get<V>(x + r * n + i, m);
         });
-        const T rstd = 1 / sqrt(squares / (T)n + (T)s.eps);
-        ((T*)s.rstd)[r] = rstd;
-        const V scale = splat<V>(rstd);
-        along<T>(n, [=](int64_t i, int64_t m) {
-            V unit = (get<V>(x + i, m) - middle) * scale;
-            if (weight) unit = unit * get<V>(weight + i, m);
-            if (bias) unit = unit + get<V>(bias + i, m);
-            put<V>(out + i, unit, m);
-        });
+        for (int r = 0; r < R; r++) ((T*)s.mean)[first + r] = mean[r] /= (T)n;
     }
+    V middle[R], scale[R];
+    for (int r = 0; r < R; r++) middle[r] = splat<V>(mean[r]);
+    sums_of_rows<R, 1, T>(n, squares, [=](int r, int64_t i, int64_t m, V* term) {
+        ahead(next + r * n + i);
+        const V d = get<V>(x + r * n + i, m) - middle[r];
+        term[0] = d * d;
+    });
+    for (int r = 0; r < R; r++) {
+        const T rstd = 1 / sqrt(squares[r] / (T)n + (T)s.eps);
+        ((T*)s.rstd)[first + r] = rstd;
+        scale[r] = splat<V>(rstd);
+    }
+    along<T>(n, [=](int64_t i, int64_t m) {
+        const V by = weight ? get<V>(weight + i, m) : splat<V>(1), more = bias ? get<V>(bias + i, m) : splat<V>(0);
+#pragma GCC unroll 4
+        for (int r = 0; r < R; r++) {
+            V unit = (get<V>(x + r * n + i, m) - middle[r]) * scale[r];
+            if (weight) unit = unit * by;
+            if (bias) unit = unit + more;
+            put<V>(out + r * n + i, unit, m);
+        }
+    });
+}
+
+template <class T> void layer_forward_range(void* data, int64_t begin, int64_t end) {
+    const Norm& s = *(const Norm*)data;
+    int64_t r = begin;
+    if (s.channels <= TREE_BLOCK<vec<T>>)
+        for (; r + 4 <= end; r += 4) layer_forward_rows<4, T>(s, r);
+    for (; r < end; r++) layer_forward_rows<1, T>(s, r);
 }
 
 template <class T> bool layer_forward(const Norm* s) {
@@ -80,22 +91,22 @@ template <int R, class T> void layer_backward_rows(const Norm& s, int64_t first,
     for (int r = 0; r < R; r++) {
         middle[r] = splat<V>(s.mean ? ((const T*)s.mean)[first + r] : 0);
         scale[r] = splat<V>(((const T*)s.rstd)[first + r]);
-        T means[2] = {0, 0};
-        if (dx) {
-            const T *from = x + r * n, *grad = g + r * n;
-            const V mean = middle[r];
-            T* written = soon(dx + r * n, x, n);
-            sums<2, T>(0, n, means, [=](int64_t i, int64_t m, V* term) {
-                ahead_to_write(written + i);
-                V h = get<V>(grad + i, m);
-                if (weight) h = h * get<V>(weight + i, m);
-                term[0] = h * (get<V>(from + i, m) - mean);
-                term[1] = h;
-            });
-        }
+    }
+    T means[R * 2] = {};
+    if (dx) {
+        T* written = soon(dx, x, R * n);
+        sums_of_rows<R, 2, T>(n, means, [=](int r, int64_t i, int64_t m, V* term) {
+            ahead_to_write(written + r * n + i);
+            V h = get<V>(g + r * n + i, m);
+            if (weight) h = h * get<V>(weight + i, m);
+            term[0] = h * (get<V>(x + r * n + i, m) - middle[r]);
+            term[1] = h;
+        });
+    }
+    for (int r = 0; r < R; r++) {
         const T rstd = first_lane(scale[r]);
-        along_x[r] = splat<V>(-rstd * (rstd * (rstd * means[0] / (T)n)));
-        along_one[r] = splat<V>(s.mean ? -rstd * (means[1] / (T)n) : 0);
+        along_x[r] = splat<V>(-rstd * (rstd * (rstd * means[2 * r] / (T)n)));
+        along_one[r] = splat<V>(s.mean ? -rstd * (means[2 * r + 1] / (T)n) : 0);
     }
     along<T>(n, [=](int64_t i, int64_t m) {
         V to_weight = splat<V>(0), to_bias = splat<V>(0);
