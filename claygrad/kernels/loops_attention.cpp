@@ -74,29 +74,48 @@ inline f32v weight(f32v x) { return exp_down(x); }
 
 template <class V> V one_exp(V x) { return first_lane(weight(splat<vec<V>>(x))); }
 
-// WIDE scores of a row, of which `count` are seen, become exp(score - top), zeros for the others; top and sum go along.
-// What was there before is to be multiplied by the answer.
-template <class T> T soften(T* row, int64_t count, T scale, T& top, T& sum) {
+// Rows whose scores the registers hold together: while those of one are folded, the others have work to do.
+#if defined(__AVX512F__)
+template <class T> constexpr int ABREAST = 16 * Lanes<vec<T>>::width / WIDE;
+#else
+template <class T> constexpr int ABREAST = 1;
+#endif
+
+// WIDE scores of each of R rows, of which `count` are seen, become exp(score - top), zeros for the others; top and sum go along.
+// What was there before is to be multiplied by `shrink`.
+template <int R, class T> void soften(T* rows, const int64_t* count, T scale, T* top, T* sum, T* shrink) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width, N = WIDE / W;
     const V by = splat<V>(scale), none = splat<V>(-__builtin_inf());
-    V v[N], high = none;
-    for (int n = 0; n < N; n++) {
-        v[n] = kept(load<V>(row + n * W) * by, count - n * W, none);
-        high = maximum(high, v[n]);
+    V v[R][N], total[R];
+    T now[R], base[R];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; r++) {
+        V high = none;
+#pragma GCC unroll 16
+        for (int n = 0; n < N; n++) {
+            v[r][n] = kept(load<V>(rows + r * WIDE + n * W) * by, count[r] - n * W, none);
+            high = maximum(high, v[r][n]);
+        }
+        now[r] = maximum(top[r], first_lane(folded<MaxOf>(high))), base[r] = now[r] == -__builtin_inf() ? 0 : now[r];
     }
-    const T now = maximum(top, first_lane(folded<MaxOf>(high))), base = now == -__builtin_inf() ? 0 : now;
-    const V bases = splat<V>(base);
-    V total = splat<V>(0);
-    for (int n = 0; n < N; n++) {
-        const V e = weight(v[n] - bases);
-        store<V>(row + n * W, e);
-        total = total + e;
+#pragma GCC unroll 4
+    for (int r = 0; r < R; r++) {
+        const V bases = splat<V>(base[r]);
+        total[r] = splat<V>(0);
+#pragma GCC unroll 16
+        for (int n = 0; n < N; n++) {
+            const V e = weight(v[r][n] - bases);
+            store<V>(rows + r * WIDE + n * W, e);
+            total[r] = total[r] + e;
+        }
     }
-    const T shrink = now == top ? 1 : top == -__builtin_inf() ? 0 : one_exp<T>(top - base);
-    sum = sum * shrink + first_lane(folded<SumOf>(total));
-    top = now;
-    return shrink;
+#pragma GCC unroll 4
+    for (int r = 0; r < R; r++) {
+        shrink[r] = now[r] == top[r] ? 1 : top[r] == -__builtin_inf() ? 0 : one_exp<T>(top[r] - base[r]);
+        sum[r] = sum[r] * shrink[r] + first_lane(folded<SumOf>(total[r]));
+        top[r] = now[r];
+    }
 }
 
 template <class T> void scaled(T* row, int64_t n, T by) {
@@ -114,12 +133,14 @@ template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, i
         const int64_t width = least(WIDE, end - k0);
         if (turned) product(rows, width, size, query, s.query.row, 1, turned + k0, s.keys, false, scores, WIDE, false);
         else product(rows, width, size, query, s.query.row, 1, at<T>(s.key, b, h, k0), s.key.row, true, scores, WIDE, false);
-        for (int64_t i = 0; i < rows; i++) {
-            T* row = scores + i * WIDE;
-            const int64_t count = seen(s, row, b, h, q0 + i, k0, width, scale);
-            const T shrink = soften(row, count, scale, top[i], sum[i]);
-            if (k0 > 0 && shrink != 1) scaled(mixed + i * size, size, shrink);
-        }
+        int64_t count[TALL];
+        T shrink[TALL];
+        for (int64_t i = 0; i < rows; i++) count[i] = seen(s, scores + i * WIDE, b, h, q0 + i, k0, width, scale);
+        int64_t i = 0;
+        for (; i + ABREAST<T> <= rows; i += ABREAST<T>) soften<ABREAST<T>>(scores + i * WIDE, count + i, scale, top + i, sum + i, shrink + i);
+        for (; i < rows; i++) soften<1>(scores + i * WIDE, count + i, scale, top + i, sum + i, shrink + i);
+        for (i = 0; k0 > 0 && i < rows; i++)
+            if (shrink[i] != 1) scaled(mixed + i * size, size, shrink[i]);
         product(rows, size, width, scores, WIDE, 1, at<T>(s.value, b, h, k0), s.value.row, false, mixed, size, k0 > 0);
     }
     for (int64_t i = 0; i < rows; i++) {
