@@ -180,6 +180,12 @@ for size in (64, 128, 256, 512, 1024):
     matmul_of(size)
 
 
+@workload("matmul, 512, bfloat16", 1.0)        # the peak that others are held against is that of float32
+def matmul_512_bfloat16(torch: ModuleType) -> Callable[[], object]:
+    a, b = (torch.randn(512, 512).to(torch.bfloat16) for _ in range(2))
+    return lambda: a @ b
+
+
 @workload("batched matmul, 64 of 64", 1.0, flops=2 * 64 ** 4)
 def batched_matmul(torch: ModuleType) -> Callable[[], object]:
     a, b = torch.randn(64, 64, 64), torch.randn(64, 64, 64)

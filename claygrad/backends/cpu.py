@@ -4,5 +4,5 @@ from claygrad.core.bridge import instruction_set
 
 def get_cpu_capability() -> str:
     """The instruction set that the kernels run on: DEFAULT, AVX2 or AVX512."""
-    name = instruction_set()
+    name = instruction_set().split("_")[0]       # what a set has beyond another is not in PyTorch's word for it
     return "DEFAULT" if name == "base" else name.upper()

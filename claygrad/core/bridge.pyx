@@ -226,7 +226,7 @@ def flush_denormals(bint on):
 
 
 def instruction_set():
-    """The instruction set that the kernels run on: base, avx2 or avx512."""
+    """The instruction set that the kernels run on: base, avx2, avx512 or avx512_bf16."""
     return isa().decode()
 
 

@@ -3,9 +3,9 @@ recorded. claygrad/ops/contraction.py says what they compute; every function her
 from libc.stdint cimport int64_t
 
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport CAT_FLOAT, F32, F64, I64
+from claygrad.core.dtypes cimport BF16, CAT_FLOAT, F32, F64, I64
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport find, reduce_fn
+from claygrad.core.kernels cimport find, gemm_takes, reduce_fn
 from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.matmul cimport products
 from claygrad.core.modes cimport modes
@@ -44,6 +44,11 @@ cdef bint _plain(object x) noexcept:
         return False
     v = (<Tensor>x).layout
     return v.ndim <= MOST and (v.dtype.code == F32 or v.dtype.code == F64)
+
+
+cdef bint _factor(object x) noexcept:
+    """Whether it is one whose products are in matmul.pyx: of bfloat16 too, where the processor has them."""
+    return _plain(x) or plain(x) and (<Tensor>x).layout.ndim <= MOST and (<Tensor>x).layout.dtype.code == BF16 and gemm_takes(BF16)
 
 
 cdef bint _fused(Layout v, const int* axes, int n, int64_t* size, int64_t* step) noexcept:
@@ -249,14 +254,14 @@ def einsum(equation, operands):
     cdef Equation e
     cdef Layout made, a
     cdef Py_ssize_t n = len(operands)
-    if type(equation) is not str or n == 0 or n > 2 or modes().autocast or not _plain(operands[0]) or not _read(equation, &e):
+    if type(equation) is not str or n == 0 or n > 2 or modes().autocast or not _factor(operands[0]) or not _read(equation, &e):
         return None
     a = (<Tensor>operands[0]).layout
     if e.operands != n or e.ranks[0] != a.ndim:
         return None
     if n == 1:
-        made = _one(a, &e)
-    elif not _plain(operands[1]) or (<Tensor>operands[1]).layout.ndim != e.ranks[1] or (<Tensor>operands[1]).layout.dtype is not a.dtype:
+        made = _one(a, &e) if _plain(operands[0]) else None
+    elif not _factor(operands[1]) or (<Tensor>operands[1]).layout.ndim != e.ranks[1] or (<Tensor>operands[1]).layout.dtype is not a.dtype:
         return None
     else:
         made = _two(a, (<Tensor>operands[1]).layout, &e)
@@ -324,7 +329,7 @@ cdef object tensordot(object a, object b, object dims):
     cdef int of_b[MOST]
     cdef int n = 0, i
     cdef Layout x, y, made
-    if modes().autocast or not _plain(a) or not _plain(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+    if modes().autocast or not _factor(a) or not _factor(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
         return None
     x, y = (<Tensor>a).layout, (<Tensor>b).layout
     if type(dims) is int:
@@ -347,7 +352,7 @@ cdef object inner(object a, object b):
     """inner(a, b) of tensors without a history; or None."""
     cdef int last_a, last_b
     cdef Layout made
-    if modes().autocast or not _plain(a) or not _plain(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+    if modes().autocast or not _factor(a) or not _factor(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
         return None
     last_a, last_b = (<Tensor>a).layout.ndim - 1, (<Tensor>b).layout.ndim - 1
     if last_a < 0 or last_b < 0:
@@ -377,7 +382,7 @@ cdef object matmul(object a, object b):
     cdef int64_t shape[MOST]
     cdef int i, batch
     cdef int64_t n, m
-    if not _plain(a) or not _plain(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+    if not _factor(a) or not _factor(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
         return None
     x, y = (<Tensor>a).layout, (<Tensor>b).layout
     if x.ndim < 2 or y.ndim < 2 or x.shape[x.ndim - 1] != y.shape[y.ndim - 2] or max(x.ndim, y.ndim) > MOST - 2:

@@ -33,7 +33,7 @@ cdef Layout cast_half(Layout v, dtype want):
     return out
 
 
-cdef Layout _wide(Layout v):
+cdef Layout wide_half(Layout v):
     """Halves as float32: where they lie in one run in the same order, else in rows."""
     cdef Layout out
     if dense(v):
@@ -77,7 +77,7 @@ cdef object by_float(Op op, PyObject** slots):
         return None
     for i in range(op.n_params):
         if isinstance(<object>slots[i], Tensor) and (<Tensor><object>slots[i]).layout.dtype.code == half:
-            t = new_tensor(_wide((<Tensor><object>slots[i]).layout))
+            t = new_tensor(wide_half((<Tensor><object>slots[i]).layout))
             held.append(t)
             wide[i] = <PyObject*>t
     several = [op.fast(op, wide, None)] if op.fast != NULL else op.many(op, wide)

@@ -43,6 +43,7 @@ cdef extern from "kernels.hpp" namespace "clay" nogil:
     void set_max_threads(int n) noexcept
     bint blas_load(const char* library_path) noexcept
     bint blas_ready() noexcept
+    bint gemm_takes(int dtype) noexcept
     void gemm(int dtype, bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
               const void* b, int64_t ldb, void* c, int64_t ldc, bint accumulate) noexcept
     void gemm_from(int dtype, bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
@@ -58,6 +59,9 @@ cdef extern from "kernels.hpp" namespace "clay" nogil:
         int64_t m, n, k
         bint add
     void gemm_across(int dtype, const Across* products, int count) noexcept
+
+cdef extern from "codes.hpp" namespace "clay" nogil:
+    const int BF16_WIDE                  # the code of a product of bfloat16 in float32
 
 cdef extern from "bytes.hpp" namespace "clay" nogil:
     void copy_bytes(void* to, const void* from_, int64_t n) noexcept

@@ -1,4 +1,5 @@
-"""Matrix products on the CPU through BLAS: plain and transposed matrices, without copies."""
+"""Matrix products on the CPU: plain and transposed matrices, without copies. Those of bfloat16 are here where the processor has
+instructions for them, and go by way of float32 elsewhere (halves.pyx)."""
 import numpy
 
 from cpython.object cimport PyObject
@@ -7,9 +8,10 @@ from libc.string cimport memcpy, memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport C64, C128, F32, F64
+from claygrad.core.dtypes cimport BF16, C64, C128, F32, F64, dtype, of_code
+from claygrad.core.halves cimport cast_half, wide_half
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport blas_load, find, gemm, gemm_from, gemm_many
+from claygrad.core.kernels cimport BF16_WIDE, blas_load, find, gemm, gemm_from, gemm_many, gemm_takes
 from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
@@ -36,8 +38,21 @@ cdef enum:
 
 
 cdef inline bint _blas(Layout v) noexcept:
-    return v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == C64
-                                            or v.dtype.code == C128)
+    return v.storage.where.kind == CPU and (_multiplied(v.dtype.code) or v.dtype.code == C64 or v.dtype.code == C128)
+
+
+cdef inline bint _multiplied(int code) noexcept:
+    """Whether there are products of these real numbers."""
+    return code == F32 or code == F64 or code == BF16 and gemm_takes(BF16)
+
+
+# Products of bfloat16 to which something is added, other than as it is, are left in float32 until then.
+cdef inline int _code(Layout a, bint wide) noexcept:
+    return BF16_WIDE if wide and a.dtype.code == BF16 else a.dtype.code
+
+
+cdef inline dtype _made(Layout a, bint wide):
+    return of_code(F32) if wide and a.dtype.code == BF16 else a.dtype
 
 
 cdef bint _matrix(Layout v, int at, bint* transposed, int64_t* ld) noexcept:
@@ -90,7 +105,7 @@ cdef Layout _in_rows(Layout v):
     return out
 
 
-cdef Layout _product(Layout a, Layout b, int64_t* shape, Layout start):
+cdef Layout _product(Layout a, Layout b, int64_t* shape, Layout start, bint wide=False):
     """a @ b (+ start, broadcast) for two matrices."""
     cdef bint ta, tb
     cdef int64_t lda, ldb, m = a.shape[0], k = a.shape[1], n = b.shape[1], step
@@ -101,11 +116,11 @@ cdef Layout _product(Layout a, Layout b, int64_t* shape, Layout start):
     if not _matrix(b, 0, &tb, &ldb):
         b = _in_rows(b)
         _matrix(b, 0, &tb, &ldb)
-    out = fresh(a.dtype, 2, shape)
+    out = fresh(_made(a, wide), 2, shape)
     if m == 0 or n == 0:
         return out
     if start is None:
-        _gemm(a.dtype.code, ta, tb, m, n, k, a.data(), lda, b.data(), ldb, out.data(), n, False)
+        _gemm(_code(a, wide), ta, tb, m, n, k, a.data(), lda, b.data(), ldb, out.data(), n, False)
         return out
     step = 0 if start.ndim == 1 or start.shape[0] == 1 else n
     _gemm_from(a.dtype.code, ta, tb, m, n, k, a.data(), lda, b.data(), ldb, out.data(), n, start.data(), step)
@@ -166,6 +181,17 @@ cdef Layout _with(Layout out, Layout c, double beta, double alpha, Layout target
     return _into(out, target)
 
 
+cdef Layout _sum(Layout out, Layout c, double beta, double alpha, Layout target):
+    """beta * c + alpha * out as _with has it; of bfloat16 in float32, as out is, and rounded then."""
+    cdef Layout made
+    if c.dtype.code != BF16:
+        return _with(out, c, beta, alpha, target)
+    if target is not None and not same_shape(target, out):
+        return None
+    made = _with(out, wide_half(c), beta, alpha, None)
+    return None if made is None else _into(cast_half(made, c.dtype), target)
+
+
 cdef Layout _into(Layout out, Layout target):
     if target is None:
         return out
@@ -175,7 +201,7 @@ cdef Layout _into(Layout out, Layout target):
 
 cdef bint _real(Layout c, Layout a, Layout b, Layout target) noexcept:
     """Whether all three are of one type of real numbers, on the CPU, and none but the first is what is written to."""
-    if a.dtype is not b.dtype or c.dtype is not a.dtype or (a.dtype.code != F32 and a.dtype.code != F64):
+    if a.dtype is not b.dtype or c.dtype is not a.dtype or not _multiplied(a.dtype.code):
         return False
     if target is not None and (a.storage is target.storage or b.storage is target.storage):
         return False
@@ -197,7 +223,7 @@ cdef Layout _addmm(Op op, PyObject** slots, Layout target):
                 return _product(a, b, shape, c)
     if not _real(c, a, b, target) or a.shape[1] == 0:
         return None
-    return _with(_product(a, b, shape, None), c, beta, alpha, target)
+    return _sum(_product(a, b, shape, None, True), c, beta, alpha, target)
 
 
 cdef Layout _addmv(Op op, PyObject** slots, Layout target):
@@ -208,8 +234,8 @@ cdef Layout _addmv(Op op, PyObject** slots, Layout target):
         return None
     if c.ndim > 1 or not _factors(slots + 3, &beta, &alpha):
         return None
-    out = _mv(op, slots + 1, None)
-    return None if out is None else _with(out, c, beta, alpha, target)
+    out = _times((<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout, True)
+    return None if out is None else _sum(out, c, beta, alpha, target)
 
 
 cdef Layout _baddbmm(Op op, PyObject** slots, Layout target):
@@ -220,8 +246,8 @@ cdef Layout _baddbmm(Op op, PyObject** slots, Layout target):
         return None
     if not _factors(slots + 3, &beta, &alpha):
         return None
-    out = _bmm(op, slots + 1, None)
-    return None if out is None else _with(out, c, beta, alpha, target)
+    out = _batch((<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout, True)
+    return None if out is None else _sum(out, c, beta, alpha, target)
 
 
 cdef Layout _addbmm(Op op, PyObject** slots, Layout target):
@@ -238,11 +264,11 @@ cdef Layout _addbmm(Op op, PyObject** slots, Layout target):
     if not _matrix(a, 1, &ta, &lda) or not _matrix(b, 1, &tb, &ldb):
         return None
     shape[0], shape[1] = a.shape[1], b.shape[2]
-    out = fresh(a.dtype, 2, shape)
+    out = fresh(_made(a, True), 2, shape)
     for i in range(a.shape[0]):
-        _gemm(a.dtype.code, ta, tb, shape[0], shape[1], a.shape[2], a.data() + i * a.strides[0] * item, lda,
+        _gemm(_code(a, True), ta, tb, shape[0], shape[1], a.shape[2], a.data() + i * a.strides[0] * item, lda,
               b.data() + i * b.strides[0] * item, ldb, out.data(), shape[1], i > 0)
-    return _with(out, c, beta, alpha, target)
+    return _sum(out, c, beta, alpha, target)
 
 
 cdef Layout _addr(Op op, PyObject** slots, Layout target):
@@ -251,7 +277,7 @@ cdef Layout _addr(Op op, PyObject** slots, Layout target):
     cdef int64_t shape[2]
     cdef int64_t steps[2]
     cdef double beta, alpha
-    if not _real(c, x, y, target) or not _factors(slots + 3, &beta, &alpha) or x.ndim != 1 or y.ndim != 1:
+    if not _real(c, x, y, target) or not _factors(slots + 3, &beta, &alpha) or x.ndim != 1 or y.ndim != 1 or x.dtype.code == BF16:
         return None
     shape[0], shape[1] = x.shape[0], y.shape[0]
     out = fresh(x.dtype, 2, shape)
@@ -265,22 +291,30 @@ cdef Layout _addr(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _bmm(Op op, PyObject** slots, Layout target):
-    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout
+    return _batch((<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, False)
+
+
+cdef Layout _batch(Layout a, Layout b, bint wide):
     if a.ndim != 3 or b.ndim != 3 or a.dtype is not b.dtype or not _blas(a) or not _blas(b):
         return None
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         return None
-    return products(a, b)
+    return _products(a, b, wide)
 
 
 cdef Layout products(Layout a, Layout b):
+    return _products(a, b, False)
+
+
+cdef Layout _products(Layout a, Layout b, bint wide):
     """Of two batches of matrices that fit."""
     cdef int64_t shape[3]
     cdef bint ta, tb
     cdef int64_t lda, ldb
+    cdef int code = _code(a, wide)
     cdef Layout out
     shape[0], shape[1], shape[2] = a.shape[0], a.shape[1], b.shape[2]
-    out = fresh(a.dtype, 3, shape)
+    out = fresh(_made(a, wide), 3, shape)
     if out.numel == 0:
         return out
     if a.shape[2] == 0:
@@ -293,19 +327,23 @@ cdef Layout products(Layout a, Layout b):
         b = _in_rows(b)
         _matrix(b, 1, &tb, &ldb)
     if shape[0] == 1:
-        _gemm(a.dtype.code, ta, tb, shape[1], shape[2], a.shape[2], a.data(), lda, b.data(), ldb, out.data(), shape[2], False)
+        _gemm(code, ta, tb, shape[1], shape[2], a.shape[2], a.data(), lda, b.data(), ldb, out.data(), shape[2], False)
     elif out.numel * a.shape[2] > RELEASE:
         with nogil:
-            gemm_many(a.dtype.code, ta, tb, shape[0], shape[1], shape[2], a.shape[2], a.data(), lda, a.strides[0], b.data(), ldb,
+            gemm_many(code, ta, tb, shape[0], shape[1], shape[2], a.shape[2], a.data(), lda, a.strides[0], b.data(), ldb,
                       b.strides[0], out.data())
     else:
-        gemm_many(a.dtype.code, ta, tb, shape[0], shape[1], shape[2], a.shape[2], a.data(), lda, a.strides[0], b.data(), ldb,
+        gemm_many(code, ta, tb, shape[0], shape[1], shape[2], a.shape[2], a.data(), lda, a.strides[0], b.data(), ldb,
                   b.strides[0], out.data())
     return out
 
 
 cdef Layout _mv(Op op, PyObject** slots, Layout target):
-    cdef Layout a = (<Tensor><object>slots[0]).layout, x = (<Tensor><object>slots[1]).layout, out
+    return _times((<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, False)
+
+
+cdef Layout _times(Layout a, Layout x, bint wide):
+    cdef Layout out
     cdef bint ta
     cdef int64_t lda
     cdef int64_t shape[1]
@@ -318,9 +356,9 @@ cdef Layout _mv(Op op, PyObject** slots, Layout target):
         _matrix(a, 0, &ta, &lda)
     x = x if x.contiguous else _in_rows(x)
     shape[0] = a.shape[0]
-    out = fresh(a.dtype, 1, shape)
+    out = fresh(_made(a, wide), 1, shape)
     if shape[0]:
-        _gemm(a.dtype.code, ta, False, a.shape[0], 1, a.shape[1], a.data(), lda, x.data(), 1, out.data(), 1, False)
+        _gemm(_code(a, wide), ta, False, a.shape[0], 1, a.shape[1], a.data(), lda, x.data(), 1, out.data(), 1, False)
     return out
 
 
@@ -328,7 +366,7 @@ cdef Layout _dot(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout, out
     if x.ndim != 1 or y.ndim != 1 or x.dtype is not y.dtype or not _blas(x) or not _blas(y) or x.shape[0] != y.shape[0]:
         return None
-    if op.name == "vdot" and x.dtype.code != F32 and x.dtype.code != F64:
+    if x.dtype.code == BF16 or op.name == "vdot" and x.dtype.code != F32 and x.dtype.code != F64:
         return None
     if x.shape[0] == 0:
         out = fresh(x.dtype, 0, NULL)
@@ -350,7 +388,7 @@ cdef Layout _turned(Layout a, bint turn_a, Layout b, bint turn_b):
     cdef int64_t lda, ldb, k
     cdef int64_t shape[2]
     cdef Layout out
-    if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or (a.dtype.code != F32 and a.dtype.code != F64):
+    if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or not _multiplied(a.dtype.code):
         return None
     if a.storage.where.kind != CPU or b.storage.where.kind != CPU:
         return None

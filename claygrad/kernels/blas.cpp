@@ -49,23 +49,24 @@ struct Product {
     const char* start;                   // null, c, or one row that is added to all
     int64_t start_i;
 
-    int64_t item() const { return dtype == F32 ? 4 : dtype == C128 ? 16 : 8; }
+    int64_t item() const { return dtype == BF16 || dtype == BF16_WIDE ? 2 : dtype == F32 ? 4 : dtype == C128 ? 16 : 8; }
+    int64_t made() const { return dtype == BF16_WIDE ? 4 : item(); }         // of the result, and of what it starts from
 
     // Some rows, or some columns, of the result
     Product rows(int64_t begin, int64_t end) const {
         Product p = *this;
         p.m = end - begin;
         p.a += begin * (trans_a ? 1 : lda) * item();
-        p.c += begin * ldc * item();
-        if (start) p.start += begin * start_i * item();
+        p.c += begin * ldc * made();
+        if (start) p.start += begin * start_i * made();
         return p;
     }
     Product columns(int64_t begin, int64_t end) const {
         Product p = *this;
         p.n = end - begin;
         p.b += begin * (trans_b ? ldb : 1) * item();
-        p.c += begin * item();
-        if (start) p.start += begin * item();
+        p.c += begin * made();
+        if (start) p.start += begin * made();
         return p;
     }
 };
@@ -171,10 +172,13 @@ bool blas_can(const Product& p) {
 }
 
 // One product on one thread
+void by_own(void* own, const Product& p) {
+    ((gemm_fn)own)(p.m, p.n, p.k, p.a, p.trans_a ? 1 : p.lda, p.trans_a ? p.lda : 1, p.b, p.ldb, p.trans_b, p.c, p.ldc, p.start,
+                   p.start_i);
+}
+
 template <class T> void product(int index, void* own, bool by_blas, const Product& p) {
-    if (!by_blas)
-        ((gemm_fn)own)(p.m, p.n, p.k, p.a, p.trans_a ? 1 : p.lda, p.trans_a ? p.lda : 1, p.b, p.ldb, p.trans_b, p.c,
-                       p.ldc, p.start, p.start_i);
+    if (!by_blas) by_own(own, p);
     else if (wide)
         through_blas<T, int64_t>(index, p);
     else
@@ -188,6 +192,8 @@ void product(const Product& p, bool by_blas) {
     case F64: return product<double>(1, own[1].function, by_blas, p);
     case C64: return product<Complex64>(2, (void*)plain_gemm<Complex64>, by_blas, p);
     case C128: return product<Complex128>(3, (void*)plain_gemm<Complex128>, by_blas, p);
+    case BF16: return by_own(current_isa().gemm_brains[0].function, p);
+    case BF16_WIDE: return by_own(current_isa().gemm_brains[1].function, p);
     }
 }
 
@@ -195,7 +201,7 @@ int index_of(int dtype) { return dtype == F32 ? 0 : dtype == F64 ? 1 : dtype == 
 
 // Whether BLAS is the better one for so many multiplications of this kind.
 bool wants_blas(const Product& p) {
-    if (!gemm_of[index_of(p.dtype)] || !blas_can(p)) return false;
+    if (p.dtype == BF16 || p.dtype == BF16_WIDE || !gemm_of[index_of(p.dtype)] || !blas_can(p)) return false;
     return p.m * p.n * p.k > current_isa().gemm_most || p.dtype == C64 || p.dtype == C128;
 }
 
@@ -291,6 +297,11 @@ void blas_set_threads(int n) {
     else set_threads(n);
 }
 
+bool gemm_takes(int dtype) {
+    if (dtype == BF16 || dtype == BF16_WIDE) return current_isa().gemm_brains != nullptr;
+    return dtype == F32 || dtype == F64 || dtype == C64 || dtype == C128;
+}
+
 void gemm(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
           const void* b, int64_t ldb, void* c, int64_t ldc, bool accumulate) {
     gemm_from(dtype, trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, accumulate ? c : nullptr, ldc);
@@ -308,11 +319,11 @@ void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int6
         Session session(by_blas, !whole);
         return whole ? product(p, true) : shared_out(p, by_blas);
     }
-    const size_t length = (size_t)(n * p.item());             // a sum of nothing
+    const size_t length = (size_t)(n * p.made());             // a sum of nothing
     for (int64_t i = 0; i < m; i++) {
-        char* row = p.c + i * ldc * p.item();
+        char* row = p.c + i * ldc * p.made();
         if (!start) memset(row, 0, length);
-        else if (start != c) memcpy(row, p.start + i * start_i * p.item(), length);
+        else if (start != c) memcpy(row, p.start + i * start_i * p.made(), length);
     }
 }
 
@@ -330,7 +341,7 @@ void many_range(void* data, int64_t begin, int64_t end) {
         Product p = j.first;
         p.a += i * j.a_step * p.item();
         p.b += i * j.b_step * p.item();
-        p.c += i * p.m * p.n * p.item();
+        p.c += i * p.m * p.n * p.made();
         shared_out(p, j.by_blas);
     }
 }

@@ -5,6 +5,7 @@
 namespace clay {
 
 enum Code : int { U8, I8, I16, I32, I64, F16, F32, F64, C64, C128, BOOL, BF16 };
+constexpr int BF16_WIDE = 32;            // of products alone: two factors of bfloat16, and a result of float32
 
 struct Kernel {
     const char* name;
@@ -29,6 +30,7 @@ struct IsaSet {
     void (*bind_math)(void* (*lookup)(const char*));
     const Kernel* gemm;                  // float32, float64: looked up on every product, so not by name
     int64_t gemm_most;                   // m * n * k up to which it beats a call to BLAS
+    const Kernel* gemm_brains;           // BF16, BF16_WIDE; null: they go by way of float32
 };
 
 const IsaSet& current_isa();

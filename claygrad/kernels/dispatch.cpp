@@ -13,14 +13,25 @@ namespace base { extern const IsaSet isa_set; }
 namespace avx2 { extern const IsaSet isa_set; }
 namespace avx512 { extern const IsaSet isa_set; }
 #endif
+#if defined(CLAY_AVX512_BF16)
+namespace avx512_bf16 { extern const Kernel gemm_kernels[]; }
+#endif
 
 namespace {
+
+#if defined(CLAY_AVX512_BF16)
+// The set avx512, and products of bfloat16 of its own: filled in at the start
+IsaSet with_brains;
+#endif
 
 void* libmvec = nullptr;
 void* look_in_libmvec(const char* name) { return libmvec ? dlsym(libmvec, name) : nullptr; }
 
 // Best first.
 const IsaSet* const sets[] = {
+#if defined(CLAY_AVX512_BF16)
+    &with_brains,
+#endif
 #if defined(__x86_64__)
     &avx512::isa_set,
     &avx2::isa_set,
@@ -31,6 +42,9 @@ const IsaSet* const sets[] = {
 bool machine_has(const IsaSet& set) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
+#if defined(CLAY_AVX512_BF16)
+    if (&set == &with_brains) return machine_has(avx512::isa_set) && __builtin_cpu_supports("avx512bf16");
+#endif
     if (&set == &avx2::isa_set)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (&set == &avx512::isa_set)
@@ -50,6 +64,10 @@ const IsaSet* best() {
 }
 
 const IsaSet* start() {
+#if defined(CLAY_AVX512_BF16)
+    with_brains = avx512::isa_set;
+    with_brains.name = "avx512_bf16", with_brains.gemm_brains = avx512_bf16::gemm_kernels;
+#endif
     libmvec = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
     for (const IsaSet* set : sets)
         if (machine_has(*set)) set->bind_math(look_in_libmvec);
@@ -68,9 +86,10 @@ const IsaSet& current_isa() { return *current(); }
 const char* isa() { return current()->name; }
 
 bool use_isa(const char* name) {
+    const IsaSet*& chosen = current();   // from here on all sets are filled in
     for (const IsaSet* set : sets)
         if (!strcmp(set->name, name) && machine_has(*set)) {
-            current() = set;
+            chosen = set;
             return true;
         }
     return false;

@@ -38,6 +38,12 @@ inline Half::operator float() const {
     return float_of(bits_of(found) | sign);
 }
 
+// Rounded to even
+inline Brain brain_of(float x) {
+    const uint32_t bits = bits_of(x), even = bits + 0x7fff + (bits >> 16 & 1);
+    return {(uint16_t)((x != x ? (bits | 0x7fffffff) & 0xffc00000 : even) >> 16)};
+}
+
 inline void floats_from(const Brain* x, float* out, int64_t n) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) out[i] = (float)x[i];

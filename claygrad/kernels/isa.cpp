@@ -34,11 +34,11 @@ static const Family families[] = {
 extern const IsaSet isa_set;
 const IsaSet isa_set = {CLAY_TEXT(CLAY_ISA), families, sizeof families / sizeof *families, bind_math, gemm_kernels,
 #if defined(__AVX512F__)
-                        1 << 28};
+                        1 << 28, nullptr};
 #elif defined(__AVX2__)
-                        1 << 24};
+                        1 << 24, nullptr};
 #else
-                        1024};
+                        1024, nullptr};
 #endif
 
 }  // namespace CLAY_ISA

@@ -31,7 +31,7 @@ using rows2_fn = void (*)(const void* g_rn, const void* out_rn, void* dx_rn, int
 void* find(const char* family, const char* name, int dtype);
 struct Kernel;
 const Kernel* find_entry(const char* family, const char* name, int dtype);       // its line in the table, or nullptr
-const char* isa();                       // "base", "avx2" or "avx512": what this process runs
+const char* isa();                       // "base", "avx2", "avx512" or "avx512_bf16": what this process runs
 bool use_isa(const char* name);          // for tests; false if the machine lacks it
 
 // y broadcast over rows: x and out are (rows, n), y is (n) [by_row] or (rows) [by column];
@@ -69,6 +69,7 @@ void set_max_threads(int n);
 // BLAS, row-major, resolved at run time from the library NumPy already loaded.
 bool blas_load(const char* library_path);
 bool blas_ready();
+bool gemm_takes(int dtype);              // whether there are products of it: of bfloat16 where the processor has them
 void gemm(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
           const void* a, int64_t lda, const void* b, int64_t ldb, void* c, int64_t ldc, bool accumulate);
 // c = op(a) @ op(b) + start: rows start_i apart, or one row for all (0 apart)

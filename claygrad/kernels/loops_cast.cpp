@@ -38,10 +38,7 @@ template <class T> struct Into<Complex<T>> {
 
 template <> struct Into<Brain> {
     template <class From> static Brain make(From x) { return make((float)x); }
-    static Brain make(float x) {
-        const uint32_t bits = bits_of(x), even = bits + 0x7fff + (bits >> 16 & 1);
-        return {(uint16_t)((x != x ? (bits | 0x7fffffff) & 0xffc00000 : even) >> 16)};
-    }
+    static Brain make(float x) { return brain_of(x); }
 };
 
 template <> struct Into<Half> {

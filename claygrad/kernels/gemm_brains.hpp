@@ -1,0 +1,177 @@
+// What products of bfloat16 are made of: pairs of numbers along the sum, as 32 bits each.
+#pragma once
+#include <string.h>
+
+#include "half_types.hpp"
+#include "transpose.hpp"
+
+namespace clay {
+namespace CLAY_ISA {
+namespace {
+
+constexpr int ROWS = 8;                  // of a at once
+constexpr int64_t WIDE = 32;             // columns of a panel: two vectors of sums
+constexpr int64_t DEPTH = 512;           // pairs of a panel
+
+typedef uint32_t Pair;
+using Numbers = __m512i;                 // 32 of bfloat16, or 16 pairs
+
+inline __mmask32 first(int64_t n) { return n >= 32 ? ~(__mmask32)0 : (__mmask32)((1u << n) - 1); }
+inline Numbers brains(const Brain* x) { return _mm512_loadu_si512(x); }
+inline Numbers brains(const Brain* x, int64_t n) { return _mm512_maskz_loadu_epi16(first(n), x); }
+
+// Two products in every lane, added to the sum
+inline f32v pairs_added(Numbers x, Numbers y, f32v sum) { return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)y); }
+
+// Numbers of x with those of y, as pairs: of the first sixteen, and of the others
+inline void paired(Numbers x, Numbers y, Numbers& low, Numbers& high) {
+    const Numbers step = _mm512_set_epi32(0x2f000f, 0x2e000e, 0x2d000d, 0x2c000c, 0x2b000b, 0x2a000a, 0x290009, 0x280008, 0x270007,
+                                          0x260006, 0x250005, 0x240004, 0x230003, 0x220002, 0x210001, 0x200000);
+    low = _mm512_permutex2var_epi16(x, step, y);
+    high = _mm512_permutex2var_epi16(x, _mm512_add_epi16(step, _mm512_set1_epi16(16)), y);
+}
+
+// Two rows of `width` numbers, as pairs; `second` is null where the sum ends with the first.
+inline void pair_up(const Brain* one, const Brain* second, int64_t width, Numbers& low, Numbers& high) {
+    if (width >= 32) paired(brains(one), second ? brains(second) : _mm512_setzero_si512(), low, high);
+    else paired(brains(one, width), second ? brains(second, width) : _mm512_setzero_si512(), low, high);
+}
+
+// A panel of b as it lies: rows of pairs, WIDE apart
+inline void pack_rows(const Brain* b, int64_t ldb, int64_t width, int64_t depth, Pair* to) {
+    constexpr int64_t AHEAD = 16;        // rows that are fetched before they are needed
+    for (int64_t p = 0; p < depth; p += 2, to += WIDE) {
+        const Brain* row = b + p * ldb;
+        __builtin_prefetch(row + AHEAD * ldb);
+        __builtin_prefetch(row + (AHEAD + 1) * ldb);
+        Numbers low, high;
+        pair_up(row, p + 1 < depth ? row + ldb : nullptr, width, low, high);
+        _mm512_store_si512(to, low);
+        _mm512_store_si512(to + 16, high);
+    }
+}
+
+// A panel of a transposed b: its numbers lie in pairs already. Rows that do not all begin at a whole pair are moved first.
+inline void pack_columns(const Brain* b, int64_t ldb, int64_t width, int64_t depth, Pair* to) {
+    alignas(64) Brain moved[16 * 2 * DEPTH];
+    const int64_t pairs = depth / 2;
+    for (int64_t j = 0; j < width; j += 16) {
+        const int64_t rows = width - j < 16 ? width - j : 16;
+        const Brain* from = b + j * ldb;
+        int64_t step = ldb;
+        if (ldb % 2 || (uintptr_t)from % sizeof(Pair)) {
+            for (int64_t r = 0; r < rows; r++) memcpy(moved + r * 2 * DEPTH, from + r * ldb, pairs * sizeof(Pair));
+            from = moved, step = 2 * DEPTH;
+        }
+        if (pairs) transpose((const float*)from, step / 2, (float*)to + j, WIDE, rows, pairs);
+    }
+    if (depth % 2)
+        for (int64_t j = 0; j < width; j++) to[pairs * WIDE + j] = b[j * ldb + depth - 1].bits;
+}
+
+// A transposed a: ROWS of its rows at a time, pair after pair; groups of them are `group` pairs apart.
+inline void pack_groups(const Brain* a, int64_t a_p, int64_t rows, int64_t depth, Pair* to, int64_t group) {
+    for (int64_t i = 0; i < rows; i += 32, to += 4 * group)
+        for (int64_t p = 0; p < depth; p += 2) {
+            const Brain* row = a + p * a_p + i;
+            Pair* at = to + p / 2 * ROWS;
+            Numbers low, high;
+            pair_up(row, p + 1 < depth ? row + a_p : nullptr, rows - i, low, high);
+            _mm256_storeu_si256((__m256i*)at, _mm512_castsi512_si256(low));
+            _mm256_storeu_si256((__m256i*)(at + group), _mm512_extracti64x4_epi64(low, 1));
+            _mm256_storeu_si256((__m256i*)(at + 2 * group), _mm512_castsi512_si256(high));
+            _mm256_storeu_si256((__m256i*)(at + 3 * group), _mm512_extracti64x4_epi64(high, 1));
+        }
+}
+
+// Where the numbers of a vector begin a result of either type
+inline f32v floats(const float* x, int64_t n) { return _mm512_maskz_loadu_ps((__mmask16)first(n), x); }
+inline f32v floats(const Brain* x, int64_t n) {
+    return (f32v)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16((__mmask16)first(n), x)), 16);
+}
+inline void put(float* to, f32v v, int64_t n) {
+    if (n >= 16) _mm512_storeu_ps(to, v);
+    else _mm512_mask_storeu_ps(to, (__mmask16)first(n), v);
+}
+inline void put(Brain* to, f32v v, int64_t n) {
+    const __m256i made = (__m256i)_mm512_cvtneps_pbh(v);
+    if (n >= 16) _mm256_storeu_si256((__m256i*)to, made);
+    else _mm256_mask_storeu_epi16(to, (__mmask16)first(n), made);
+}
+
+// out[r, j] = the product of row r of x and row j of y (+ start)
+template <class Made> struct Dots {
+    int64_t k;
+    const Brain* x;
+    int64_t ldx;
+    const Brain* y;
+    int64_t ldy;
+    Made* out;
+    int64_t step_r, step_j;
+    const Made* start;
+    int64_t start_r, start_j;
+};
+
+constexpr int ACROSS = 4, DOWN = 4;      // rows of y and of x at once
+
+template <class Made, int R, int J> void dots(const Dots<Made>& s) {
+    f32v acc[R][J];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+        for (int j = 0; j < J; j++) acc[r][j] = splat<f32v>(0);
+    int64_t p = 0;
+    const auto step = [&](auto read) __attribute__((always_inline)) {
+        Numbers y[J];
+#pragma GCC unroll 16
+        for (int j = 0; j < J; j++) {
+            if (J > 1) __builtin_prefetch(s.y + (j + J) * s.ldy + p);
+            y[j] = read(s.y + j * s.ldy + p);
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r++) {
+            const Numbers x = read(s.x + r * s.ldx + p);
+#pragma GCC unroll 16
+            for (int j = 0; j < J; j++) acc[r][j] = pairs_added(x, y[j], acc[r][j]);
+        }
+    };
+    for (; p + 32 <= s.k; p += 32) step([](const Brain* row) { return brains(row); });
+    if (p < s.k) step([&](const Brain* row) { return brains(row, s.k - p); });
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+        for (int j = 0; j < J; j++) {
+            f32v sum = _mm512_set1_ps(_mm512_reduce_add_ps(acc[r][j]));
+            if (s.start) sum = sum + floats(s.start + r * s.start_r + j * s.start_j, 1);
+            put(s.out + r * s.step_r + j * s.step_j, sum, 1);
+        }
+}
+
+template <class Made, int R> void dots_of(int64_t rows, int64_t n, Dots<Made> s) {
+    if (R > 1 && rows < R) return dots_of<Made, R == 1 ? 1 : R - 1>(rows, n, s);
+    while (n > 0) {
+        const int64_t j = n >= ACROSS ? ACROSS : 1;
+        if (j == 1) dots<Made, R, 1>(s);
+        else dots<Made, R, ACROSS>(s);
+        n -= j;
+        s.y += j * s.ldy, s.out += j * s.step_j;
+        if (s.start) s.start += j * s.start_j;
+    }
+}
+
+// Few rows of x against rows of y, so many at a time that they are near still for the next rows of x
+template <class Made> void by_dots(int64_t m, int64_t n, const Dots<Made>& all) {
+    const int64_t high = m <= DOWN ? n : 4 * ACROSS;
+    for (int64_t j = 0; j < n; j += high)
+        for (int64_t r = 0; r < m; r += DOWN) {
+            Dots<Made> s = all;
+            s.x += r * s.ldx, s.y += j * s.ldy;
+            s.out += r * s.step_r + j * s.step_j;
+            if (s.start) s.start += r * s.start_r + j * s.start_j;
+            dots_of<Made, DOWN>(m - r < DOWN ? m - r : DOWN, n - j < high ? n - j : high, s);
+        }
+}
+
+}  // namespace
+}  // namespace CLAY_ISA
+}  // namespace clay

@@ -1,0 +1,245 @@
+// Note [Products of bfloat16]
+// As Note [Products by panels], with an instruction that adds two products at once to a sum in float32: numbers that follow each
+// other along the sum are a pair, and take the place of one float32. An odd one has a zero for a partner, in both factors: another
+// row's infinity times zero would be NaN. Sums stay in float32, between panels of one depth and the next too, and are rounded
+// once. Numbers below the least normal one count as zero in that instruction. PyTorch computes products of up to SMALL
+// multiplications otherwise, and keeps such numbers there; so do we, by way of the kernel for float32.
+#include "codes.hpp"
+#include "gemm.hpp"
+#include "gemm_brains.hpp"
+#include "scratch.hpp"
+
+namespace clay {
+
+namespace avx512 { extern const Kernel gemm_kernels[]; }
+
+namespace CLAY_ISA {
+namespace {
+
+constexpr int64_t TALL = 512;            // rows of a that go along one panel after the other
+constexpr int64_t SLAB = 1 << 19;        // and their bytes, in the second-level cache
+constexpr int64_t CHUNK = 512;           // columns whose sums are kept from one depth to the next
+constexpr int64_t SMALL = 4096;
+constexpr int64_t FEW = 16, SHORT = 64;  // rows, and numbers in them that are more work to add up than to multiply
+
+thread_local Room room_of_a, room_of_sums;
+
+template <class Made> struct Job {
+    int64_t m, n, k;
+    const Brain* a;
+    int64_t a_i, a_p;
+    const Brain* b;
+    int64_t ldb;
+    bool b_is_nk;
+    Made* c;
+    int64_t ldc;
+    const Made* start;
+    int64_t start_i;
+};
+
+// What goes into a block of c
+template <class Made> struct Block {
+    int64_t pairs;
+    bool odd;                            // one more number, of rows
+    const char* a;
+    int64_t a_i, a_p;                    // in bytes
+    const Pair* b;
+    int64_t width;
+    const float* before;                 // sums of a lesser depth, or null
+    float* sums;                         // for a greater depth; null: this is the last
+    int64_t ld_sums;
+    Made* c;
+    int64_t ldc;
+    const Made* start;
+    int64_t start_i;
+    int64_t next;                        // from these rows of a to the next, or 0
+};
+
+enum Lie { ANYHOW, IN_ROWS, IN_GROUPS };
+
+inline Numbers one_pair(const char* at) {
+    Pair pair;
+    memcpy(&pair, at, sizeof pair);
+    return _mm512_set1_epi32((int)pair);
+}
+inline Numbers one_number(const char* at) {
+    uint16_t bits;
+    memcpy(&bits, at, sizeof bits);
+    return _mm512_set1_epi32(bits);
+}
+
+// R rows by N vectors of c. Not inlined: it needs all registers.
+template <class Made, int R, int N, Lie LIE> __attribute__((noinline)) void block(const Block<Made>& s) {
+    const char* a = s.a;
+    const int64_t a_i = LIE == IN_GROUPS ? (int64_t)sizeof(Pair) : s.a_i;
+    const int64_t a_p = LIE == IN_ROWS ? (int64_t)sizeof(Pair) : LIE == IN_GROUPS ? ROWS * (int64_t)sizeof(Pair) : s.a_p;
+    f32v acc[R][N];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) {
+        __builtin_prefetch(s.c + r * s.ldc, 1);
+#pragma GCC unroll 16
+        for (int v = 0; v < N; v++) acc[r][v] = splat<f32v>(0);
+    }
+    const auto step = [&](int64_t p, auto read) __attribute__((always_inline)) {
+        Numbers row[N];
+#pragma GCC unroll 16
+        for (int v = 0; v < N; v++) row[v] = _mm512_load_si512(s.b + p * WIDE + v * 16);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r++) {
+            const Numbers scale = read(a + r * a_i + p * a_p);
+#pragma GCC unroll 16
+            for (int v = 0; v < N; v++) acc[r][v] = pairs_added(scale, row[v], acc[r][v]);
+        }
+    };
+    int64_t p = 0;
+    if (LIE == IN_ROWS)
+        for (; p + R <= s.pairs; p += R)
+#pragma GCC unroll 16
+            for (int q = 0; q < R; q++) {
+                __builtin_prefetch(a + q * a_i + p * a_p + s.next);
+                step(p + q, one_pair);
+            }
+    for (; p < s.pairs; p++) step(p, one_pair);
+    if (s.odd) step(p, one_number);
+    if (s.before)
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+            for (int v = 0; v < N; v++) acc[r][v] = acc[r][v] + floats(s.before + r * s.ld_sums + v * 16, s.width - v * 16);
+    if (s.sums) {
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+            for (int v = 0; v < N; v++) put(s.sums + r * s.ld_sums + v * 16, acc[r][v], s.width - v * 16);
+        return;
+    }
+    if (s.start)
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+            for (int v = 0; v < N; v++) acc[r][v] = acc[r][v] + floats(s.start + r * s.start_i + v * 16, s.width - v * 16);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+        for (int v = 0; v < N; v++) put(s.c + r * s.ldc + v * 16, acc[r][v], s.width - v * 16);
+}
+
+// As block, for 0 < rows <= R
+template <class Made, int R, int N> void some(int64_t rows, const Block<Made>& s) {
+    if (R == 1 || rows == R) return block<Made, R, N, ANYHOW>(s);
+    some<Made, R == 1 ? 1 : R - 1, N>(rows, s);
+}
+
+// How many of the rows that are left go next: the last few are shared evenly, or too few sums would wait for each other.
+int64_t next_rows(int64_t left) {
+    return left >= ROWS + ROWS / 2 || left == ROWS ? ROWS : left > ROWS ? (left + 1) / 2 : left;
+}
+
+// The rows of a slab along one panel; a slab that was packed has groups of them.
+template <class Made, int N> void strip(int64_t left, int64_t group, Block<Made> s) {
+    while (left > 0) {
+        const int64_t rows = !group ? next_rows(left) : left < ROWS ? left : ROWS;
+        s.next = rows < left ? rows * s.a_i : 0;
+        if (rows < ROWS) some<Made, ROWS - 1, N>(rows, s);
+        else if (group) block<Made, ROWS, N, IN_GROUPS>(s);
+        else block<Made, ROWS, N, IN_ROWS>(s);
+        left -= rows;
+        s.a += group ? group * (int64_t)sizeof(Pair) : rows * s.a_i;
+        s.c += rows * s.ldc;
+        if (s.start) s.start += rows * s.start_i;
+        if (s.before) s.before += rows * s.ld_sums;
+        if (s.sums) s.sums += rows * s.ld_sums;
+    }
+}
+
+// `rows` rows and `columns` columns of c from i and j on, `depth` numbers of the sum from p on
+template <class Made>
+void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t columns, int64_t p, int64_t depth, float* sums) {
+    alignas(64) Pair panel[DEPTH * WIDE];
+    Block<Made> first{};
+    int64_t group = 0;
+    first.pairs = depth / 2, first.odd = depth % 2;
+    first.a = (const char*)(job.a + i * job.a_i + p * job.a_p);
+    first.a_i = job.a_i * (int64_t)sizeof(Brain), first.a_p = sizeof(Pair);
+    if (job.a_p != 1) {
+        first.pairs += first.odd, first.odd = false;
+        group = ROWS * first.pairs + 16;                // they begin in different places of the cache
+        Pair* to = (Pair*)room_of_a.get((rows + 31) / 32 * 4 * group * sizeof(Pair));
+        pack_groups((const Brain*)first.a, job.a_p, rows, depth, to, group);
+        first.a = (const char*)to, first.a_i = sizeof(Pair), first.a_p = ROWS * sizeof(Pair);
+    }
+    first.b = panel, first.ld_sums = columns, first.ldc = job.ldc, first.start_i = job.start_i;
+    const bool last = p + depth == job.k;
+    for (int64_t j = 0; j < columns; j += WIDE) {
+        Block<Made> s = first;
+        s.width = columns - j < WIDE ? columns - j : WIDE;
+        if (job.b_is_nk) pack_columns(job.b + (j0 + j) * job.ldb + p, job.ldb, s.width, depth, panel);
+        else pack_rows(job.b + p * job.ldb + j0 + j, job.ldb, s.width, depth, panel);
+        s.c = job.c + i * job.ldc + j0 + j;
+        s.start = job.start ? job.start + i * job.start_i + j0 + j : nullptr;
+        s.before = p > 0 ? sums + j : nullptr;
+        s.sums = last ? nullptr : sums + j;
+        if (s.width > 16) strip<Made, 2>(rows, group, s);
+        else strip<Made, 1>(rows, group, s);
+    }
+}
+
+template <class Made> void by_panels(const Job<Made>& job) {
+    const int64_t rounds = (job.k + 2 * DEPTH - 1) / (2 * DEPTH), share = ((job.k + rounds - 1) / rounds + 1) / 2 * 2;
+    int64_t tall = SLAB / (int64_t)sizeof(Brain) / share / 32 * 32;
+    if (tall > TALL) tall = TALL;
+    if (job.m < tall + tall / 2) tall = job.m;
+    const int64_t chunk = rounds == 1 ? job.n : CHUNK;
+    float* sums = rounds == 1 ? nullptr : (float*)room_of_sums.get(tall * CHUNK * sizeof(float));
+    for (int64_t i = 0; i < job.m; i += tall)
+        for (int64_t j = 0; j < job.n; j += chunk)
+            for (int64_t p = 0; p < job.k; p += share)
+                slab(job, i, job.m - i < tall ? job.m - i : tall, j, job.n - j < chunk ? job.n - j : chunk, p,
+                     job.k - p < share ? job.k - p : share, sums);
+    room_of_a.give_back();
+}
+
+void round_to(float* to, float x) { *to = x; }
+void round_to(Brain* to, float x) { *to = brain_of(x); }
+
+// Up to SMALL multiplications, in float32
+template <class Made> void small(const Job<Made>& job) {
+    float a[SMALL], b[SMALL], c[SMALL];
+    const bool in_rows = job.a_p == 1;
+    const int64_t a_lines = in_rows ? job.m : job.k, a_length = in_rows ? job.k : job.m, lda = in_rows ? job.a_i : job.a_p;
+    const int64_t b_lines = job.b_is_nk ? job.n : job.k, b_length = job.b_is_nk ? job.k : job.n;
+    for (int64_t i = 0; i < a_lines; i++) floats_from(job.a + i * lda, a + i * a_length, a_length);
+    for (int64_t i = 0; i < b_lines; i++) floats_from(job.b + i * job.ldb, b + i * b_length, b_length);
+    ((gemm_fn)avx512::gemm_kernels[0].function)(job.m, job.n, job.k, a, in_rows ? a_length : 1, in_rows ? 1 : a_length, b, b_length,
+                                                job.b_is_nk, c, job.n, nullptr, 0);
+    for (int64_t i = 0; i < job.m; i++)
+        for (int64_t j = 0; j < job.n; j++) {
+            const float sum = c[i * job.n + j];
+            round_to(job.c + i * job.ldc + j, job.start ? sum + (float)job.start[i * job.start_i + j] : sum);
+        }
+}
+
+// None of this is other for a share of a product than for the whole: see shared_out.
+template <class Made>
+void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a_p, const void* b, int64_t ldb, bool b_is_nk,
+          void* c, int64_t ldc, const void* start, int64_t start_i) {
+    Job<Made> job{m, n, k, (const Brain*)a, a_i, a_p, (const Brain*)b, ldb, b_is_nk, (Made*)c, ldc, (const Made*)start, start_i};
+    if (m * n * k <= SMALL) return small(job);
+    if (k == 1 && b_is_nk && ldb == 1) job.b_is_nk = false, job.ldb = n;      // one row, either way
+    const int64_t b_p = job.b_is_nk ? 1 : job.ldb;
+    if (a_p == 1 && b_p == 1 && n == 1)
+        return by_dots<Made>(1, m, {k, job.b, 0, job.a, a_i, job.c, 0, ldc, job.start, 0, start_i});
+    if (a_p == 1 && job.b_is_nk && m < FEW && (m == 1 || k >= SHORT))
+        return by_dots<Made>(m, n, {k, job.a, a_i, job.b, job.ldb, job.c, ldc, 1, job.start, start_i, 1});
+    if (n == 1 && a_i == 1 && b_p == 1 && ldc == 1 && (!start || start_i == 1))      // a column is a row of the transposed product
+        job = {1, m, k, job.b, 1, 1, job.a, a_p, false, job.c, m, job.start, m};
+    by_panels(job);
+}
+
+}  // namespace
+
+extern const Kernel gemm_kernels[];
+const Kernel gemm_kernels[] = {{"gemm", BF16, (void*)gemm<Brain>}, {"gemm", BF16_WIDE, (void*)gemm<float>}};
+
+}  // namespace CLAY_ISA
+}  // namespace clay
