@@ -50,6 +50,9 @@ cdef extern from "kernels.hpp" namespace "clay" nogil:
                    const void* b, int64_t ldb, void* c, int64_t ldc, const void* start, int64_t start_i) noexcept
     void gemm_many(int dtype, bint trans_a, bint trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
                    int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c) noexcept
+    void gemm_many(int dtype, bint trans_a, bint trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
+                   int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c, const void* start, int64_t start_i,
+                   int64_t start_step) noexcept
     struct Across:
         const void* a
         int64_t lda

@@ -240,13 +240,15 @@ cdef Layout _addmv(Op op, PyObject** slots, Layout target):
 
 cdef Layout _baddbmm(Op op, PyObject** slots, Layout target):
     """baddbmm(input, batch1, batch2, beta, alpha)"""
-    cdef Layout c = (<Tensor><object>slots[0]).layout, out
+    cdef Layout c = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, b = (<Tensor><object>slots[2]).layout, out
     cdef double beta, alpha
-    if not _real(c, (<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout, target):
+    if not _real(c, a, b, target) or not _factors(slots + 3, &beta, &alpha):
         return None
-    if not _factors(slots + 3, &beta, &alpha):
-        return None
-    out = _batch((<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout, True)
+    if target is None and beta == 1 and alpha == 1:
+        out = _batch(a, b, False, c)
+        if out is not None:
+            return out
+    out = _batch(a, b, True, None)
     return None if out is None else _sum(out, c, beta, alpha, target)
 
 
@@ -291,30 +293,37 @@ cdef Layout _addr(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _bmm(Op op, PyObject** slots, Layout target):
-    return _batch((<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, False)
+    return _batch((<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, False, None)
 
 
-cdef Layout _batch(Layout a, Layout b, bint wide):
+cdef Layout _batch(Layout a, Layout b, bint wide, Layout start):
     if a.ndim != 3 or b.ndim != 3 or a.dtype is not b.dtype or not _blas(a) or not _blas(b):
         return None
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         return None
-    return _products(a, b, wide)
+    return _products(a, b, wide, start)
 
 
 cdef Layout products(Layout a, Layout b):
-    return _products(a, b, False)
+    return _products(a, b, False, None)
 
 
-cdef Layout _products(Layout a, Layout b, bint wide):
-    """Of two batches of matrices that fit."""
+cdef Layout _products(Layout a, Layout b, bint wide, Layout start):
+    """Of two batches of matrices that fit (+ start, broadcast; None if its rows are none in memory)."""
     cdef int64_t shape[3]
+    cdef int64_t steps[3]
+    cdef char* added = NULL
     cdef bint ta, tb
     cdef int64_t lda, ldb
     cdef int code = _code(a, wide)
     cdef Layout out
     shape[0], shape[1], shape[2] = a.shape[0], a.shape[1], b.shape[2]
     out = fresh(_made(a, wide), 3, shape)
+    steps[0] = steps[1] = 0
+    if start is not None:
+        if not _steps(start, out, steps) or steps[2] != 1 or a.shape[2] == 0:
+            return None
+        added = start.data()
     if out.numel == 0:
         return out
     if a.shape[2] == 0:
@@ -326,15 +335,15 @@ cdef Layout _products(Layout a, Layout b, bint wide):
     if not _matrix(b, 1, &tb, &ldb):
         b = _in_rows(b)
         _matrix(b, 1, &tb, &ldb)
-    if shape[0] == 1:
+    if shape[0] == 1 and added == NULL:
         _gemm(code, ta, tb, shape[1], shape[2], a.shape[2], a.data(), lda, b.data(), ldb, out.data(), shape[2], False)
     elif out.numel * a.shape[2] > RELEASE:
         with nogil:
             gemm_many(code, ta, tb, shape[0], shape[1], shape[2], a.shape[2], a.data(), lda, a.strides[0], b.data(), ldb,
-                      b.strides[0], out.data())
+                      b.strides[0], out.data(), added, steps[1], steps[0])
     else:
         gemm_many(code, ta, tb, shape[0], shape[1], shape[2], a.shape[2], a.data(), lda, a.strides[0], b.data(), ldb,
-                  b.strides[0], out.data())
+                  b.strides[0], out.data(), added, steps[1], steps[0])
     return out
 
 

@@ -205,6 +205,9 @@ bool wants_blas(const Product& p) {
     return p.m * p.n * p.k > current_isa().gemm_most || p.dtype == C64 || p.dtype == C128;
 }
 
+// Multiply-adds of real numbers: what a product costs
+int64_t work_of(const Product& p) { return p.m * p.n * p.k * (p.dtype == C64 || p.dtype == C128 ? 4 : 1); }
+
 // Multiply-adds above which a product is shared out, and those of a share that is cut in two once more, so that a thread that
 // is done early can help.
 constexpr int64_t WORTH = 1 << 20, LONG = 1 << 22, VAST = 1 << 28;
@@ -226,7 +229,7 @@ void some_shares(void* data, int64_t begin, int64_t end) {
 }
 
 void shared_out(const Product& p, bool by_blas) {
-    const int64_t work = p.m * p.n * p.k, threads = max_threads();
+    const int64_t work = work_of(p), threads = max_threads();
     if (work < WORTH || threads < 2) return product(p, by_blas);
     // Every share reads the whole other matrix, and may have to turn it about: best if that is the smaller one. Shares of many
     // rows have them to spare.
@@ -331,7 +334,7 @@ namespace {
 
 struct ManyJob {
     Product first;
-    int64_t a_step, b_step;
+    int64_t a_step, b_step, start_step;
     bool by_blas;
 };
 
@@ -342,6 +345,7 @@ void many_range(void* data, int64_t begin, int64_t end) {
         p.a += i * j.a_step * p.item();
         p.b += i * j.b_step * p.item();
         p.c += i * p.m * p.n * p.made();
+        if (p.start) p.start += i * j.start_step * p.made();
         shared_out(p, j.by_blas);
     }
 }
@@ -349,11 +353,12 @@ void many_range(void* data, int64_t begin, int64_t end) {
 }  // namespace
 
 void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
-               int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c) {
-    Product p{dtype, trans_a, trans_b, m, n, k, (const char*)a, lda, (const char*)b, ldb, (char*)c, n, nullptr, 0};
-    const int64_t work = m * n * k;
+               int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c, const void* start, int64_t start_i,
+               int64_t start_step) {
+    Product p{dtype, trans_a, trans_b, m, n, k, (const char*)a, lda, (const char*)b, ldb, (char*)c, n, (const char*)start, start_i};
+    const int64_t work = work_of(p);
     settle(p);
-    ManyJob job{p, a_step, b_step, wants_blas(p)};
+    ManyJob job{p, a_step, b_step, start_step, wants_blas(p)};
     Session session(job.by_blas);
     // Few large products are shared out one by one.
     if (count < 2 * max_threads() && work > 2 * WORTH) many_range(&job, 0, count);

@@ -37,17 +37,20 @@ inline void pair_up(const Brain* one, const Brain* second, int64_t width, Number
     else paired(brains(one, width), second ? brains(second, width) : _mm512_setzero_si512(), low, high);
 }
 
-// A panel of b as it lies: rows of pairs, WIDE apart
-inline void pack_rows(const Brain* b, int64_t ldb, int64_t width, int64_t depth, Pair* to) {
-    constexpr int64_t AHEAD = 16;        // rows that are fetched before they are needed
+// Panels of b as it lies, `panel` pairs apart: rows of pairs, WIDE apart
+inline void pack_rows(const Brain* b, int64_t ldb, int64_t width, int64_t depth, Pair* to, int64_t panel) {
+    constexpr int64_t AHEAD = 8;         // rows that are fetched before they are needed
     for (int64_t p = 0; p < depth; p += 2, to += WIDE) {
         const Brain* row = b + p * ldb;
-        __builtin_prefetch(row + AHEAD * ldb);
-        __builtin_prefetch(row + (AHEAD + 1) * ldb);
-        Numbers low, high;
-        pair_up(row, p + 1 < depth ? row + ldb : nullptr, width, low, high);
-        _mm512_store_si512(to, low);
-        _mm512_store_si512(to + 16, high);
+        for (int64_t j = 0; j < width; j += WIDE) {
+            __builtin_prefetch(row + AHEAD * ldb + j);
+            __builtin_prefetch(row + (AHEAD + 1) * ldb + j);
+            Numbers low, high;
+            pair_up(row + j, p + 1 < depth ? row + ldb + j : nullptr, width - j, low, high);
+            Pair* at = to + j / WIDE * panel;
+            _mm512_store_si512(at, low);
+            _mm512_store_si512(at + 16, high);
+        }
     }
 }
 

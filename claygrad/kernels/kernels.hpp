@@ -75,9 +75,11 @@ void gemm(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k
 // c = op(a) @ op(b) + start: rows start_i apart, or one row for all (0 apart)
 void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
                const void* b, int64_t ldb, void* c, int64_t ldc, const void* start, int64_t start_i);
-// `count` products of matrices a_step, b_step and m * n elements apart; shared out over the threads.
+// `count` products of matrices a_step, b_step and m * n elements apart; shared out over the threads. To each a matrix may be
+// added, start_step apart.
 void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
-               int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c);
+               int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c, const void* start = nullptr,
+               int64_t start_i = 0, int64_t start_step = 0);
 // c[m, n] (+)= the transpose of a[k, m] @ b[k, n], several at once: what one reads of a is near for the next. In their order.
 struct Across {
     const void* a;

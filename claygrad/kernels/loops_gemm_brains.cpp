@@ -19,10 +19,11 @@ namespace {
 constexpr int64_t TALL = 512;            // rows of a that go along one panel after the other
 constexpr int64_t SLAB = 1 << 19;        // and their bytes, in the second-level cache
 constexpr int64_t CHUNK = 512;           // columns whose sums are kept from one depth to the next
+constexpr int64_t PANELS = 4;            // that are packed at a time where b is not transposed: its rows are far apart
 constexpr int64_t SMALL = 4096;
 constexpr int64_t FEW = 16, SHORT = 64;  // rows, and numbers in them that are more work to add up than to multiply
 
-thread_local Room room_of_a, room_of_sums;
+thread_local Room room_of_a, room_of_b, room_of_sums;
 
 template <class Made> struct Job {
     int64_t m, n, k;
@@ -155,7 +156,8 @@ template <class Made, int N> void strip(int64_t left, int64_t group, Block<Made>
 // `rows` rows and `columns` columns of c from i and j on, `depth` numbers of the sum from p on
 template <class Made>
 void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t columns, int64_t p, int64_t depth, float* sums) {
-    alignas(64) Pair panel[DEPTH * WIDE];
+    constexpr int64_t PANEL = DEPTH * WIDE;
+    Pair* panels = (Pair*)room_of_b.get(PANELS * PANEL * sizeof(Pair));
     Block<Made> first{};
     int64_t group = 0;
     first.pairs = depth / 2, first.odd = depth % 2;
@@ -168,13 +170,16 @@ void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t col
         pack_groups((const Brain*)first.a, job.a_p, rows, depth, to, group);
         first.a = (const char*)to, first.a_i = sizeof(Pair), first.a_p = ROWS * sizeof(Pair);
     }
-    first.b = panel, first.ld_sums = columns, first.ldc = job.ldc, first.start_i = job.start_i;
+    first.ld_sums = columns, first.ldc = job.ldc, first.start_i = job.start_i;
     const bool last = p + depth == job.k;
     for (int64_t j = 0; j < columns; j += WIDE) {
         Block<Made> s = first;
         s.width = columns - j < WIDE ? columns - j : WIDE;
-        if (job.b_is_nk) pack_columns(job.b + (j0 + j) * job.ldb + p, job.ldb, s.width, depth, panel);
-        else pack_rows(job.b + p * job.ldb + j0 + j, job.ldb, s.width, depth, panel);
+        const int64_t which = job.b_is_nk ? 0 : j / WIDE % PANELS, several = PANELS * WIDE;
+        if (job.b_is_nk) pack_columns(job.b + (j0 + j) * job.ldb + p, job.ldb, s.width, depth, panels);
+        else if (which == 0)
+            pack_rows(job.b + p * job.ldb + j0 + j, job.ldb, columns - j < several ? columns - j : several, depth, panels, PANEL);
+        s.b = panels + which * PANEL;
         s.c = job.c + i * job.ldc + j0 + j;
         s.start = job.start ? job.start + i * job.start_i + j0 + j : nullptr;
         s.before = p > 0 ? sums + j : nullptr;
