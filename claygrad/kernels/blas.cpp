@@ -318,7 +318,7 @@ void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int6
         settle(p);
         const bool by_blas = wants_blas(p);
         // The largest are worth its own threads, which lay out every matrix once for all of them.
-        const bool whole = by_blas && m * n * k > VAST;
+        const bool whole = by_blas && work_of(p) > VAST;
         Session session(by_blas, !whole);
         return whole ? product(p, true) : shared_out(p, by_blas);
     }

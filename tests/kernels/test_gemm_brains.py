@@ -60,7 +60,7 @@ def close(made: claygrad.Tensor, want: numpy.ndarray, k: int) -> None:
 
 def alike(made: claygrad.Tensor, want: claygrad.Tensor) -> None:
     """The same but for sums that lie between two numbers, and few of them: a rounding of float32 decides where they go."""
-    assert made.shape == want.shape and made.stride() == want.stride() and made.dtype is want.dtype
+    assert (made.shape, made.stride(), made.dtype) == (want.shape, want.stride(), want.dtype)
     x, y = made.double().numpy(), want.double().numpy()
     finite = numpy.isfinite(y)
     numpy.testing.assert_array_equal(x[~finite], y[~finite])

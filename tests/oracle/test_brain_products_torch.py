@@ -21,7 +21,8 @@ def brain(library: ModuleType, x: numpy.ndarray) -> Any:
 
 def agree(mine: Any, other: Any) -> None:
     """But for sums between two numbers, of which a rounding of float32 says where they go."""
-    assert tuple(mine.shape) == tuple(other.shape) and mine.stride() == other.stride()
+    assert tuple(mine.shape) == tuple(other.shape)
+    assert mine.stride() == other.stride()
     assert str(mine.dtype).split(".")[-1] == str(other.dtype).split(".")[-1] == "bfloat16"
     x, y = mine.detach().double().numpy(), other.detach().double().numpy()
     numpy.testing.assert_allclose(x, y, rtol=2.0 ** -7, atol=2.0 ** -12)
