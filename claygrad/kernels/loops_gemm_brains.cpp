@@ -153,11 +153,21 @@ template <class Made, int N> void strip(int64_t left, int64_t group, Block<Made>
     }
 }
 
+constexpr int64_t PANEL = DEPTH * WIDE;
+
+// Of a packed a
+int64_t group_size(int64_t depth) { return ROWS * ((depth + 1) / 2) + 16; }      // they begin in different places of the cache
+int64_t groups_of(int64_t rows) { return (rows + 31) / 32 * 4; }
+
+struct Rooms {
+    Pair *panels, *groups;
+    float* sums;
+};
+
 // `rows` rows and `columns` columns of c from i and j on, `depth` numbers of the sum from p on
 template <class Made>
-void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t columns, int64_t p, int64_t depth, float* sums) {
-    constexpr int64_t PANEL = DEPTH * WIDE;
-    Pair* panels = (Pair*)room_of_b.get(PANELS * PANEL * sizeof(Pair));
+void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t columns, int64_t p, int64_t depth, const Rooms& rooms) {
+    Pair* const panels = rooms.panels;
     Block<Made> first{};
     int64_t group = 0;
     first.pairs = depth / 2, first.odd = depth % 2;
@@ -165,10 +175,9 @@ void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t col
     first.a_i = job.a_i * (int64_t)sizeof(Brain), first.a_p = sizeof(Pair);
     if (job.a_p != 1) {
         first.pairs += first.odd, first.odd = false;
-        group = ROWS * first.pairs + 16;                // they begin in different places of the cache
-        Pair* to = (Pair*)room_of_a.get((rows + 31) / 32 * 4 * group * sizeof(Pair));
-        pack_groups((const Brain*)first.a, job.a_p, rows, depth, to, group);
-        first.a = (const char*)to, first.a_i = sizeof(Pair), first.a_p = ROWS * sizeof(Pair);
+        group = group_size(depth);
+        pack_groups((const Brain*)first.a, job.a_p, rows, depth, rooms.groups, group);
+        first.a = (const char*)rooms.groups, first.a_i = sizeof(Pair), first.a_p = ROWS * sizeof(Pair);
     }
     first.ld_sums = columns, first.ldc = job.ldc, first.start_i = job.start_i;
     const bool last = p + depth == job.k;
@@ -182,11 +191,25 @@ void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t col
         s.b = panels + which * PANEL;
         s.c = job.c + i * job.ldc + j0 + j;
         s.start = job.start ? job.start + i * job.start_i + j0 + j : nullptr;
-        s.before = p > 0 ? sums + j : nullptr;
-        s.sums = last ? nullptr : sums + j;
+        s.before = p > 0 ? rooms.sums + j : nullptr;
+        s.sums = last ? nullptr : rooms.sums + j;
         if (s.width > 16) strip<Made, 2>(rows, group, s);
         else strip<Made, 1>(rows, group, s);
     }
+}
+
+void round_to(float* to, float x) { *to = x; }
+void round_to(Brain* to, float x) { *to = brain_of(x); }
+
+// Where there is no memory
+template <class Made> void one_by_one(const Job<Made>& job) {
+    const int64_t b_p = job.b_is_nk ? 1 : job.ldb, b_j = job.b_is_nk ? job.ldb : 1;
+    for (int64_t i = 0; i < job.m; i++)
+        for (int64_t j = 0; j < job.n; j++) {
+            float sum = 0;
+            for (int64_t p = 0; p < job.k; p++) sum += (float)job.a[i * job.a_i + p * job.a_p] * (float)job.b[p * b_p + j * b_j];
+            round_to(job.c + i * job.ldc + j, job.start ? sum + (float)job.start[i * job.start_i + j] : sum);
+        }
 }
 
 template <class Made> void by_panels(const Job<Made>& job) {
@@ -195,17 +218,17 @@ template <class Made> void by_panels(const Job<Made>& job) {
     if (tall > TALL) tall = TALL;
     if (job.m < tall + tall / 2) tall = job.m;
     const int64_t chunk = rounds == 1 ? job.n : CHUNK;
-    float* sums = rounds == 1 ? nullptr : (float*)room_of_sums.get(tall * CHUNK * sizeof(float));
+    const bool packs = job.a_p != 1, sums = rounds > 1;
+    const Rooms rooms{(Pair*)room_of_b.get(PANELS * PANEL * sizeof(Pair)),
+                        packs ? (Pair*)room_of_a.get(groups_of(tall) * group_size(share) * sizeof(Pair)) : nullptr,
+                        sums ? (float*)room_of_sums.get(tall * CHUNK * sizeof(float)) : nullptr};
+    if (!rooms.panels || (packs && !rooms.groups) || (sums && !rooms.sums)) return one_by_one(job);
     for (int64_t i = 0; i < job.m; i += tall)
         for (int64_t j = 0; j < job.n; j += chunk)
             for (int64_t p = 0; p < job.k; p += share)
                 slab(job, i, job.m - i < tall ? job.m - i : tall, j, job.n - j < chunk ? job.n - j : chunk, p,
-                     job.k - p < share ? job.k - p : share, sums);
-    room_of_a.give_back();
+                     job.k - p < share ? job.k - p : share, rooms);
 }
-
-void round_to(float* to, float x) { *to = x; }
-void round_to(Brain* to, float x) { *to = brain_of(x); }
 
 // Up to SMALL multiplications, in float32
 template <class Made> void small(const Job<Made>& job) {
