@@ -9,6 +9,7 @@ from claygrad.core.dtypes cimport F32
 from claygrad.core.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.rows cimport CrossEntropy, cross_entropy_fn
+from claygrad.core.storage cimport Storage, new_storage
 from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at, vector_at
 from claygrad.core.ways cimport offer, offer_many
 
@@ -339,39 +340,50 @@ cdef Layout _multi_margin_back(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef real _shortfall(const real* x, const int64_t* listed, int64_t n, real scale, real* to_x) noexcept nogil:
-    """The loss of one example with its list of right classes, which ends at -1; or, into to_x, scale times its gradient."""
-    cdef int64_t j, k, i
-    cdef real sum = 0, lack, part = 1 / <real>n
-    cdef bint right
+cdef real _shortfall(const real* x, const int64_t* listed, int64_t n, real scale, real* to_x, int64_t* room) noexcept nogil:
+    """The loss of one example with its list of right classes, which ends at -1; or, into to_x, scale times its gradient. There
+    is room for 2 n numbers: the wrong classes and their scores."""
+    cdef int64_t j, k, right = 0, wrong = 0
+    cdef int64_t* places = room
+    cdef real* others = <real*>(room + n)
+    cdef real lack, most, share = 1 / <real>n * scale
+    cdef real sums[4]
+    cdef int u
+    cdef bint is_wrong
+    memset(places, 0, n * sizeof(int64_t))
+    while right < n and listed[right] >= 0:
+        places[listed[right]] = 1
+        right += 1
+    for k in range(n):
+        is_wrong = places[k] == 0
+        places[wrong], others[wrong] = k, x[k]
+        wrong += is_wrong
+    sums[0] = sums[1] = sums[2] = sums[3] = 0
     if to_x != NULL:
         memset(to_x, 0, n * sizeof(real))
-    for k in range(n):
-        right = False
-        for j in range(n):
-            if listed[j] < 0:
-                break
-            right = right or listed[j] == k
-        if right:
+    for j in range(right):
+        most = 1 - x[listed[j]]
+        if to_x == NULL:
+            for k in range(0, wrong - 3, 4):
+                for u in range(4):                       # four sums, which need not wait for each other
+                    lack = most + others[k + u]
+                    sums[u] += 0 if lack <= 0 else lack          # NaN too
+            for k in range(wrong - wrong % 4, wrong):
+                lack = most + others[k]
+                sums[0] += 0 if lack <= 0 else lack
             continue
-        for j in range(n):
-            i = listed[j]
-            if i < 0:
-                break
-            lack = 1 - x[i] + x[k]
-            if lack > 0 or lack != lack:
-                sum += lack
-            if to_x != NULL and lack > 0:
-                to_x[k] += part * scale
-                to_x[i] -= part * scale
-    return sum / <real>n
+        for k in range(wrong):
+            if most + others[k] > 0:
+                to_x[places[k]] += share
+                to_x[listed[j]] -= share
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / <real>n
 
 
 cdef bint _lists(Layout x, Layout target, int64_t* rows, int64_t* n) noexcept:
-    """Whether there is a list of classes for each example, short enough to be searched."""
+    """Whether there is a list of classes for each example."""
     cdef int64_t i
     cdef const int64_t* at
-    if x is None or target is None or not _examples(x, rows, n) or target.numel != x.numel or n[0] > 64:
+    if x is None or target is None or not _examples(x, rows, n) or target.numel != x.numel:
         return False
     if not same_shape(x, target) and (x.ndim == 2 or target.ndim > 1):
         return False
@@ -386,15 +398,19 @@ cdef Layout _multilabel(Op op, PyObject** slots, Layout target):
     """_multilabel_margin_loss(input, target, reduction)"""
     cdef Layout x = floats_at(slots[0]), classes = numbers_at(slots[1]), each
     cdef int64_t rows, n, r
+    cdef int64_t* some
+    cdef Storage room
     cdef int way = _way(<object>slots[2])
     if target is not None or way < 0 or not _lists(x, classes, &rows, &n):
         return None
     each = fresh(x.dtype, 1 if x.ndim == 2 or way != EACH else 0, &rows)
+    room = new_storage(2 * n * sizeof(int64_t))
+    some = <int64_t*>room.ptr
     for r in range(rows):
         if x.dtype.code == F32:
-            (<float*>each.data())[r] = _shortfall[float](<float*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL)
+            (<float*>each.data())[r] = _shortfall[float](<float*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL, some)
         else:
-            (<double*>each.data())[r] = _shortfall[double](<double*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL)
+            (<double*>each.data())[r] = _shortfall[double](<double*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL, some)
     return _reduced(each, way, rows)
 
 
@@ -402,20 +418,25 @@ cdef Layout _multilabel_back(Op op, PyObject** slots, Layout target):
     """multilabel_margin_loss_backward(grad_output, input, target, reduction)"""
     cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), classes = numbers_at(slots[2]), out
     cdef int64_t rows, n, r
+    cdef int64_t* some
+    cdef Storage room
     cdef int way = _way(<object>slots[3])
     if target is not None or g is None or way < 0 or not _lists(x, classes, &rows, &n) or g.dtype is not x.dtype:
         return None
     if g.numel != (rows if way == EACH else 1):
         return None
     out = fresh_like(x)
+    room = new_storage(2 * n * sizeof(int64_t))
+    some = <int64_t*>room.ptr
     for r in range(rows):
         if x.dtype.code == F32:
             _shortfall[float](<float*>x.data() + r * n, <int64_t*>classes.data() + r * n, n,
-                              (<float*>g.data())[r if way == EACH else 0] / (<float>rows if way == MEAN else 1), <float*>out.data() + r * n)
+                              (<float*>g.data())[r if way == EACH else 0] / (<float>rows if way == MEAN else 1), <float*>out.data() + r * n,
+                              some)
         else:
             _shortfall[double](<double*>x.data() + r * n, <int64_t*>classes.data() + r * n, n,
                                (<double*>g.data())[r if way == EACH else 0] / (<double>rows if way == MEAN else 1),
-                               <double*>out.data() + r * n)
+                               <double*>out.data() + r * n, some)
     return out
 
 

@@ -281,7 +281,7 @@ def test_losses_of_classes(reduction, dtype, declared):
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_losses_with_margins(reduction, dtype, declared):
     rng, loose = numpy.random.default_rng(8), precision(dtype)
-    for shape in ((5, 4), (4,), (1,), ()):
+    for shape in ((5, 4), (4,), (1,), (), (3, 101)):
         x, count = values(rng, dtype, *shape), shape[0] if len(shape) == 2 else 1
         classes = shape[-1] if shape else 1
         rest = (count,) if len(shape) == 2 else ()
