@@ -129,13 +129,17 @@ cdef object _new_empty_strided(Op op, PyObject** slots):
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef double span = 1
+    cdef bint empty = False
     cdef int i, ndim = sizes_of(<object>slots[1], shape)
     if ndim < 0 or sizes_of(<object>slots[2], strides) != ndim or not _usual(op, slots, 3, -1) or x.storage.where.kind != CPU:
         return None
     for i in range(ndim):
-        if shape[i] < 1 or strides[i] < 0:
+        if shape[i] < 0 or strides[i] < 0:
             return None
         span += <double>(shape[i] - 1) * strides[i]
+        empty = empty or shape[i] == 0
+    if empty:
+        span = 0
     if span > 1e12:
         return None
     return mark_made(new_tensor(new_layout(new_storage(<int64_t>span * x.dtype.itemsize), x.dtype, ndim, shape, strides, 0)))

@@ -111,20 +111,21 @@ cdef Layout _one_hot(Op op, PyObject** slots, Layout target):
 cdef Layout _trace(Op op, PyObject** slots, Layout target):
     """trace(input)"""
     cdef Layout x = some(slots[0]), out
-    cdef int64_t i, n, whole = 0
+    cdef int64_t i, n, step, whole = 0
     cdef double total = 0
+    cdef char* data
     if target is not None or x is None or x.ndim != 2:
         return None
-    n = min(x.shape[0], x.shape[1])
+    n, step, data = min(x.shape[0], x.shape[1]), x.strides[0] + x.strides[1], x.data()
     if x.dtype.code == F32:
         for i in range(n):
-            total += (<float*>x.data())[i * (x.strides[0] + x.strides[1])]
+            total += (<float*>data)[i * step]
     elif x.dtype.code == F64:
         for i in range(n):
-            total += (<double*>x.data())[i * (x.strides[0] + x.strides[1])]
+            total += (<double*>data)[i * step]
     elif x.dtype.code == I64:
         for i in range(n):
-            whole += (<int64_t*>x.data())[i * (x.strides[0] + x.strides[1])]
+            whole += (<int64_t*>data)[i * step]
     else:
         return None
     out = fresh(x.dtype, 0, NULL)
