@@ -100,15 +100,16 @@ template <bool SINGLE> struct MultiGamma : Taking1 {
 const double BERNOULLI[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510, 43867.0 / 798,
                             -174611.0 / 330};
 
-// The sum over k >= 0 of (q + k) ** -s for q > 0: ten terms, then Euler-Maclaurin
-template <class V> V positive_zeta(V s, V q) {
-    const V zero = splat<V>(0), one = splat<V>(1), z = q + splat<V>(10);
+// The sum over k >= 0 of (q + k) ** -s for q > 0: some terms, then Euler-Maclaurin. Four and six are right to 1e-10, for single precision.
+template <bool S = false, class V> V positive_zeta(V s, V q) {
+    constexpr int TERMS = S ? 4 : 10, MORE = S ? 6 : 10;
+    const V zero = splat<V>(0), one = splat<V>(1), z = q + splat<V>(TERMS);
     V total = zero;
-    for (int k = 0; k < 10; k++) total = total + pow(q + splat<V>(k), -s);
+    for (int k = 0; k < TERMS; k++) total = total + pow(q + splat<V>(k), -s);
     V power = pow(z, -s), rising = s;
     total = total + power * z / (s - one) + power * splat<V>(0.5);
     double factorial = 2;
-    for (int k = 1; k <= 10; k++) {
+    for (int k = 1; k <= MORE; k++) {
         power = power / z;
         total = total + pick(power == zero, zero, splat<V>(BERNOULLI[k - 1] / factorial) * rising * power);
         rising = rising * (s + splat<V>(2 * k - 1)) * (s + splat<V>(2 * k));
@@ -135,12 +136,18 @@ double any_zeta(double s, double q) {
     const double part = q - floor(q), below = positive_zeta(s, 1 - part) - positive_zeta(s, 1 - q);
     return positive_zeta(s, part == 0 ? 1.0 : part) + (__builtin_fmod(s, 2) == 0 ? below : -below);
 }
-template <class V> V zeta_of(V s, V q) {
-    if (any((s <= splat<V>(1)) | (s == splat<V>(INF)) | (q <= splat<V>(0)) | (q == splat<V>(INF))))
-        return lanes_of(s, q, [](double a, double b) { return any_zeta(a, b); });
-    return positive_zeta(s, q);
+// By vectors where it is that sum, or where s tells that there is none; the rest one by one.
+template <bool S, class V> V zeta_of(V s, V q) {
+    const V zero = splat<V>(0), one = splat<V>(1), inf = splat<V>(INF);
+    const auto low = s <= one, sum = (s > one) & (s < inf) & (q > zero) & (q < inf);
+    V out = pick(s == one, inf, splat<V>(NAN_));
+    if (any(sum)) out = pick(sum, positive_zeta<S>(pick(sum, s, one + one), pick(sum, q, one)), out);
+    const V rest = pick(low, one, pick(sum, one, s));
+    if (__builtin_expect(any(rest != one), 0))
+        out = pick(rest != one, lanes_of(rest, q, [](double a, double b) { return any_zeta(a, b); }), out);
+    return out;
 }
-template <bool> struct Zeta : Taking2 { template <class V> V operator()(V s, V q) const { return zeta_of(s, q); } };
+template <bool S> struct Zeta : Taking2 { template <class V> V operator()(V s, V q) const { return zeta_of<S>(s, q); } };
 
 const double TRIGAMMA[] = {7.0 / 6, -691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6};
 // 1/x^2 + ... below the asymptotic series at 10 and more
@@ -176,7 +183,7 @@ template <bool SINGLE> struct Polygamma : Taking1 {
             return pick(x == splat<V>(INF), splat<V>(0), pick(x == splat<V>(-INF), splat<V>(NAN_), out));
         }
         const double factorial = n <= 170 ? __builtin_tgamma(n + 1) : INF;
-        return zeta_of(splat<V>(n + 1), x) * splat<V>(__builtin_fmod(n, 2) == 1 ? factorial : -factorial);
+        return zeta_of<SINGLE>(splat<V>(n + 1), x) * splat<V>(__builtin_fmod(n, 2) == 1 ? factorial : -factorial);
     }
 };
 

@@ -80,20 +80,8 @@ template <class V> V stirling(V z) {
 }
 
 // log(gamma(x)) for x > 0: below 10 by way of 1 to 3, with the factors between; a logarithm of their product has no cancellation.
-// Double precision has digits enough for single to take a difference at 1 and 2, where it is small: the series at x + 10.
 template <bool S, class V> V positive_lgamma(V x) {
     const V one = splat<V>(1), three = splat<V>(3), ten = splat<V>(10), zero = splat<V>(0);
-    if (S) {
-        const V small = pick(x < ten, x, one), most = splat<V>(1e306);
-        V sum = stirling(pick(x < ten, small + ten, pick(x > most, most, x)));
-        if (any(x < ten)) {
-            const V both = small * (small + splat<V>(9));
-            const V factors = both * (both + splat<V>(8)) * ((both + splat<V>(14)) * (both + splat<V>(18))) * (both + splat<V>(20));
-            sum = pick(x < ten, sum - log(factors), sum);
-            sum = pick((x == one) | (x == splat<V>(2)), zero, sum);
-        }
-        return pick((x == splat<V>(INF)) | (x != x), x, sum);
-    }
     V out = x;
     if (any(x < ten)) {
         V y = pick(x < ten, x, one), factors = one;
@@ -115,8 +103,23 @@ template <bool S, class V> V positive_lgamma(V x) {
     return pick(x != x, x, out);
 }
 
+// log |gamma(x)| with the digits of single precision: those of double are enough for a difference at 1 and 2, where it is small. So the
+// series is taken at x + 10, and one logarithm of the factors between, the sine of a reflection among them.
+template <class V> V short_log_gamma(V x) {
+    const V zero = splat<V>(0), one = splat<V>(1), ten = splat<V>(10), inf = splat<V>(INF), most = splat<V>(1e306);
+    const auto below = x <= zero;
+    const V y = pick(below, one - x, x), small = pick(y < ten, y, one), both = small * (small + splat<V>(9));
+    const V series = stirling(pick(y < ten, small + ten, pick(y > most, most, y)));
+    V factors = both * (both + splat<V>(8)) * ((both + splat<V>(14)) * (both + splat<V>(18))) * (both + splat<V>(20));
+    factors = pick(y < ten, factors, one);
+    if (any(below)) factors = pick(below, splat<V>(PI) * factors / abs(sin(splat<V>(PI) * (x - rint(x)))), factors);
+    const V rest = series - log(factors);
+    return pick(x != x, x, pick(abs(x) == inf, inf, pick(below, -rest, pick((x == one) | (x == splat<V>(2)), zero, rest))));
+}
+
 // log |gamma(x)|. sin(pi x) loses nothing when it is taken of the distance from a whole number.
 template <bool S, class V> V log_gamma(V x) {
+    if constexpr (S) return short_log_gamma(x);
     const V zero = splat<V>(0), one = splat<V>(1);
     const V above = positive_lgamma<S>(pick(x > zero, x, one - x));
     if (!any(x <= zero)) return pick(x != x, x, above);
