@@ -22,7 +22,7 @@ cdef extern from "codes.hpp" namespace "clay" nogil:
         void* function
         int result
         int64_t grain
-        bint refuses
+        bint refuses, lines
 
 cdef extern from "kernels.hpp" namespace "clay" nogil:
     const Kernel* find_entry(const char* family, const char* name, int dtype) noexcept
@@ -34,6 +34,7 @@ cdef extern from "each.hpp" namespace "clay" nogil:
         RUN_UNARY
         RUN_BINARY
         RUN_CAST
+        RUN_LINES
     ctypedef struct Numbers:
         double value[4]
         unsigned int given
@@ -41,7 +42,7 @@ cdef extern from "each.hpp" namespace "clay" nogil:
         const char* data
         int64_t steps[64]
         int64_t size
-        cast_fn cast
+        cast_fn cast, alone
     ctypedef struct EachPlan:
         void* kernel
         int kind, operands, ndim
@@ -150,11 +151,14 @@ cdef inline bint _bounds(PyObject* low, PyObject* high) noexcept:
 
 cdef int _computed_in(Op op, int code, bint alike) noexcept:
     """The dtype whose kernel serves another: halves compute in single precision, narrow integers in wide ones; -1: none."""
+    if (code == F16 or code == BF16) and op.each_kinds[code] != RUN_EACH:
+        if not alike or op.half_raw:
+            return -1
+        if op.each_kinds[code] == RUN_LINES:
+            return code
+        return F32 if op.each_kinds[F32] != RUN_NONE and (op.each_results[F32] == F32 or op.each_results[F32] == BOOL) else -1
     if op.each_kinds[code] != RUN_NONE:
         return code
-    if code == F16 or code == BF16:
-        return F32 if alike and not op.half_raw and op.each_kinds[F32] != RUN_NONE and (
-            op.each_results[F32] == F32 or op.each_results[F32] == BOOL) else -1
     if (code == U8 or code == I8 or code == I16 or code == I32) and op.each_kinds[I64] != RUN_NONE:
         return I64
     return -1
@@ -170,7 +174,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     cdef int i, k, at, code, computed, ndim = 0, n = op.n_tensors
     cdef int axes[64]
     cdef int64_t strides[64]
-    cdef bint alike = True, plain = True, whole, mixed = False, by_number = False, ok
+    cdef bint alike = True, plain = True, whole, mixed = False, by_number = False, half, ok
     cdef Layout v, first = None, out
     cdef dtype kept
     if _idle:
@@ -211,6 +215,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
         return None
     if op.check is not None and not (op.checks_dtypes and alike and first.dtype.category == CAT_FLOAT) and not _passes(op, slots):
         return None
+    half = op.each_kinds[computed] == RUN_LINES and (computed == F16 or computed == BF16)      # single elements are floats
     kept = of_code(code if op.each_results[computed] == computed else op.each_results[computed])
     shape = sizes + 64 - ndim
     whole = False                                    # the operands are runs of memory, in whatever order of axes
@@ -251,8 +256,8 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     for k in range(n):
         if layouts[k] == NULL:
             value = <object>slots[op.tensors[k]]
-            ok = (bound_of(k == n - 1, computed, &numbers[k]) if value is None
-                  else operand_of(value, code, computed, op.tensors[k] != op.wide_at, &numbers[k]))
+            ok = (bound_of(k == n - 1, F32 if half else computed, &numbers[k]) if value is None
+                  else operand_of(value, code, F32 if half else computed, op.tensors[k] != op.wide_at, &numbers[k]))
             if not ok:
                 return None
             if k == 1 and op.number_kernels[computed] != NULL:       # computes it in another way
@@ -263,7 +268,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 plan.numbers.value[0] = numbers[k].f32 if computed == F32 else numbers[k].f64
             plan.inputs[k].data = <const char*>&numbers[k]
             plan.inputs[k].size = plan.size
-            plan.inputs[k].cast = NULL
+            plan.inputs[k].cast = plan.inputs[k].alone = NULL
             for i in range(plan.ndim):
                 plan.inputs[k].steps[i] = 0
             continue
@@ -278,6 +283,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
             plan.inputs[k].cast = cast_between(v.dtype.code, computed)
             if plan.inputs[k].cast == NULL:
                 return None
+        plan.inputs[k].alone = cast_between(computed, F32) if half else plan.inputs[k].cast
         if whole:
             plan.inputs[k].steps[0] = v.dtype.itemsize if v.ndim else 0
         else:
@@ -330,7 +336,7 @@ cdef int cast_apart(cast_fn f, Layout x, Layout out) except -1:
     cdef int i
     plan.kernel, plan.kind, plan.operands, plan.ndim, plan.grain = <void*>f, RUN_CAST, 1, x.ndim, COSTLY
     plan.apart = False
-    plan.cast = plan.inputs[0].cast = NULL
+    plan.cast = plan.inputs[0].cast = plan.inputs[0].alone = NULL
     plan.size = plan.inputs[0].size = x.dtype.itemsize
     plan.made_size = plan.out_size = out.dtype.itemsize
     plan.inputs[0].data, plan.out = x.data(), out.data()
@@ -377,7 +383,8 @@ cdef bint prepare(Op op, str kernel) except -1:
     for code in range(N_DTYPES):
         entry = find_entry(b"each", name, code)
         if entry != NULL:
-            op.each_kernels[code], op.each_kinds[code], op.each_grains[code] = entry.function, RUN_EACH, entry.grain
+            op.each_kernels[code], op.each_grains[code] = entry.function, entry.grain
+            op.each_kinds[code] = RUN_LINES if entry.lines else RUN_EACH
             op.each_results[code] = code if entry.result < 0 else entry.result
             op.each_refuses[code] = entry.refuses
         elif op.kernels[code] != NULL and op.family == FAMILY_UNARY and op.n_tensors == 1:

@@ -84,11 +84,12 @@ struct Place {
     }
 };
 
-bool call(const EachPlan& plan, const void* const* in, void* out, int64_t n, int mode = 0) {
+bool call(const EachPlan& plan, const void* const* in, void* out, int64_t n, unsigned ones) {
     if (plan.kind == RUN_EACH) return ((each_fn)plan.kernel)(in, out, n, plan.numbers);
+    if (plan.kind == RUN_LINES) return ((lines_fn)plan.kernel)(in, out, n, plan.numbers, ones);
     if (plan.kind == RUN_CAST) ((void (*)(const void*, void*, int64_t))plan.kernel)(in[0], out, n);
     else if (plan.kind == RUN_UNARY) ((unary_fn)plan.kernel)(in[0], out, n, plan.numbers.value[0], plan.numbers.value[1]);
-    else ((binary_fn)plan.kernel)(in[0], in[1], out, n, mode);
+    else ((binary_fn)plan.kernel)(in[0], in[1], out, n, ones & 2 ? 1 : ones & 1 ? 2 : 0);
     return true;
 }
 
@@ -135,13 +136,15 @@ const void* block_of(const EachPlan& plan, const EachOperand& x, const Place& st
     return block.made;
 }
 
-// The element of an operand that is the same all along a line
-const void* one_of(const EachPlan& plan, const EachOperand& x, const Place& place, Block& block) {
-    const char* from = x.data + place.of(x.steps, plan.ndim);
-    if (!x.cast) return from;
-    x.cast(from, block.made, 1);
-    return block.made;
-}
+// The element of an operand that is the same all along a line, as its kernel takes it
+struct One {
+    alignas(16) char made[16];
+    const void* of(const EachOperand& x, const char* from) {
+        if (!x.alone) return from;
+        x.alone(from, made, 1);
+        return made;
+    }
+};
 
 struct Job {
     const EachPlan& plan;
@@ -175,48 +178,56 @@ void spread(const EachPlan& plan, Place place, const char* from, int64_t n) {
 void part(void* data, int64_t begin, int64_t end) {
     Job& job = *(Job*)data;
     const EachPlan& plan = job.plan;
-    bool direct = !plan.cast && (!plan.apart || (plan.ndim == 1 && plan.out_steps[0] == plan.out_size));
-    for (int k = 0; k < plan.operands; k++) direct = direct && full(plan, plan.in[k]);
+    const bool lines = plan.kind == RUN_LINES;
+    bool direct = !plan.cast && (!plan.apart || (plan.ndim == 1 && plan.out_steps[0] == plan.out_size)), same[4], run[4];
+    unsigned everywhere = 0;             // the operands of one element, if the kernel takes that
     const void* in[4];
+    One one[4];
+    for (int k = 0; k < plan.operands; k++) {
+        const EachOperand& x = plan.in[k];
+        same[k] = stretched(plan, x);
+        run[k] = !same[k] && full(plan, x);
+        if (run[k]) in[k] = x.data + begin * plan.size;
+        else if (same[k] && lines) in[k] = one[k].of(x, x.data), everywhere |= 1u << k;
+        else direct = direct && full(plan, x), in[k] = x.data;
+    }
     if (direct) {
-        for (int k = 0; k < plan.operands; k++) in[k] = plan.in[k].data + begin * plan.size;
-        if (!call(plan, in, plan.out + begin * plan.out_size, end - begin)) job.refused = true;
+        if (!call(plan, in, plan.out + begin * plan.out_size, end - begin, everywhere)) job.refused = true;
         return;
     }
     Block blocks[4];
     alignas(64) char made[ROOM], kept[ROOM];
     int64_t most = plan.size > plan.made_size ? plan.size : plan.made_size;
-    bool same[4], run[4];
     for (int k = 0; k < plan.operands; k++)
         if (plan.in[k].size > most) most = plan.in[k].size;
     most = ROOM / (plan.out_size > most ? plan.out_size : most);
     const int last = plan.ndim - 1;
     const int64_t line = plan.shape[last];
     for (int k = 0; k < plan.operands; k++) {
-        same[k] = stretched(plan, plan.in[k]);
-        run[k] = full(plan, plan.in[k]);
-        if (same[k]) {
-            const EachOperand& x = plan.in[k];
-            if (x.cast) x.cast(x.data, blocks[k].raw, 1);
-            gather(x.cast ? blocks[k].raw : x.data, 0, blocks[k].made, most < end - begin ? most : end - begin, plan.size);
-        }
+        if (!same[k] || lines) continue;
+        const EachOperand& x = plan.in[k];
+        if (x.cast) x.cast(x.data, blocks[k].raw, 1);
+        gather(x.cast ? blocks[k].raw : x.data, 0, blocks[k].made, most < end - begin ? most : end - begin, plan.size);
     }
     Place place(plan, begin);
     for (int64_t i = begin, n; i < end; i += n) {
         n = most < end - i ? most : end - i;
         const int64_t left = line - place.at[last];
         if (line >= LONG_LINE && left < n) n = left;
-        // Along a line a kernel of two operands takes one element of either.
-        int mode = 0;
-        for (int k = 0; k < plan.operands && n <= left && plan.kind == RUN_BINARY && !mode; k++)
-            if (plan.in[k].steps[last] == 0) mode = 2 - k;
-        for (int k = 0; k < plan.operands; k++)
-            in[k] = mode && k == 2 - mode ? one_of(plan, plan.in[k], place, blocks[k])
-                    : run[k] ? plan.in[k].data + i * plan.size
-                    : same[k] ? blocks[k].made : block_of(plan, plan.in[k], place, n, blocks[k]);
+        // Along a line a kernel may take one element of an operand; those of the family "binary" of one alone.
+        unsigned ones = everywhere;
+        for (int k = 0; k < plan.operands && n <= left; k++)
+            if (plan.in[k].steps[last] == 0 && (lines || (plan.kind == RUN_BINARY && !ones))) ones |= 1u << k;
+        for (int k = 0; k < plan.operands; k++) {
+            const EachOperand& x = plan.in[k];
+            if (everywhere >> k & 1) continue;
+            in[k] = ones >> k & 1 ? one[k].of(x, x.data + place.of(x.steps, plan.ndim))
+                    : run[k] ? x.data + i * plan.size
+                    : same[k] ? blocks[k].made : block_of(plan, x, place, n, blocks[k]);
+        }
         const bool whole = !plan.apart || (n <= left && plan.out_steps[last] == plan.out_size);
         char* to = !whole ? kept : plan.apart ? plan.out + place.of(plan.out_steps, plan.ndim) : plan.out + i * plan.out_size;
-        if (!call(plan, in, plan.cast ? made : to, n, mode)) {
+        if (!call(plan, in, plan.cast ? made : to, n, ones)) {
             job.refused = true;
             return;
         }

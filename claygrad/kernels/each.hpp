@@ -12,15 +12,18 @@ struct Numbers {
 
 // out[i] = f(in[0][i], in[1][i], ...; numbers). False if it refuses a value, such as a divisor of 0.
 using each_fn = bool (*)(const void* const* in, void* out, int64_t n, const Numbers& numbers);
+// The same, with one element alone of the operands whose bits are set in `ones`; those of halves are floats.
+using lines_fn = bool (*)(const void* const* in, void* out, int64_t n, const Numbers& numbers, unsigned ones);
 
-// What a plan runs: an each_fn, or a kernel of the families "unary", "binary" (kernels.hpp) and "cast".
-enum EachKind : int { RUN_NONE, RUN_EACH, RUN_UNARY, RUN_BINARY, RUN_CAST };
+// What a plan runs: an each_fn, a lines_fn, or a kernel of the families "unary", "binary" (kernels.hpp) and "cast".
+enum EachKind : int { RUN_NONE, RUN_EACH, RUN_UNARY, RUN_BINARY, RUN_CAST, RUN_LINES };
 
 struct EachOperand {
     const char* data;
     int64_t steps[64];                   // bytes, by axis of the plan; 0 where it is stretched
     int64_t size;                        // of an element there
     void (*cast)(const void*, void*, int64_t);      // to the type that is computed with; null if it is that
+    void (*alone)(const void*, void*, int64_t);     // the same for one element that stands for many
 };
 
 struct EachPlan {

@@ -2,6 +2,7 @@
 #pragma once
 #include "each.hpp"
 #include "families.hpp"
+#include "half_types.hpp"
 #include "lines.hpp"
 #include "threads.hpp"
 #include "vmath.hpp"
@@ -9,19 +10,43 @@
 namespace clay {
 namespace CLAY_ISA {
 
-// F{numbers}(a, b, c) of vectors. Operands that F does not take are not read.
-template <class F, class T> bool each_vector(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
-    using V = vec<T>;
-    const T *a = (const T*)in[0], *b = F::operands > 1 ? (const T*)in[1] : a, *c = F::operands > 2 ? (const T*)in[2] : a,
-            *d = F::operands > 3 ? (const T*)in[3] : a;
+// Halves are computed with as floats.
+template <class T> struct Computed { using type = T; };
+template <> struct Computed<Half> { using type = float; };
+template <> struct Computed<Brain> { using type = float; };
+template <class V, class T> V get_any(const T* p, int64_t n) {
+    if constexpr (sizeof(T) == 2) return get_half<V>(p, n);
+    else return get<V>(p, n);
+}
+template <class V, class T> void put_any(T* p, V v, int64_t n) {
+    if constexpr (sizeof(T) == 2) put_half<V>(p, v, n);
+    else put<V>(p, v, n);
+}
+
+// An operand: its elements, or one that stands for all of them, as it is computed with.
+template <class T, class V> struct Along {
+    const T* at;
+    bool alone;
+    V one;
+    Along(const void* in, bool alone)
+        : at((const T*)in), alone(alone), one(splat<V>(alone ? *(const typename Computed<T>::type*)in : 0)) {}
+    V operator()(int64_t i, int64_t n) const { return alone ? one : get_any<V>(at + i, n); }
+};
+
+// F{numbers}(a, b, c) of vectors. Operands that F does not take are not read; of those in the bits of `ones` there is one element.
+template <class F, class T> bool each_vector(const void* const* in, void* out_n, int64_t n, const Numbers& numbers, unsigned ones) {
+    using C = typename Computed<T>::type;
+    using V = vec<C>;
+    constexpr int K = F::operands;
+    const Along<T, V> a(in[0], ones & 1), b(in[K > 1 ? 1 : 0], ones & 2 && K > 1), c(in[K > 2 ? 2 : 0], ones & 4 && K > 2),
+        d(in[K > 3 ? 3 : 0], ones & 8 && K > 3);
     T* out = (T*)out_n;
     const F f{numbers};
-    along<T>(n, [=](int64_t i, int64_t m) {
-        const V x = get<V>(a + i, m);
-        if constexpr (F::operands == 1) put<V>(out + i, f(x), m);
-        else if constexpr (F::operands == 2) put<V>(out + i, f(x, get<V>(b + i, m)), m);
-        else if constexpr (F::operands == 3) put<V>(out + i, f(x, get<V>(b + i, m), get<V>(c + i, m)), m);
-        else put<V>(out + i, f(x, get<V>(b + i, m), get<V>(c + i, m), get<V>(d + i, m)), m);
+    along<C>(n, [=](int64_t i, int64_t m) {
+        if constexpr (K == 1) put_any<V>(out + i, f(a(i, m)), m);
+        else if constexpr (K == 2) put_any<V>(out + i, f(a(i, m), b(i, m)), m);
+        else if constexpr (K == 3) put_any<V>(out + i, f(a(i, m), b(i, m), c(i, m)), m);
+        else put_any<V>(out + i, f(a(i, m), b(i, m), c(i, m), d(i, m)), m);
     });
     return true;
 }
@@ -111,7 +136,11 @@ struct Taking4 { Numbers numbers; static constexpr int operands = 4; };
 
 // Lines of a table: of vectors, of single numbers, in double precision
 #define CLAY_VECTORS(name, F, grain) \
-    {name, F32, (void*)each_vector<F, float>, -1, grain}, {name, F64, (void*)each_vector<F, double>, -1, grain}
+    {name, F32, (void*)each_vector<F, float>, -1, grain, false, true}, {name, F64, (void*)each_vector<F, double>, -1, grain, false, true}
+// And of halves: for what costs less than casting blocks of them
+#define CLAY_HALVES(name, F) \
+    {name, F16, (void*)each_vector<F, Half>, -1, CHEAP, false, true}, {name, BF16, (void*)each_vector<F, Brain>, -1, CHEAP, false, true}
+#define CLAY_CHEAP(name, F) CLAY_VECTORS(name, F, CHEAP), CLAY_HALVES(name, F)
 #define CLAY_NUMBERS(name, F, grain) \
     {name, F32, (void*)each_number<F, float, float>, -1, grain}, {name, F64, (void*)each_number<F, double, double>, -1, grain}
 #define CLAY_WIDE(name, F, grain) \

@@ -47,6 +47,7 @@ CLAY_FAMILY(gamma)
 CLAY_FAMILY(bessel)
 CLAY_FAMILY(polynomial)
 CLAY_FAMILY(slope)
+CLAY_FAMILY(half)
 #undef CLAY_FAMILY
 
 }  // namespace CLAY_ISA

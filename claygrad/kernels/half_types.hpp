@@ -1,4 +1,4 @@
-// Half-precision numbers, and as floats.
+// Half-precision numbers, as floats and from them: what is between two is rounded to the even one.
 #pragma once
 #include <string.h>
 
@@ -43,6 +43,61 @@ inline Brain brain_of(float x) {
     const uint32_t bits = bits_of(x), even = bits + 0x7fff + (bits >> 16 & 1);
     return {(uint16_t)((x != x ? (bits | 0x7fffffff) & 0xffc00000 : even) >> 16)};
 }
+inline Half half_of(float x) {
+    const uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    if (size > 0x7f800000) return {(uint16_t)(sign | 0x7e00)};
+    if (size >= 0x477ff000) return {(uint16_t)(sign | 0x7c00)};
+    // Below the least normal number the adder rounds: its last place is then that of the result.
+    if (size < 0x38800000) return {(uint16_t)(sign | (bits_of(float_of(size) + 0.5f) - 0x3f000000))};
+    return {(uint16_t)(sign | ((size - ((127 - 15) << 23) + 0xfff + (size >> 13 & 1)) >> 13))};
+}
+
+// A vector of them as floats, and back; or the first n < width, and others that are nobody's.
+#if defined(__AVX512F__)
+inline f32v widened(__m256i x, Half) { return _mm512_cvtph_ps(x); }
+inline f32v widened(__m256i x, Brain) { return (f32v)_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16); }
+inline __m256i narrowed(f32v x, Half) { return _mm512_cvtps_ph(x, 0); }
+inline __m256i narrowed(f32v x, Brain) {
+    const __m512i bits = (__m512i)x, odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i even = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    const __m512i nan = _mm512_and_si512(_mm512_or_si512(bits, _mm512_set1_epi32(0x7fffffff)), _mm512_set1_epi32((int)0xffc00000));
+    const __m512i chosen = _mm512_mask_mov_epi32(even, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(chosen, 16));
+}
+template <class V, class H> V get_half(const H* p, int64_t n) {
+    return widened(n == 16 ? _mm256_loadu_si256((const __m256i*)p) : _mm256_maskz_loadu_epi16((__mmask16)((1u << n) - 1), p), H{});
+}
+template <class V, class H> void put_half(H* p, V v, int64_t n) {
+    if (n == 16) _mm256_storeu_si256((__m256i*)p, narrowed(v, H{}));
+    else _mm256_mask_storeu_epi16(p, (__mmask16)((1u << n) - 1), narrowed(v, H{}));
+}
+#elif defined(__AVX2__)
+inline f32v widened(__m128i x, Half) { return _mm256_cvtph_ps(x); }
+inline f32v widened(__m128i x, Brain) { return (f32v)_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16); }
+inline __m128i narrowed(f32v x, Half) { return _mm256_cvtps_ph(x, 0); }
+inline __m128i narrowed(f32v x, Brain) {
+    const __m256i bits = (__m256i)x, odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i even = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i nan = _mm256_and_si256(_mm256_or_si256(bits, _mm256_set1_epi32(0x7fffffff)), _mm256_set1_epi32((int)0xffc00000));
+    const __m256i chosen = _mm256_srli_epi32(_mm256_blendv_epi8(even, nan, (__m256i)_mm256_cmp_ps(x, x, _CMP_UNORD_Q)), 16);
+    return _mm_packus_epi32(_mm256_castsi256_si128(chosen), _mm256_extracti128_si256(chosen, 1));
+}
+template <class V, class H> V get_half(const H* p, int64_t n) {
+    __m128i x = _mm_setzero_si128();
+    if (n == 8) x = _mm_loadu_si128((const __m128i*)p);
+    else memcpy(&x, p, (size_t)n * 2);
+    return widened(x, H{});
+}
+template <class V, class H> void put_half(H* p, V v, int64_t n) {
+    const __m128i x = narrowed(v, H{});
+    if (n == 8) _mm_storeu_si128((__m128i*)p, x);
+    else memcpy(p, &x, (size_t)n * 2);
+}
+#else
+template <class V, class H> V get_half(const H* p, int64_t) { return (float)*p; }
+template <class V> void put_half(Half* p, V v, int64_t) { *p = half_of(v); }
+template <class V> void put_half(Brain* p, V v, int64_t) { *p = brain_of(v); }
+#endif
 
 inline void floats_from(const Brain* x, float* out, int64_t n) {
 #pragma GCC ivdep

@@ -24,7 +24,7 @@ static const Family families[] = {
     {"each", each_kernels, each_count},        {"each", test_kernels, test_count},
     {"each", complex_kernels, complex_count},  {"each", gamma_kernels, gamma_count},
     {"each", bessel_kernels, bessel_count},    {"each", polynomial_kernels, polynomial_count},
-    {"each", slope_kernels, slope_count},
+    {"each", slope_kernels, slope_count},      {"each", half_kernels, half_count},
     {"linalg", linalg_kernels, linalg_count},       {"fft", fft_kernels, fft_count},           {"grid", grid_kernels, grid_count},
     {"plane", plane_kernels, plane_count},
 };

@@ -43,14 +43,7 @@ template <> struct Into<Brain> {
 
 template <> struct Into<Half> {
     template <class From> static Half make(From x) { return make((float)x); }
-    static Half make(float x) {
-        const uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-        if (size > 0x7f800000) return {(uint16_t)(sign | 0x7e00)};
-        if (size >= 0x477ff000) return {(uint16_t)(sign | 0x7c00)};
-        // Below the least normal number the adder rounds: its last place is then that of the result.
-        if (size < 0x38800000) return {(uint16_t)(sign | (bits_of(float_of(size) + 0.5f) - 0x3f000000))};
-        return {(uint16_t)(sign | ((size - ((127 - 15) << 23) + 0xfff + (size >> 13 & 1)) >> 13))};
-    }
+    static Half make(float x) { return half_of(x); }
 };
 
 template <class From, class To> struct CastJob {

@@ -259,7 +259,7 @@ struct NotInt : Taking1 { template <class T> T operator()(T x) const { return (T
 // Halves are their bits here: the sign is the first one.
 struct NegHalf : Taking1 { uint16_t operator()(uint16_t x) const { return x ^ 0x8000; } };
 struct AbsHalf : Taking1 { uint16_t operator()(uint16_t x) const { return x & 0x7fff; } };
-#define CLAY_HALVES(name, F) \
+#define CLAY_BITS(name, F) \
     {name, F16, (void*)each_number<F, uint16_t, uint16_t>, -1, CHEAP}, {name, BF16, (void*)each_number<F, uint16_t, uint16_t>, -1, CHEAP}
 struct NotBool : Taking1 { uint8_t operator()(uint8_t x) const { return !x; } };
 #define CLAY_EVERY(name, F) \
@@ -310,15 +310,25 @@ inline f64v power_of_two(f64v y) {                               // by halves, e
 #endif
 // x * 2 ** y. The power is infinite or 0 where it is so in the type of the result, whatever the product would be.
 struct LdExp : Taking2 {
-    template <class V> V operator()(V x, V y) const {
+    template <class V> V power(V y) const {
         const bool single = sizeof(typename Lanes<V>::T) == 4;
         const V most = splat<V>(single ? 150 : 1030), least = splat<V>(single ? -160 : -1100), whole = rint(y);
         const auto odd = y != whole;                             // NaN too
         V power = power_of_two(pick(whole > most, most, pick(whole > least, whole, least)));
         if (any(odd)) power = pick(odd, exp2(y), power);
-        return x * power;
+        return power;
     }
+    template <class V> V operator()(V x, V y) const { return x * power(y); }
 };
+CLAY_EACH_2(Product, x * y)
+// One exponent for all: its power is taken once.
+template <class T> bool ldexp_lines(const void* const* in, void* out, int64_t n, const Numbers& numbers, unsigned ones) {
+    if (!(ones & 2)) return each_vector<LdExp, T>(in, out, n, numbers, ones);
+    using V = vec<T>;
+    const T power = first_lane(LdExp{numbers}.power(splat<V>(*(const T*)in[1])));
+    const void* const factors[] = {in[0], &power};
+    return each_vector<Product, T>(factors, out, n, numbers, ones);
+}
 
 // sin(pi x) / (pi x)
 struct Sinc : Taking1 {
@@ -331,30 +341,30 @@ struct Sinc : Taking1 {
 }  // namespace
 
 const Kernel each_kernels[] = {
-    CLAY_VECTORS("clamp_both", ClampBoth, CHEAP), CLAY_VECTORS("clamp_min", ClampMin, CHEAP), CLAY_VECTORS("clamp_max", ClampMax, CHEAP),
-    CLAY_VECTORS("lerp", Lerp, CHEAP), CLAY_VECTORS("addcmul", AddCMul, CHEAP), CLAY_VECTORS("addcdiv", AddCDiv, CHEAP),
-    CLAY_VECTORS("add_scaled", AddScaled, CHEAP), CLAY_VECTORS("sub_scaled", SubScaled, CHEAP),
-    CLAY_VECTORS("rsub", ReverseSub, CHEAP), CLAY_VECTORS("rsub_scaled", ReverseSubScaled, CHEAP),
-    CLAY_VECTORS("copysign", CopySign, CHEAP), CLAY_VECTORS("fmax", FMax, CHEAP),
-    CLAY_VECTORS("fmin", FMin, CHEAP), CLAY_VECTORS("heaviside", Heaviside, CHEAP), CLAY_VECTORS("frac", Frac, CHEAP),
-    CLAY_VECTORS("deg2rad", ToRadians, CHEAP), CLAY_VECTORS("rad2deg", ToDegrees, CHEAP), CLAY_VECTORS("angle", Angle, CHEAP),
-    CLAY_VECTORS("scaled", Scaled, CHEAP), CLAY_VECTORS("divided", Divided, CHEAP), CLAY_VECTORS("nan_to_num", NanToNum, CHEAP),
-    CLAY_VECTORS("round_decimals", RoundDecimals, CHEAP), CLAY_VECTORS("logaddexp", LogAddExp, DEAR),
+    CLAY_CHEAP("clamp_both", ClampBoth), CLAY_CHEAP("clamp_min", ClampMin), CLAY_CHEAP("clamp_max", ClampMax),
+    CLAY_CHEAP("lerp", Lerp), CLAY_CHEAP("addcmul", AddCMul), CLAY_CHEAP("addcdiv", AddCDiv),
+    CLAY_CHEAP("add_scaled", AddScaled), CLAY_CHEAP("sub_scaled", SubScaled),
+    CLAY_CHEAP("rsub", ReverseSub), CLAY_CHEAP("rsub_scaled", ReverseSubScaled),
+    CLAY_CHEAP("copysign", CopySign), CLAY_CHEAP("fmax", FMax),
+    CLAY_CHEAP("fmin", FMin), CLAY_CHEAP("heaviside", Heaviside), CLAY_CHEAP("frac", Frac),
+    CLAY_CHEAP("deg2rad", ToRadians), CLAY_CHEAP("rad2deg", ToDegrees), CLAY_CHEAP("angle", Angle),
+    CLAY_CHEAP("scaled", Scaled), CLAY_CHEAP("divided", Divided), CLAY_VECTORS("nan_to_num", NanToNum, CHEAP),
+    CLAY_CHEAP("round_decimals", RoundDecimals), CLAY_VECTORS("logaddexp", LogAddExp, DEAR),
     CLAY_VECTORS("logaddexp2", LogAddExp2, DEAR), CLAY_VECTORS("xlogy", XLogY, COSTLY), CLAY_VECTORS("xlog1py", XLog1PY, COSTLY),
     CLAY_VECTORS("entr", Entropy, COSTLY), CLAY_VECTORS("logit", Logit, COSTLY), CLAY_VECTORS("fmod", FMod, COSTLY),
-    CLAY_VECTORS("remainder", Remainder, COSTLY), CLAY_VECTORS("div_trunc", DivTrunc, CHEAP),
+    CLAY_VECTORS("remainder", Remainder, COSTLY), CLAY_CHEAP("div_trunc", DivTrunc),
     CLAY_VECTORS("floor_divide", FloorDivide, COSTLY), CLAY_VECTORS("sinc", Sinc, COSTLY),
     CLAY_NUMBERS("nextafter", NextAfter, DEAR), CLAY_WIDE("hypot", Hypot, COSTLY),
-    CLAY_VECTORS("ldexp", LdExp, COSTLY), CLAY_EVERY("bitwise_left_shift", ShiftLeft), CLAY_EVERY("bitwise_right_shift", ShiftRight),
+    {"ldexp", F32, (void*)ldexp_lines<float>, -1, COSTLY, false, true}, {"ldexp", F64, (void*)ldexp_lines<double>, -1, COSTLY, false, true}, CLAY_EVERY("bitwise_left_shift", ShiftLeft), CLAY_EVERY("bitwise_right_shift", ShiftRight),
     {"gcd", I64, (void*)each_number<Gcd, int64_t, int64_t>, -1, DEAREST}, {"lcm", I64, (void*)each_number<Lcm, int64_t, int64_t>, -1, DEAREST},
-    CLAY_VECTORS("clamp_backward", ClampBackward, CHEAP),
+    CLAY_CHEAP("clamp_backward", ClampBackward),
     CLAY_INTEGERS("floor_divide", Floored), CLAY_INTEGERS("div_trunc", Cut), CLAY_INTEGERS("remainder", FlooredRest),
     CLAY_INTEGERS("fmod", CutRest),
     CLAY_EVERY("clamp_both", ClampInt), CLAY_EVERY("clamp_min", ClampMinInt), CLAY_EVERY("clamp_max", ClampMaxInt),
     CLAY_EVERY("addcmul", AddCMulInt), CLAY_EVERY("add_scaled", AddScaledInt), CLAY_EVERY("sub_scaled", SubScaledInt),
     CLAY_EVERY("rsub_scaled", ReverseSubScaledInt), CLAY_EVERY("rsub", ReverseSubInt), CLAY_LONG("heaviside", HeavisideInt), CLAY_LONG("nan_to_num", SameInt),
     CLAY_LONG("floor", SameInt), CLAY_LONG("ceil", SameInt), CLAY_LONG("trunc", SameInt), CLAY_LONG("round", SameInt),
-    CLAY_EVERY("bitwise_not", NotInt), CLAY_HALVES("neg", NegHalf), CLAY_HALVES("abs", AbsHalf),
+    CLAY_EVERY("bitwise_not", NotInt), CLAY_BITS("neg", NegHalf), CLAY_BITS("abs", AbsHalf),
     {"bitwise_not", BOOL, (void*)each_number<NotBool, uint8_t, uint8_t>, -1, CHEAP},
 };
 CLAY_COUNT(each)

@@ -191,7 +191,7 @@ template <bool SINGLE> struct Polygamma : Taking1 {
 
 const Kernel gamma_kernels[] = {
     CLAY_WIDE("erfcx", Erfcx, DEAR), CLAY_WIDE("log_ndtr", LogNdtr, DEAR), CLAY_WIDE("ndtri", Ndtri, DEAR),
-    {"erfinv", F32, (void*)each_vector<QuickErfinv, float>, -1, COSTLY},
+    {"erfinv", F32, (void*)each_vector<QuickErfinv, float>, -1, COSTLY, false, true},
     {"erfinv", F64, (void*)each_wide<Erfinv<false>, double>, -1, DEAR},
     CLAY_WIDE("lgamma", LogGamma, DEAR), CLAY_WIDE("digamma", Digamma, DEAR), CLAY_WIDE("mvlgamma", MultiGamma, DEAR),
     CLAY_WIDE("zeta", Zeta, DEAREST),

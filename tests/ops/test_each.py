@@ -140,6 +140,25 @@ def test_three_operands(name: str, dtype: str):
     agree(call, x, made((), dtype, 4), z)
 
 
+@pytest.mark.parametrize("n", [1, 15, 16, 33, 130, 1025, 5000])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_one_element_for_many(dtype: str, n: int):
+    x, y, z = (made((3, n), dtype, k) for k in range(3))
+    for given in itertools.product((x, x[:, :1]), (y, y[1:2, :1]), (z, z[:, :1], z[0, 0])):
+        agree(claygrad.addcmul, *given)
+    for weight in (0.3, 0.7, z[:, :1], z[0, 0]):
+        agree(claygrad.lerp, x, y, weight)
+    for low, high in ((-1, 1.5), (None, 2), (-0.1, None)):
+        agree(claygrad.clamp, x, low, high)
+    for power in (made((), dtype, 3), made((3, 1), dtype, 4), claygrad.tensor(2.5).to(x.dtype), claygrad.tensor(-2)):
+        agree(claygrad.ldexp, x, power)
+    for call in (claygrad.add, claygrad.mul, claygrad.div, claygrad.rsub, claygrad.maximum):
+        agree(call, x, y[:, :1])
+        agree(call, x.t(), y[:, :1].t())
+        agree(call, y[0, 0], x)
+    agree(lambda x: (x + 0.1, x * 0.1, 0.1 - x)[2], x)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
 def test_bounds_of_every_kind(dtype: str):
     x, low, high = (made((5, 9), dtype, k) for k in range(3))
