@@ -8,7 +8,7 @@ from claygrad.core.device cimport CPU, device
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.elements cimport element_of
 from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout
-from claygrad.core.moves cimport fill_with, plain
+from claygrad.core.moves cimport fill_with, may_be_channels_last, plain
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
@@ -166,37 +166,76 @@ cdef bint _in_place_already(object where, Tensor t):
     return type(where) is device and (<device>where).kind == CPU and (<device>where).index is None
 
 
+cdef enum:
+    DEVICE = 0                            # the parameters of `to`, in their order
+    DTYPE = 1
+    NON_BLOCKING = 2
+    COPY = 3
+    FORMAT = 4
+
+
+cdef int _place_of(object name) except -2:
+    """Which parameter has this name, or -1."""
+    if name == "dtype":
+        return DTYPE
+    if name == "device":
+        return DEVICE
+    if name == "non_blocking":
+        return NON_BLOCKING
+    return COPY if name == "copy" else FORMAT if name == "memory_format" else -1
+
+
 cdef object _to(PyObject** args, Py_ssize_t n, PyObject* kwnames):
-    """to(dtype), to(device), to(device, dtype) and the same by name, of a tensor in main memory"""
-    cdef Tensor t
-    cdef Py_ssize_t i
-    cdef object kind = None
-    if n < 1 or n > 3 or type(<object>args[0]) is not Tensor:
+    """to(dtype), to(device, dtype), to(other), each with non_blocking, copy and a memory format, of a tensor in main memory"""
+    cdef Tensor t, other
+    cdef Py_ssize_t i, at = 1, named = 0 if kwnames == NULL else PyTuple_GET_SIZE(kwnames)
+    cdef int place = DEVICE
+    cdef unsigned int given = 0
+    cdef object kind = None, form = None, value
+    cdef bint copies = False
+    if n < 1 or n + named < 2 or type(<object>args[0]) is not Tensor:
         return None
     t = <Tensor>args[0]
-    if n == 3:
-        if kwnames != NULL or type(<object>args[2]) is not dtype or not _in_place_already(<object>args[1], t):
-            return None
-        kind = <object>args[2]
-    elif n == 2:
-        if kwnames != NULL:
-            return None
-        if type(<object>args[1]) is dtype:
-            kind = <object>args[1]
-        elif not _in_place_already(<object>args[1], t):
-            return None
-    elif kwnames == NULL:
+    if t.layout.storage.where.kind != CPU:
         return None
-    else:
-        for i in range(PyTuple_GET_SIZE(kwnames)):
-            name, value = <object>PyTuple_GET_ITEM(kwnames, i), <object>args[n + i]
-            if name == "dtype" and type(value) is dtype:
-                kind = value
-            elif name != "device" or not _in_place_already(value, t):
+    if n > 1 and isinstance(<object>args[1], Tensor):
+        other = <Tensor>args[1]
+        if other.layout.storage.where.kind != CPU:
+            return None
+        kind, place, at, given = other.layout.dtype, NON_BLOCKING, 2, 1 << DEVICE | 1 << DTYPE
+    elif n > 1 and type(<object>args[1]) is dtype:
+        place, given = DTYPE, 1 << DEVICE
+    for i in range(at, n + named):
+        value = <object>args[i]
+        if i >= n:
+            place = _place_of(<object>PyTuple_GET_ITEM(kwnames, i - n))
+        if place < 0 or place == FORMAT and i < n or given >> place & 1:
+            return None
+        given |= 1 << place
+        if place == DEVICE:
+            if value is not None and not _in_place_already(value, t):
                 return None
-    if kind is None or kind is t.layout.dtype:
-        return t
-    return find_op("to_copy")(t, kind, None) if t.layout.storage.where.kind == CPU else None
+        elif place == DTYPE:
+            if value is not None and type(value) is not dtype:
+                return None
+            kind = value
+        elif place == FORMAT:
+            form = value
+        elif type(value) is not bool:
+            return None
+        elif place == COPY:
+            copies = value
+        place += 1
+    if kind is None:
+        kind = t.layout.dtype
+    if not copies and kind is t.layout.dtype:
+        if form is None or getattr(form, "name", None) == "preserve_format":
+            return t
+        if getattr(form, "name", None) != "channels_last" or t.layout.ndim != 4 or not t.layout.contiguous or may_be_channels_last(t.layout):
+            return None                              # it may have that format already
+    elif form is not None and getattr(form, "name", None) != "preserve_format":
+        return None
+    return find_op("to_copy")(t, kind, form)
 
 
 offer_factory("to", _to)

@@ -12,6 +12,7 @@ from claygrad.core.elements cimport element_of
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
 from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_like, in_order, new_layout, same_place, same_shape, stretched
+from claygrad.core.moves cimport by_channels
 from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
@@ -104,13 +105,17 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _clone(Op op, PyObject** slots, Layout target):
-    """clone(input, *, memory_format) of runs of memory and of rows in their own order, and of any memory in row-major order."""
+    """clone(input, *, memory_format) of runs of memory and of rows in their own order, and of any memory in row-major order or
+    with the channels last."""
     cdef Layout v = (<Tensor><object>slots[0]).layout, out
     if target is not None or v.storage.where.kind != CPU:
         return None
     if slots[1] != <PyObject*>op.defaults[1]:
         form = <object>slots[1]
-        if getattr(form, "name", None) != "contiguous_format":
+        name = getattr(form, "name", None)
+        if name == "channels_last" and v.ndim == 4 and v.numel:
+            return by_channels(v)
+        if name != "contiguous_format":
             return None
     elif turned(v):
         out = fresh_run(v, v.dtype)

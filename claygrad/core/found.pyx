@@ -9,6 +9,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
+from claygrad.core.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.layout cimport Layout, fresh, in_order
 from claygrad.core.moves cimport some
 from claygrad.core.tensor cimport Tensor
@@ -162,8 +163,21 @@ cdef Layout _cross(Op op, PyObject** slots, Layout target):
     return out
 
 
+cdef void _ends(Layout x, double* low, double* high):
+    """The least and the largest element; of one value alone, what is 1 from it to either side."""
+    cdef Layout ends = fresh(x.dtype, 0, NULL)
+    cdef int i
+    cdef double found[2]
+    for i in range(2):
+        reduce_lines(<reduce_fn>find("reduce", "amax" if i else "amin", x.dtype.code), x.data(), ends.data(), 1, x.numel, 1)
+        found[i] = (<float*>ends.data())[0] if x.dtype.code == F32 else (<double*>ends.data())[0]
+    low[0], high[0] = found[0], found[1]
+    if low[0] == high[0]:
+        low[0], high[0] = found[0] - 1, found[1] + 1
+
+
 cdef Layout _histc(Op op, PyObject** slots, Layout target):
-    """histc(input, bins, min, max) between two ends"""
+    """histc(input, bins, min, max) between two ends, or those of the elements"""
     cdef Layout x = some(slots[0]), out
     cdef object low = <object>slots[2], high = <object>slots[3]
     cdef int64_t bins
@@ -175,9 +189,11 @@ cdef Layout _histc(Op op, PyObject** slots, Layout target):
     if not 0 < <object>slots[1] < 0x1000000:
         return None
     bins, a, b = <object>slots[1], low, high
+    x = in_order(x)
+    if a == b:
+        _ends(x, &a, &b)
     if not a < b or a - a != 0 or b - b != 0 or b > 3e38 or a < -3e38:
         return None
-    x = in_order(x)
     out = fresh(x.dtype, 1, &bins)
     memset(out.data(), 0, bins * x.dtype.itemsize)
     count_bins(x.dtype.code, x.data(), out.data(), x.numel, bins, a, b)

@@ -7,8 +7,10 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, I32, N_DTYPES, dtype, of_code
 from claygrad.core.each cimport cast_apart
 from claygrad.core.elements cimport cast_between, cast_fn
+from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.moves cimport by_channels
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
@@ -173,10 +175,22 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     cdef dtype wanted
     if target is not None or x is None or x.storage.where.kind != CPU or x.numel == 0 or not isinstance(<object>slots[1], dtype):
         return None
-    if form is not None and getattr(form, "name", None) not in ("preserve_format", "contiguous_format"):
-        return None
-    cdef bint row_major = form is not None and form.name == "contiguous_format"
     wanted = <dtype>(<object>slots[1])
+    name = getattr(form, "name", None)
+    if name == "channels_last" and x.ndim == 4 and wanted is x.dtype:
+        return by_channels(x)
+    if form is not None and name != "preserve_format" and name != "contiguous_format":
+        return None
+    cdef bint row_major = name == "contiguous_format"
+    if wanted is x.dtype:
+        if row_major or not x.contiguous and falling(x) and not dense(x):
+            out = fresh(wanted, x.ndim, x.shape)
+        elif _to_cast(x) is None:
+            return None
+        else:
+            out = fresh_run(x, wanted)
+        write_layout(out, x)
+        return out
     cdef cast_fn f = cast_between(x.dtype.code, wanted.code)
     if f == NULL:
         return None

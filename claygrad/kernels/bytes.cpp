@@ -141,6 +141,7 @@ void fill_bytes(void* to, const void* element, int64_t n, int64_t size) {
 }
 
 void copy_rows(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n, int64_t rows) {
+    if (from_step == n && to_step == n) return copy_bytes(to, from, n * rows);           // one run
     if (n > FEW_BYTES) {
         for (int64_t r = 0; r < rows; r++) copy_bytes(to + r * to_step, from + r * from_step, n);
         return;

@@ -398,3 +398,48 @@ def test_what_is_written_in_place_is_what_is_declared():
     x = claygrad.zeros(3, 4)
     with pytest.raises(RuntimeError, match="unsupported operation"):
         x.index_copy_(0, index, x[:2])
+
+
+def test_to_reads_its_arguments_as_the_declaration_does():
+    from claygrad.ops.cast import moved, parse_to
+
+    cpu, wide, other = claygrad.device("cpu"), claygrad.float64, claygrad.tensor([1, 2])
+    calls: list[tuple[tuple, dict]] = [
+        ((cpu,), {"non_blocking": True}), ((cpu, wide, True), {}), (("cpu", None, False, True), {}), ((wide, True, True), {}),
+        ((claygrad.float32,), {"copy": True}), ((other,), {}), ((other, True, True), {}), ((), {"device": cpu, "dtype": wide, "non_blocking": True}),
+        ((), {"memory_format": claygrad.channels_last}), ((), {"memory_format": claygrad.preserve_format}),
+        ((wide,), {"memory_format": claygrad.channels_last}), ((), {"memory_format": claygrad.contiguous_format}),
+        ((), {"memory_format": claygrad.channels_last, "copy": True}), ((None,), {}), ((None, None), {"copy": True}), ((), {"copy": True})]
+    plain = claygrad.tensor(room(2, 3, 4, 5))
+    for x in (plain, plain.permute(0, 2, 3, 1), plain[:, 1:], plain[:1], plain[:, :1].expand(2, 3, 4, 5), plain[..., 0], plain[0, 0, 0, 0], plain[:0]):
+        for args, named in calls:
+            if named.get("memory_format") is claygrad.channels_last and x.ndim != 4:
+                continue
+            where, wanted, copy, form = parse_to(args, named)
+            made, said = x.to(*args, **named), moved(x, wanted or x.dtype, where or x.device, copy, form)
+            assert (made is x) == (said is x), (args, named)
+            assert (made.dtype, made.shape, made.stride()) == (said.dtype, said.shape, said.stride()), (args, named)
+            assert made.dtype == claygrad.int64 or claygrad.equal(made.nan_to_num(), said.nan_to_num())
+    for args, named in (((wide,), {"device": cpu}), ((cpu,), {"device": cpu}), ((cpu, wide, 1), {}), ((cpu,), {"other": 1}),
+                        ((cpu, wide, True, True, None), {}), ((other,), {"dtype": wide}), (("nowhere",), {}), ((cpu, 3), {})):
+        with pytest.raises((TypeError, RuntimeError)):
+            plain.to(*args, **named)
+
+
+def test_a_clone_with_its_channels_last():
+    plain = claygrad.tensor(room(2, 3, 4, 5))
+    for x in (plain, plain.permute(0, 2, 3, 1), plain[:, 1:], plain[:1, :1], plain[:0]):
+        made = x.clone(memory_format=claygrad.channels_last)
+        assert made.stride() == (made.shape[1] * made.shape[2] * made.shape[3], 1, made.shape[1] * made.shape[3], made.shape[1])
+        assert claygrad.equal(made.nan_to_num(), x.nan_to_num())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_histc_between_the_ends_of_the_elements(dtype: str):
+    for array in (DRAW.rand(1000), DRAW.rand(30, 7).T, numpy.full(5, 2.5), DRAW.rand(1)):
+        x = claygrad.tensor(array.astype(dtype))
+        low, high = (x.min().item(), x.max().item()) if len(set(array.reshape(-1))) > 1 else (x.min().item() - 1, x.min().item() + 1)
+        for bins in (1, 7, 100):
+            assert claygrad.equal(claygrad.histc(x, bins), claygrad.histc(x, bins, low, high))
+    with pytest.raises(RuntimeError, match="is not finite"):
+        claygrad.histc(claygrad.tensor([1.0, float("nan")]).to(getattr(claygrad, dtype)), 3)
