@@ -52,3 +52,17 @@ def test_histograms_against_the_declared_forward(dtype: str, axes: int, even: bo
 
 def test_a_histogram_of_nothing_is_zero():
     assert counted(claygrad.empty(0, 1), [claygrad.tensor([0.0, 1.0, 2.0])]).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16", "uint8"])
+def test_stretched_elements_are_in_order_as_they_are(dtype: str):
+    column = claygrad.tensor([[3.0], [1.0], [2.0], [250.0]]).to(getattr(claygrad, dtype))
+    for x, dim in ((column.expand(4, 50), 1), (column.expand(4, 1), 1), (column[:, 0].expand(30, 4), 0), (column[1:, None].expand(3, 5, 7), -1)):
+        for descending in (False, True):
+            made, wanted = x.sort(dim, descending, stable=True), x.clone(memory_format=claygrad.contiguous_format).sort(dim, descending, stable=True)
+            assert claygrad.equal(made.values, wanted.values)
+            assert claygrad.equal(made.indices, wanted.indices)
+            assert made.values.stride() == wanted.values.stride()
+        made, wanted = x.topk(min(3, x.shape[dim]), dim), x.clone(memory_format=claygrad.contiguous_format).topk(min(3, x.shape[dim]), dim)
+        assert claygrad.equal(made.values, wanted.values)
+        assert claygrad.equal(made.indices, wanted.indices)
