@@ -231,7 +231,8 @@ cdef object _to(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     if not copies and kind is t.layout.dtype:
         if form is None or getattr(form, "name", None) == "preserve_format":
             return t
-        if getattr(form, "name", None) != "channels_last" or t.layout.ndim != 4 or not t.layout.contiguous or may_be_channels_last(t.layout):
+        if getattr(form, "name", None) != "channels_last" or not t.layout.contiguous or t.layout.ndim != 4 or (
+                may_be_channels_last(t.layout)):
             return None                              # it may have that format already
     elif form is not None and getattr(form, "name", None) != "preserve_format":
         return None

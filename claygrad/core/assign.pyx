@@ -12,7 +12,7 @@ from claygrad.core.elements cimport element_of
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
 from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_like, in_order, new_layout, same_place, same_shape, stretched
-from claygrad.core.moves cimport by_channels
+from claygrad.core.moves cimport channels_at_the_end
 from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
@@ -114,7 +114,7 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
         form = <object>slots[1]
         name = getattr(form, "name", None)
         if name == "channels_last" and v.ndim == 4 and v.numel:
-            return by_channels(v)
+            return channels_at_the_end(v)
         if name != "contiguous_format":
             return None
     elif turned(v):

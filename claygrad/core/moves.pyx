@@ -39,7 +39,7 @@ cdef bint plain(Layout v) noexcept:
     return True
 
 
-cdef Layout by_channels(Layout v):
+cdef Layout channels_at_the_end(Layout v):
     cdef int64_t strides[4]
     strides[1], strides[3], strides[2] = 1, v.shape[1], v.shape[1] * v.shape[3]
     strides[0] = strides[2] * v.shape[2]

@@ -10,7 +10,7 @@ from claygrad.core.elements cimport cast_between, cast_fn
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout, same_shape
-from claygrad.core.moves cimport by_channels
+from claygrad.core.moves cimport channels_at_the_end
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
 from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
@@ -178,7 +178,7 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     wanted = <dtype>(<object>slots[1])
     name = getattr(form, "name", None)
     if name == "channels_last" and x.ndim == 4 and wanted is x.dtype:
-        return by_channels(x)
+        return channels_at_the_end(x)
     if form is not None and name != "preserve_format" and name != "contiguous_format":
         return None
     cdef bint row_major = name == "contiguous_format"
