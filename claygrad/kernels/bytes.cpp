@@ -18,7 +18,7 @@ namespace {
 // The C library moves some KB and more by `rep movsb`. On AMD's processors that goes at 3 GB/s in place of 40 where the destination
 // lies a few bytes further on in its page than the source does, as in y[1:] = x[:-1] of two large tensors. There a loop of vectors
 // does the work. It is no slower for what the caches of a core hold; of more than that the instruction, which need not read what it
-// is going to write, takes five sixths of the time.
+// is going to write, takes 0.8 to 0.95 of the time.
 constexpr int64_t LONG = 512, PAST_CACHES = 1 << 19, PAGE = 4096, NEAR = 64;
 bool alike_in_pages(const void* to, const void* from) {
     const uintptr_t further = ((uintptr_t)to - (uintptr_t)from) % PAGE;
