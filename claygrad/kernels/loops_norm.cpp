@@ -48,16 +48,15 @@ template <int R, class T> void layer_forward_rows(const Norm& s, int64_t first) 
         ((T*)s.rstd)[first + r] = rstd;
         scale[r] = splat<V>(rstd);
     }
-    along<T>(n, [=](int64_t i, int64_t m) {
-        const V by = weight ? get<V>(weight + i, m) : splat<V>(1), more = bias ? get<V>(bias + i, m) : splat<V>(0);
+    // One after the other: the loads of a row next to the stores of another may wait for them (row_pipeline.hpp, Note [Up or down]).
 #pragma GCC unroll 4
-        for (int r = 0; r < R; r++) {
+    for (int r = 0; r < R; r++)
+        along<T>(n, [=](int64_t i, int64_t m) {
             V unit = (get<V>(x + r * n + i, m) - middle[r]) * scale[r];
-            if (weight) unit = unit * by;
-            if (bias) unit = unit + more;
+            if (weight) unit = unit * get<V>(weight + i, m);
+            if (bias) unit = unit + get<V>(bias + i, m);
             put<V>(out + r * n + i, unit, m);
-        }
-    });
+        });
 }
 
 template <class T> void layer_forward_range(void* data, int64_t begin, int64_t end) {
