@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 cimport numpy as cnp
 
 from claygrad.core.dtypes cimport F32, F64
-from claygrad.core.kernels cimport Across, find, gemm, gemm_across, reduce_fn, reduce_lines
+from claygrad.core.kernels cimport Across, find, gemm, gemm_across
 
 cdef extern from "recurrent.hpp" namespace "clay" nogil:
     struct Sequence:
@@ -245,14 +245,14 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
     cdef void* du = _data(to_u)
     cdef void* px = _data(of_x)
     cdef void* ph = _data(of_h)
+    cdef void* sums = ph if ph != NULL else px
     cdef char* old = <char*>_data(previous)
     cdef char* hx = <char*>_data(first)
     cdef const void* a = _data(x)
     cdef const char* b = <const char*>_data(by_x)
-    cdef reduce_fn column_sums = <reduce_fn>find("reduce", b"sum", code)
     # A GRU's n has a gradient of its own for the part of x: `own` columns are those of h too.
     cdef int64_t own = 2 * s.width if gru else wide, rest = wide - own, begin, end, row = _bytes(code, s.width)
-    cdef Across[4] products
+    cdef Across[6] products
     cdef int count = 0
     with nogil:
         f(&s)
@@ -277,16 +277,15 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
             products[count + 1] = Across(<char*>s.made + _bytes(code, end * wide), wide, <char*>s.out + (s.batch - end) * row, s.width,
                                          du, wide, s.width, n - s.batch, True)
             count += 2
+        if sums != NULL:
+            products[count] = Across(s.made, wide, NULL, 0, sums, wide if ph != NULL else own, 1, n, False)
+            count += 1
+        if px != NULL and gru:
+            products[count] = Across(s.beside, rest, NULL, 0, <char*>px + _bytes(code, own), rest, 1, n, False)
+            count += 1
         gemm_across(code, products, count)
-        if ph != NULL:
-            reduce_lines(column_sums, s.made, ph, 1, n, wide)
-        if px != NULL:
-            if ph != NULL:
-                memcpy(px, ph, _bytes(code, wide))
-            else:
-                reduce_lines(column_sums, s.made, px, 1, n, wide)
-            if gru:
-                reduce_lines(column_sums, s.beside, <char*>px + _bytes(code, own), 1, n, rest)
+        if px != NULL and px != sums:
+            memcpy(px, sums, _bytes(code, own))
     nothing = _empty(code, -1, 0)
     made_of = [nothing if g is None else g for g in (to_x, h, c, to_w, to_u, of_x, of_h)]
     if not lstm:

@@ -18,15 +18,25 @@ struct Job {
     const Across* products;
 };
 
+// Some rows of a result
+void rows_of(int dtype, const Across& p, int64_t at, int64_t rows) {
+    const int64_t item = dtype == F32 ? 4 : 8;
+    const char* a = (const char*)p.a + at * item;
+    char* c = (char*)p.c + at * p.n * item;
+    if (p.b) return gemm(dtype, true, false, rows, p.n, p.k, a, p.lda, p.b, p.ldb, c, p.n, p.add);
+    if (rows <= 0) return;
+    Spread columns;
+    columns.x = a, columns.n = p.k, columns.pitch = p.lda, columns.inner = rows;
+    columns.axes = 1, columns.shape[0] = 1, columns.leap[0] = 0;
+    ((reduce_fn)find("reduce", "sum", dtype))(columns, c);
+}
+
 void some_strips(void* data, int64_t begin, int64_t end) {
     const Job& job = *(const Job*)data;
-    const int64_t item = job.dtype == F32 ? 4 : 8;
     for (int64_t at = begin * job.strip; at < end * job.strip; at += job.strip)
         for (int i = 0; i < job.count; i++) {
-            const Across& p = job.products[i];
-            const int64_t rows = p.m - at < job.strip ? p.m - at : job.strip;
-            gemm(job.dtype, true, false, rows, p.n, p.k, (const char*)p.a + at * item, p.lda, p.b, p.ldb,
-                 (char*)p.c + at * p.n * item, p.n, p.add);
+            const int64_t left = job.products[i].m - at;
+            rows_of(job.dtype, job.products[i], at, left < job.strip ? left : job.strip);
         }
 }
 
@@ -44,10 +54,7 @@ void gemm_across(int dtype, const Across* products, int count) {
     const int64_t strip = columns > STRIPS * LEAST ? (columns / STRIPS + 63) / 64 * 64 : LEAST, strips = (columns + strip - 1) / strip;
     Job job{dtype, count, strip, products};
     if (most <= ALONE) return parallel_for(strips, 1 + WORTH * strips / (work + 1), some_strips, &job);
-    for (int i = 0; i < count; i++) {
-        const Across& p = products[i];
-        gemm(dtype, true, false, p.m, p.n, p.k, p.a, p.lda, p.b, p.ldb, p.c, p.n, p.add);
-    }
+    for (int i = 0; i < count; i++) rows_of(dtype, products[i], 0, products[i].m);
 }
 
 }  // namespace clay

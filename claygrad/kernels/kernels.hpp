@@ -84,7 +84,7 @@ void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, 
 struct Across {
     const void* a;
     int64_t lda;
-    const void* b;
+    const void* b;                       // null: one column of ones, for the sums of a's columns
     int64_t ldb;
     void* c;
     int64_t m, n, k;

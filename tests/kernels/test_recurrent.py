@@ -73,6 +73,25 @@ def test_weights_too_large_to_stay_near_are_multiplied_all_the_same(name: str, s
         np.testing.assert_allclose(got, want, err_msg=f"result {k}", **tolerance)
 
 
+@pytest.mark.parametrize("wanted", [(True, False), (False, True), (True, True), (False, False)], ids=str)
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+def test_only_the_gradients_that_are_needed_are_made(name: str, wanted: tuple[bool, bool]):
+    rng = np.random.default_rng(1)
+    gates, states, width, sizes = GATES[name], 2 if name == "lstm" else 1, 80, (9,) * 4
+    x, w, u, b = (rng.standard_normal(shape).astype("float32") for shape in ((36, 6), (gates * 80, 6), (gates * 80, 80), (gates * 80,)))
+    start = tuple(rng.standard_normal((9, width)).astype("float32") for _ in range(states))
+    outs = native.forward(name, sizes, False, x, start, w, u / 9, b, b)
+    kept, g = (outs[0], *outs[1 + states:]), rng.standard_normal((36, width)).astype("float32")
+
+    def grads(*needs: bool) -> Any:
+        return native.backward(name, sizes, False, g, (None,) * states, kept, x, start, w, u / 9, (False,) * (1 + states) + needs)
+    every, some = grads(True, True, True, True), grads(False, True, *wanted)
+    assert some[1 + states].size == 0
+    np.testing.assert_array_equal(some[2 + states], every[2 + states])
+    for k, need in enumerate(wanted, 3 + states):
+        np.testing.assert_array_equal(some[k], every[k] if need else every[k][:0])
+
+
 @pytest.mark.parametrize("sizes", [(24,) * 40, (24,) * 30 + (9,) * 10 + (1,) * 3], ids=["padded", "packed"])
 @pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
 def test_threads_share_the_sequences_and_change_nothing(name: str, sizes: tuple[int, ...]):
