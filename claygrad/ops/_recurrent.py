@@ -36,7 +36,7 @@ def sequence_check(name: str, tensors: tuple[Tensor | None, ...], sizes: tuple[i
             raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {input.dtype.legacy} and "
                                f"{other.dtype.legacy}")
     rows = tensors[1].shape[0]
-    if sizes.count(rows) == len(sizes) and rows * len(sizes) == input.shape[0]:         # padded: nothing more to look at
+    if sizes.count(rows) == len(sizes) and rows * len(sizes) == input.shape[0]:     # padded: nothing more to see
         return
     running = [rows, *sizes]
     if sum(sizes) != input.shape[0] or running != sorted(running, reverse=True):
