@@ -2,6 +2,7 @@
 #pragma once
 #include <string.h>
 
+#include "gemm_parts.hpp"
 #include "half_types.hpp"
 #include "transpose.hpp"
 
@@ -102,22 +103,12 @@ inline void put(Brain* to, f32v v, int64_t n) {
     else _mm256_mask_storeu_epi16(to, (__mmask16)first(n), made);
 }
 
-// out[r, j] = the product of row r of x and row j of y (+ start)
-template <class Made> struct Dots {
-    int64_t k;
-    const Brain* x;
-    int64_t ldx;
-    const Brain* y;
-    int64_t ldy;
-    Made* out;
-    int64_t step_r, step_j;
-    const Made* start;
-    int64_t start_r, start_j;
+// Rows along each other
+template <class Made> struct InPairs {
+    static constexpr int64_t LENGTH = INT64_MAX;         // their sums are rounded once
+    template <int R, int J> static void dots(const Dots<Brain, Made>& s);
 };
-
-constexpr int ACROSS = 4, DOWN = 4;      // rows of y and of x at once
-
-template <class Made, int R, int J> void dots(const Dots<Made>& s) {
+template <class Made> template <int R, int J> void InPairs<Made>::dots(const Dots<Brain, Made>& s) {
     f32v acc[R][J];
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++)
@@ -147,31 +138,6 @@ template <class Made, int R, int J> void dots(const Dots<Made>& s) {
             f32v sum = _mm512_set1_ps(_mm512_reduce_add_ps(acc[r][j]));
             if (s.start) sum = sum + floats(s.start + r * s.start_r + j * s.start_j, 1);
             put(s.out + r * s.step_r + j * s.step_j, sum, 1);
-        }
-}
-
-template <class Made, int R> void dots_of(int64_t rows, int64_t n, Dots<Made> s) {
-    if (R > 1 && rows < R) return dots_of<Made, R == 1 ? 1 : R - 1>(rows, n, s);
-    while (n > 0) {
-        const int64_t j = n >= ACROSS ? ACROSS : 1;
-        if (j == 1) dots<Made, R, 1>(s);
-        else dots<Made, R, ACROSS>(s);
-        n -= j;
-        s.y += j * s.ldy, s.out += j * s.step_j;
-        if (s.start) s.start += j * s.start_j;
-    }
-}
-
-// Few rows of x against rows of y, so many at a time that they are near still for the next rows of x
-template <class Made> void by_dots(int64_t m, int64_t n, const Dots<Made>& all) {
-    const int64_t high = m <= DOWN ? n : 4 * ACROSS;
-    for (int64_t j = 0; j < n; j += high)
-        for (int64_t r = 0; r < m; r += DOWN) {
-            Dots<Made> s = all;
-            s.x += r * s.ldx, s.y += j * s.ldy;
-            s.out += r * s.step_r + j * s.step_j;
-            if (s.start) s.start += r * s.start_r + j * s.start_j;
-            dots_of<Made, DOWN>(m - r < DOWN ? m - r : DOWN, n - j < high ? n - j : high, s);
         }
 }
 

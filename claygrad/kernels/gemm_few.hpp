@@ -9,6 +9,7 @@
 
 #include <type_traits>
 
+#include "gemm_parts.hpp"
 #include "transpose.hpp"
 
 namespace clay {
@@ -18,39 +19,6 @@ namespace {
 template <class T> constexpr int W = Lanes<vec<T>>::width;
 template <class T> constexpr int C = W<T> > 1 ? 2 : 4;       // vectors of a panel
 template <class T> constexpr int WIDE = C<T> * W<T>;
-
-template <class T> struct GemmJob {
-    int64_t m, n, k;
-    const T* a;
-    int64_t a_i, a_p;
-    const T* b;
-    int64_t ldb;
-    bool b_is_nk;
-    T* c;
-    int64_t ldc;
-    const T* start;
-    int64_t start_i;
-};
-
-// out[r, j] = the product of row r of x and row j of y (+ start)
-template <class T> struct Dots {
-    int64_t k;
-    const T* x;
-    int64_t ldx;
-    const T* y;
-    int64_t ldy;
-    T* out;
-    int64_t step_r, step_j;
-    const T* start;
-    int64_t start_r, start_j;
-};
-
-constexpr int ACROSS = 4;                // rows of y at once
-#if defined(__AVX512F__)
-constexpr int DOWN = 4;                  // of x
-#else
-constexpr int DOWN = 2;
-#endif
 
 // The sums of all lanes of n vectors, a power of two of them up to the width: that of v[i] in lane i * width / n.
 template <class T, int n> vec<T> sums_of(vec<T>* v) {
@@ -74,7 +42,11 @@ template <class T, int n> vec<T> sums_of(vec<T>* v) {
 constexpr int power_above(int n) { return n <= 1 ? 1 : 2 * power_above((n + 1) / 2); }
 
 // R rows of x by J of y; the next rows of y are on their way meanwhile.
-template <class T, int R, int J> inline void dots(const Dots<T>& s) {
+template <class T> struct InVectors {
+    static constexpr int64_t LENGTH = 4096;
+    template <int R, int J> static inline void dots(const Dots<T>& s);
+};
+template <class T> template <int R, int J> inline void InVectors<T>::dots(const Dots<T>& s) {
     using V = vec<T>;
     constexpr int ALL = power_above(R * J), AT_ONCE = ALL < W<T> ? ALL : W<T>;
     V acc[ALL];
@@ -107,35 +79,6 @@ template <class T, int R, int J> inline void dots(const Dots<T>& s) {
             const T sum = sums[(r * J + j) * (W<T> / AT_ONCE)];
             s.out[r * s.step_r + j * s.step_j] = s.start ? s.start[r * s.start_r + j * s.start_j] + sum : sum;
         }
-}
-
-template <class T, int R> void dots_of(int64_t rows, int64_t n, Dots<T> s) {
-    if (R > 1 && rows < R) return dots_of<T, R == 1 ? 1 : R - 1>(rows, n, s);
-    while (n > 0) {
-        const int64_t j = n >= ACROSS ? ACROSS : 1;
-        if (j == 1) dots<T, R, 1>(s);
-        else dots<T, R, ACROSS>(s);
-        n -= j;
-        s.y += j * s.ldy, s.out += j * s.step_j;
-        if (s.start) s.start += j * s.start_j;
-    }
-}
-
-// Rows of x and of y go along each other. So many of y at a time that they are near still for the next rows of x.
-template <class T> void by_dots(int64_t m, int64_t n, const Dots<T>& all) {
-    constexpr int64_t LENGTH = 4096, HIGH = 4 * ACROSS;
-    const int64_t high = m <= DOWN ? n : HIGH;
-    for (int64_t p = 0; p < all.k; p += LENGTH)
-        for (int64_t j = 0; j < n; j += high)
-            for (int64_t r = 0; r < m; r += DOWN) {
-                Dots<T> s = all;
-                s.k = all.k - p < LENGTH ? all.k - p : LENGTH;
-                s.x += r * s.ldx + p, s.y += j * s.ldy + p;
-                s.out += r * s.step_r + j * s.step_j;
-                if (p > 0) s.start = s.out, s.start_r = s.step_r, s.start_j = s.step_j;
-                else if (s.start) s.start += r * s.start_r + j * s.start_j;
-                dots_of<T, DOWN>(m - r < DOWN ? m - r : DOWN, n - j < high ? n - j : high, s);
-            }
 }
 
 // Few rows against a b as it lies: BATCH of its rows at a time are read from end to end, into sums that stay in the cache.

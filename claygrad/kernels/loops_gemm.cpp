@@ -128,11 +128,6 @@ template <class T, int R, int N, bool PART> void some(int64_t rows, const Block<
     some<T, R == 1 ? 1 : R - 1, N, PART>(rows, s);
 }
 
-// How many of the rows that are left go next: the last few are shared evenly, or too few sums would wait for each other.
-int64_t next_rows(int64_t left) {
-    return left >= ROWS + ROWS / 2 || left == ROWS ? ROWS : left > ROWS ? (left + 1) / 2 : left;
-}
-
 // Some rows of a as they are read; groups of them, as next_rows has it, are `group` apart if that is not 0.
 template <class T> struct Slab {
     int64_t rows, depth;
@@ -152,7 +147,7 @@ template <class T> inline void move_group(const T* from, T* to) {
 // A transposed a in groups. Every row of memory is read a few cache lines at a time, and goes to as many groups.
 template <class T> void in_groups(const T* a, int64_t a_p, int64_t rows, int64_t depth, T* to, int64_t group) {
     for (int64_t left = rows; left > 0;) {
-        const int64_t size = next_rows(left), many = left >= (AT_ONCE + 1) * ROWS ? AT_ONCE : 1;
+        const int64_t size = next_rows<ROWS>(left), many = left >= (AT_ONCE + 1) * ROWS ? AT_ONCE : 1;
         for (int64_t d = 0; d < depth; d++) {
             const T* from = a + d * a_p;
             T* at = to + d * ROWS;
@@ -191,7 +186,7 @@ template <class T, Lie LIE> void whole(Block<T>& s) {
 template <class T, int N, bool PART> void strip(const Slab<T>& slab, Block<T> s) {
     s.a = slab.a, s.a_i = slab.a_i, s.a_p = slab.a_p, s.depth = slab.depth;
     for (int64_t left = slab.rows; left > 0;) {
-        const int64_t rows = next_rows(left);
+        const int64_t rows = next_rows<ROWS>(left);
         s.next = rows < left ? rows * s.a_i : 0;
         if (PART || rows < ROWS) some<T, ROWS - !PART, N, PART>(rows, s);
         else if (s.a_p == 1) whole<T, IN_ROWS>(s);
@@ -257,9 +252,9 @@ void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a
     GemmJob<T> job{m, n, k, (const T*)a, a_i, a_p, (const T*)b, ldb, b_is_nk, (T*)c, ldc, (const T*)start, start_i};
     const int64_t b_p = b_is_nk ? 1 : ldb;
     if (a_p == 1 && b_p == 1 && n == 1)
-        return by_dots<T>(1, m, {k, job.b, 0, job.a, a_i, job.c, 0, ldc, job.start, 0, start_i});
+        return by_dots<InVectors<T>>(1, m, Dots<T>{k, job.b, 0, job.a, a_i, job.c, 0, ldc, job.start, 0, start_i});
     if (a_p == 1 && b_is_nk && m < FEW && (m == 1 || k >= SHORT))
-        return by_dots<T>(m, n, {k, job.a, a_i, job.b, ldb, job.c, ldc, 1, job.start, start_i, 1});
+        return by_dots<InVectors<T>>(m, n, Dots<T>{k, job.a, a_i, job.b, ldb, job.c, ldc, 1, job.start, start_i, 1});
     if (n == 1 && a_i == 1 && ldc == 1 && (!start || start_i == 1))   // a column is a row of the transposed product
         job = {1, m, k, (const T*)b, 1, b_p, (const T*)a, a_p, false, (T*)c, m, (const T*)start, m};
     if (!job.b_is_nk && job.m < FEW && job.n >= LEAST && (job.m < PAIRED || job.ldb * k * (int64_t)sizeof(T) > NEARBY))

@@ -25,18 +25,7 @@ constexpr int64_t FEW = 16, SHORT = 64;  // rows, and numbers in them that are m
 
 thread_local Room room_of_a, room_of_b, room_of_sums;
 
-template <class Made> struct Job {
-    int64_t m, n, k;
-    const Brain* a;
-    int64_t a_i, a_p;
-    const Brain* b;
-    int64_t ldb;
-    bool b_is_nk;
-    Made* c;
-    int64_t ldc;
-    const Made* start;
-    int64_t start_i;
-};
+template <class Made> using Job = GemmJob<Brain, Made>;
 
 // What goes into a block of c
 template <class Made> struct Block {
@@ -131,15 +120,10 @@ template <class Made, int R, int N> void some(int64_t rows, const Block<Made>& s
     some<Made, R == 1 ? 1 : R - 1, N>(rows, s);
 }
 
-// How many of the rows that are left go next: the last few are shared evenly, or too few sums would wait for each other.
-int64_t next_rows(int64_t left) {
-    return left >= ROWS + ROWS / 2 || left == ROWS ? ROWS : left > ROWS ? (left + 1) / 2 : left;
-}
-
 // The rows of a slab along one panel; a slab that was packed has groups of them.
 template <class Made, int N> void strip(int64_t left, int64_t group, Block<Made> s) {
     while (left > 0) {
-        const int64_t rows = !group ? next_rows(left) : left < ROWS ? left : ROWS;
+        const int64_t rows = !group ? next_rows<ROWS>(left) : left < ROWS ? left : ROWS;
         s.next = rows < left ? rows * s.a_i : 0;
         if (rows < ROWS) some<Made, ROWS - 1, N>(rows, s);
         else if (group) block<Made, ROWS, N, IN_GROUPS>(s);
@@ -256,9 +240,9 @@ void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a
     if (k == 1 && b_is_nk && ldb == 1) job.b_is_nk = false, job.ldb = n;      // one row, either way
     const int64_t b_p = job.b_is_nk ? 1 : job.ldb;
     if (a_p == 1 && b_p == 1 && n == 1)
-        return by_dots<Made>(1, m, {k, job.b, 0, job.a, a_i, job.c, 0, ldc, job.start, 0, start_i});
+        return by_dots<InPairs<Made>>(1, m, Dots<Brain, Made>{k, job.b, 0, job.a, a_i, job.c, 0, ldc, job.start, 0, start_i});
     if (a_p == 1 && job.b_is_nk && m < FEW && (m == 1 || k >= SHORT))
-        return by_dots<Made>(m, n, {k, job.a, a_i, job.b, job.ldb, job.c, ldc, 1, job.start, start_i, 1});
+        return by_dots<InPairs<Made>>(m, n, Dots<Brain, Made>{k, job.a, a_i, job.b, job.ldb, job.c, ldc, 1, job.start, start_i, 1});
     if (n == 1 && a_i == 1 && b_p == 1 && ldc == 1 && (!start || start_i == 1))      // a column is a row of the transposed product
         job = {1, m, k, job.b, 1, 1, job.a, a_p, false, job.c, m, job.start, m};
     by_panels(job);
