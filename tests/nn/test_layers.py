@@ -100,3 +100,17 @@ def test_device_and_dtype_are_those_asked_for(name: str, args: tuple[int, ...], 
     if inputs:
         half = layer(*args, dtype=claygrad.bfloat16)
         assert tensors_in(half(*(x.to(claygrad.bfloat16) for x in given)))[0].dtype is claygrad.bfloat16
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_a_recurrent_layers_own_checks_are_made_with_and_without_a_state(name: str):
+    seen = []
+
+    class Checked(getattr(claygrad.nn, name)):
+        def check_forward_args(self, input, hidden, batch_sizes):
+            seen.append(batch_sizes)
+            super().check_forward_args(input, hidden, batch_sizes)
+    layer, x = Checked(3, 2), claygrad.zeros(4, 1, 3)
+    _, state = layer(x)
+    layer(x, state)
+    assert seen == [None, None]

@@ -186,12 +186,8 @@ class RNNBase(Module):
         batched, axis = input.dim() == 3, 0 if self.batch_first else 1
         if not batched:
             input = input.unsqueeze(axis)
-        if hx is None:
-            self.check_input(input, None)
-            hx = self._zero_state(input, None)
-        else:
-            hx = self._batched_state(hx, batched)
-            self.check_forward_args(input, hx, None)
+        hx = self._zero_state(input, None) if hx is None else self._batched_state(hx, batched)
+        self.check_forward_args(input, hx, None)
         output, hidden = self._run(padded, input, hx=hx, last=(self.batch_first,))
         return (output, hidden) if batched else (output.squeeze(axis), self._unbatched_state(hidden))
 
