@@ -301,14 +301,10 @@ cdef Layout _batch(Layout a, Layout b, bint wide, Layout start):
         return None
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         return None
-    return _products(a, b, wide, start)
+    return products(a, b, wide, start)
 
 
-cdef Layout products(Layout a, Layout b):
-    return _products(a, b, False, None)
-
-
-cdef Layout _products(Layout a, Layout b, bint wide, Layout start):
+cdef Layout products(Layout a, Layout b, bint wide=False, Layout start=None):
     """Of two batches of matrices that fit (+ start, broadcast; None if its rows are none in memory)."""
     cdef int64_t shape[3]
     cdef int64_t steps[3]
