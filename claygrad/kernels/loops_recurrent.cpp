@@ -239,8 +239,8 @@ template <template <class> class Cell, class T> void forward_range(void* job, in
     const int64_t wide = Cell<T>::gates * s.width, panel = plan.panel;
     const bool each = plan.each || plan.joined;
     Weight<T> weight{(const T*)s.weight, wide, s.width, 0}, of_x{(const T*)s.x_weight, wide, s.features, 0};
-    const int64_t of_h = panel ? panel_numbers(wide, s.width, panel) : 0, of_both = of_h && each ? of_h + panel_numbers(wide, s.features, panel) : of_h;
-    T* to = panel ? (T*)room.get((size_t)of_both * sizeof(T)) : nullptr;
+    const int64_t of_h = panel ? panel_numbers(wide, s.width, panel) : 0;
+    T* to = panel ? (T*)room.get((size_t)(of_h + (each ? panel_numbers(wide, s.features, panel) : 0)) * sizeof(T)) : nullptr;
     if (to) {
         into_panels(s.weight, wide, s.width, to, panel, 0, s.width);
         weight.data = to, weight.panel = panel;
