@@ -192,8 +192,8 @@ void product(const Product& p, bool by_blas) {
     case F64: return product<double>(1, own[1].function, by_blas, p);
     case C64: return product<Complex64>(2, (void*)plain_gemm<Complex64>, by_blas, p);
     case C128: return product<Complex128>(3, (void*)plain_gemm<Complex128>, by_blas, p);
-    case BF16: return by_own(current_isa().gemm_brains[0].function, p);
-    case BF16_WIDE: return by_own(current_isa().gemm_brains[1].function, p);
+    case BF16: return by_own(current_isa().gemm_bf16[0].function, p);
+    case BF16_WIDE: return by_own(current_isa().gemm_bf16[1].function, p);
     }
 }
 
@@ -301,7 +301,7 @@ void blas_set_threads(int n) {
 }
 
 bool gemm_takes(int dtype) {
-    if (dtype == BF16 || dtype == BF16_WIDE) return current_isa().gemm_brains != nullptr;
+    if (dtype == BF16 || dtype == BF16_WIDE) return current_isa().gemm_bf16 != nullptr;
     return dtype == F32 || dtype == F64 || dtype == C64 || dtype == C128;
 }
 

@@ -66,7 +66,7 @@ const IsaSet* best() {
 const IsaSet* start() {
 #if defined(CLAY_AVX512_BF16)
     with_brains = avx512::isa_set;
-    with_brains.name = "avx512_bf16", with_brains.gemm_brains = avx512_bf16::gemm_kernels;
+    with_brains.name = "avx512_bf16", with_brains.gemm_bf16 = avx512_bf16::gemm_kernels;
 #endif
     libmvec = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
     for (const IsaSet* set : sets)

@@ -6,7 +6,7 @@
 // multiplications otherwise, and keeps such numbers there; so do we, by way of the kernel for float32.
 #include "codes.hpp"
 #include "gemm.hpp"
-#include "gemm_brains.hpp"
+#include "gemm_bf16.hpp"
 #include "scratch.hpp"
 
 namespace clay {
