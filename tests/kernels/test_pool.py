@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import resource
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ def stats(kernels: Kernels) -> Stats:
     return out
 
 
-SIZES = [0, 1, 63, 64, 65, 4095, 4096, 4097, 10_000, 65_536, 1 << 20, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 50_000_000]
+SIZES = [0, 1, 63, 64, 65, 4095, 4096, 4097, 10_000, 65_535, 65_536, 65_537, 1 << 20, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 50_000_000]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -67,6 +69,37 @@ def test_the_counts_follow(kernels: Kernels):
     assert after.reserved == during.reserved
     kernels.pool_trim()
     assert stats(kernels).reserved <= before.reserved
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux says how much memory a process has")
+@pytest.mark.parametrize("size", [1 << 18, 3_000_000, 30_000_000])
+def test_what_is_trimmed_goes_back_to_the_system_and_its_place_is_used_again(kernels: Kernels, size: int):
+    kernels.pool_trim()
+    many = 60_000_000 // size
+    before, held = resident(), stats(kernels).reserved
+    for _ in range(3):
+        blocks = [kernels.pool_alloc(size) for _ in range(many)]
+        assert len(set(blocks)) == many
+        for block in blocks:
+            ctypes.memset(block, 1, size)
+        assert resident() - before >= 0.9 * many * size
+        for block in blocks:
+            kernels.pool_free(block, size)
+        kernels.pool_trim()
+        assert resident() - before <= 0.2 * many * size
+        assert stats(kernels).reserved <= held
+
+
+def test_blocks_of_a_region_do_not_begin_alike(kernels: Kernels):
+    blocks = [kernels.pool_alloc(1 << 19) for _ in range(12)]
+    assert len({block % 4096 for block in blocks}) > 6
+    for block in blocks:
+        kernels.pool_free(block, 1 << 19)
 
 
 def test_what_is_cached_stays_bounded(kernels: Kernels):
