@@ -3,6 +3,8 @@
 // The rows of b lie far apart and would push each other out of the cache, so the first rows of a to go along a panel leave a
 // copy of it behind for the others, and a panel of a transposed b is turned about. A transposed `a` is read as it lies, half as
 // deep, unless its rows are so far apart that they push each other out too: then it is laid out in groups of ROWS.
+// In a program, other than in a loop over one product, no matrix is near. So what is written, the next rows of a, and the next
+// panel are fetched meanwhile.
 #include <string.h>
 
 #include "families.hpp"
@@ -17,11 +19,11 @@ namespace {
 
 constexpr int64_t DEPTH = 512;
 constexpr int AT_ONCE = 8;               // groups of rows of a transposed a
-constexpr int64_t AHEAD = 32;            // rows of b that are fetched before they are needed
+constexpr int64_t AHEAD = 32;            // rows of b, and of an a that is laid out, that are fetched before they are needed
 constexpr int64_t NEAR = 8, FAR = 48;    // of a transposed a: to the first-level cache, and to the second
 constexpr int64_t TALL = 512;            // rows of a that go along one panel after the other
 constexpr int64_t SLAB = 1 << 19;        // and their bytes, in the second-level cache; twice that beside a transposed b
-constexpr int64_t FAR_APART = 2048;      // bytes between the rows of a transposed a from which on they push each other out
+constexpr int64_t FAR_APART = 4096;      // bytes between the rows of a transposed a from which on they push each other out
 
 // Rows at once: as many sums as the registers hold.
 #if defined(__AVX512F__)
@@ -31,6 +33,8 @@ constexpr int ROWS = 6;
 #else
 constexpr int ROWS = 4;
 #endif
+
+template <class T> constexpr int64_t LINE = 64 / sizeof(T);      // elements of a cache line
 
 thread_local Room room_of_a;
 
@@ -59,8 +63,6 @@ __attribute__((noinline)) void block(const Block<T>& s) {
     const V zero = splat<V>(0);
     const T *a = s.a, *b = s.b;
     const int64_t a_i = LIE == IN_COLUMNS ? 1 : s.a_i, a_p = LIE == IN_ROWS ? 1 : s.a_p, ldb = s.ldb;
-    // What is written, and the rows after these, are on their way meanwhile: in a program, other than in a loop over one product,
-    // they are never near.
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 16
@@ -151,6 +153,7 @@ template <class T> void in_groups(const T* a, int64_t a_p, int64_t rows, int64_t
         for (int64_t d = 0; d < depth; d++) {
             const T* from = a + d * a_p;
             T* at = to + d * ROWS;
+            for (int64_t r = 0; r < many * size; r += LINE<T>) __builtin_prefetch(from + AHEAD * a_p + r);
             if (many == AT_ONCE)
 #pragma GCC unroll 16
                 for (int g = 0; g < AT_ONCE; g++) move_group(from + g * ROWS, at + g * group);
@@ -182,8 +185,19 @@ template <class T, Lie LIE> void whole(Block<T>& s) {
     s.b = s.copy, s.ldb = WIDE<T>, s.copy = nullptr;
 }
 
+// A panel as it lies in b, which is fetched in eight parts
+template <class T> struct Ahead {
+    int64_t rows, width;
+    const T* b;
+    int64_t ldb, part = (rows + 7) / 8;
+    void fetch() {
+        for (int64_t end = rows > part ? rows - part : 0; rows > end; rows--, b += ldb)
+            for (int64_t i = 0; i < width; i += LINE<T>) __builtin_prefetch(b + i, 0, 2);
+    }
+};
+
 // The rows of a slab along one panel
-template <class T, int N, bool PART> void strip(const Slab<T>& slab, Block<T> s) {
+template <class T, int N, bool PART> void strip(const Slab<T>& slab, Block<T> s, Ahead<T> ahead) {
     s.a = slab.a, s.a_i = slab.a_i, s.a_p = slab.a_p, s.depth = slab.depth;
     for (int64_t left = slab.rows; left > 0;) {
         const int64_t rows = next_rows<ROWS>(left);
@@ -191,11 +205,19 @@ template <class T, int N, bool PART> void strip(const Slab<T>& slab, Block<T> s)
         if (PART || rows < ROWS) some<T, ROWS - !PART, N, PART>(rows, s);
         else if (s.a_p == 1) whole<T, IN_ROWS>(s);
         else whole<T, IN_COLUMNS>(s);
+        ahead.fetch();
         left -= rows;
         s.a += slab.group ? slab.group : rows * s.a_i;
         s.c += rows * s.ldc;
         if (s.start) s.start += rows * s.start_i;
     }
+}
+
+// The panel of b from row p and column j on; none where they end.
+template <class T> Ahead<T> panel_at(const GemmJob<T>& job, int64_t p, int64_t j, int64_t depth) {
+    const int64_t deep = job.k - p < depth ? job.k - p : depth, width = job.n - j < WIDE<T> ? job.n - j : WIDE<T>;
+    if (job.b_is_nk) return {deep > 0 ? width : 0, deep, job.b + j * job.ldb + p, job.ldb};
+    return {deep, width, job.b + p * job.ldb + j, job.ldb};
 }
 
 template <class T> void by_panels(const GemmJob<T>& job) {
@@ -230,10 +252,11 @@ template <class T> void by_panels(const GemmJob<T>& job) {
                 s.c = job.c + i * job.ldc + j;
                 s.start = start ? start + i * s.start_i + j : nullptr;
                 s.last = width > W<T> ? width - W<T> : width;
-                if (width == WIDE<T>) strip<T, C<T>, false>(slab, s);
-                else if (width > W<T>) strip<T, C<T>, true>(slab, s);
-                else strip<T, 1, true>(slab, s);
                 j += width;
+                const Ahead<T> ahead = j < job.n ? panel_at(job, p, j, depth) : panel_at(job, i + tall < job.m ? p : p + share, 0, share);
+                if (width == WIDE<T>) strip<T, C<T>, false>(slab, s, ahead);
+                else if (width > W<T>) strip<T, C<T>, true>(slab, s, ahead);
+                else strip<T, 1, true>(slab, s, ahead);
             }
         }
     room_of_a.give_back();
