@@ -24,6 +24,20 @@ cdef object _product_of(Layout v, int n):
     return out
 
 
+cdef object _viewed(object x, tuple shape):
+    """x.view(shape)"""
+    cdef PyObject* slots[3]
+    slots[0], slots[1], slots[2] = <PyObject*>x, <PyObject*>shape, <PyObject*>None
+    return views.call_view(find_op("view"), slots)
+
+
+cdef tuple _with_last(Layout v, int64_t n):
+    """The shape of v, its last axis as long as n."""
+    if v.ndim == 3:
+        return (v.shape[0], v.shape[1], n)
+    return v.shape_tuple()[:-1] + (n,)
+
+
 cdef bint _folds(Layout v) noexcept:
     """Whether all axes but the last are one in memory."""
     cdef int i
@@ -84,11 +98,11 @@ cdef object _linear(Op op, PyObject** slots):
     if x.layout.ndim > 2:
         if not x.layout.contiguous:
             return None
-        rows = find_op("view")(x, (_product_of(x.layout, x.layout.ndim - 1), x.layout.shape[x.layout.ndim - 1]))
+        rows = _viewed(x, (_product_of(x.layout, x.layout.ndim - 1), x.layout.shape[x.layout.ndim - 1]))
     parts[0], parts[1], parts[2] = slots[2], <PyObject*>rows, <PyObject*>turned
     parts[3] = parts[4] = <PyObject*>one
     made = run(find_op("addmm"), parts)
-    return made if x.layout.ndim == 2 else find_op("view")(made, x.layout.shape_tuple()[:-1] + (weight.layout.shape[0],))
+    return made if x.layout.ndim == 2 else _viewed(made, _with_last(x.layout, weight.layout.shape[0]))
 
 
 # --- reductions ----------------------------------------------------------------------------------------------------------------

@@ -328,13 +328,7 @@ cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
 # What a declaration names as its geometry.
 cdef Layout _t_back(PyObject** args):
     """The gradient of t(): g.t()"""
-    cdef Layout g = (<Tensor>args[0]).layout
-    cdef int64_t shape[2]
-    cdef int64_t strides[2]
-    if g.ndim != 2:
-        return None
-    shape[0], shape[1], strides[0], strides[1] = g.shape[1], g.shape[0], g.strides[1], g.strides[0]
-    return new_layout(g.storage, g.dtype, 2, shape, strides, g.offset)
+    return _t(None, args, None)
 
 
 cdef int _rules_of_t(Op op) except -1:
@@ -342,10 +336,30 @@ cdef int _rules_of_t(Op op) except -1:
     return 0
 
 
+cdef Layout _transpose_back(PyObject** args):
+    """(g, dim0, dim1): the same axes of the gradient exchanged"""
+    return _transpose(None, args, None)
+
+
+cdef int _rules_of_transpose(Op op) except -1:
+    op.fast_rules[0] = _transpose_back
+    return 0
+
+
+cdef Layout _view_back(PyObject** args):
+    """(g, input_shape): the gradient in the shape of the input, where that needs no copy"""
+    return _view(None, args, None)
+
+
+cdef int _rules_of_view(Op op) except -1:
+    op.fast_rules[0] = _view_back
+    return 0
+
+
 offer("t", _t).ready = _rules_of_t
-offer("transpose", _transpose)
+offer("transpose", _transpose).ready = _rules_of_transpose
 offer("unsqueeze", _unsqueeze)
-offer("view", _view)
+offer("view", _view).ready = _rules_of_view
 offer("permute", _permute)
 offer("squeeze", _squeeze)
 offer("expand", _expand)

@@ -85,7 +85,7 @@ def natively(xp, query, key, value, mask, is_causal: bool, scale: float):
     return (out, log_sum) if attend.forward(q, k, v, mask, is_causal, scale, out, log_sum) else None
 
 
-@op(name="_scaled_dot_product_flash_attention_for_cpu", half="raw",
+@op(name="_scaled_dot_product_flash_attention_for_cpu", kernel="attention", half="raw",
     node="ScaledDotProductFlashAttentionForCpuBackward0", differentiable=(0,),
     meta=lambda query: [(query.shape, query.dtype), (query.shape[:3], query.dtype)], **inner,
     samples=lambda t: [t.args(t(1, 2, 3, 4), t(1, 2, 5, 4), t(1, 2, 5, 4), None, False, 0.5),
@@ -139,8 +139,9 @@ def natively_back(xp, g, query, key, value, mask, is_causal: bool, scale: float,
     return grads if attend.backward(g, q, k, v, mask, is_causal, scale, out, log_sum, *grads) else None
 
 
-@op(name="_scaled_dot_product_flash_attention_for_cpu_backward", half="raw", differentiable=(),
-    meta=lambda query, key, value: [(t.shape, t.dtype) for t in (query, key, value)], **inner, samples=None)
+@op(name="_scaled_dot_product_flash_attention_for_cpu_backward", kernel="attention_backward", half="raw",
+    differentiable=(), meta=lambda query, key, value: [(t.shape, t.dtype) for t in (query, key, value)], **inner,
+    samples=None)
 def fused_attention_backward(xp, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor,
                              attn_mask: Tensor | None, is_causal: bool, scale: float, out: Tensor, log_sum: Tensor):
     "The gradients of query, key and value."
@@ -201,7 +202,7 @@ def grouped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
     return tuple(t if t.shape[-3] == heads else t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
 
 
-@composite(namespace="nn.functional", method=False,
+@composite(namespace="nn.functional", method=False, short="attention", parts=(fused_attention,),
            samples=lambda t: [t.args(t(2, 2, 3, 4), t(2, 2, 5, 4), t(2, 2, 5, 4)), t.args(t(3, 4), t(5, 4), t(5, 2)),
                               t.args(t(2, 3, 4), t(2, 3, 4), t(2, 3, 4), is_causal=True),
                               t.args(t(2, 3, 4), t(2, 3, 4), t(2, 3, 4), t(3, 3), scale=0.3),

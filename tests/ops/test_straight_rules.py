@@ -160,3 +160,18 @@ def test_the_gradient_of_a_sum(dim, keepdim):
                         for recorded in (False, True))
     assert native.stride() == declared.stride()
     assert claygrad.equal(native, declared.detach())
+
+
+VIEWS = {
+    "view": lambda x: x.view(3, 8), "and back": lambda x: x.view(2, 12).view(4, 6), "transpose": lambda x: x.transpose(0, -1),
+    "reshape of turned": lambda x: x.t().reshape(3, 8), "alias": lambda x: x[:, ::2].reshape(2, 2, 3), "t": lambda x: x.t(),
+    "linear": lambda x: f.linear(x.view(2, 2, 6), claygrad.ones(5, 6, dtype=x.dtype), claygrad.ones(5, dtype=x.dtype)),
+    "transpose of three": lambda x: x.view(2, 2, 6).transpose(1, 2), "of a sum": lambda x: x.view(2, 2, 6).sum(1),
+}
+
+
+@pytest.mark.parametrize("dtype", [claygrad.float32, claygrad.float64, claygrad.complex128], ids=str)
+@pytest.mark.parametrize("name", VIEWS)
+def test_gradients_of_views_need_no_python(name, dtype):
+    x = (claygrad.arange(24).view(4, 6) / 7).to(dtype).requires_grad_()
+    agree(*both_ways(VIEWS[name], x))
