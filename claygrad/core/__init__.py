@@ -51,7 +51,8 @@ from claygrad.core.tensor import LATE, AccumulateGrad, Tensor
 # Nothing names these but the declarations, which ask for the short ways that they offer: Note [Short ways] in ways.pxd.
 for _name in ("alignments", "alike", "assign", "attend", "bags", "chosen", "convolve", "cuts", "distances", "distinct",
               "entries", "extremes", "factors", "fft", "found", "grid", "grown", "layers", "ldl", "losses",
-              "lossforms", "making", "matmul", "moments", "moves", "norms", "places", "resample", "shorts", "windows"):
+              "lossforms", "making", "matmul", "moments", "moves", "norms", "places", "recurrent", "resample", "shorts",
+              "windows"):
     __import__(f"claygrad.core.{_name}")
 
 uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool, bfloat16 = DTYPES.values()

@@ -1,13 +1,19 @@
 """The native loops of recurrent layers; claygrad/ops/recurrent_layer.py says what they compute. What they do not serve is
 answered with None: arrays of another kind, shapes that do not fit together, nothing to compute."""
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 
-from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport F32, F64, dtype
 from claygrad.core.kernels cimport Across, find, gemm, gemm_across
+from claygrad.core.layout cimport Layout, fresh, from_array, in_order
+from claygrad.core.tensor cimport Tensor
+from claygrad.core.ways cimport offer_many
 
 cdef extern from "recurrent.hpp" namespace "clay" nogil:
     struct Sequence:
@@ -38,69 +44,84 @@ cdef extern from "recurrent.hpp" namespace "clay" nogil:
 
 cnp.import_array()
 
-cdef dict GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+cdef enum:
+    RNN, GRU, LSTM
+
+cdef dict CELLS = {"rnn": RNN, "gru": GRU, "lstm": LSTM}
 
 
-cdef int _code(object array) noexcept:
-    if not isinstance(array, cnp.ndarray) or not cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>array):
-        return -1
-    if (<cnp.ndarray>array).descr.type_num == cnp.NPY_FLOAT32:
-        return F32
-    return F64 if (<cnp.ndarray>array).descr.type_num == cnp.NPY_FLOAT64 else -1
-
-
-cdef bint _fits(object array, int code, int64_t rows, int64_t width) noexcept:
-    """Whether it is a matrix of this dtype and shape, or with no rows a vector; None fits everywhere."""
-    if array is None:
-        return True
-    if _code(array) != code:
+cdef object _taken(object x):
+    """The layout of a tensor or an array that the loops can read, None for None, False for anything else."""
+    cdef Layout v
+    cdef int i
+    if x is None:
+        return None
+    if isinstance(x, Tensor):
+        v = (<Tensor>x).layout
+        return v if v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64) else False
+    if not isinstance(x, cnp.ndarray) or not cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>x):
         return False
-    cdef cnp.ndarray x = <cnp.ndarray>array
-    if rows < 0:
-        return cnp.PyArray_NDIM(x) == 1 and cnp.PyArray_DIM(x, 0) == width
-    return cnp.PyArray_NDIM(x) == 2 and cnp.PyArray_DIM(x, 0) == rows and cnp.PyArray_DIM(x, 1) == width
+    if (<cnp.ndarray>x).descr.type_num != cnp.NPY_FLOAT32 and (<cnp.ndarray>x).descr.type_num != cnp.NPY_FLOAT64:
+        return False
+    for i in range((<cnp.ndarray>x).ndim):
+        if (<cnp.ndarray>x).strides[i] < 0 or (<cnp.ndarray>x).strides[i] % (<cnp.ndarray>x).descr.itemsize:
+            return from_array(cnp.PyArray_GETCONTIGUOUS(<cnp.ndarray>x))
+    return from_array(x)
 
 
-cdef inline cnp.ndarray _block(object array):
+cdef bint _fits(object given, dtype kind, int64_t rows, int64_t width) noexcept:
+    """Whether it is a matrix of this dtype and shape, or with no rows a vector; None fits everywhere."""
+    cdef Layout v
+    if given is None:
+        return True
+    if not isinstance(given, Layout):
+        return False
+    v = <Layout>given
+    if v.dtype is not kind or v.ndim != (1 if rows < 0 else 2) or v.shape[v.ndim - 1] != width:
+        return False
+    return rows < 0 or v.shape[0] == rows
+
+
+cdef inline Layout _block(object given):
     """As one block of memory, or None."""
-    return None if array is None else cnp.PyArray_GETCONTIGUOUS(<cnp.ndarray>array)
+    return None if given is None else in_order(<Layout>given)
 
 
-cdef inline void* _data(cnp.ndarray array) noexcept:
-    return NULL if array is None else cnp.PyArray_DATA(array)
+cdef inline void* _data(Layout v) noexcept:
+    return NULL if v is None else v.data()
 
 
 cdef inline int64_t _bytes(int code, int64_t count) noexcept nogil:
     return count * (4 if code == F32 else 8)
 
 
-cdef cnp.ndarray _empty(int code, int64_t rows, int64_t width):
+cdef Layout _empty(dtype kind, int64_t rows, int64_t width):
     """A new matrix, or with no rows a vector."""
-    cdef cnp.npy_intp[2] shape = [width if rows < 0 else rows, width]
-    return cnp.PyArray_EMPTY(1 if rows < 0 else 2, shape, cnp.NPY_FLOAT32 if code == F32 else cnp.NPY_FLOAT64, 0)
+    cdef int64_t[2] shape = [width if rows < 0 else rows, width]
+    return fresh(kind, 1 if rows < 0 else 2, shape)
 
 
-cdef cnp.ndarray _copied(object state, int code, int64_t rows, int64_t width):
+cdef Layout _copied(object state, dtype kind, int64_t rows, int64_t width):
     """A block of its own with the values of another, or zeros for None."""
-    cdef cnp.ndarray made = _empty(code, rows, width), from_ = _block(state)
+    cdef Layout made = _empty(kind, rows, width), from_ = _block(state)
     if from_ is None:
-        memset(_data(made), 0, _bytes(code, rows * width))
+        memset(made.data(), 0, _bytes(kind.code, rows * width))
     else:
-        memcpy(_data(made), _data(from_), _bytes(code, rows * width))
+        memcpy(made.data(), from_.data(), _bytes(kind.code, rows * width))
     return made
 
 
-cdef cnp.ndarray _sum_of(cnp.ndarray a, cnp.ndarray b, int code):
+cdef Layout _sum_of(Layout a, Layout b):
     """Of two biases, or the one that is there."""
     if a is None or b is None:
         return b if a is None else a
-    cdef int64_t i, n = cnp.PyArray_SIZE(a)
-    cdef cnp.ndarray made = _empty(code, -1, n)
-    cdef void* x = _data(a)
-    cdef void* y = _data(b)
-    cdef void* z = _data(made)
-    for i in range(n):
-        if code == F32:
+    cdef int64_t i
+    cdef Layout made = _empty(a.dtype, -1, a.numel)
+    cdef char* x = a.data()
+    cdef char* y = b.data()
+    cdef char* z = made.data()
+    for i in range(a.numel):
+        if a.dtype.code == F32:
             (<float*>z)[i] = (<float*>x)[i] + (<float*>y)[i]
         else:
             (<double*>z)[i] = (<double*>x)[i] + (<double*>y)[i]
@@ -136,58 +157,53 @@ cdef class _Steps:
         return True
 
 
-cdef bint _start(Sequence* s, _Steps steps, object sizes, bint reverse, object input, tuple states, object w_ih, object w_hh,
-                 int64_t gates, int* code) except -1:
+cdef bint _start(Sequence* s, _Steps steps, object sizes, bint reverse, object input, object hx, object cx, object w_ih, object w_hh,
+                 int64_t gates) except -1:
     """The shapes of a layer; False if they are not those of matrices that fit together."""
-    cdef object hx = states[0], state
-    code[0] = _code(input)
-    if code[0] < 0 or cnp.PyArray_NDIM(<cnp.ndarray>input) != 2 or _code(hx) != code[0] or cnp.PyArray_NDIM(<cnp.ndarray>hx) != 2:
+    cdef dtype kind
+    if not isinstance(input, Layout) or not isinstance(hx, Layout) or (<Layout>input).ndim != 2 or (<Layout>hx).ndim != 2:
         return False
-    s.features = cnp.PyArray_DIM(<cnp.ndarray>input, 1)
-    s.batch, s.width = cnp.PyArray_DIM(<cnp.ndarray>hx, 0), cnp.PyArray_DIM(<cnp.ndarray>hx, 1)
-    for state in states:
-        if not _fits(state, code[0], s.batch, s.width):
-            return False
-    if not _fits(w_ih, code[0], gates * s.width, s.features) or not _fits(w_hh, code[0], gates * s.width, s.width):
+    kind = (<Layout>input).dtype
+    s.features, s.batch, s.width = (<Layout>input).shape[1], (<Layout>hx).shape[0], (<Layout>hx).shape[1]
+    if not _fits(hx, kind, s.batch, s.width) or not _fits(cx, kind, s.batch, s.width):
+        return False
+    if not _fits(w_ih, kind, gates * s.width, s.features) or not _fits(w_hh, kind, gates * s.width, s.width):
         return False
     if type(sizes) is not tuple or not steps.take(<tuple>sizes, reverse, s.batch):
         return False
     s.first, s.size, s.steps = steps.places, steps.places + steps.count, steps.count
-    return steps.rows > 0 and s.width > 0 and s.features > 0 and steps.rows == cnp.PyArray_DIM(<cnp.ndarray>input, 0)
+    return steps.rows > 0 and s.width > 0 and s.features > 0 and steps.rows == (<Layout>input).shape[0]
 
 
-def forward(str cell, sizes, bint reverse, input, tuple states, w_ih, w_hh, b_ih, b_hh, bint relu=False):
+cdef list _forward(int cell, object sizes, bint reverse, object input, object hx, object cx, object w_ih, object w_hh, object b_ih,
+                   object b_hh, bint relu):
     """Out, the last states, and what backward asks for: nothing of an RNN, the gates of a GRU, gates and cells of an LSTM."""
     cdef Sequence s
     cdef _Steps steps = _Steps.__new__(_Steps)
-    cdef int code
-    cdef int64_t n, wide, G = GATES[cell]
-    if not _start(&s, steps, sizes, reverse, input, states, w_ih, w_hh, G, &code):
+    cdef dtype kind
+    cdef int64_t n, wide, G = 4 if cell == LSTM else 3 if cell == GRU else 1
+    if not _start(&s, steps, sizes, reverse, input, hx, cx, w_ih, w_hh, G):
         return None
-    n, wide = steps.rows, G * s.width
-    if not _fits(b_ih, code, -1, wide) or not _fits(b_hh, code, -1, wide):
+    n, wide, kind = steps.rows, G * s.width, (<Layout>input).dtype
+    if not _fits(b_ih, kind, -1, wide) or not _fits(b_hh, kind, -1, wide):
         return None
-    cdef bint gru = cell == "gru", lstm = cell == "lstm"
-    cdef cnp.ndarray x = _block(input), by_x = _block(w_ih), by_h = _block(w_hh), bias = _block(b_ih), of_h = _block(b_hh)
-    cdef cnp.ndarray out = _empty(code, n, s.width), h = _copied(states[0], code, s.batch, s.width), c = None, cells = None
-    cdef cnp.ndarray gates = out, scratch = None
-    if gru:
-        gates, scratch = _empty(code, n, 4 * s.width), _empty(code, s.batch, wide)
+    cdef Layout x = _block(input), by_x = _block(w_ih), by_h = _block(w_hh), bias = _block(b_ih), of_h = _block(b_hh)
+    cdef Layout out = _empty(kind, n, s.width), h = _copied(hx, kind, s.batch, s.width), c = None, cells = None
+    cdef Layout gates = out, scratch = None
+    if cell == GRU:
+        gates, scratch = _empty(kind, n, 4 * s.width), _empty(kind, s.batch, wide)
     else:
-        bias, of_h = _sum_of(bias, of_h, code), None
-    if lstm:
-        gates, cells, c = _empty(code, n, wide), _empty(code, n, s.width), _copied(states[1], code, s.batch, s.width)
+        bias, of_h = _sum_of(bias, of_h), None
+    if cell == LSTM:
+        gates, cells, c = _empty(kind, n, wide), _empty(kind, n, s.width), _copied(cx, kind, s.batch, s.width)
     s.x, s.x_weight, s.x_bias = _data(x), _data(by_x), _data(bias)
     s.gates, s.out, s.cells, s.h, s.c, s.weight = _data(gates), _data(out), _data(cells), _data(h), _data(c), _data(by_h)
     s.bias, s.scratch, s.relu = _data(of_h), _data(scratch), relu
     s.start = s.g_out = s.made = s.beside = NULL
-    cdef bytes name = cell.encode()
-    cdef sequence_fn f = <sequence_fn>find("recurrent", name, code)
+    cdef sequence_fn f = <sequence_fn>find("recurrent", "lstm" if cell == LSTM else "gru" if cell == GRU else "rnn", kind.code)
     with nogil:
         f(&s)
-    if lstm:
-        return out, h, c, gates, cells
-    return (out, h, gates) if gru else (out, h)
+    return [out, h, c, gates, cells] if cell == LSTM else [out, h, gates] if cell == GRU else [out, h]
 
 
 cdef void _before(const Sequence* s, int code, const char* after, const char* start, char* made) noexcept nogil:
@@ -201,45 +217,43 @@ cdef void _before(const Sequence* s, int code, const char* after, const char* st
         memcpy(made + (s.first[k] + kept) * row, start + kept * row, (size - kept) * row)
 
 
-def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, input, tuple states, w_ih, w_hh, tuple needs,
-             bint relu=False):
-    """Gradients of input, states, both weights and both biases, empty where they are not needed. `kept` is what forward gave:
-    out, and what follows the states."""
+cdef list _backward(int cell, object sizes, bint reverse, object g_out, object g_h, object g_c, object kept, object kept_gates,
+                    object kept_cells, object input, object hx, object cx, object w_ih, object w_hh, tuple needs, bint relu):
+    """Gradients of input, states, both weights and both biases, empty where they are not needed. What forward gave is kept: out,
+    and what follows the states."""
     cdef Sequence s
     cdef _Steps steps = _Steps.__new__(_Steps)
-    cdef int code
-    cdef int64_t n, wide, features, G = GATES[cell]
-    cdef bint gru = cell == "gru", lstm = cell == "lstm"
-    if not _start(&s, steps, sizes, reverse, input, states, w_ih, w_hh, G, &code):
+    cdef bint gru = cell == GRU, lstm = cell == LSTM
+    cdef int code, at = 2 if lstm else 1          # of the last state among what may be needed
+    cdef dtype kind
+    cdef int64_t n, wide, features, G = 4 if lstm else 3 if gru else 1
+    if len(needs) < at + 5 or not _start(&s, steps, sizes, reverse, input, hx, cx, w_ih, w_hh, G):
         return None
-    n, wide, features = steps.rows, G * s.width, s.features
-    if not _fits(kept[0], code, n, s.width) or not _fits(g_out, code, n, s.width):
+    n, wide, features, kind = steps.rows, G * s.width, s.features, (<Layout>input).dtype
+    code = kind.code
+    if not _fits(kept, kind, n, s.width) or not _fits(g_out, kind, n, s.width):
         return None
-    for g in g_states:
-        if not _fits(g, code, s.batch, s.width):
-            return None
-    if (gru or lstm) and not _fits(kept[1], code, n, 4 * s.width) or lstm and not _fits(kept[2], code, n, s.width):
+    if not _fits(g_h, kind, s.batch, s.width) or not _fits(g_c, kind, s.batch, s.width):
         return None
-    cdef cnp.ndarray x = _block(input), by_x = _block(w_ih), by_h = _block(w_hh), g_all = _block(g_out)
-    cdef cnp.ndarray out = _block(kept[0]), gates = _block(kept[1]) if gru or lstm else None
-    cdef cnp.ndarray cells = _block(kept[2]) if lstm else None, first = _block(states[0]), begun = None, c = None, beside = None
-    cdef cnp.ndarray h = _copied(g_states[0], code, s.batch, s.width), made = _empty(code, n, wide)
+    if not _fits(kept_gates, kind, n, 4 * s.width) or not _fits(kept_cells, kind, n, s.width):
+        return None
+    cdef Layout x = _block(input), by_x = _block(w_ih), by_h = _block(w_hh), g_all = _block(g_out), out = _block(kept)
+    cdef Layout gates = _block(kept_gates), cells = _block(kept_cells), first = _block(hx), begun = None, c = None, beside = None
+    cdef Layout h = _copied(g_h, kind, s.batch, s.width), made = _empty(kind, n, wide)
     if lstm:
-        c, begun = _copied(g_states[1], code, s.batch, s.width), _block(states[1])
+        c, begun = _copied(g_c, kind, s.batch, s.width), _block(cx)
     if gru:
-        beside, begun = _empty(code, n, s.width), first
+        beside, begun = _empty(kind, n, s.width), first
     s.gates, s.out, s.cells, s.h, s.c, s.weight = _data(gates), _data(out), _data(cells), _data(h), _data(c), _data(by_h)
     s.start, s.g_out, s.made, s.beside, s.relu = _data(begun), _data(g_all), _data(made), _data(beside), relu
     s.bias = s.scratch = s.x = s.x_weight = s.x_bias = NULL
-    cdef bytes name = (cell + "_backward").encode()
-    cdef sequence_fn f = <sequence_fn>find("recurrent", name, code)
-    cdef int at = 2 if lstm else 1              # of the last state among what may be needed
-    cdef cnp.ndarray to_x = _empty(code, n, features) if needs[0] else None
-    cdef cnp.ndarray to_w = _empty(code, wide, features) if needs[at + 1] else None
-    cdef cnp.ndarray to_u = _empty(code, wide, s.width) if needs[at + 2] else None
-    cdef cnp.ndarray of_x = _empty(code, -1, wide) if needs[at + 3] else None
-    cdef cnp.ndarray of_h = _empty(code, -1, wide) if needs[at + 4] else None
-    cdef cnp.ndarray previous = _empty(code, n, s.width) if to_u is not None and not steps.even else None
+    cdef sequence_fn f = <sequence_fn>find("recurrent", "lstm_backward" if lstm else "gru_backward" if gru else "rnn_backward", code)
+    cdef Layout to_x = _empty(kind, n, features) if needs[0] else None
+    cdef Layout to_w = _empty(kind, wide, features) if needs[at + 1] else None
+    cdef Layout to_u = _empty(kind, wide, s.width) if needs[at + 2] else None
+    cdef Layout of_x = _empty(kind, -1, wide) if needs[at + 3] else None
+    cdef Layout of_h = _empty(kind, -1, wide) if needs[at + 4] else None
+    cdef Layout previous = _empty(kind, n, s.width) if to_u is not None and not steps.even else None
     cdef void* dx = _data(to_x)
     cdef void* dw = _data(to_w)
     cdef void* du = _data(to_u)
@@ -247,7 +261,7 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
     cdef void* ph = _data(of_h)
     cdef void* sums = ph if ph != NULL else px
     cdef char* old = <char*>_data(previous)
-    cdef char* hx = <char*>_data(first)
+    cdef char* start = <char*>_data(first)
     cdef const void* a = _data(x)
     cdef const char* b = <const char*>_data(by_x)
     # A GRU's n has a gradient of its own for the part of x: `own` columns are those of h too.
@@ -268,12 +282,12 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
                 products[count] = Across(s.beside, rest, a, features, <char*>dw + _bytes(code, own * features), rest, features, n, False)
                 count += 1
         if du != NULL and old != NULL:
-            _before(&s, code, <const char*>s.out, hx, old)
+            _before(&s, code, <const char*>s.out, start, old)
             products[count] = Across(s.made, wide, old, s.width, du, wide, s.width, n, False)
             count += 1
         elif du != NULL:                         # the rows one step earlier, and the state at the start
             begin, end = s.first[0], s.batch if s.steps > 1 and s.first[1] > s.first[0] else 0
-            products[count] = Across(<char*>s.made + _bytes(code, begin * wide), wide, hx, s.width, du, wide, s.width, s.batch, False)
+            products[count] = Across(<char*>s.made + _bytes(code, begin * wide), wide, start, s.width, du, wide, s.width, s.batch, False)
             products[count + 1] = Across(<char*>s.made + _bytes(code, end * wide), wide, <char*>s.out + (s.batch - end) * row, s.width,
                                          du, wide, s.width, n - s.batch, True)
             count += 2
@@ -286,8 +300,87 @@ def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, i
         gemm_across(code, products, count)
         if px != NULL and px != sums:
             memcpy(px, sums, _bytes(code, own))
-    nothing = _empty(code, -1, 0)
-    made_of = [nothing if g is None else g for g in (to_x, h, c, to_w, to_u, of_x, of_h)]
+    nothing = _empty(kind, -1, 0)
+    grads = [nothing if g is None else g for g in (to_x, h, c, to_w, to_u, of_x, of_h)]
     if not lstm:
-        del made_of[2]
-    return tuple(made_of)
+        del grads[2]
+    return grads
+
+
+# --- on arrays -----------------------------------------------------------------------------------------------------------------
+cdef tuple _arrays(list made):
+    return None if made is None else tuple([(<Layout>v).array() for v in made])
+
+
+def forward(str cell, sizes, bint reverse, input, tuple states, w_ih, w_hh, b_ih, b_hh, bint relu=False):
+    """What _forward gives"""
+    return _arrays(_forward(CELLS[cell], sizes, reverse, _taken(input), _taken(states[0]), _taken(states[1]) if cell == "lstm" else None,
+                            _taken(w_ih), _taken(w_hh), _taken(b_ih), _taken(b_hh), relu))
+
+
+def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, input, tuple states, w_ih, w_hh, tuple needs,
+             bint relu=False):
+    """What _backward gives; `kept`: out, gates and cells, as many as there are."""
+    cdef bint lstm = cell == "lstm"
+    return _arrays(_backward(CELLS[cell], sizes, reverse, _taken(g_out), _taken(g_states[0]), _taken(g_states[1]) if lstm else None,
+                             _taken(kept[0]), None if cell == "rnn" else _taken(kept[1]), _taken(kept[2]) if lstm else None,
+                             _taken(input), _taken(states[0]), _taken(states[1]) if lstm else None, _taken(w_ih), _taken(w_hh), needs,
+                             relu))
+
+
+# --- on tensors ----------------------------------------------------------------------------------------------------------------
+cdef inline object _at(PyObject* slot):
+    return _taken(<object>slot)
+
+
+cdef list _rnn(Op op, PyObject** slots):
+    """(input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, relu)"""
+    return _forward(RNN, <object>slots[6], <object>slots[7], _at(slots[0]), _at(slots[1]), None, _at(slots[2]), _at(slots[3]),
+                    _at(slots[4]), _at(slots[5]), <object>slots[8])
+
+
+cdef list _gru(Op op, PyObject** slots):
+    """(input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse)"""
+    return _forward(GRU, <object>slots[6], <object>slots[7], _at(slots[0]), _at(slots[1]), None, _at(slots[2]), _at(slots[3]),
+                    _at(slots[4]), _at(slots[5]), False)
+
+
+cdef list _lstm(Op op, PyObject** slots):
+    """(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse)"""
+    if <object>slots[7] is not None:
+        return None
+    return _forward(LSTM, <object>slots[8], <object>slots[9], _at(slots[0]), _at(slots[1]), _at(slots[2]), _at(slots[3]), _at(slots[4]),
+                    _at(slots[5]), _at(slots[6]), False)
+
+
+cdef list _rnn_back(Op op, PyObject** slots):
+    """(g_out, g_h, out, input, hx, w_ih, w_hh, sizes, reverse, relu, needs)"""
+    return _backward(RNN, <object>slots[7], <object>slots[8], _at(slots[0]), _at(slots[1]), None, _at(slots[2]), None, None,
+                     _at(slots[3]), _at(slots[4]), None, _at(slots[5]), _at(slots[6]), <object>slots[10], <object>slots[9])
+
+
+cdef list _gru_back(Op op, PyObject** slots):
+    """(g_out, g_h, out, kept, input, hx, w_ih, w_hh, sizes, reverse, needs)"""
+    return _backward(GRU, <object>slots[8], <object>slots[9], _at(slots[0]), _at(slots[1]), None, _at(slots[2]), _at(slots[3]), None,
+                     _at(slots[4]), _at(slots[5]), None, _at(slots[6]), _at(slots[7]), <object>slots[10], False)
+
+
+cdef list _lstm_back(Op op, PyObject** slots):
+    """(g_out, g_h, g_c, out, gates, cells, input, hx, cx, w_ih, w_hh, w_hr, sizes, reverse, needs)"""
+    cdef list made
+    if <object>slots[11] is not None:
+        return None
+    made = _backward(LSTM, <object>slots[12], <object>slots[13], _at(slots[0]), _at(slots[1]), _at(slots[2]), _at(slots[3]),
+                     _at(slots[4]), _at(slots[5]), _at(slots[6]), _at(slots[7]), _at(slots[8]), _at(slots[9]), _at(slots[10]),
+                     <object>slots[14], False)
+    if made is not None:
+        made.append(_empty((<Layout>made[0]).dtype, -1, 0))      # of the projection that is not there
+    return made
+
+
+offer_many("rnn_layer", _rnn)
+offer_many("rnn_layer_backward", _rnn_back)
+offer_many("gru_layer", _gru)
+offer_many("gru_layer_backward", _gru_back)
+offer_many("lstm_layer", _lstm)
+offer_many("lstm_layer_backward", _lstm_back)

@@ -56,7 +56,7 @@ def rnn_samples(t):
     return [one((2, 2, 2), False), one((3, 1), True), one((2, 2), False, True), one((2, 1, 1), False, bias=False)]
 
 
-@op(name="_rnn_layer", node="RnnLayerBackward0", **inner, check=rnn_check, samples=rnn_samples,
+@op(name="_rnn_layer", kernel="rnn_layer", node="RnnLayerBackward0", **inner, check=rnn_check, samples=rnn_samples,
     meta=lambda input, hx: [((input.shape[0], hx.shape[1]), input.dtype), (hx.shape, hx.dtype)])
 def rnn_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None,
               sizes: tuple, reverse: bool, relu: bool):
@@ -92,7 +92,7 @@ def rnn_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse,
     return only(rnn_layer_backward(*gs, outs[0], input, hx, w_ih, w_hh, sizes, reverse, relu, needs), needs)
 
 
-@op(name="_rnn_layer_backward", **inner, meta="data")
+@op(name="_rnn_layer_backward", kernel="rnn_layer_backward", **inner, meta="data")
 def rnn_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor, input: Tensor, hx: Tensor,
                        w_ih: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, relu: bool, needs: tuple):
     made = native.backward("rnn", sizes, reverse, g_out, (g_h,), (out,), input, (hx,), w_ih, w_hh, needs, relu)
@@ -136,7 +136,7 @@ def gru_results(input, hx) -> list:
     return [((rows, width), input.dtype), (hx.shape, hx.dtype), ((rows, 4 * width), input.dtype)]
 
 
-@op(name="_gru_layer", node="GruLayerBackward0", **inner, check=gru_check, samples=gru_samples, differentiable=(0, 1),
+@op(name="_gru_layer", kernel="gru_layer", node="GruLayerBackward0", **inner, check=gru_check, samples=gru_samples, differentiable=(0, 1),
     meta=gru_results)
 def gru_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None,
               sizes: tuple, reverse: bool):
@@ -184,7 +184,7 @@ def gru_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse,
     return only(made, needs)
 
 
-@op(name="_gru_layer_backward", **inner, meta="data")
+@op(name="_gru_layer_backward", kernel="gru_layer_backward", **inner, meta="data")
 def gru_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor, kept: Tensor, input: Tensor,
                        hx: Tensor, w_ih: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, needs: tuple):
     made = native.backward("gru", sizes, reverse, g_out, (g_h,), (out, kept), input, (hx,), w_ih, w_hh, needs)
@@ -241,7 +241,7 @@ def lstm_results(input, hx, cx) -> list:
             ((rows, width), kind)]
 
 
-@op(name="_lstm_layer", node="LstmLayerBackward0", **inner, check=lstm_check, samples=lstm_samples,
+@op(name="_lstm_layer", kernel="lstm_layer", node="LstmLayerBackward0", **inner, check=lstm_check, samples=lstm_samples,
     differentiable=(0, 1, 2), meta=lstm_results)
 def lstm_layer(xp, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
                b_hh: Tensor | None, w_hr: Tensor | None, sizes: tuple, reverse: bool):
@@ -290,7 +290,7 @@ def lstm_layer_grads(gs, outs, input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, size
     return only(made, needs)
 
 
-@op(name="_lstm_layer_backward", **inner, meta="data")
+@op(name="_lstm_layer_backward", kernel="lstm_layer_backward", **inner, meta="data")
 def lstm_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, g_c: Tensor | None, out: Tensor, gates: Tensor,
                         cells: Tensor, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Tensor,
                         w_hr: Tensor | None, sizes: tuple, reverse: bool, needs: tuple):
