@@ -16,6 +16,7 @@ from claygrad.core.modes import (
     SwitchOn,
     get_grad_enabled,
     get_inference,
+    quicken,
     set_grad_enabled_flag,
     set_inference_flag,
 )
@@ -116,6 +117,7 @@ class _BareMode(_Mode):
         return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
 
+@quicken
 class no_grad(_BareMode, SwitchOff):
     """Nothing is recorded inside: results do not require grad, whatever their inputs do.
 
@@ -127,6 +129,7 @@ class no_grad(_BareMode, SwitchOff):
     """
 
 
+@quicken
 class enable_grad(_BareMode, SwitchOn):
     """Recording is on inside, also within `no_grad` (but not within `inference_mode`)."""
 

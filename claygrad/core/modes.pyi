@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from typing_extensions import disjoint_base
 
@@ -20,6 +20,9 @@ class SwitchOff(Switch):
 class SwitchOn(Switch):
     def __new__(cls, *args: Any) -> Any: ...
 
+_T = TypeVar("_T", bound=type[Switch])
+
+def quicken(cls: _T) -> _T: ...
 def get_anomaly() -> tuple[bool, bool]: ...
 def set_anomaly(on: bool, check_nan: bool = True) -> None: ...
 def push_saved_hooks(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None: ...

@@ -16,6 +16,7 @@ cdef extern from "quick.h":
     PyObject* clay_call_impl
     PyObject* clay_compiled
     PyObject* clay_own_call_impl
+    PyObject* clay_in_turn
     void clay_quicken(PyTypeObject*, bint, bint)
 
 cdef object base = None         # Module
@@ -39,6 +40,12 @@ def prepare(module, tuple global_hooks):
     clay_forward, clay_call, clay_call_impl = keep("forward"), keep("__call__"), keep("_call_impl")
     clay_compiled, clay_own_call_impl = keep("_compiled_call_impl"), keep(module._call_impl)
     quicken(module)
+
+
+def prepare_sequence(forward):
+    """Learn the function that calls the modules of a module in turn."""
+    global clay_in_turn
+    clay_in_turn = keep(forward)
 
 
 def quicken(cls):

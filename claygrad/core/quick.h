@@ -10,6 +10,7 @@ static PyObject *clay_tables[3];            /* names of the dicts in which attri
 static PyObject *clay_hooks[4];             /* names of the dicts that must be empty */
 static PyObject *clay_global_hooks[4];      /* dicts that must be empty */
 static PyObject *clay_forward, *clay_call, *clay_call_impl, *clay_compiled, *clay_own_call_impl;
+static PyObject *clay_in_turn;              /* the forward of Sequential */
 
 static PyObject* clay_module_getattro(PyObject* self, PyObject* name) {
     PyTypeObject* type = Py_TYPE(self);
@@ -45,15 +46,41 @@ static int clay_is_plain(PyTypeObject* type, PyObject* own) {
         && PyDict_GetItemWithError(own, clay_call_impl) == NULL && PyDict_GetItemWithError(own, clay_forward) == NULL;
 }
 
+/* What Sequential.forward does: each module gets what the one before gave. NULL without an error: not in this way. */
+static PyObject* clay_run_in_turn(PyObject* own, PyObject* input) {
+    PyObject* modules = PyDict_GetItemWithError(own, clay_tables[2]);
+    PyObject *taken[32], *module;
+    Py_ssize_t at = 0, n = 0;
+    if (modules == NULL || !PyDict_CheckExact(modules) || PyDict_GET_SIZE(modules) > 32) return NULL;
+    while (PyDict_Next(modules, &at, NULL, &module)) taken[n++] = Py_NewRef(module);     /* a forward may change the dict */
+    PyObject* value = Py_NewRef(input);
+    Py_INCREF(modules);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (value != NULL) {
+            PyObject* next = PyObject_CallOneArg(taken[i], value);
+            Py_DECREF(value);
+            value = next;
+        }
+        if (value != NULL && PyDict_GET_SIZE(modules) != n) {
+            PyErr_SetString(PyExc_RuntimeError, "dictionary changed size during iteration");
+            Py_CLEAR(value);
+        }
+        Py_DECREF(taken[i]);
+    }
+    Py_DECREF(modules);
+    return value;
+}
+
 static PyObject* clay_module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyTypeObject* type = Py_TYPE(self);
     PyObject* own = PyObject_GenericGetDict(self, NULL);
     if (own == NULL) return NULL;
     int plain = clay_is_plain(type, own);
-    Py_DECREF(own);
-    if (!plain && PyErr_Occurred()) return NULL;
-    PyObject* function = _PyType_Lookup(type, plain ? clay_forward : clay_call);
+    PyObject* function = plain || !PyErr_Occurred() ? _PyType_Lookup(type, plain ? clay_forward : clay_call) : NULL;
     Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject* made = plain && function == clay_in_turn && n == 1 && kwargs == NULL ? clay_run_in_turn(own, PyTuple_GET_ITEM(args, 0)) : NULL;
+    Py_DECREF(own);
+    if (made != NULL || PyErr_Occurred()) return made;
     PyObject* stack[9];
     if (function != NULL && PyType_HasFeature(Py_TYPE(function), Py_TPFLAGS_METHOD_DESCRIPTOR) && n <= 8) {
         stack[0] = self;

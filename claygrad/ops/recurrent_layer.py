@@ -136,8 +136,8 @@ def gru_results(input, hx) -> list:
     return [((rows, width), input.dtype), (hx.shape, hx.dtype), ((rows, 4 * width), input.dtype)]
 
 
-@op(name="_gru_layer", kernel="gru_layer", node="GruLayerBackward0", **inner, check=gru_check, samples=gru_samples, differentiable=(0, 1),
-    meta=gru_results)
+@op(name="_gru_layer", kernel="gru_layer", node="GruLayerBackward0", **inner, check=gru_check, samples=gru_samples,
+    differentiable=(0, 1), meta=gru_results)
 def gru_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None,
               sizes: tuple, reverse: bool):
     made = native.forward("gru", sizes, reverse, input, (hx,), w_ih, w_hh, b_ih, b_hh)

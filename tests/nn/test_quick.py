@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import claygrad
-from claygrad.nn import Module, Parameter
+from claygrad.core.module import quicken
+from claygrad.nn import Module, Parameter, Sequential
 
 
 class Linear(Module):
@@ -139,6 +140,11 @@ def test_patching_module_itself_reaches_all_classes():
     finally:
         Module.__call__ = original                      # type: ignore[method-assign]
     assert m(1) == ((1,), {})
+    classes = [Module]
+    for cls in classes:                                 # quick again, for the tests after this one
+        quicken(cls)
+        classes += cls.__subclasses__()
+    assert m(1) == ((1,), {})
 
 
 def test_other_metaclasses_and_bases():
@@ -177,3 +183,90 @@ def test_nothing_leaks():
     after = sys.getrefcount(Linear), sys.getrefcount(claygrad.nn.UninitializedBuffer), len(gc.get_objects())
     assert after[:2] == before[:2]
     assert after[2] - before[2] < 50
+
+
+class Note(Module):
+    """Adds its name to a list."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def forward(self, seen: list[str]) -> list[str]:
+        return [*seen, self.name]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 32, 33, 100])
+def test_a_sequence_calls_its_modules_in_turn(count):
+    m = Sequential(*(Note(str(i)) for i in range(count)))
+    start = ["start"]
+    assert m(start) == m.forward(start) == m(input=start) == [*start, *map(str, range(count))]
+    assert count or m(start) is start
+
+
+def test_hooks_and_forwards_of_a_sequence_and_its_modules_count():
+    m = Sequential(Note("a"), Note("b"))
+    m[1].register_forward_hook(lambda _, args, out: [*out, "hook"])
+    assert m([]) == ["a", "b", "hook"]
+    m.register_forward_pre_hook(lambda _, args: (["first"],))
+    assert m([]) == ["first", "a", "b", "hook"]
+
+    class Twice(Sequential):
+        def forward(self, input: Any) -> Any:
+            return super().forward(super().forward(input))
+
+    assert Twice(Note("a"), Note("b"))([]) == ["a", "b"] * 2
+    own = Sequential(Note("a"))
+    own.forward = lambda input: "mine"
+    assert own([]) == "mine"
+
+
+def test_a_sequence_that_fails_or_changes_meanwhile(monkeypatch):
+    m = Sequential(Note("a"), Note("b"))
+
+    class Drop(Module):
+        def forward(self, seen: list[str]) -> list[str]:
+            del m[1]
+            return [*seen, "drop"]
+
+    m.insert(0, Drop())
+    with pytest.raises(RuntimeError, match="dictionary changed size during iteration"):
+        m([])
+    with pytest.raises(TypeError, match="takes 2 positional arguments but 3 were given"):
+        Sequential(Note("a"))([], [])
+    m = Sequential(Note("a"))
+    m._modules["none"] = None
+    with pytest.raises(TypeError, match="'NoneType' object is not callable"):
+        m([])
+    monkeypatch.setattr(Sequential, "forward", lambda self, input: "patched")
+    assert Sequential(Note("a"))([]) == "patched"
+
+
+def test_the_modes_are_made_quickly_and_still_decorate():
+    assert type(claygrad.no_grad()) is claygrad.no_grad
+    assert claygrad.no_grad().prev is True
+
+    @claygrad.no_grad
+    def bare() -> bool:
+        return claygrad.is_grad_enabled()
+
+    @claygrad.no_grad()
+    def called() -> bool:
+        return claygrad.is_grad_enabled()
+
+    assert (bare(), called(), claygrad.no_grad(orig_func=claygrad.is_grad_enabled)()) == (False, False, False)
+    assert isinstance(claygrad.no_grad(None), claygrad.no_grad)
+    for wrong in ((1, 2), ("x", "y", "z")):
+        with pytest.raises(TypeError):
+            claygrad.no_grad(*wrong)
+    with pytest.raises(TypeError):
+        claygrad.enable_grad(unknown=1)
+
+    class Own(claygrad.no_grad):
+        def __init__(self) -> None:
+            self.made = True
+
+    assert Own().made
+    with Own():
+        assert not claygrad.is_grad_enabled()
+    assert claygrad.is_grad_enabled()

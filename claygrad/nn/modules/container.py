@@ -8,6 +8,7 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.module import prepare_sequence
 from claygrad.nn.modules.module import Module
 
 if TYPE_CHECKING:
@@ -140,6 +141,9 @@ class Sequential(_Row):
         for module in sequential:
             self.append(module)
         return self
+
+
+prepare_sequence(Sequential.forward)
 
 
 class ModuleList(_Row):
