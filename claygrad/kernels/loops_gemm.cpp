@@ -21,6 +21,7 @@ constexpr int64_t DEPTH = 512;
 constexpr int AT_ONCE = 8;               // groups of rows of a transposed a
 constexpr int64_t AHEAD = 32;            // rows of b, and of an a that is laid out, that are fetched before they are needed
 constexpr int64_t NEAR = 8, FAR = 48;    // of a transposed a: to the first-level cache, and to the second
+constexpr int64_t CLOSE = 1 << 15;       // bytes of b that are fetched by what reads them first
 constexpr int64_t TALL = 512;            // rows of a that go along one panel after the other
 constexpr int64_t SLAB = 1 << 19;        // and their bytes, in the second-level cache; twice that beside a transposed b
 constexpr int64_t FAR_APART = 4096;      // bytes between the rows of a transposed a from which on they push each other out
@@ -223,6 +224,7 @@ template <class T> Ahead<T> panel_at(const GemmJob<T>& job, int64_t p, int64_t j
 template <class T> void by_panels(const GemmJob<T>& job) {
     alignas(64) T panel[DEPTH * WIDE<T>];
     const int64_t most = job.a_p == 1 ? DEPTH : DEPTH / 2;
+    const bool near = job.n * job.k * (int64_t)sizeof(T) <= CLOSE;
     int64_t share = job.k, tall = job.m;
     if (job.k > most) {
         const int64_t rounds = (job.k + most - 1) / most;
@@ -253,7 +255,8 @@ template <class T> void by_panels(const GemmJob<T>& job) {
                 s.start = start ? start + i * s.start_i + j : nullptr;
                 s.last = width > W<T> ? width - W<T> : width;
                 j += width;
-                const Ahead<T> ahead = j < job.n ? panel_at(job, p, j, depth) : panel_at(job, i + tall < job.m ? p : p + share, 0, share);
+                const Ahead<T> ahead = near ? Ahead<T>{} : j < job.n ? panel_at(job, p, j, depth)
+                                                                     : panel_at(job, i + tall < job.m ? p : p + share, 0, share);
                 if (width == WIDE<T>) strip<T, C<T>, false>(slab, s, ahead);
                 else if (width > W<T>) strip<T, C<T>, true>(slab, s, ahead);
                 else strip<T, 1, true>(slab, s, ahead);
