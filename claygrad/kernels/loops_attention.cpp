@@ -81,11 +81,11 @@ template <class T> constexpr int ABREAST = 16 * Lanes<vec<T>>::width / WIDE;
 template <class T> constexpr int ABREAST = 1;
 #endif
 
-// WIDE scores of each of R rows, of which `count` are seen, become exp(score - top), zeros for the others; top and sum go along.
-// What was there before is to be multiplied by `shrink`.
-template <int R, class T> void soften(T* rows, const int64_t* count, T scale, T* top, T* sum, T* shrink) {
+// N vectors of scores of each of R rows, of which `count` are seen, become exp(score - top), zeros for the others; top and sum go
+// along. What was there before is to be multiplied by `shrink`.
+template <int R, int N, class T> void soften(T* rows, const int64_t* count, T scale, T* top, T* sum, T* shrink) {
     using V = vec<T>;
-    constexpr int W = Lanes<V>::width, N = WIDE / W;
+    constexpr int W = Lanes<V>::width;
     const V by = splat<V>(scale), none = splat<V>(-__builtin_inf());
     V v[R][N], total[R];
     T now[R], base[R];
@@ -118,6 +118,13 @@ template <int R, class T> void soften(T* rows, const int64_t* count, T scale, T*
     }
 }
 
+template <int N, class T> void soften_all(int64_t n, T* rows, const int64_t* count, T scale, T* top, T* sum, T* shrink) {
+    int64_t i = 0;
+    for (; i + ABREAST<T> <= n; i += ABREAST<T>)
+        soften<ABREAST<T>, N>(rows + i * WIDE, count + i, scale, top + i, sum + i, shrink + i);
+    for (; i < n; i++) soften<1, N>(rows + i * WIDE, count + i, scale, top + i, sum + i, shrink + i);
+}
+
 template <class T> void scaled(T* row, int64_t n, T by) {
     for (int64_t j = 0; j < n; j++) row[j] *= by;
 }
@@ -136,18 +143,25 @@ template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, i
         int64_t count[TALL];
         T shrink[TALL];
         for (int64_t i = 0; i < rows; i++) count[i] = seen(s, scores + i * WIDE, b, h, q0 + i, k0, width, scale);
-        int64_t i = 0;
-        for (; i + ABREAST<T> <= rows; i += ABREAST<T>) soften<ABREAST<T>>(scores + i * WIDE, count + i, scale, top + i, sum + i, shrink + i);
-        for (; i < rows; i++) soften<1>(scores + i * WIDE, count + i, scale, top + i, sum + i, shrink + i);
-        for (i = 0; k0 > 0 && i < rows; i++)
+        constexpr int N = WIDE / Lanes<vec<T>>::width;
+        if (width <= WIDE / 2) soften_all<N / 2>(rows, scores, count, scale, top, sum, shrink);
+        else soften_all<N>(rows, scores, count, scale, top, sum, shrink);
+        for (int64_t i = 0; k0 > 0 && i < rows; i++)
             if (shrink[i] != 1) scaled(mixed + i * size, size, shrink[i]);
         product(rows, size, width, scores, WIDE, 1, at<T>(s.value, b, h, k0), s.value.row, false, mixed, size, k0 > 0);
     }
     for (int64_t i = 0; i < rows; i++) {
         T* out = at<T>(s.out, b, h, q0 + i);
-        const T total = sum[i] == 0 ? 1 : sum[i];
-        for (int64_t j = 0; j < size; j++) out[j] = mixed[i * size + j] / total;
-        ((T*)s.log_sum)[(b * s.heads + h) * s.queries + q0 + i] = sum[i] == 0 ? (T)-__builtin_inf() : top[i] + log(sum[i]);
+        const T share = sum[i] == 0 ? 1 : 1 / sum[i];
+        for (int64_t j = 0; j < size; j++) out[j] = mixed[i * size + j] * share;
+    }
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
+    T* log_sum = (T*)s.log_sum + (b * s.heads + h) * s.queries + q0;
+    for (int64_t i = 0; i < rows; i += W) {      // of no sum: the -inf that is its logarithm
+        const V zero = splat<V>(0), logs = log(load<V>(sum + i));
+        const V made = pick(load<V>(sum + i) == zero, splat<V>(-__builtin_inf()), load<V>(top + i) + logs);
+        store_part<V>(log_sum + i, made, least(W, rows - i));
     }
 }
 
@@ -187,10 +201,9 @@ template <class T> struct Tile {
 };
 
 // Weights and the gradient of the scores, of one row: grads holds that of the weights before.
-template <class T>
-void row_backward(T* weights, T* grads, int64_t count, T scale, T by, T log_sum, T dot) {
+template <int N, class T> void row_backward(T* weights, T* grads, int64_t count, T scale, T by, T log_sum, T dot) {
     using V = vec<T>;
-    constexpr int W = Lanes<V>::width, N = WIDE / W;
+    constexpr int W = Lanes<V>::width;
     const V scales = splat<V>(scale), none = splat<V>(-__builtin_inf()), zero = splat<V>(0);
     const V base = splat<V>(log_sum == -__builtin_inf() ? 0 : log_sum), dots = splat<V>(dot), bys = splat<V>(by);
     for (int n = 0; n < N; n++) {
@@ -229,7 +242,9 @@ void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T
         for (int64_t i = 0; i < rows; i++) {
             T* row = room.weights + i * WIDE;
             const int64_t count = seen(s, row, b, h, q0 + i, k0, wide, scale);
-            row_backward(row, room.grads + i * WIDE, count, scale, (T)s.scale, log_sum[q0 + i], dots[q0 + i]);
+            constexpr int N = WIDE / Lanes<vec<T>>::width;
+            if (wide <= WIDE / 2) row_backward<N / 2>(row, room.grads + i * WIDE, count, scale, (T)s.scale, log_sum[q0 + i], dots[q0 + i]);
+            else row_backward<N>(row, room.grads + i * WIDE, count, scale, (T)s.scale, log_sum[q0 + i], dots[q0 + i]);
         }
         product(wide, size, rows, room.weights, 1, WIDE, grad, s.grad.row, false, to_value, s.value_grad.row, q0 < last);
         product(wide, size, rows, room.grads, 1, WIDE, query, s.query.row, false, to_key, s.key_grad.row, q0 < last);

@@ -224,7 +224,7 @@ template <class T> Ahead<T> panel_at(const GemmJob<T>& job, int64_t p, int64_t j
 template <class T> void by_panels(const GemmJob<T>& job) {
     alignas(64) T panel[DEPTH * WIDE<T>];
     const int64_t most = job.a_p == 1 ? DEPTH : DEPTH / 2;
-    const bool near = job.n * job.k * (int64_t)sizeof(T) <= CLOSE;
+    const bool near = job.n * job.k * (int64_t)sizeof(T) <= CLOSE, together = job.ldb * job.k * (int64_t)sizeof(T) <= CLOSE / 2;
     int64_t share = job.k, tall = job.m;
     if (job.k > most) {
         const int64_t rounds = (job.k + most - 1) / most;
@@ -249,7 +249,7 @@ template <class T> void by_panels(const GemmJob<T>& job) {
                     s.b = panel, s.ldb = WIDE<T>;
                 } else {
                     s.b = job.b + p * job.ldb + j, s.ldb = job.ldb;
-                    s.copy = width == WIDE<T> && job.ldb != width && slab.rows >= ROWS + ROWS / 2 ? panel : nullptr;
+                    s.copy = width == WIDE<T> && !together && job.ldb != width && slab.rows >= ROWS + ROWS / 2 ? panel : nullptr;
                 }
                 s.c = job.c + i * job.ldc + j;
                 s.start = start ? start + i * s.start_i + j : nullptr;
