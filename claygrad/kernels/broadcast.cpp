@@ -77,7 +77,7 @@ void run(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int
     Job job{f, (const char*)x, (const char*)y, (char*)out, n, in_size, out_size, x_is_small};
     // A single wide row is shared out by the kernel itself.
     if (rows < 4) body(&job, 0, rows);
-    else parallel_for(rows, CHEAP / n + 1, body, &job);
+    else parallel_for(rows, CHEAP_ROWS / n + 1, body, &job);
 }
 
 struct LinesJob {
@@ -115,7 +115,7 @@ void binary_by_lines(binary_fn f, const void* x, const int64_t* x_strides, const
     }
     if (lines <= 0 || job.n <= 0) return;
     if (lines < 4) by_lines(&job, 0, lines);
-    else parallel_for(lines, CHEAP / job.n + 1, by_lines, &job);
+    else parallel_for(lines, CHEAP_ROWS / job.n + 1, by_lines, &job);
 }
 
 void binary_by_row(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int64_t n, int64_t in_size,

@@ -310,7 +310,7 @@ bool by_lines(EachPlan& plan, int64_t n) {
     const bool made = run_each(plan);
     job.values = plan.out;
     if (made && count == 1) fill_elements(job.out, job.values, job.length, job.size);
-    else if (made) parallel_for(count, CHEAP / job.length + 1, Lines::part, &job);
+    else if (made) parallel_for(count, CHEAP_ROWS / job.length + 1, Lines::part, &job);
     if (plan.out != small) pool_free(plan.out, bytes);
     return made;
 }

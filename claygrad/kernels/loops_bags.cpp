@@ -120,7 +120,7 @@ template <class T> void fill_range(void* data, int64_t first, int64_t last) {
 template <class T> void fill(const Bags* job, const void* from, void* made) {
     FillJob<T> all{*job, (const T*)from, (T*)made};
     const int64_t work = job->entries / job->bags * job->width + job->width;
-    parallel_for(job->bags, CHEAP / work + 1, fill_range<T>, &all);
+    parallel_for(job->bags, CHEAP_ROWS / work + 1, fill_range<T>, &all);
 }
 
 template <class T> void empty(const Bags* job, const void* from, void* made) {

@@ -41,14 +41,14 @@ template <class T, bool OUTER> void range(void* data, int64_t begin, int64_t end
 template <class T>
 void combine(void* out_mn, const void* start, int64_t start_i, int64_t start_j, int64_t m, int64_t n, double alpha, double beta) {
     Job<T> job{nullptr, nullptr, (const T*)start, (T*)out_mn, start_i, start_j, n, (T)alpha, (T)beta};
-    parallel_for(m, CHEAP / 2 / (n + 1) + 1, range<T, false>, &job);
+    parallel_for(m, CHEAP_ROWS / 2 / (n + 1) + 1, range<T, false>, &job);
 }
 
 template <class T>
 void outer(const void* x_m, const void* y_n, void* out_mn, const void* start, int64_t start_i, int64_t start_j, int64_t m, int64_t n,
            double alpha, double beta) {
     Job<T> job{(const T*)x_m, (const T*)y_n, (const T*)start, (T*)out_mn, start_i, start_j, n, (T)alpha, (T)beta};
-    parallel_for(m, CHEAP / 2 / (n + 1) + 1, range<T, true>, &job);
+    parallel_for(m, CHEAP_ROWS / 2 / (n + 1) + 1, range<T, true>, &job);
 }
 
 template <class T> struct ScaleJob {
@@ -70,7 +70,7 @@ template <class T> void scale_range(void* data, int64_t begin, int64_t end) {
 
 template <class T> void scale(const void* x_oki, const void* scale_k, void* out_oki, int64_t outer, int64_t n, int64_t inner) {
     ScaleJob<T> job{(const T*)x_oki, (const T*)scale_k, (T*)out_oki, n, inner};
-    if (inner > 1) return parallel_for(outer * n, CHEAP / 2 / (inner + 1) + 1, scale_range<T>, &job);
+    if (inner > 1) return parallel_for(outer * n, CHEAP_ROWS / 2 / (inner + 1) + 1, scale_range<T>, &job);
     for (int64_t o = 0; o < outer; o++)
 #pragma GCC ivdep
         for (int64_t k = 0; k < n; k++) job.out[o * n + k] = job.x[o * n + k] * job.scale[k];
@@ -94,9 +94,9 @@ template <class T> void dot_range(void* data, int64_t begin, int64_t end) {
 
 // Cut by size alone, so that every run adds in the same order: into parts all of a size, as many as two, four or eight threads share.
 template <class T> void dot(const void* x_n, const void* y_n, void* out, int64_t n) {
-    constexpr int64_t PART = CHEAP / 2, MOST = 256, TEAM = 8;
+    constexpr int64_t PART = CHEAP_ROWS / 2, MOST = 256, TEAM = 8;
     T sums[MOST];
-    int64_t parts = n <= 2 * CHEAP ? 1 : (n + PART * TEAM - 1) / (PART * TEAM) * TEAM;
+    int64_t parts = n <= 2 * CHEAP_ROWS ? 1 : (n + PART * TEAM - 1) / (PART * TEAM) * TEAM;
     if (parts > MOST) parts = MOST;
     const int64_t part = (n / parts + 64) / 64 * 64;         // whole vectors
     DotJob<T> job{(const T*)x_n, (const T*)y_n, sums, n, part};

@@ -158,10 +158,10 @@ template <bool LARGEST, class T> void narrow_range(void* data, int64_t begin, in
 
 // False: no memory
 template <bool LARGEST, class T> bool narrow(const Job<T>& job, int64_t outer) {
-    const int64_t n = job.n, inner = job.inner, most = n * inner / (CHEAP / 4) + 1, parts = outer > 8 ? 1 : most < 8 ? most : 8;
+    const int64_t n = job.n, inner = job.inner, most = n * inner / (CHEAP_ROWS / 4) + 1, parts = outer > 8 ? 1 : most < 8 ? most : 8;
     NarrowJob<T> all{job.x_oni, n, inner, parts, (int64_t*)malloc((size_t)(outer * parts * inner) * sizeof(int64_t))};
     if (!all.places_opi) return false;
-    parallel_for(outer * parts, CHEAP / 4 / (n * inner / parts) + 1, narrow_range<LARGEST, T>, &all);
+    parallel_for(outer * parts, CHEAP_ROWS / 4 / (n * inner / parts) + 1, narrow_range<LARGEST, T>, &all);
     for (int64_t o = 0; o < outer; o++)
         for (int64_t c = 0; c < inner; c++) {
             const T* x = job.x_oni + o * n * inner + c;
@@ -178,11 +178,11 @@ template <bool LARGEST, class T> bool narrow(const Job<T>& job, int64_t outer) {
 
 template <bool LARGEST, class T>
 void extreme(const void* x_oni, void* values_oi, int64_t* places_oi, int64_t outer, int64_t n, int64_t inner) {
-    Job<T> job{(const T*)x_oni, (T*)values_oi, places_oi, n, inner, CHEAP / 2};
+    Job<T> job{(const T*)x_oni, (T*)values_oi, places_oi, n, inner, CHEAP_ROWS / 2};
     if (inner > 1 && inner <= WIDE / 8 && n >= 4 * WIDE && narrow<LARGEST>(job, outer)) return;
     if (inner > 1) {
         const int64_t tasks = outer * ((inner + WIDE - 1) / WIDE), width = inner < WIDE ? inner : WIDE;
-        parallel_for(tasks, CHEAP / 4 / (n * width + 1) + 1, columns_range<LARGEST, T>, &job);
+        parallel_for(tasks, CHEAP_ROWS / 4 / (n * width + 1) + 1, columns_range<LARGEST, T>, &job);
         return;
     }
     const int64_t parts = (n + job.part - 1) / job.part;
@@ -200,7 +200,7 @@ void extreme(const void* x_oni, void* values_oi, int64_t* places_oi, int64_t out
             return;
         }
     }
-    parallel_for(outer, CHEAP / 2 / (n + 1) + 1, rows_range<LARGEST, T>, &job);
+    parallel_for(outer, CHEAP_ROWS / 2 / (n + 1) + 1, rows_range<LARGEST, T>, &job);
 }
 
 }  // namespace

@@ -92,11 +92,11 @@ template <class T> void backward_abreast(const CrossEntropy& s) {
 
 template <class T> void forward(const CrossEntropy* s) {
     if (short_rows<T>(s->classes)) return forward_abreast<T>(*s);
-    parallel_for(s->rows, COSTLY / s->classes + 1, forward_range<T>, (void*)s);
+    parallel_for(s->rows, COSTLY_ROWS / s->classes + 1, forward_range<T>, (void*)s);
 }
 template <class T> void backward(const CrossEntropy* s) {
     if (short_rows<T>(s->classes)) return backward_abreast<T>(*s);
-    parallel_for(s->rows, COSTLY / s->classes + 1, backward_range<T>, (void*)s);
+    parallel_for(s->rows, COSTLY_ROWS / s->classes + 1, backward_range<T>, (void*)s);
 }
 
 // --- alignments --------------------------------------------------------------------------------------------------------

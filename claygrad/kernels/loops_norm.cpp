@@ -12,7 +12,7 @@ namespace {
 thread_local Room room;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-int64_t grain_of(int64_t line) { return COSTLY / 2 / (line + 1) + 1; }
+int64_t grain_of(int64_t line) { return COSTLY_ROWS / 2 / (line + 1) + 1; }
 
 template <class T> void fill_zero(T* out, int64_t n) {
     if (out)

@@ -111,7 +111,7 @@ template <class T, int WAY> void columns_range(void* data, int64_t begin, int64_
 template <class T, int WAY> void columns(const void* x, const void* y, void* out, int64_t outer, int64_t n, int64_t inner) {
     constexpr int W = Lanes<vec<T>>::width;
     ColumnsJob<T> job{(const T*)x, (const T*)y, (T*)out, n, inner};
-    parallel_for(outer * ((inner + W - 1) / W), COSTLY / (n * W) + 1, columns_range<T, WAY>, &job);
+    parallel_for(outer * ((inner + W - 1) / W), COSTLY_ROWS / (n * W) + 1, columns_range<T, WAY>, &job);
 }
 
 // --- rows -------------------------------------------------------------------------------------------------------------
@@ -151,14 +151,14 @@ template <class T, int WAY> void rows(const void* x_rn, void* out_rn, int64_t co
     RowsJob<T> job{(const T*)x_rn, nullptr, (T*)out_rn, n};
     if (n <= 0) return;
     if (short_rows<T>(n)) return rows_abreast<T, WAY>(job.x_rn, nullptr, job.out_rn, count, n);
-    parallel_for(count, COSTLY / n + 1, rows_range<T, WAY == LOG_SOFTMAX>, &job);
+    parallel_for(count, COSTLY_ROWS / n + 1, rows_range<T, WAY == LOG_SOFTMAX>, &job);
 }
 
 template <class T, int WAY> void rows2(const void* g_rn, const void* out_rn, void* dx_rn, int64_t count, int64_t n) {
     RowsJob<T> job{(const T*)g_rn, (const T*)out_rn, (T*)dx_rn, n};
     if (n <= 0) return;
     if (short_rows<T>(n)) return rows_abreast<T, WAY>(job.x_rn, job.y_rn, job.out_rn, count, n);
-    parallel_for(count, COSTLY / n + 1, rows2_range<T, WAY == LOG_SOFTMAX_BACKWARD>, &job);
+    parallel_for(count, COSTLY_ROWS / n + 1, rows2_range<T, WAY == LOG_SOFTMAX_BACKWARD>, &job);
 }
 
 #define COLUMNS(name, way) {name, F32, (void*)columns<float, way>}, {name, F64, (void*)columns<double, way>}

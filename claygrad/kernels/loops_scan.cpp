@@ -117,10 +117,10 @@ template <class T> void scan(const void* x_oni, void* out_oni, int64_t outer, in
     ScanJob<T> job{(const T*)x_oni, (T*)out_oni, n, inner, reverse};
     if (inner > 1) {
         const int64_t width = inner < TILE ? inner : TILE;
-        parallel_for(outer * ((inner + TILE - 1) / TILE), COSTLY / (n * width + 1) + 1, columns_range<T>, &job);
+        parallel_for(outer * ((inner + TILE - 1) / TILE), COSTLY_ROWS / (n * width + 1) + 1, columns_range<T>, &job);
         return;
     }
-    parallel_for(outer, COSTLY / (n + 1) + 1, reverse ? rows_range<T, -1> : rows_range<T, 1>, &job);
+    parallel_for(outer, COSTLY_ROWS / (n + 1) + 1, reverse ? rows_range<T, -1> : rows_range<T, 1>, &job);
 }
 
 // Products: several rows at a time, for each multiplication waits for the one before.

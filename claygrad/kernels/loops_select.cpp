@@ -89,7 +89,7 @@ bool add_rows(const void* values, const int64_t* numbers, void* out, int64_t n, 
         first[numbers[k]] = (int32_t)k;
     }
     AddRowsJob<T> job{(const T*)values, (T*)out, first, next, count, width};
-    parallel_for(count, CHEAP / 2 / (width + 1) + 1, add_rows_range<T>, &job);
+    parallel_for(count, CHEAP_ROWS / 2 / (width + 1) + 1, add_rows_range<T>, &job);
     chains.give_back();
     return true;
 }

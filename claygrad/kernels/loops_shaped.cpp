@@ -172,7 +172,7 @@ template <class T> void gate_range(void* data, int64_t begin, int64_t end) {
 template <class T> void glu_backward(const void* g, const void* x, void* dx, int64_t rows, int64_t n) {
     if (rows <= 0 || n <= 0) return;
     GateJob<T> job{(const T*)g, (const T*)x, (T*)dx, n};
-    parallel_for(rows, COSTLY / n + 1, gate_range<T>, &job);
+    parallel_for(rows, COSTLY_ROWS / n + 1, gate_range<T>, &job);
 }
 
 #define SHAPED(name, F) {name, F32, (void*)shaped<F, float>}, {name, F64, (void*)shaped<F, double>}

@@ -80,12 +80,12 @@ template <class T>
 bool variance(const void* x_oni, void* variance_oi, void* mean_oi, int64_t outer, int64_t n, int64_t inner,
               double correction) {
     const double freedom = (double)n - correction > 0 ? (double)n - correction : 0;
-    VarianceJob<T> job{(const T*)x_oni, (T*)variance_oi, (T*)mean_oi, nullptr, n, inner, CHEAP / 2, 0, (T)freedom};
+    VarianceJob<T> job{(const T*)x_oni, (T*)variance_oi, (T*)mean_oi, nullptr, n, inner, CHEAP_ROWS / 2, 0, (T)freedom};
     if (inner > 1) {
         const int64_t tasks = outer * ((inner + TILE - 1) / TILE), width = inner < TILE ? inner : TILE;
-        parallel_for(tasks, CHEAP / 2 / (n * width + 1) + 1, columns_range<T>, &job);
-    } else if (outer > 1 || n < 2 * CHEAP) {
-        parallel_for(outer, CHEAP / 2 / (n + 1) + 1, rows_range<T>, &job);
+        parallel_for(tasks, CHEAP_ROWS / 2 / (n * width + 1) + 1, columns_range<T>, &job);
+    } else if (outer > 1 || n < 2 * CHEAP_ROWS) {
+        parallel_for(outer, CHEAP_ROWS / 2 / (n + 1) + 1, rows_range<T>, &job);
     } else {                             // one long row, cut by size alone so that every run adds in the same order
         job.parts = (n + job.part - 1) / job.part;
         job.partial = (T*)malloc((size_t)job.parts * sizeof(T));

@@ -243,7 +243,7 @@ bool choose(const void* x_oni, void* values, int64_t* places, int64_t outer, int
     if (n >= 1ll << 32) return false;
     ChoiceJob<T> job{(const T*)x_oni, (T*)values, places, n, inner, k, what >= ASCENDING ? k : 1, what, false};
     const int64_t tasks = outer * ((inner + TOGETHER - 1) / TOGETHER), width = inner < TOGETHER ? inner : TOGETHER;
-    if (n > 0 && job.kept > 0) parallel_for(tasks, COSTLY / 8 / (n * width) + 1, choice_range<T>, &job);
+    if (n > 0 && job.kept > 0) parallel_for(tasks, COSTLY_ROWS / 8 / (n * width) + 1, choice_range<T>, &job);
     return !job.failed;
 }
 
@@ -277,7 +277,7 @@ template <class T> void search_range(void* data, int64_t begin, int64_t end) {
 template <class T>
 void search(const void* sorted_rn, const void* values_m, int64_t* out_m, int64_t rows, int64_t n, int64_t m, bool right) {
     SearchJob<T> job{(const T*)sorted_rn, (const T*)values_m, out_m, n, m / rows, right};
-    parallel_for(m, COSTLY / 32, search_range<T>, &job);
+    parallel_for(m, COSTLY_ROWS / 32, search_range<T>, &job);
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ template <class T> void pad_all(const void* x, void* out, const Padding& p, cons
     } job{Lines(p), (const T*)x, (T*)out, T{}};
     if (value) memcpy(&job.value, value, sizeof(T));
     const int64_t* made = job.lines.made;
-    parallel_for(p.outer * made[0] * made[1], CHEAP / (made[2] + 8) + 1, [](void* data, int64_t begin, int64_t end) {
+    parallel_for(p.outer * made[0] * made[1], CHEAP_ROWS / (made[2] + 8) + 1, [](void* data, int64_t begin, int64_t end) {
         const Job& j = *(const Job*)data;
         (short_lines<T>(j.lines) ? pad_short<T> : pad_rows<T>)(j.lines, j.x, j.out, j.value, begin, end);
     }, &job);
@@ -113,7 +113,7 @@ template <class T> void back(const void* grad, void* out, const Padding& p) {
         T* out;
     } job{Lines(p), (const T*)grad, (T*)out};
     const int64_t* made = job.lines.made;
-    parallel_for(p.outer, CHEAP / (made[0] * made[1] * made[2] + 1) + 1, [](void* data, int64_t begin, int64_t end) {
+    parallel_for(p.outer, CHEAP_ROWS / (made[0] * made[1] * made[2] + 1) + 1, [](void* data, int64_t begin, int64_t end) {
         const Job& j = *(const Job*)data;
         const Lines& l = j.lines;
         const int64_t rows = l.made[0] * l.made[1], width = l.made[2], n = l.p.size[2], block = l.p.size[0] * l.p.size[1] * n;

@@ -28,7 +28,7 @@ int64_t first_outside(const int64_t* index, int64_t count, int64_t n) {
 
 template <class T>
 void gather(const T* x_oni, const int64_t* index_omi, T* out_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
-    each_range(outer * m, COSTLY / 2 / inner + 1, [=](int64_t begin, int64_t end) {
+    each_range(outer * m, COSTLY_ROWS / 2 / inner + 1, [=](int64_t begin, int64_t end) {
         int64_t o = begin / m, j = begin % m, at = begin * inner;
         for (int64_t k = begin; k < end; k++) {
             const T* x = x_oni + o * n * inner;
@@ -42,7 +42,7 @@ void gather(const T* x_oni, const int64_t* index_omi, T* out_omi, int64_t outer,
 template <class T>
 void scatter_add(T* out_oni, const int64_t* index_omi, const T* src_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
     const int64_t width = inner < 64 ? inner : 64, tiles = (inner + width - 1) / width;
-    each_range(outer * tiles, COSTLY / 2 / (m * width + 1) + 1, [=](int64_t begin, int64_t end) {
+    each_range(outer * tiles, COSTLY_ROWS / 2 / (m * width + 1) + 1, [=](int64_t begin, int64_t end) {
         for (int64_t task = begin; task < end; task++) {
             const int64_t o = task / tiles, from = task % tiles * width, to = from + width < inner ? from + width : inner;
             T* out = out_oni + o * n * inner;
@@ -57,14 +57,14 @@ void scatter_add(T* out_oni, const int64_t* index_omi, const T* src_omi, int64_t
 template <class T>
 void add_entries(T* out_oni, const int64_t* index_m, const T* source_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
     if (inner == 1) {
-        each_range(outer, CHEAP / 2 / (m + 1) + 1, [=](int64_t begin, int64_t end) {
+        each_range(outer, CHEAP_ROWS / 2 / (m + 1) + 1, [=](int64_t begin, int64_t end) {
             for (int64_t o = begin; o < end; o++)
                 for (int64_t j = 0; j < m; j++) out_oni[o * n + index_m[j]] += source_omi[o * m + j];
         });
         return;
     }
     const int64_t width = inner < 256 ? inner : 256, tiles = (inner + width - 1) / width;
-    each_range(outer * tiles, CHEAP / 2 / (m * width + 1) + 1, [=](int64_t begin, int64_t end) {
+    each_range(outer * tiles, CHEAP_ROWS / 2 / (m * width + 1) + 1, [=](int64_t begin, int64_t end) {
         for (int64_t task = begin; task < end; task++) {
             const int64_t o = task / tiles, from = task % tiles * width, count = inner - from < width ? inner - from : width;
             for (int64_t j = 0; j < m; j++) {
@@ -104,7 +104,7 @@ int64_t scatter_add_along(int dtype, void* out, const int64_t* index, const void
 void select_along(const void* x_on, const int64_t* index_m, void* out_om, int64_t outer, int64_t n, int64_t m, int64_t bytes) {
     const char* x = (const char*)x_on;
     char* out = (char*)out_om;
-    each_range(outer * m, CHEAP * 2 / bytes + 1, [=](int64_t begin, int64_t end) {
+    each_range(outer * m, CHEAP_ROWS * 2 / bytes + 1, [=](int64_t begin, int64_t end) {
         if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
             return by_size(bytes, [=](auto item) {
                 using T = decltype(item);
@@ -129,7 +129,7 @@ bool select_inside(const void* x_on, const int64_t* index_m, void* out_om, int64
         return true;
     }
     bool wrong = false;                                  // numbers are looked at as they are used, while they are near
-    each_range(m, CHEAP * 2 / bytes, [=, &wrong](int64_t begin, int64_t end) {
+    each_range(m, CHEAP_ROWS * 2 / bytes, [=, &wrong](int64_t begin, int64_t end) {
         for (int64_t j = begin; j < end; j += 1024) {
             const int64_t count = end - j < 1024 ? end - j : 1024;
             if (!inside(index_m + j, count, n)) {
@@ -158,7 +158,7 @@ void add_along(int dtype, void* out_oni, const int64_t* index_m, const void* sou
 // --- by masks: in stretches, of which each knows where its elements begin ----------------------------------------------
 
 int64_t count_mask(const uint8_t* mask_n, int64_t n, int64_t* counts) {
-    each_range(stretches(n), 4 * CHEAP / STRETCH, [=](int64_t begin, int64_t end) {
+    each_range(stretches(n), 4 * CHEAP_ROWS / STRETCH, [=](int64_t begin, int64_t end) {
         for (int64_t s = begin; s < end; s++) {
             const int64_t to = (s + 1) * STRETCH < n ? (s + 1) * STRETCH : n;
             int64_t count = 0, i = s * STRETCH;
@@ -186,7 +186,7 @@ int64_t count_mask(const uint8_t* mask_n, int64_t n, int64_t* counts) {
 void pick_by_mask(const void* x_n, const uint8_t* mask_n, void* out, int64_t n, const int64_t* counts, int64_t item_size) {
     by_size(item_size, [=](auto item) {
         using T = decltype(item);
-        each_range(stretches(n), COSTLY / STRETCH, [=](int64_t begin, int64_t end) {
+        each_range(stretches(n), COSTLY_ROWS / STRETCH, [=](int64_t begin, int64_t end) {
             for (int64_t s = begin; s < end; s++) {      // no branch: a mask may be a coin toss
                 const T* x = (const T*)x_n;
                 T *to = (T*)out + counts[s], *stop = (T*)out + counts[s + 1];
@@ -203,7 +203,7 @@ void place_by_mask(const void* x_n, const uint8_t* mask_n, const void* source, v
                    int64_t item_size) {
     by_size(item_size, [=](auto item) {
         using T = decltype(item);
-        each_range(stretches(n), COSTLY / STRETCH, [=](int64_t begin, int64_t end) {
+        each_range(stretches(n), COSTLY_ROWS / STRETCH, [=](int64_t begin, int64_t end) {
             for (int64_t s = begin; s < end; s++) {
                 const T *x = (const T*)x_n, *from = (const T*)source + counts[s], *stop = (const T*)source + counts[s + 1];
                 T* out = (T*)out_n;
@@ -223,7 +223,7 @@ void place_by_mask(const void* x_n, const uint8_t* mask_n, const void* source, v
 void places_of_mask(const uint8_t* mask, const int64_t* shape, int ndim, int64_t* out, int64_t n, int64_t total,
                     const int64_t* counts) {
     const int64_t width = shape[ndim - 1];
-    each_range(stretches(n), COSTLY / STRETCH, [=](int64_t begin, int64_t end) {
+    each_range(stretches(n), COSTLY_ROWS / STRETCH, [=](int64_t begin, int64_t end) {
         for (int64_t s = begin; s < end; s++) {
             const int64_t stop = counts[s + 1];
             int64_t at[64], k = counts[s], i = s * STRETCH;

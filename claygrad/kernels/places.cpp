@@ -162,7 +162,7 @@ template <class F> void each_range(int64_t n, int64_t grain, F f) {
 template <int LANES, bool FUSED, class T> void count(T* out, double start, double step, int64_t n) {
     const auto at = [=](double from, int64_t i) { return (T)(FUSED ? fma(step, (double)i, from) : from + step * (double)i); };
     const int64_t pairs = n / (2 * LANES);
-    each_range(pairs, COSTLY / (2 * LANES), [=](int64_t begin, int64_t end) {
+    each_range(pairs, COSTLY_ROWS / (2 * LANES), [=](int64_t begin, int64_t end) {
         for (int64_t i = begin * 2 * LANES; i < end * 2 * LANES; i += LANES) {
             const double first = (double)at(start, i);
             for (int lane = 0; lane < LANES; lane++) out[i + lane] = at(first, lane);
@@ -276,7 +276,7 @@ void fill_elements(void* out, const void* element, int64_t n, int64_t item_size)
         memcpy(&pattern, element, (size_t)item_size);
         for (int64_t bits = 8 * item_size; bits < 64; bits *= 2) pattern |= pattern << bits;
         const int64_t words = n * item_size / 8;
-        each_range(words, CHEAP, [=](int64_t begin, int64_t end) {
+        each_range(words, CHEAP_ROWS, [=](int64_t begin, int64_t end) {
             void* to = (uint64_t*)out + begin;
             int64_t count = end - begin;
             asm volatile("rep stosq" : "+D"(to), "+c"(count) : "a"(pattern) : "memory");
@@ -285,7 +285,7 @@ void fill_elements(void* out, const void* element, int64_t n, int64_t item_size)
         return;
     }
 #endif
-    each_range(n, 2 * CHEAP, [=](int64_t begin, int64_t end) {
+    each_range(n, 2 * CHEAP_ROWS, [=](int64_t begin, int64_t end) {
         fill_bytes((char*)out + begin * item_size, element, end - begin, item_size);
     });
 }
@@ -304,7 +304,7 @@ bool count_between(int dtype, void* out, double start, double end, int64_t n) {
         const float first = (float)start, last = (float)end;
         const double step = n > 1 ? (double)((last - first) / (float)(n - 1)) : 0;
         float* to = (float*)out;
-        each_range(n, COSTLY, [=](int64_t from, int64_t till) {
+        each_range(n, COSTLY_ROWS, [=](int64_t from, int64_t till) {
             if (n == 1) to[0] = first;
             else if (n < 1 << 24) line_between(to, first, last, step, (int32_t)from, (int32_t)till, (int32_t)n);
             else line_between(to, first, last, step, from, till, n);
@@ -312,7 +312,7 @@ bool count_between(int dtype, void* out, double start, double end, int64_t n) {
     } else if (dtype == F64) {
         const double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
         double* to = (double*)out;
-        each_range(n, COSTLY, [=](int64_t from, int64_t till) {
+        each_range(n, COSTLY_ROWS, [=](int64_t from, int64_t till) {
             for (int64_t i = from; i < till; i++)
                 to[i] = n == 1 || i < n / 2 ? fma(step, (double)i, start) : fma(-step, (double)(n - 1 - i), end);
         });
@@ -379,7 +379,7 @@ bool among(int dtype, const void* x, const void* others, uint8_t* out, int64_t n
 
 bool cross_lines(int dtype, const void* x, const void* y, void* out, int64_t outer, int64_t inner) {
     if (dtype != F32 && dtype != F64) return false;
-    each_range(outer, CHEAP / 3 / inner + 1, [=](int64_t begin, int64_t end) {
+    each_range(outer, CHEAP_ROWS / 3 / inner + 1, [=](int64_t begin, int64_t end) {
         const int64_t at = begin * 3 * inner;
         if (dtype == F32) cross((const float*)x + at, (const float*)y + at, (float*)out + at, end - begin, inner);
         else cross((const double*)x + at, (const double*)y + at, (double*)out + at, end - begin, inner);

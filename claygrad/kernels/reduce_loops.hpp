@@ -137,10 +137,10 @@ template <class R> void reduce(const Spread& s, void* out_oi) {
     ReduceJob<R> job{&s, (Out*)out_oi, (s.inner + TILE - 1) / TILE, 1, s.n};
     int64_t tasks = outer * job.tiles, width = s.inner < TILE ? s.inner : TILE;
     if (tasks <= 0) return;
-    if (s.n * width * tasks < 2 * CHEAP) return reduce_range<R>(&job, 0, tasks);
+    if (s.n * width * tasks < 2 * CHEAP_ROWS) return reduce_range<R>(&job, 0, tasks);
     // Too few tasks to share out: cut the reduced axis, by size alone so that every run adds in the same order.
-    if (tasks < 64 && s.n * width >= CHEAP) {
-        int64_t part = CHEAP / 2 / width, parts = (s.n + part - 1) / part;
+    if (tasks < 64 && s.n * width >= CHEAP_ROWS) {
+        int64_t part = CHEAP_ROWS / 2 / width, parts = (s.n + part - 1) / part;
         if (Out* partial_oci = (Out*)malloc((size_t)(outer * parts * s.inner) * sizeof(Out))) {
             job.out_oci = partial_oci, job.part = part, job.parts = parts;
             parallel_for(tasks * parts, 2, reduce_range<R>, &job);
@@ -153,7 +153,7 @@ template <class R> void reduce(const Spread& s, void* out_oi) {
             return;
         }
     }
-    int64_t grain = CHEAP / 2 / (s.n * width + 1) + 1;
+    int64_t grain = CHEAP_ROWS / 2 / (s.n * width + 1) + 1;
     parallel_for(tasks, grain, reduce_range<R>, &job);
 }
 

@@ -28,7 +28,7 @@ template <class T, class F> void each_abreast(int64_t rows, int64_t n, F f) {
         int64_t rows;
         F f;
     } job{rows, f};
-    parallel_for((rows + W - 1) / W, COSTLY / (n * W + 1) + 1, [](void* data, int64_t begin, int64_t end) {
+    parallel_for((rows + W - 1) / W, COSTLY_ROWS / (n * W + 1) + 1, [](void* data, int64_t begin, int64_t end) {
         const Job& j = *(const Job*)data;
         for (int64_t r = begin * W; r < end * W && r < j.rows; r += W) j.f(r, j.rows - r < W ? j.rows - r : W);
     }, &job);

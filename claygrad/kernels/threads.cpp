@@ -270,7 +270,8 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     // Up to eight helpings each, all of a size, even out cores of different speed: one more for one thread would be carried to the
     // other, and its memory from cache to cache.
     const int64_t helpings = n / (threads * grain) < 8 ? n / (threads * grain) : 8;
-    if (grain < ELEMENTS || n / grain >= 2 * ASLEEP || awake()) {
+    const int64_t worth_waking = 2 * ASLEEP * (grain > CHEAP ? grain : CHEAP_ROWS);
+    if (grain < ELEMENTS || n >= worth_waking || awake()) {
         run_shared(n, helpings, (int)threads, body, job);
     } else {
         body(job, 0, n);

@@ -59,8 +59,9 @@ def test_medium_work_is_shared_by_threads_that_are_awake(kernels: Kernels):
 
         assert any(after_a_rest() == 1 for _ in range(50))   # a busy machine may keep it awake
         assert any(len(ranges(kernels, 12288, 4096)) > 1 for _ in range(1000))
-        time.sleep(0.02)
-        assert len(ranges(kernels, 65536, 4096)) > 1         # much work wakes it
+        for much, least in ((4 * 65536, 4096), (4 * 16384, 16384)):
+            time.sleep(0.02)
+            assert len(ranges(kernels, much, least)) > 1     # much work wakes it
         time.sleep(0.02)
         assert len(ranges(kernels, 20, 10)) == 2             # as do rows or tasks, of which nobody knows how much they are
     finally:
