@@ -1,0 +1,67 @@
+"""The native way of attention against the declared one, which is its specification, whatever the layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import claygrad
+import claygrad.nn.functional as F
+from claygrad.core.declared import op_named
+from claygrad.ops import attention
+from tests.ops.test_layers_native import KINDS, precision, values
+
+
+def declared(monkeypatch: pytest.MonkeyPatch, name: str, *given: Any) -> tuple:
+    """What the forward of an operation gives, without any native loop."""
+    with monkeypatch.context() as patch:
+        for loop in ("natively", "natively_back"):
+            patch.setattr(attention, loop, lambda *_: None)
+        return op_named(name).forward(numpy, *[x.numpy() if isinstance(x, claygrad.Tensor) else x for x in given])
+
+
+HEADS = {
+    "plain": lambda t, *shape: [t(*shape) for _ in range(3)],
+    "heads inside": lambda t, n, h, q, e: [t(n, q, h, e).transpose(1, 2) for _ in range(3)],
+    "pieces of one": lambda t, n, h, q, e: [x.view(n, q, h, e).transpose(1, 2) for x in t(n, q, 3 * h * e).split(h * e, 2)],
+    "heads outside": lambda t, n, h, q, e: [t(h, n, q, e).transpose(0, 1) for _ in range(3)],
+    "turned about": lambda t, n, h, q, e: [t(e, q, h, n).permute(3, 2, 1, 0) for _ in range(3)],
+    "every other": lambda t, n, h, q, e: [t(n, h, q, 2 * e)[..., ::2] for _ in range(3)],
+    "other keys": lambda t, n, h, q, e: [t(n, h, q, e), t(n, h, q + 3, e), t(n, h, q + 3, e)],
+    "stretched": lambda t, n, h, q, e: [t(n, h, q, e), t(1, h, q, e).expand(n, h, q, e), t(n, h, q, e)],
+}
+
+
+@KINDS
+@pytest.mark.parametrize("lie", HEADS)
+def test_attention_of_every_layout(lie, dtype, monkeypatch):
+    rng = numpy.random.default_rng(3)
+    forward, back = (op_named("_scaled_dot_product_flash_attention_for_cpu" + end) for end in ("", "_backward"))
+    for shape in ((2, 3, 5, 4), (1, 1, 1, 1), (1, 3, 70, 16), (2, 1, 33, 7), (3, 2, 1, 32)):
+        q, k, v = HEADS[lie](lambda *sizes: values(rng, dtype, *sizes), *shape)
+        for causal in (False, True):
+            made = forward(q, k, v, None, causal, 0.3)
+            g = values(rng, dtype, *q.shape)
+            for native, name, given in ((made, forward.name, (q, k, v, None, causal, 0.3)),
+                                        (back(g, q, k, v, None, causal, 0.3, *made), back.name,
+                                         (g, q, k, v, None, causal, 0.3, *made))):
+                for a, b in zip(native, declared(monkeypatch, name, *given), strict=True):
+                    assert tuple(a.shape) == b.shape
+                    numpy.testing.assert_allclose(a.numpy(), b, rtol=precision(dtype), atol=precision(dtype))
+            assert made[0].stride() == claygrad.empty_like(q).stride() or lie in ("every other", "turned about")
+
+
+def test_attention_by_the_short_way_is_the_long_one():
+    rng = numpy.random.default_rng(4)
+    q, k, v = (values(rng, "float64", 2, 3, 5, 4).requires_grad_() for _ in range(3))
+    forms = [F.scaled_dot_product_attention(q, k, v, **given) for given in (
+        {}, {"scale": 0.5}, {"dropout_p": 0}, {"scale": 1}, {"enable_gqa": True}, {"is_causal": False})]
+    assert all(y.grad_fn.name() == forms[0].grad_fn.name() for y in forms)
+    for y in (forms[0], *forms[2::2], forms[5]):
+        expected = (q @ k.mT * (1 if y is forms[3] else 0.5)).softmax(-1) @ v
+        assert claygrad.allclose(y, expected)
+    for wrong, message in (((q, k[:, :2], v), "must match the size"), ((q, k.float(), v), "to have the same dtype")):
+        with pytest.raises(RuntimeError, match=message):
+            F.scaled_dot_product_attention(*wrong)
