@@ -1,14 +1,17 @@
-"""Fast paths of embedding_bag and its gradient, and of the sliding blocks of images; claygrad/ops/bag.py and fold.py say what
-they compute."""
+"""Fast paths of embedding and embedding_bag and their gradients, and of the sliding blocks of images; claygrad/ops/embedding.py,
+bag.py and fold.py say what they compute."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.declared cimport Op
+from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, I64, of_code
-from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh
-from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, spread_at, vector_at
+from claygrad.core.kernels cimport find, take_rows
+from claygrad.core.layout cimport Layout, fresh, in_order
+from claygrad.core.rows cimport add_rows_fn
+from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, numbers_at, spread_at, vector_at
+from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many
 
 ctypedef fused real:
@@ -222,7 +225,73 @@ cdef Layout _fold(Op op, PyObject** slots, Layout target):
     return out
 
 
+# --- one row for each number ----------------------------------------------------------------------------------------------------
+cdef Layout _numbers(PyObject* slot, int64_t below):
+    """A tensor of int64 in row-major order, each from 0 on and below a limit; or None."""
+    cdef Layout v
+    cdef int64_t i
+    cdef int64_t* at
+    if not isinstance(<object>slot, Tensor):
+        return None
+    v = (<Tensor>slot).layout
+    if v.storage.where.kind != CPU or v.dtype.code != I64 or v.numel == 0 or v.ndim > 30:
+        return None
+    v = in_order(v)
+    at = <int64_t*>v.data()
+    for i in range(v.numel):
+        if at[i] < 0 or at[i] >= below:
+            return None
+    return v
+
+
+cdef Layout _embedding(Op op, PyObject** slots, Layout target):
+    """embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)"""
+    cdef Layout table = layout_at(slots[0]), numbers, out
+    cdef int64_t shape[32]
+    cdef int64_t row
+    cdef int i
+    if table is None or target is not None or table.ndim != 2 or table.numel == 0 or <object>slots[4] is not False:
+        return None
+    numbers = _numbers(slots[1], table.shape[0])
+    if numbers is None:
+        return None
+    for i in range(numbers.ndim):
+        shape[i] = numbers.shape[i]
+    shape[numbers.ndim] = table.shape[1]
+    out = fresh(table.dtype, numbers.ndim + 1, shape)
+    row = table.shape[1] * table.dtype.itemsize
+    with nogil:
+        take_rows(table.data(), <int64_t*>numbers.data(), out.data(), numbers.numel, table.shape[0], row)
+    return out
+
+
+cdef Layout _embedding_back(Op op, PyObject** slots, Layout target):
+    """embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)"""
+    cdef Layout g = floats_at(slots[0]), numbers, out
+    cdef int64_t shape[2]
+    cdef int64_t padding, width
+    cdef add_rows_fn f
+    cdef bint done
+    if g is None or target is not None or g.ndim < 1 or <object>slots[4] is not False:
+        return None
+    if not int_at(<object>slots[2], shape) or not int_at(<object>slots[3], &padding) or shape[0] < 1:
+        return None
+    numbers, width = _numbers(slots[1], shape[0]), g.shape[g.ndim - 1]
+    if numbers is None or width == 0 or g.numel != numbers.numel * width:
+        return None
+    shape[1] = width
+    out = fresh(g.dtype, 2, shape)
+    f = <add_rows_fn>find("select", "add_rows", g.dtype.code)
+    with nogil:
+        done = f(g.data(), <int64_t*>numbers.data(), out.data(), numbers.numel, shape[0], width)
+    if done and 0 <= padding < shape[0]:
+        memset(out.data() + padding * width * g.dtype.itemsize, 0, width * g.dtype.itemsize)
+    return out if done else None
+
+
 offer_many("embedding_bag", _bagged)
 offer("embedding_bag_backward", _bag_back)
 offer("im2col", _unfold)
 offer("col2im", _fold)
+offer("embedding", _embedding)
+offer("embedding_backward", _embedding_back)

@@ -29,3 +29,4 @@ cdef extern from "rows.hpp" namespace "clay" nogil:
 
     ctypedef bint (*norm_fn)(const Norm*) noexcept nogil
     ctypedef void (*cross_entropy_fn)(const CrossEntropy*) noexcept nogil
+    ctypedef bint (*add_rows_fn)(const void*, const int64_t*, void*, int64_t, int64_t, int64_t) noexcept nogil

@@ -14,7 +14,6 @@ cdef extern from "rows.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
     ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
-    ctypedef bint (*add_rows_fn)(const void*, const int64_t*, void*, int64_t, int64_t, int64_t) noexcept nogil
 
 cnp.import_array()
 

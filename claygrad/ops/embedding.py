@@ -70,7 +70,7 @@ def table(t) -> list:
     return [t.args(t(4, 3), t.index((5,), 4)), t.args(t(4, 3), t.index((2, 2), 4)), t.args(t(4, 3), t.index((), 4))]
 
 
-@op(half="raw", method=False, out=False, check=check_embedding,
+@op(kernel="embedding", half="raw", method=False, out=False, check=check_embedding,
     meta=lambda weight, indices: ((*indices.shape, weight.shape[1]), weight.dtype),
     samples=table, errors=lambda t: [(t.args(t(4), t.index((2,), 4)), RuntimeError, "'weight' must be 2-D"),
                                      (t.args(t(4, 2), t.index((2,), 1).add(4)), IndexError,
@@ -95,7 +95,7 @@ def embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
 embedding.rule(weight=embedding_grad, indices=constant)
 
 
-@op(node="EmbeddingDenseBackwardBackward0", **inner,
+@op(kernel="embedding_backward", node="EmbeddingDenseBackwardBackward0", **inner,
     meta=lambda grad_output, num_weights: (num_weights, grad_output.shape[-1]),
     samples=lambda t: [t.args(t(5, 3), t.index((5,), 4), 4, -1, False),
                        t.args(t(2, 2, 3), t.index((2, 2), 4), 4, 1, False)])

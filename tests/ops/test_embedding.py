@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 
 import claygrad
+from claygrad.core import rows
+from claygrad.core.declared import op_named
 from claygrad.nn import functional as f
 
 
@@ -26,3 +29,39 @@ def test_a_sparse_gradient_is_refused_where_one_would_be_made():
     for lookup in (f.embedding, lambda i, w, sparse: f.embedding_bag(i, w, claygrad.tensor([0]), sparse=sparse)):
         with pytest.raises(NotImplementedError, match="sparse=True asks for a sparse gradient"):
             lookup(indices, table.requires_grad_(), sparse=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "bool", "complex64"])
+def test_rows_by_the_native_way_are_those_of_the_declared_one(dtype, monkeypatch):
+    forward = claygrad.embedding
+    generator = numpy.random.default_rng(5)
+    table = claygrad.tensor(generator.integers(0, 9, (7, 6))).to(getattr(claygrad, dtype))
+    numbers = claygrad.tensor(generator.integers(0, 7, (4, 6)))
+    monkeypatch.setattr(rows, "rows_at", lambda *_: None)
+    for weight in (table, table.t()[:5], table[::2], table[:, ::2], table[:, :1]):
+        for places in (numbers, numbers.t(), numbers[:, ::2], numbers[0, 0], numbers[:0], numbers.int()):
+            places = places % weight.shape[0]
+            made = forward(weight, places)
+            expected = forward.forward(numpy, weight.numpy(), places.numpy())
+            assert (made.dtype, tuple(made.shape)) == (weight.dtype, expected.shape)
+            assert made.is_contiguous()
+            numpy.testing.assert_array_equal(made.numpy(), expected)
+    for wrong in (7, -1):
+        with pytest.raises(IndexError, match="index out of range in self"):
+            forward(table, claygrad.tensor([0, wrong]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_sums_by_the_native_way_are_those_of_the_declared_one(dtype, monkeypatch):
+    backward = op_named("embedding_dense_backward")
+    generator = numpy.random.default_rng(6)
+    monkeypatch.setattr(rows, "add_rows", lambda *_: None)
+    for shape in ((5,), (2, 3), ()):
+        g = claygrad.tensor(generator.integers(-4, 5, (*shape, 6))).to(getattr(claygrad, dtype))
+        numbers = claygrad.tensor(generator.integers(0, 7, shape))
+        for grad in (g, g.repeat_interleave(2, -1)[..., ::2], g[..., :1].expand(*shape, 6)):
+            for padding in (-1, 0, 3, 6, 9):
+                for by_count in (False, True):
+                    made = backward(grad, numbers, 7, padding, by_count)
+                    expected = backward.forward(numpy, grad.numpy(), numbers.numpy(), 7, padding, by_count)
+                    numpy.testing.assert_allclose(made.numpy(), expected, rtol=1e-3 if dtype == "float16" else 1e-6)
