@@ -2,8 +2,8 @@
 // when more is cached than the program ever used at once, or than an eighth of the machine.
 //
 // Note [Regions]
-// Memory in huge pages takes a product of matrices or a copy a few per cent less time, but a page has 2 MB. So blocks of less are cut
-// from regions, which are mapped once and take memory only where they were written. Of a block that goes back to the system the
+// Memory in huge pages takes a product of matrices or a copy a few per cent less time, but a page has 2 MB. So blocks of less, slabs
+// among them, are cut from regions, which are mapped once and take memory only where they were written. Of a block that goes back to the system the
 // pages do; its place is kept for the next of its class. Blocks begin a few cache lines further on in a page than the one before:
 // where all begin alike, loads wait for stores that only look as if they were to the same place.
 #include <stdint.h>
@@ -24,7 +24,8 @@ namespace clay {
 namespace {
 
 constexpr int64_t ALIGN = 64, SMALL = 4096, SLAB = 1 << 18, HUGE_PAGE = 2 << 20;
-constexpr int64_t CUT = 1 << 16, MAPPED = 4 << 20, REGION = 64 << 20, STAGGER = 3 * ALIGN;    // from CUT on from regions, from MAPPED on by itself
+constexpr int64_t CUT = 1 << 16, MAPPED = 4 << 20;       // bytes from which on blocks are cut from regions, and mapped by themselves
+constexpr int64_t REGION = 64 << 20, STAGGER = 3 * ALIGN;
 
 struct FreeSmall {
     FreeSmall* next;
@@ -100,9 +101,11 @@ void* cut_from_region(int64_t bytes) {
         return block;
     }
     if (region_end - region < bytes) {
-        char* fresh = mapped(REGION);
+        int64_t size = REGION;
+        char* fresh = mapped(size);
+        if (!fresh) fresh = mapped(size = MAPPED);            // a process may be short of addresses, too
         if (!fresh) return nullptr;
-        region = fresh, region_end = fresh + REGION;
+        region = fresh, region_end = fresh + size;
     }
     char* block = region;
     region = region_end - region > bytes + STAGGER ? region + bytes + STAGGER : region_end;

@@ -3,6 +3,8 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -118,3 +120,21 @@ def test_an_impossible_request_gives_nothing(kernels: Kernels):
     assert kernels.pool_alloc(1 << 62) is None
     assert kernels.pool_alloc(1 << 49) is None
     assert kernels.pool_alloc(100)
+
+
+LITTLE = """
+import resource
+import claygrad
+filled = [claygrad.ones(1 << 19) for _ in range(30)]        # the first region
+with open("/proc/self/statm") as file:
+    held = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + (48 << 20), resource.RLIM_INFINITY))
+kept = [claygrad.ones(1 << 18) for _ in range(24)]
+print(sum(float(x.sum()) for x in kept))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux says how much memory a process has")
+def test_a_process_with_little_room_gets_what_there_is():
+    done = subprocess.run([sys.executable, "-c", LITTLE], capture_output=True, text=True)
+    assert done.stdout.split() == [str(float(24 << 18))], done.stderr
