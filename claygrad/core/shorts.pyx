@@ -31,13 +31,6 @@ cdef object _viewed(object x, tuple shape):
     return views.call_view(find_op("view"), slots)
 
 
-cdef tuple _with_last(Layout v, int64_t n):
-    """The shape of v, its last axis as long as n."""
-    if v.ndim == 3:
-        return (v.shape[0], v.shape[1], n)
-    return v.shape_tuple()[:-1] + (n,)
-
-
 cdef bint _folds(Layout v) noexcept:
     """Whether all axes but the last are one in memory."""
     cdef int i
@@ -102,7 +95,7 @@ cdef object _linear(Op op, PyObject** slots):
     parts[0], parts[1], parts[2] = slots[2], <PyObject*>rows, <PyObject*>turned
     parts[3] = parts[4] = <PyObject*>one
     made = run(find_op("addmm"), parts)
-    return made if x.layout.ndim == 2 else _viewed(made, _with_last(x.layout, weight.layout.shape[0]))
+    return made if x.layout.ndim == 2 else _viewed(made, x.layout.shape_tuple()[:-1] + (weight.layout.shape[0],))
 
 
 # --- reductions ----------------------------------------------------------------------------------------------------------------
