@@ -8,7 +8,9 @@ from claygrad.core import prefix
 TYPES: dict[str, type] = {}
 
 
-class _Named(tuple):
+class NamedResult(tuple):
+    """What operations with several results give; its classes have the names of the operations."""
+
     __slots__ = ()
     _fields: tuple[str, ...] = ()
 
@@ -30,5 +32,5 @@ def named_tuple(name: str, fields: tuple[str, ...]) -> type:
         members = {"__slots__": (), "_fields": tuple(fields), "__module__": "claygrad.return_types",
                    "n_fields": len(fields), "n_sequence_fields": len(fields)}
         members |= {field: property(itemgetter(i)) for i, field in enumerate(fields)}
-        TYPES[name] = type(name, (_Named,), members)
+        TYPES[name] = type(name, (NamedResult,), members)
     return TYPES[name]
