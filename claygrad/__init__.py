@@ -74,9 +74,9 @@ cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
 
-_LAZY = ("amp", "backends", "cpu", "distributions", "fft", "func", "linalg", "masked", "nn", "optim", "return_types",
-         "serialization", "signal", "special", "utils")
-_LAZY_NAMES = {"save": "serialization", "load": "serialization"}
+_LAZY = ("amp", "backends", "compat", "cpu", "distributions", "fft", "func", "linalg", "masked", "nn", "optim",
+         "return_types", "serialization", "signal", "special", "utils")
+_LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat"}
 _LAZY_NAMES.update(dict.fromkeys((
     "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache",
     "get_autocast_cpu_dtype", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled",
@@ -86,10 +86,12 @@ _LAZY_NAMES.update(dict.fromkeys((
 
 
 def __getattr__(name: str) -> object:
+    import importlib
     if name in _LAZY:
-        import importlib
         return importlib.import_module(f"claygrad.{name}")
     if name in _LAZY_NAMES:
-        import importlib
         return getattr(importlib.import_module(f"claygrad.{_LAZY_NAMES[name]}"), name)
-    raise AttributeError(f"module 'claygrad' has no attribute '{name}'")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'claygrad' has no attribute '{name}'")
+    absent = importlib.import_module("claygrad.compat.absent")
+    raise AttributeError(absent.message("claygrad", name, sorted(globals())), name=name)

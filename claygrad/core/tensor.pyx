@@ -7,6 +7,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from claygrad.core.device cimport CPU, META
 from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, F32, F64, I8, I16, I32, I64, U8)
 from claygrad.core import refusals
+from claygrad.core.dtypes import prefix
 from claygrad.core.size import Size
 from claygrad.core.layout cimport Layout, new_layout
 from claygrad.core.modes cimport modes
@@ -83,7 +84,7 @@ class TensorMeta(type):
 
     @property
     def __module__(cls):
-        return "claygrad" if cls is Tensor else cls.__dict__.get("__module__")
+        return prefix() if cls is Tensor else cls.__dict__.get("__module__")
 
     def __repr__(cls):
         return f"<class '{cls.__module__}.{cls.__qualname__}'>"

@@ -12,9 +12,12 @@ PyTree = Any
 Context = Any
 DumpableContext = Any
 IsLeaf = Callable[[Any], bool] | None
-FlattenFn = FlattenFunc = Callable[[Any], tuple[list[Any], Any]]
-UnflattenFn = UnflattenFunc = Callable[[Iterable[Any], Any], Any]
-ToDumpableContextFn = FromDumpableContextFn = Callable[[Any], Any]
+FlattenFn = Callable[[Any], tuple[list[Any], Any]]
+FlattenFunc = FlattenFn
+UnflattenFn = Callable[[Iterable[Any], Any], Any]
+UnflattenFunc = UnflattenFn
+ToDumpableContextFn = Callable[[Any], Any]
+FromDumpableContextFn = Callable[[Any], Any]
 
 
 # Where a leaf is in its tree

@@ -17,8 +17,8 @@ class TreeSpec:
         children = list(children_specs)
         self._type, self._context, self._children = type, context, children
         self.num_children = len(children)
-        self.num_leaves = sum(child.num_leaves for child in children) if type is not None else 1
-        self.num_nodes = 1 + sum(child.num_nodes for child in children)
+        self.num_leaves: int = sum(child.num_leaves for child in children) if type is not None else 1
+        self.num_nodes: int = 1 + sum(child.num_nodes for child in children)
 
     type = property(lambda self: self._type)
     context = property(lambda self: self._context)

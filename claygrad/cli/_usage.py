@@ -1,0 +1,5 @@
+"""What a user got wrong: printed as one line, without a traceback."""
+
+
+class UsageError(Exception):
+    pass

@@ -1,0 +1,103 @@
+"""`claygrad shim --install`: a tiny distribution named torch, so that packages find their requirement met."""
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import importlib.metadata
+import shutil
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from claygrad.cli._usage import UsageError
+
+_INIT = '''"""claygrad under the name torch."""
+import claygrad
+
+claygrad.as_torch()
+'''
+
+
+def add_to(parts: Any) -> None:
+    parser = parts.add_parser("shim", help="install claygrad under the name torch",
+                              description="Put a tiny distribution named torch into this environment: `import torch` "
+                                          "gives claygrad, and pip finds the requirement of other packages met.")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--install", action="store_true")
+    which.add_argument("--uninstall", action="store_true", help="`pip uninstall torch` does the same")
+    parser.set_defaults(call=call)
+
+
+def call(options: argparse.Namespace) -> int:
+    site = Path(sysconfig.get_path("purelib"))
+    if options.install:
+        install(site)
+        print("`import torch` gives claygrad in this environment. To undo it: claygrad shim --uninstall\n"
+              f"  {site / 'torch'}")
+    else:
+        uninstall(site)
+        print("`import torch` no longer gives claygrad in this environment.")
+    return 0
+
+
+def install(site: Path) -> None:
+    """Write the package and its metadata; what a real torch left is never touched."""
+    from claygrad.compat.standin import DISTRIBUTION_VERSION as version
+    _refuse_real_torch(site)
+    uninstall(site, there=False)
+    files = {"torch/__init__.py": _INIT, "torch/py.typed": ""}
+    files.update(_stubs())
+    info = f"torch-{version}.dist-info"
+    files[f"{info}/METADATA"] = (f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n"
+                                 "Summary: claygrad under the name torch\nRequires-Dist: claygrad\n")
+    files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nGenerator: claygrad\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{info}/INSTALLER"] = "claygrad\n"
+    files[f"{info}/top_level.txt"] = "torch\n"
+    record = []
+    for name, text in files.items():
+        path = site / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = text.encode()
+        path.write_bytes(data)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record.append(f"{name},sha256={digest},{len(data)}")
+    record.append(f"{info}/RECORD,,")
+    (site / info / "RECORD").write_text("\n".join(record) + "\n")
+
+
+def uninstall(site: Path, *, there: bool = True) -> None:
+    ours = sorted(site.glob("torch-*+claygrad.dist-info"))
+    if not ours and there:
+        raise UsageError("there is nothing to uninstall: `claygrad shim --install` was not used in this environment")
+    if ours:
+        shutil.rmtree(site / "torch", ignore_errors=True)
+    for info in ours:
+        shutil.rmtree(info)
+
+
+def _refuse_real_torch(site: Path) -> None:
+    try:
+        version = importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        version = None
+    if version is not None and "claygrad" not in version:
+        raise UsageError(f"PyTorch {version} itself is installed here; `pip uninstall torch` first, or use `claygrad "
+                         "run`, which leaves it alone")
+    if version is None and (site / "torch").exists():
+        raise UsageError(f"{site / 'torch'} is there and was not made by claygrad")
+
+
+def _stubs() -> dict[str, str]:
+    """For type checkers: each public module of claygrad once more, under torch."""
+    import claygrad
+    root = Path(claygrad.__file__).parent
+    stubs = {}
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.pyi")]):
+        parts = path.relative_to(root).with_suffix("").parts
+        if parts[0] in ("core", "ops", "cli", "compat", "__main__"):
+            continue
+        package = parts[-1] == "__init__"
+        module = ".".join(["claygrad", *(parts[:-1] if package else parts)])
+        stubs["/".join(["torch", *parts]) + ".pyi"] = f"from {module} import *\n"
+    return stubs

@@ -1,0 +1,190 @@
+"""`import torch` finds claygrad: one set of objects under two names.
+
+Note [Two names]
+While claygrad stands in, `sys.modules` holds each module twice, as `claygrad.x` and as `torch.x`; it is the same
+object. A finder at the head of `sys.meta_path` does this for every import of `torch` or of a module below it, so that
+an installed torch is never loaded by accident. What names itself (reprs, messages, `__module__` of classes, pickles,
+`__version__`) says torch meanwhile, and claygrad again afterwards.
+"""
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from types import ModuleType, TracebackType
+from typing import Any
+
+import claygrad
+from claygrad.compat.absent import explanation
+from claygrad.core import set_prefix
+from claygrad.version import TORCH_VERSION, TorchVersion
+
+DISTRIBUTION_VERSION = f"{TORCH_VERSION}+claygrad"
+
+
+# Private modules of torch that packages ask for, where another module of claygrad answers.
+PRIVATE = {"torch.utils._pytree": "claygrad.compat._pytree"}
+
+
+def torch_name(name: str) -> str:
+    """A name of claygrad's as torch's; torch's own stay."""
+    return "torch" + name.removeprefix("claygrad") if name.startswith("claygrad") else name
+
+
+def our_name(name: str) -> str:
+    """The module of claygrad behind a module of torch."""
+    return PRIVATE.get(name) or "claygrad" + name.removeprefix("torch")
+
+
+class _Loader(importlib.abc.Loader):
+    """Hands over the module of claygrad, which keeps its own spec: it may be reloaded under its own name."""
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(our_name(torch_name(spec.name)))
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.own_spec
+        _say_torch(module)
+
+
+class _OwnLoader(importlib.abc.Loader):
+    """Loads a module of claygrad as ever, then gives it its second name."""
+
+    def __init__(self, own: Any) -> None:
+        self.own = own
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        module: ModuleType | None = self.own.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        if spec is not None:
+            spec.loader = module.__loader__ = self.own
+        self.own.exec_module(module)
+        sys.modules.setdefault(torch_name(module.__name__), sys.modules[module.__name__])
+        _say_torch(module)
+
+
+class _Distribution(importlib.metadata.Distribution):
+    """What `importlib.metadata.version("torch")` reads."""
+
+    def read_text(self, filename: str) -> str | None:
+        if filename == "METADATA":
+            return f"Metadata-Version: 2.1\nName: torch\nVersion: {DISTRIBUTION_VERSION}\nSummary: claygrad as torch\n"
+        return None
+
+    def locate_file(self, path: Any) -> Any:
+        raise FileNotFoundError(f"{path}: claygrad stands in for torch and has no files of its own")
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None,
+                  target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
+        if fullname.startswith("claygrad."):
+            found = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+            if found is not None and found.loader is not None:
+                found.loader = _OwnLoader(found.loader)
+            elif torch_name(fullname) in PRIVATE:       # `from torch.utils import _pytree`
+                return importlib.machinery.ModuleSpec(fullname, _Loader())
+            return found
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        ours = importlib.util.find_spec(our_name(fullname))
+        if ours is None:
+            told = explanation(fullname) or [f"claygrad stands in for torch, and has no module {our_name(fullname)}"]
+            raise ModuleNotFoundError("\n  ".join([f"No module named '{fullname}'", *told]), name=fullname)
+        package = ours.submodule_search_locations is not None
+        return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=package)
+
+    def find_distributions(self, context: importlib.metadata.DistributionFinder.Context | None = None) \
+            -> Iterator[importlib.metadata.Distribution]:
+        name = getattr(context, "name", None)
+        if name is None or name.replace("_", "-").lower() == "torch":
+            yield _Distribution()
+
+
+_finder = _Finder()
+_depth = 0
+_own_names: list[tuple[Any, str]] = []      # what was renamed, and what it was called before
+
+
+def stands_in() -> bool:
+    """Whether `import torch` gives claygrad."""
+    return _depth > 0
+
+
+def _say_torch(module: ModuleType) -> None:
+    """Let the classes and functions that a module defines call themselves torch's, for pickles and reprs."""
+    for value in list(vars(module).values()):
+        home = vars(value).get("__module__") if isinstance(value, type) else getattr(value, "__module__", None)
+        if isinstance(home, str) and (home == "claygrad" or home.startswith("claygrad.")) and callable(value):
+            try:
+                value.__module__ = torch_name(home)
+            except (AttributeError, TypeError):       # a class of the compiled core, whose name is fixed
+                continue
+            _own_names.append((value, home))
+
+
+class as_torch:
+    """Let `import torch` give claygrad, until the process ends or the `with` block does.
+
+    >>> with claygrad.as_torch():
+    ...     import torch
+    ...     print(torch.ones(2).dtype)
+    torch.float32
+    """
+
+    def __init__(self) -> None:
+        global _depth
+        there = sys.modules.get("torch")
+        if there is not None and there is not claygrad:
+            raise ImportError("claygrad cannot stand in for torch: torch itself is imported already.\n"
+                              "  Call claygrad.as_torch() before the first `import torch`, or start the program with "
+                              "`claygrad run`.")
+        _depth += 1
+        self._entered = True
+        if _depth == 1:
+            _begin()
+
+    def __enter__(self) -> ModuleType:
+        return claygrad
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        global _depth
+        if not self._entered:
+            return
+        self._entered = False
+        _depth -= 1
+        if _depth == 0:
+            _end()
+
+
+def _begin() -> None:
+    sys.meta_path.insert(0, _finder)
+    set_prefix("torch")
+    claygrad.__version__ = TorchVersion(f"{TORCH_VERSION}+claygrad{claygrad.version.__version__}")
+    for name, module in list(sys.modules.items()):
+        if name == "claygrad" or name.startswith("claygrad."):
+            sys.modules[torch_name(name)] = module
+            _say_torch(module)
+
+
+def _end() -> None:
+    sys.meta_path.remove(_finder)
+    set_prefix("claygrad")
+    claygrad.__version__ = claygrad.version.__version__
+    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+        del sys.modules[name]
+    while _own_names:
+        value, home = _own_names.pop()
+        value.__module__ = home
+
+
