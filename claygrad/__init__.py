@@ -75,7 +75,7 @@ short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
 
 _LAZY = ("amp", "backends", "compat", "cpu", "distributions", "fft", "func", "linalg", "masked", "nn", "optim",
-         "return_types", "serialization", "signal", "special", "utils")
+         "return_types", "serialization", "signal", "special", "testing", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat"}
 _LAZY_NAMES.update(dict.fromkeys((
     "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache",

@@ -30,6 +30,7 @@ RANK = {
     "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
     "utils": 6, "func": 6,
     "claygrad": 9,
+    "testing": 10,
     "compat": 10,        # loaded when asked for: it sees the whole package
     "cli": 11,
     "__main__": 12,
