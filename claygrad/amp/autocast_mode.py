@@ -11,6 +11,7 @@ import numpy
 
 from claygrad.amp._lists import FULL, KEPT, LOWER, WIDEST
 from claygrad.core import LATE, Tensor, bfloat16, device, float16, float32, float64, prefix, promote_types
+from claygrad.core.depth import carry
 from claygrad.core.modes import set_autocast_flag
 
 if TYPE_CHECKING:
@@ -36,6 +37,14 @@ class _State(threading.local):
 
 
 _state = _State()
+
+
+def _taken() -> dict[str, Any]:
+    return {"enabled": dict(_state.enabled), "dtypes": dict(_state.dtypes), "cache_enabled": _state.cache_enabled,
+            "nesting": _state.nesting}
+
+
+carry(_taken, lambda taken: _state.__dict__.update(taken))
 
 
 def is_autocast_available(device_type: str) -> bool:

@@ -173,12 +173,12 @@ _warned = False
 # ---- the gradients that a backward pass starts from -----------------------------------------------------------------
 
 
-def _seeds(roots: tuple[Root, ...], grads: Any, batched: bool = False) -> tuple[Tensor | None, ...]:
+def _seeds(roots: tuple[Root, ...], grads: Any, batched: bool = False) -> list[Tensor | None]:
     """One gradient per root: the one given, or 1 for a single element."""
     if grads is None:
-        return tuple([_one(root) for root in roots])
+        return [_one(root) for root in roots]
     grads = (grads,) if isinstance(grads, Tensor) else tuple(grads)
-    seeds = tuple(_seed(i, root, g, batched) for i, (root, g) in enumerate(zip(roots, grads, strict=False)))
+    seeds = [_seed(i, root, g, batched) for i, (root, g) in enumerate(zip(roots, grads, strict=False))]
     if len(seeds) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
     return seeds
@@ -252,7 +252,7 @@ def _check_batch(i: int, root: Root, shape: Sequence[int], g: Tensor) -> None:
 
 def _batched(
     roots: tuple[Root, ...],
-    seeds: tuple[Tensor | None, ...],
+    seeds: list[Tensor | None],
     retain_graph: bool,
     create_graph: bool,
     targets: tuple[Root, ...],
@@ -271,7 +271,7 @@ def _batched(
     rows = []
     for k in range(sizes[0]):
         keep = retain_graph or k + 1 < sizes[0]
-        row = tuple(g[k] for g in batches)
+        row = [g[k] for g in batches]
         rows.append(run_backward(roots, row, keep, create_graph, targets, allow_unused, False))
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 

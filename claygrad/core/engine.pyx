@@ -1,28 +1,20 @@
-"""Backward: runs the nodes of a graph from the roots to the leaves.
+"""Backward: where it starts, and what it returns.
 
-Iterative: nodes wait until all gradients for them have come, then the newest ready one runs. Any number of runs may be
-under way at once, nested (a hook or a custom Function calls backward) or in several threads.
+Any number of runs may be under way at once, nested (a hook or a custom Function calls backward) or in several threads.
 """
+from claygrad.core.depth import carry
+from claygrad.core.modes import get_saved_hooks, set_saved_hooks
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
-from libcpp.algorithm cimport sort as cpp_sort
-from libcpp.pair cimport pair
-from libcpp.queue cimport priority_queue
-from libcpp.unordered_map cimport unordered_map
-from libcpp.vector cimport vector
 
-from claygrad.core.declared cimport Op
-from claygrad.core.modes cimport anomaly, modes
+from claygrad.core.depth cimport deeper, elsewhere, shallower, too_deep
+from claygrad.core.leaves cimport not_required, seed_of
+from claygrad.core.listeners cimport own
+from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.provenance cimport here
-from claygrad.core.leaves cimport accumulate as add_to_leaf
-from claygrad.core.leaves cimport heard, look_for_nan, not_required, post_hooks, pre_hooks, private, seed_of, tensor_hooks
-from claygrad.core.rules cimport call_rules, call_rules_into, fit
-from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, verbs
-
-cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(PyObject*)
+from claygrad.core.run cimport Run
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, requires, verbs
 
 cdef extern from *:
     """
@@ -33,310 +25,10 @@ cdef extern from *:
     PyObject* clay_get_run()
     void clay_set_run(PyObject* run)
 
-cdef struct Task:
-    PyObject* node             # borrowed: the roots keep the graph alive
-    PyObject* grad             # owned: a Tensor, or a list for nodes with several outputs
-    int64_t waiting            # gradients still to come
-    bint needed                # lies on the way to an input that was asked for
-
-ctypedef pair[int64_t, int64_t] Ready     # (sequence number, task)
-
 cdef int64_t _runs = 0
 cdef int64_t _active = 0
 
 
-cdef class Run:
-    cdef int64_t id
-    cdef bint alone             # no other run is under way: places are kept in the nodes themselves
-    cdef bint retain, create_graph, accumulate
-    cdef vector[Task] tasks
-    cdef unordered_map[size_t, int64_t] places
-    cdef priority_queue[Ready] ready
-    cdef dict captures          # task -> [(output number, position in inputs)]
-    cdef list results
-    cdef object code
-    cdef int lasti
-
-    def __dealloc__(self):
-        self.empty()
-
-    cdef void empty(self) noexcept:
-        """Let go of gradients that found no taker, and of all tasks; the memory for them stays."""
-        cdef size_t i
-        for i in range(self.tasks.size()):
-            Py_XDECREF(self.tasks[i].grad)
-            self.tasks[i].grad = NULL
-        self.tasks.clear()
-
-    cdef int64_t place(self, Node node) noexcept:
-        """The task of a node, or -1."""
-        if self.alone:
-            return node.task if node.run == self.id else -1
-        it = self.places.find(<size_t><PyObject*>node)
-        return -1 if it == self.places.end() else self.places[<size_t><PyObject*>node]
-
-    cdef int64_t add(self, Node node):
-        cdef Task task
-        task.node = <PyObject*>node
-        task.grad = NULL
-        task.waiting = 0
-        task.needed = True
-        self.tasks.push_back(task)
-        if self.alone:
-            node.run = self.id
-            node.task = self.tasks.size() - 1
-        else:
-            self.places[<size_t><PyObject*>node] = self.tasks.size() - 1
-        return self.tasks.size() - 1
-
-    cdef int discover(self, list roots) except -1:
-        """Find every node that can be reached, and count what each waits for."""
-        cdef Node node
-        for node in roots:
-            if self.place(node) < 0:
-                self.discover_from(node)
-        return 0
-
-    cdef int discover_from(self, Node root) except -1:
-        cdef vector[PyObject*] stack
-        cdef Node node, following
-        cdef int i
-        cdef int64_t t
-        self.add(root)
-        stack.push_back(<PyObject*>root)
-        while stack.size():
-            node = <Node>stack.back()
-            stack.pop_back()
-            for i in range(node.n_edges):
-                following = node.edge(i)
-                if following is None:
-                    continue
-                t = self.place(following)
-                if t < 0:
-                    t = self.add(following)
-                    stack.push_back(<PyObject*>following)
-                self.tasks[t].waiting += 1
-        return 0
-
-    cdef int restrict(self, list targets) except -1:
-        """Mark what lies on the way to the targets; the rest does not run."""
-        cdef vector[Ready] order
-        cdef size_t i
-        cdef int64_t t, k
-        cdef Node node, following
-        cdef int e
-        for i in range(self.tasks.size()):
-            self.tasks[i].needed = False
-            order.push_back(Ready((<Node>self.tasks[i].node).seq, i))
-        for k in targets:
-            self.tasks[k].needed = True
-        cpp_sort(order.begin(), order.end())
-        for i in range(order.size()):              # older nodes first: what they lead to is known
-            t = order[i].second
-            node = <Node>self.tasks[t].node
-            for e in range(node.n_edges):
-                following = node.edge(e)
-                if following is not None and self.tasks[self.place(following)].needed:
-                    self.tasks[t].needed = True
-        return 0
-
-    cdef int send(self, int64_t t, int nr, Tensor grad) except -1:
-        """Add a gradient to what a node has got so far."""
-        cdef Task* task = &self.tasks[t]
-        cdef Node node = <Node>task.node
-        cdef list box
-        cdef object total
-        if node.n_outputs <= 1:
-            if task.grad == NULL:
-                Py_INCREF(grad)
-                task.grad = <PyObject*>grad
-            else:
-                total = self.total(task.grad, grad)
-                Py_INCREF(total)
-                Py_DECREF(<object>task.grad)
-                self.tasks[t].grad = <PyObject*>total
-            return 0
-        if task.grad == NULL:
-            box = [None] * node.n_outputs
-            Py_INCREF(box)
-            task.grad = <PyObject*>box
-        box = <list>task.grad
-        if box[nr] is None:
-            box[nr] = grad
-        else:
-            box[nr] = <Tensor>box[nr] + grad
-        return 0
-
-    cdef object total(self, PyObject* so_far, Tensor grad):
-        """The sum of two gradients, in place where nobody else can see the first."""
-        cdef Tensor first = <Tensor>so_far
-        if (not self.create_graph and Py_REFCNT(so_far) == 2 and private(first) and first.layout.contiguous
-                and first.layout.dtype is grad.layout.dtype):
-            return verbs().inplace(0, first, grad)
-        return verbs().binary(0, first, grad)
-
-    cdef int come(self, int64_t t) except -1:
-        """One gradient fewer to wait for."""
-        self.tasks[t].waiting -= 1
-        if self.tasks[t].waiting == 0 and self.tasks[t].needed:
-            self.ready.push(Ready((<Node>self.tasks[t].node).seq, t))
-        return 0
-
-    cdef int loop(self) except -1:
-        cdef Ready top
-        while not self.ready.empty():
-            top = self.ready.top()
-            self.ready.pop()
-            self.execute(top.second)
-        return 0
-
-    cdef int execute(self, int64_t t) except -1:
-        cdef Node node = <Node>self.tasks[t].node
-        cdef PyObject* owned = self.tasks[t].grad
-        cdef list grads, out = None
-        cdef bint runs, came = True
-        cdef Tensor g
-        if owned == NULL:
-            if not node.always and not heard(node):     # nothing came: what follows waits no longer
-                self.free(node)
-                return self.pass_on(t, node, None)
-            absent = [None] * (node.n_outputs or 1)
-            Py_INCREF(absent)
-            owned = <PyObject*>absent
-            came = False
-        self.tasks[t].grad = NULL
-        if came and node.hooks is None and node.n_outputs == 1 and not anomaly() and (self.captures is None or t not in self.captures):
-            if node.op is not None:
-                if (<Op>node.op).joint is None and (<Op>node.op).list_at < 0:
-                    return self.execute_plain(node, owned, 0 if self.captures is None else self.skips(node))
-            elif self.accumulate and type(node) is AccumulateGrad and not leaf_of(node).hooks:
-                g = <Tensor>owned
-                Py_DECREF(<object>owned)
-                return add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
-        if type(<object>owned) is list:
-            grads = <list>owned
-        else:
-            grads = [<object>owned]
-        Py_DECREF(<object>owned)
-        tensor_hooks(node, grads)
-        runs = True
-        if self.captures is not None and t in self.captures:
-            for nr, position in self.captures[t]:
-                self.results[position] = grads[nr]
-            runs = self.leads_on(node)
-        if not runs:
-            return 0
-        if node.hooks is not None and node.hooks.pre:
-            grads = pre_hooks(node, grads)
-        if isinstance(node, AccumulateGrad):
-            if self.accumulate:
-                g = <Tensor>grads[0]
-                grads = None
-                add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
-            return 0
-        if not came and not node.always and not any([g is not None for g in grads]):
-            out = [None] * node.n_edges
-        elif node.op is not None:
-            out = call_rules(node, grads, self.create_graph, 0 if self.captures is None else self.skips(node))
-        else:
-            out = node.apply(grads, self.create_graph)
-        if node.hooks is not None and node.hooks.post:
-            out = post_hooks(node, out, grads)
-        self.free(node)
-        if anomaly():
-            look_for_nan(node, out)
-        grads = None
-        return self.pass_on(t, node, out)
-
-    cdef void free(self, Node node):
-        if not self.retain and node.holds:
-            node.freed_code, node.freed_lasti = self.code, self.lasti
-            node.free_saved()
-            node.freed = True
-
-    cdef int execute_plain(self, Node node, PyObject* owned, unsigned long long skip) except -1:
-        """The common case of execute: one output, a rule per input, nobody listens."""
-        cdef PyObject* out[16]
-        cdef int i, n = node.n_edges
-        cdef Node following
-        cdef int64_t k
-        cdef Tensor g = <Tensor>owned
-        Py_DECREF(<object>owned)
-        call_rules_into(node, g, self.create_graph, skip, out)
-        g = None
-        if not self.retain and node.holds:
-            node.freed_code = self.code
-            node.freed_lasti = self.lasti
-            node.free_saved()
-            node.freed = True
-        try:
-            for i in range(n):
-                following = node.edge(i)
-                if following is None:
-                    continue
-                k = self.place(following)
-                if out[i] != NULL:
-                    if not isinstance(<object>out[i], Tensor):
-                        raise RuntimeError(f"expected Variable or None (got {type(<object>out[i]).__name__})")
-                    g = <Tensor>out[i]
-                    Py_DECREF(<object>out[i])
-                    out[i] = NULL
-                    g = fit(g, node, i, following, node.edge_nr(i))
-                    self.send(k, node.edge_nr(i), g)
-                    g = None
-                self.come(k)
-        except:
-            for i in range(n):
-                Py_XDECREF(out[i])
-            raise
-        return 0
-
-    cdef bint leads_on(self, Node node):
-        """Whether a captured node must also run, for inputs further on."""
-        cdef int i
-        cdef Node following
-        if isinstance(node, AccumulateGrad):
-            return False
-        for i in range(node.n_edges):
-            following = node.edge(i)
-            if following is not None and self.tasks[self.place(following)].needed:
-                return True
-        return False
-
-    cdef unsigned long long skips(self, Node node):
-        cdef int i
-        cdef Node following
-        cdef unsigned long long bits = 0
-        for i in range(node.n_edges if node.n_edges < 63 else 63):
-            following = node.edge(i)
-            if following is not None and not self.tasks[self.place(following)].needed:
-                bits |= 1ULL << i
-        return bits
-
-    cdef int pass_on(self, int64_t t, Node node, list out) except -1:
-        cdef int i
-        cdef Node following
-        cdef int64_t k
-        cdef object grad
-        for i in range(node.n_edges):
-            following = node.edge(i)
-            if following is None:
-                continue
-            k = self.place(following)
-            if out is not None and self.tasks[k].needed:
-                grad = out[i]
-                if grad is not None:
-                    if type(grad) is not Tensor and not isinstance(grad, Tensor):
-                        raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
-                    out[i] = None
-                    grad = fit(<Tensor>grad, node, i, following, node.edge_nr(i))
-                    self.send(k, node.edge_nr(i), <Tensor>grad)
-                    grad = None
-            self.come(k)
-        return 0
-
-
-# --- the doors --------------------------------------------------------------------------------------------------
 cdef object _edge_of(object x, int k, int* nr, bint root):
     """Node and output number of a tensor or of a gradient edge."""
     if isinstance(x, Tensor):
@@ -344,41 +36,52 @@ cdef object _edge_of(object x, int k, int* nr, bint root):
         if node is None:
             if root:
                 raise not_required(<Tensor>x, k)
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-        return node
+            if not requires(<Tensor>x):
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
+        return node                                # None: a view made before its base required grad, which no graph can use
     nr[0] = x[1]
     return x[0]
 
 
-cpdef object run_backward(tuple roots, tuple seeds, bint retain_graph, bint create_graph, object inputs=None,
-                          bint allow_unused=True, bint accumulate=True):
-    """Run backward from roots with these gradients.
+def run_backward(tuple roots, list seeds, bint retain_graph, bint create_graph, object inputs=None,
+                 bint allow_unused=True, bint accumulate=True):
+    """Run backward from roots with these gradients, a list that is emptied: nobody but the caller's caller keeps them.
 
     Without inputs every leaf accumulates. With inputs, the gradients of just those are returned (accumulate=False) or
     accumulated (True: only leaves among them; others are returned for the caller to keep).
     """
-    global _runs, _active
-    cdef Run run = Run.__new__(Run)
+    cdef Run run
+    cdef int i
+    if too_deep():
+        return elsewhere(run_backward, (roots, seeds, retain_graph, create_graph, inputs, allow_unused, accumulate))
+    run = Run.__new__(Run)
+    run.retain = retain_graph
+    run.create_graph = create_graph
+    run.accumulate = accumulate or inputs is None
+    _run_from(run, roots, seeds, inputs, accumulate)
+    if inputs is None:
+        return None
+    for i in range(len(inputs)):
+        if run.results[i] is not None:
+            own(run.results, i)
+        elif not allow_unused:
+            raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                               "allow_unused=True if this is the desired behavior.")
+    return tuple(run.results)
+
+
+cdef int _run_from(Run run, tuple roots, list seeds, object inputs, bint accumulate) except -1:
     cdef Tensor seed
     cdef int i, nr = 0
     cdef int64_t t
     cdef Node node
     cdef list nodes = [], numbers = [], targets = []
-    cdef bint was = modes().no_grad
     cdef PyObject* outer = clay_get_run()
+    cdef bint was = modes().no_grad
     for i in range(len(roots)):
         nodes.append(_edge_of(roots[i], i, &nr, True))
         numbers.append(nr)
-    _runs += 1
-    run.id = _runs
-    run.alone = _active == 0
-    run.retain = retain_graph
-    run.create_graph = create_graph
-    run.accumulate = accumulate or inputs is None
-    run.code = here(&run.lasti)
-    _active += 1
-    modes().no_grad = not create_graph
-    clay_set_run(<PyObject*>run)
+    _begin(run)
     try:
         run.discover(nodes)
         if inputs is not None:
@@ -386,7 +89,7 @@ cpdef object run_backward(tuple roots, tuple seeds, bint retain_graph, bint crea
             run.results = [None] * len(inputs)
             for i in range(len(inputs)):
                 node = _edge_of(inputs[i], i, &nr, False)
-                t = run.place(node)
+                t = -1 if node is None else run.place(node)
                 if t < 0:
                     continue
                 targets.append(t)
@@ -395,33 +98,46 @@ cpdef object run_backward(tuple roots, tuple seeds, bint retain_graph, bint crea
             run.restrict(targets)
         for i in range(len(nodes)):
             node = nodes[i]
-            t = run.place(node)
-            run.tasks[t].waiting += 1
+            run.tasks[run.place(node)].waiting += 1
         for i in range(len(nodes)):
             node = nodes[i]
             seed = <Tensor>seeds[i]
             if seed.layout.storage.where.kind != node.device_of(numbers[i]).kind:
                 raise RuntimeError(f"invalid gradient at index {i} - expected device {node.device_of(numbers[i])} but got "
                                    f"{seed.layout.storage.where}")
+            seeds[i] = None
+            run.send(run.place(node), numbers[i], seed)
             seed = None
-            t = run.place(nodes[i])
-            run.send(t, numbers[i], <Tensor>seeds[i])
-        seeds = ()
+        if len(nodes) == 1 and not run.tasks[run.place(nodes[0])].needed:
+            run.tell(run.place(nodes[0]))
         for i in range(len(nodes)):
             run.come(run.place(nodes[i]))
         run.loop()
+        run.empty()
     finally:
-        modes().no_grad = was
-        _active -= 1
-        clay_set_run(outer)
-    if inputs is None:
-        return None
-    if not allow_unused:
-        for i in range(len(inputs)):
-            if run.results[i] is None:
-                raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                                   "allow_unused=True if this is the desired behavior.")
-    return tuple(run.results)
+        _end(outer, was)
+    return 0
+
+
+cdef int _begin(Run run) except -1:
+    global _runs, _active
+    run.code = here(&run.lasti)
+    _runs += 1
+    run.id = _runs
+    run.alone = _active == 0
+    _active += 1
+    modes().no_grad = not run.create_graph
+    deeper()
+    clay_set_run(<PyObject*>run)
+    return 0
+
+
+cdef void _end(PyObject* outer, bint was) noexcept:
+    global _active
+    modes().no_grad = was
+    _active -= 1
+    shallower()
+    clay_set_run(outer)
 
 
 def one_like(Tensor t):
@@ -434,7 +150,7 @@ cdef Run _spare = None
 
 cdef int _from_one(Tensor root, bint retain_graph) except -1:
     """backward() of a scalar, as most programs call it."""
-    global _runs, _active, _spare
+    global _spare
     cdef int nr = 0
     cdef Node node = gradient_edge(root, &nr)
     cdef Run run
@@ -445,18 +161,15 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
     if node is None:
         raise not_required(root, 0)
     seed = seed_of(root)
+    if too_deep():
+        elsewhere(run_backward, ((root,), [seed], retain_graph, False))
+        return 0
     run, _spare = _spare, None                    # the memory of the last run, if nobody is using it
     if run is None:
         run = Run.__new__(Run)
-    _runs += 1
-    run.id = _runs
-    run.alone = _active == 0
     run.retain = retain_graph
     run.accumulate = True
-    run.code = here(&run.lasti)
-    _active += 1
-    modes().no_grad = True
-    clay_set_run(<PyObject*>run)
+    _begin(run)
     try:
         run.discover_from(node)
         t = run.place(node)
@@ -466,9 +179,7 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
         run.come(t)
         run.loop()
     finally:
-        modes().no_grad = was
-        _active -= 1
-        clay_set_run(outer)
+        _end(outer, was)
     run.empty()
     if run.places.empty() and run.tasks.capacity() < 4096:
         _spare = run
@@ -476,6 +187,7 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
 
 
 verbs().backward = _from_one
+carry(get_saved_hooks, set_saved_hooks)
 
 
 def current_run():

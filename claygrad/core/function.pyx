@@ -9,6 +9,7 @@ from cpython.object cimport PyObject
 from claygrad.core.dtypes cimport CAT_FLOAT
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
+from claygrad.core.listeners cimport own
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
@@ -82,10 +83,19 @@ cdef class FunctionNode(Node):
 
     cdef list apply(self, list grads, bint create_graph):
         cdef int i
-        cls = self._forward_cls
-        if self.materialize:
-            grads = [zeros_for(self, i) if g is None and self.dtype_of(i) is not None else g for i, g in enumerate(grads)]
-        return _sorted_out(self, _backward_of(cls)(self, *grads))
+        cdef list out
+        given = []
+        for i in range(len(grads)):
+            own(grads, i)                         # Note [Handing out]
+            given.append(zeros_for(self, i) if grads[i] is None and self.materialize and self.dtype_of(i) is not None else grads[i])
+        if self.hooks is None or not self.hooks.post:
+            grads.clear()                         # so that what backward returns unchanged is not taken for shared
+        given = tuple(given)
+        out = _sorted_out(self, _backward_of(self._forward_cls)(self, *given))
+        given = None
+        for i in range(len(out)):
+            own(out, i)
+        return out
 
 
 cdef object _restore(FunctionNode node, SavedTensor s):

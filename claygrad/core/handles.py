@@ -51,3 +51,9 @@ def _held(table: Any) -> Any:
         return weakref.ref(table)
     except TypeError:           # a plain dict, of a tensor or a node: it holds no module
         return lambda: table
+
+
+class Placeholder:
+    """What a pack hook returns that keeps nothing of the tensor: neither the tensor nor a way to its memory."""
+
+    __slots__ = ("__weakref__",)

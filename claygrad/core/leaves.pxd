@@ -2,10 +2,6 @@ from claygrad.core.node cimport Node
 from claygrad.core.tensor cimport AccumulateGrad, Tensor
 
 cdef bint private(Tensor t) noexcept                       # nobody but one holder of the tensor can see its memory
-cdef bint heard(Node node)                                 # a hook waits for it, which hears even of no gradient
-cdef int tensor_hooks(Node node, list grads) except -1
-cdef list pre_hooks(Node node, list grads)
-cdef list post_hooks(Node node, list out, list grads)
 cdef int look_for_nan(Node node, list out) except -1
 cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1       # g may be None: nothing came
 cdef object not_required(Tensor t, int k)                   # the error for root k

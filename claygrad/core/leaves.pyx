@@ -1,23 +1,21 @@
-"""What backward does besides calling rules: where it starts, hooks, the search for NaN, and adding gradients to leaves."""
+"""What backward does besides calling rules: where it starts, the search for NaN, and adding gradients to leaves."""
 import warnings
 
-cimport numpy as cnp
 from cpython.object cimport PyObject
 
 from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, F32
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport Layout, dense, fresh_like, same_shape
+from claygrad.core.layout cimport Layout, dense, fresh_like
+from claygrad.core.listeners cimport own_array
 from claygrad.core.modes cimport anomaly_checks_nan, modes
-from claygrad.core.node cimport Hooks, Node
+from claygrad.core.node cimport Node
 from claygrad.core.provenance cimport where_text
 from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, leaf_of, shape_text, verbs
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
-
-cnp.import_array()
 
 
 cdef bint private(Tensor t) noexcept:
@@ -30,81 +28,11 @@ cdef bint private(Tensor t) noexcept:
         seen = 2
     if not _unseen(t) or Py_REFCNT(<PyObject*>t.layout.storage) != seen or t.layout.storage.exports:
         return False
-    if t.layout.storage.owner is None:
-        return True
-    cdef PyObject* array = <PyObject*>t.layout.storage.owner          # borrowed: references are counted
-    while array != NULL and Py_REFCNT(array) == 1 and cnp.PyArray_CheckExact(<object>array):
-        if cnp.PyArray_CHKFLAGS(<cnp.ndarray>array, cnp.NPY_ARRAY_OWNDATA):
-            return cnp.PyArray_ISWRITEABLE(<cnp.ndarray>array)
-        array = <PyObject*>cnp.PyArray_BASE(<cnp.ndarray>array)       # what it is a view of, such as before reshape
-    return False
+    return t.layout.storage.owner is None or own_array(<PyObject*>t.layout.storage.owner)
 
 
 cdef bint _unseen(Tensor t) noexcept:
     return Py_REFCNT(<PyObject*>t.layout) == 1 and t.node is None and not t.leaf_grad
-
-
-# --- hooks -----------------------------------------------------------------------------------------------------
-cdef object _run_hook(object hook, object grad):
-    out = hook(grad)
-    if out is None:
-        return grad
-    if grad is None:
-        raise RuntimeError("can't replace a None gradient with a non-None value")
-    cdef Layout before = (<Tensor>grad).layout
-    if not isinstance(out, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(out).__name__}'")
-    if not same_shape((<Tensor>out).layout, before):
-        raise RuntimeError(f"hook '{getattr(hook, '__name__', hook)}' has changed the size of value")
-    return out
-
-
-cdef bint heard(Node node):
-    """Whether a hook waits for this node, which hears of it even if no gradient comes."""
-    cdef Tensor leaf
-    if isinstance(node, AccumulateGrad):
-        leaf = leaf_of(node)
-        return bool(leaf.hooks) or bool(leaf.after_hooks) or node.hooks is not None
-    return node.hooks is not None
-
-
-cdef int tensor_hooks(Node node, list grads) except -1:
-    cdef Hooks hooks
-    cdef Tensor kept
-    if isinstance(node, AccumulateGrad):
-        if leaf_of(node).hooks:
-            for hook in list(leaf_of(node).hooks.values()):
-                grads[0] = _run_hook(hook, grads[0])
-        return 0
-    hooks = node.hooks
-    if hooks is None:
-        return 0
-    if hooks.tensor is not None:
-        for nr, found in hooks.tensor.items():
-            for hook in list(found.values()):
-                grads[nr] = _run_hook(hook, grads[nr])
-    if hooks.retain is not None:
-        for nr, ref in hooks.retain.items():
-            kept = ref()
-            if kept is not None and grads[nr] is not None:
-                kept.grad_ = grads[nr].clone() if kept.grad_ is None else kept.grad_ + grads[nr]
-    return 0
-
-
-cdef list pre_hooks(Node node, list grads):
-    for hook in list(node.hooks.pre.values()):
-        out = hook(tuple(grads))
-        if out is not None:
-            grads = list(out) if isinstance(out, (tuple, list)) else [out]
-    return grads
-
-
-cdef list post_hooks(Node node, list out, list grads):
-    for hook in list(node.hooks.post.values()):
-        made = hook(tuple(out), tuple(grads))
-        if made is not None:
-            out = list(made) if isinstance(made, (tuple, list)) else [made]
-    return out
 
 
 cdef int look_for_nan(Node node, list out) except -1:
@@ -132,17 +60,11 @@ cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
     if not variable.leaf_grad:
         return 0                            # requires_grad was switched off since
     if variable.grad_ is None:
-        if create_graph:
-            variable.grad_ = g if g.node is not None else _own(variable, g)
-        else:
-            variable.grad_ = _own(variable, g)
+        variable.grad_ = _recorded(variable, g) if create_graph else _own(variable, g)
     elif create_graph:
         variable.grad_ = variable.grad_ + g
     else:
-        if variable.grad_.node is not None:
-            variable.grad_ = variable.grad_ + g
-        else:
-            verbs().inplace(0, variable.grad_, g)
+        verbs().inplace(0, variable.grad_, g)      # the same tensor, with the graph that it may have
     return _after(variable)
 
 
@@ -158,7 +80,7 @@ cdef int _after(Tensor variable) except -1:
 cdef Tensor _own(Tensor variable, Tensor g):
     """The gradient in memory of its own, laid out as its leaf."""
     cdef Tensor out
-    if Py_REFCNT(<PyObject*>g) == 1 and private(g) and g.layout.contiguous and variable.layout.contiguous:
+    if Py_REFCNT(<PyObject*>g) == 1 and private(g) and _laid_out_as(g.layout, variable.layout):
         if g.base is None:
             return g
         out = Tensor.__new__(Tensor)
@@ -173,6 +95,24 @@ cdef Tensor _own(Tensor variable, Tensor g):
         write_layout(out.layout, g.layout)
         return out
     return variable.detach().new_empty_strided(variable.shape, variable.stride()).copy_(g)
+
+
+cdef bint _laid_out_as(Layout g, Layout leaf) noexcept:
+    """Whether a gradient has the strides of its leaf; if the leaf has gaps, whether it is contiguous."""
+    cdef int i
+    if leaf.contiguous or not dense(leaf):
+        return g.contiguous
+    for i in range(leaf.ndim):
+        if leaf.shape[i] != 1 and leaf.strides[i] != g.strides[i]:
+            return False
+    return True
+
+
+cdef Tensor _recorded(Tensor variable, Tensor g):
+    """A copy laid out as its leaf, recorded: gradients of it flow on into the graph of the gradient."""
+    if dense(variable.layout):
+        return g.new_empty_strided(variable.shape, variable.stride()).copy_(g)
+    return g.clone() if g.layout.contiguous else g.contiguous()
 
 
 # --- roots -----------------------------------------------------------------------------------------------------

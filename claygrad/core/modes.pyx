@@ -147,3 +147,13 @@ def disable_saved_hooks(message):
         raise RuntimeError(message)
     _local.disabled = message
     return former
+
+
+def get_saved_hooks():
+    """The hooks of this thread and what forbids them."""
+    return list(_stack()), getattr(_local, "disabled", None)
+
+
+def set_saved_hooks(state):
+    _local.hooks, _local.disabled = list(state[0]), state[1]
+    _refresh()

@@ -16,6 +16,7 @@ cdef class SavedTensor:
     cdef Layout layout          # None once released
     cdef int64_t epoch
     cdef object packed          # what the pack hook returned
+    cdef object memory          # a weak reference to the storage that it may lead to (Note [Packed values])
     cdef object unpack
     cdef bint hooked
     cdef uint64_t print_         # fingerprint of exported memory

@@ -10,6 +10,7 @@ from claygrad.core.device cimport device
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport Layout
 from claygrad.core.provenance cimport line_of
+from claygrad.core.storage cimport Storage
 
 cdef extern from "Python.h":
     void Py_SET_TYPE(PyObject* o, PyTypeObject* t)
@@ -61,10 +62,17 @@ cdef class SavedTensor:
         self.node = None
 
     cdef void release(self):
-        if self.layout is not None and not self.hooked and self.epoch >= 0:
+        if self.epoch >= 0 and self.layout is not None:
             self.layout.storage.release(self.epoch)
+        elif self.epoch >= 0 and self.memory is not None:
+            storage = self.memory()
+            if storage is not None:
+                (<Storage>storage).release(self.epoch)
+        self.epoch = -1
         self.layout = None
         self.packed = None
+        self.unpack = None
+        self.memory = None
         self.original = None
 
 

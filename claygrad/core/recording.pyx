@@ -1,4 +1,6 @@
 """Recording a call in the graph: the node, its edges, and what it saves; and reading saved values back."""
+import weakref
+
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from claygrad.core.declared cimport (P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS, S_PARAM,
@@ -6,6 +8,7 @@ from claygrad.core.declared cimport (P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_
 from claygrad.core.kernels cimport copy_strided, fingerprint
 from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.modes cimport anomaly, modes, saved_hooks
+from claygrad.core.packing cimport NO, YES, as_it_was, leads_to
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.storage cimport Storage
@@ -245,16 +248,28 @@ cdef SavedTensor box(Tensor t, bint is_output):
     return s
 
 
-cdef _pack(SavedTensor s, Tensor t, tuple hooks):
+cdef SavedTensor _pack(SavedTensor s, Tensor t, tuple hooks):
     cdef int64_t before = t.version()
-    s.packed = hooks[0](t if not s.is_output else t.detach())
+    cdef bint was = modes().no_grad
+    cdef int leads
+    modes().no_grad = True
+    try:
+        s.packed = hooks[0](t if not s.is_output else t.detach())
+    finally:
+        modes().no_grad = was
     if t.version() != before:
         raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
                            "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
                            "open an issue if you need to perform in-place operations on the input to a pack hook.")
     s.unpack = hooks[1]
     s.hooked = True
-    s.layout = t.layout if s.node is not None and isinstance(s.node, AccumulateGrad) else None
+    leads = leads_to(s.packed, t.layout.storage, 0)
+    if leads != NO:
+        s.epoch = t.layout.storage.hold()
+        if leads == YES:
+            s.layout = t.layout
+        else:
+            s.memory = weakref.ref(t.layout.storage)
     return s
 
 
@@ -303,7 +318,6 @@ cdef int note_view(Node node, Tensor view) except -1:
         return 0
     for k in range((<Op>node.op).n_slots):
         if node.wanted >> k & 1 and (<Op>node.op).slot_kind[k] == S_OUT:
-            import weakref
             if node.notes is None:
                 node.notes = {}
             node.notes[_VIEW] = weakref.ref(view.node)
@@ -357,11 +371,7 @@ cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
     cdef Tensor t, out
     cdef Storage now
     if s.hooked:
-        made = s.unpack(s.packed)
-        if not isinstance(made, Tensor):
-            raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                            f"{type(made).__name__}")
-        t = <Tensor>made
+        t = _unpacked(s, node)
         if not create_graph:
             return t
         out = Tensor.__new__(Tensor)
@@ -385,6 +395,24 @@ cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
     return _attach(_at(s.layout, s.epoch), s.node, s.output_nr, create_graph)
 
 
+cdef Tensor _unpacked(SavedTensor s, Node node):
+    """What the unpack hook makes of the packed value, as its memory was when it was packed."""
+    cdef Storage storage = None
+    if s.unpack is None:
+        raise freed_error(node)
+    packed = s.packed
+    if s.epoch >= 0:
+        storage = s.layout.storage if s.layout is not None else s.memory()
+    if storage is None or storage.epoch == s.epoch:
+        made = s.unpack(packed)
+    else:
+        made = as_it_was(s.unpack(as_it_was(packed, storage, s.epoch, 0)), storage, s.epoch, 0)
+    if not isinstance(made, Tensor):
+        raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                        f"{type(made).__name__}")
+    return <Tensor>made
+
+
 cdef object freed_error(Node node):
     text = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
             "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
@@ -392,6 +420,18 @@ cdef object freed_error(Node node):
             "tensors after calling backward.")
     return RuntimeError(text + where_text(f"{node.name()} was recorded", node.code, node.lasti)
                         + where_text("its values were freed by the backward", node.freed_code, node.freed_lasti))
+
+
+def keep(Tensor t):
+    """The value of a tensor as it is now, whatever is written to it later; `kept` gives it back, as often as asked."""
+    cdef SavedTensor s = SavedTensor.__new__(SavedTensor)
+    s.layout = t.layout
+    s.epoch = t.layout.storage.hold()
+    return s
+
+
+def kept(SavedTensor s):
+    return _attach(_at(s.layout, s.epoch), None, 0, False)
 
 
 def saved_attribute(Node node, str name):

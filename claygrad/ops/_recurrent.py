@@ -101,6 +101,5 @@ def gradients_again(forward: Callable, tensors: tuple[Tensor | None, ...], needs
     outs = forward(*taken, *options)
     roots = [(out, g) for out, g in zip(outs, gs) if g is not None and out.requires_grad]
     wanted = [x for x, need in zip(taken, needs) if need]
-    found = iter(run_backward(tuple(out for out, _ in roots), tuple(g for _, g in roots), True, True, wanted, True,
-                              False))
+    found = iter(run_backward(tuple(out for out, _ in roots), [g for _, g in roots], True, True, wanted, True, False))
     return tuple(next(found) if need else None for need in needs)

@@ -16,6 +16,8 @@ from claygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from claygrad.autograd.graph import saved_tensors_hooks
 from claygrad.core import Tensor, current_run, empty, float32
 from claygrad.core.engine import run_has_inputs
+from claygrad.core.handles import Placeholder
+from claygrad.core.recording import keep, kept
 from claygrad.nn.modules.container import Sequential
 
 if TYPE_CHECKING:
@@ -245,13 +247,13 @@ class _SavedInputs(Function):
         raise AssertionError("Did not expect to backward on this graph")
 
 
-class _Holder:
-    """Stands for a saved tensor in the graph: found[run] is the recomputed tensor, or None once it was taken."""
+class _Holder(Placeholder):
+    """Stands for a saved tensor in the graph: found[run] is the recomputed value, or None once it was taken."""
 
-    __slots__ = ("__weakref__", "found")
+    __slots__ = ("found",)
 
     def __init__(self) -> None:
-        self.found: dict[int, Tensor | None] = {}
+        self.found: dict[int, Any] = {}
 
 
 class _Frame:
@@ -308,9 +310,9 @@ class _Frame:
                                   "Otherwise "
                                   "please open an issue with details on your use case.")
         if run == -1:                                 # looked at outside of backward: nothing is used up
-            return found
+            return kept(found)
         holder.found[run] = None
-        return found
+        return kept(found)
 
     def _recompute(self, run: int) -> None:
         args = list(self.rest)
@@ -343,7 +345,7 @@ class _Frame:
                                   f"original forward pass.\n{_TIP}")
         holder = self.holders[i]()
         if holder is not None:
-            holder.found[run] = x
+            holder.found[run] = keep(x)  # recomputing may write to it
         if self.early_stop and self.counts[run] == len(self.holders):
             raise _Stop
         return x
@@ -361,9 +363,9 @@ class _Frame:
         for i, (ref, was) in enumerate(zip(self.holders, self.described, strict=True)):
             holder = ref()
             found = None if holder is None else holder.found.get(run)
-            if found is not None and self.describe(found) != was:
+            if found is not None and self.describe(kept(found)) != was:
                 different += (f"tensor at position {i}:\nsaved metadata: {was}\nrecomputed metadata: "
-                              f"{self.describe(found)}\n")
+                              f"{self.describe(kept(found))}\n")
         if different:
             raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have "
                                   "different metadata than "

@@ -18,6 +18,7 @@ def lib() -> Iterator[ModuleType]:
     yield from lend(torch)
 
 
-for _part in ["backward_arguments", "functional", "grad_modes", "gradcheck", "graph_hooks"]:
+for _part in ["backward_arguments", "functional", "grad_modes", "gradcheck", "graph_hooks", "accumulation", "restricted",
+              "saved_tensor_hooks"]:
     _tests = importlib.import_module(f"tests.autograd.test_{_part}")
     globals().update({name: test for name, test in vars(_tests).items() if name.startswith("test_")})

@@ -1,0 +1,10 @@
+from cpython.object cimport PyObject
+
+from claygrad.core.node cimport Node
+
+cdef bint own_array(PyObject* array) noexcept               # nobody else has the array, given borrowed
+cdef int own(list grads, Py_ssize_t i) except -1           # Note [Handing out]
+cdef bint heard(Node node)                                 # a hook waits for it, which hears even of no gradient
+cdef int tensor_hooks(Node node, list grads) except -1
+cdef list pre_hooks(Node node, list grads)
+cdef list post_hooks(Node node, list out, list grads)

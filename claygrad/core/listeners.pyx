@@ -1,0 +1,166 @@
+"""Hooks on tensors and nodes, and the memory of the gradients that they and other user code are given."""
+cimport numpy as cnp
+from cpython.list cimport PyList_GET_ITEM
+from cpython.object cimport PyObject
+
+from claygrad.core.layout cimport same_shape
+from claygrad.core.modes cimport modes
+from claygrad.core.node cimport Hooks, Node
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, requires
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*)
+
+cnp.import_array()
+
+
+# Note [Handing out]
+# Inside a backward pass gradients share memory freely: both inputs of an addition receive the very same tensor. Whatever user
+# code can reach (an argument of a hook or of a custom backward, a result of `grad`, a `.grad`) must have memory of its own, so
+# that a write to it changes nothing else. Reference counts tell whether anybody else can reach the memory; only then is it
+# copied. Saved values do not count: a write leaves them as they are (Note [Epochs]).
+cdef int own(list grads, Py_ssize_t i) except -1:
+    """Make grads[i] the only way to its memory."""
+    cdef PyObject* p = <PyObject*>PyList_GET_ITEM(grads, i)
+    if <object>p is None or (Py_REFCNT(p) == 1 and _sole(<Tensor>p)):
+        return 0
+    grads[i] = _copied(<Tensor>p)
+    return 0
+
+
+cdef bint _sole(Tensor t) noexcept:
+    """Whether the memory of t is reached through t alone (and the base of which it is a view)."""
+    cdef Py_ssize_t layouts = 1, saved = Py_REFCNT(<PyObject*>t.layout) - 1
+    if t.base is not None:
+        if Py_REFCNT(<PyObject*>t.base) != 1 or Py_REFCNT(<PyObject*>t.base.layout) != 1:
+            return False
+        layouts = 2
+    if Py_REFCNT(<PyObject*>t.layout.storage) != layouts or t.layout.storage.exports:
+        return False
+    if saved and (layouts != 1 or saved != t.layout.storage.holders):
+        return False
+    return t.layout.storage.owner is None or own_array(<PyObject*>t.layout.storage.owner)
+
+
+cdef bint own_array(PyObject* array) noexcept:                       # borrowed: references are counted
+    """Whether the memory is that of an array which nobody else has."""
+    while array != NULL and Py_REFCNT(array) == 1 and cnp.PyArray_CheckExact(<object>array):
+        if cnp.PyArray_CHKFLAGS(<cnp.ndarray>array, cnp.NPY_ARRAY_OWNDATA):
+            return cnp.PyArray_ISWRITEABLE(<cnp.ndarray>array)
+        array = <PyObject*>cnp.PyArray_BASE(<cnp.ndarray>array)       # what it is a view of, such as before reshape
+    return False
+
+
+cdef Tensor _copied(Tensor g):
+    """The same gradient, with the same place in the graph, in memory of its own."""
+    cdef bint was = modes().no_grad
+    cdef Tensor out
+    cdef int nr = 0
+    cdef Node node = gradient_edge(g, &nr) if requires(g) else None
+    if node is not None and isinstance(node, AccumulateGrad):
+        return g.clone()
+    modes().no_grad = True
+    try:
+        out = g.clone()
+    finally:
+        modes().no_grad = was
+    if node is not None:
+        out.node = node
+        out.output_nr = nr
+    return out
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------
+cdef object _name(object hook):
+    return getattr(hook, "__name__", hook)
+
+
+cdef object _checked(object hook, object before, object after):
+    """What a hook puts in the place of a gradient."""
+    if after is None or after is before:
+        return before
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not isinstance(after, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
+    if not same_shape((<Tensor>after).layout, (<Tensor>before).layout):
+        raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
+    return after
+
+
+cdef list _all_checked(object hook, list before, object after):
+    """The same for the hooks of a node, which return a tuple."""
+    cdef Py_ssize_t i
+    if after is None:
+        return before
+    if not isinstance(after, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(after).__name__}'")
+    if len(after) != len(before):
+        raise RuntimeError(f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(after)}, but expected "
+                           f"{len(before)})")
+    return [_checked(hook, before[i], after[i]) for i in range(len(before))]
+
+
+cdef int _call_all(list hooks, list grads, Py_ssize_t nr) except -1:
+    for hook in hooks:
+        own(grads, nr)
+        grads[nr] = _checked(hook, grads[nr], hook(grads[nr]))
+    own(grads, nr)                                 # a hook may have kept what it saw
+    return 0
+
+
+cdef bint heard(Node node):
+    """Whether a hook waits for this node, which hears of it even if no gradient comes."""
+    cdef Tensor leaf
+    if isinstance(node, AccumulateGrad):
+        leaf = leaf_of(node)
+        return bool(leaf.hooks) or bool(leaf.after_hooks) or node.hooks is not None
+    return node.hooks is not None
+
+
+cdef int tensor_hooks(Node node, list grads) except -1:
+    cdef Hooks hooks
+    cdef Tensor kept
+    if isinstance(node, AccumulateGrad):
+        if leaf_of(node).hooks:
+            _call_all(list(leaf_of(node).hooks.values()), grads, 0)
+        return 0
+    hooks = node.hooks
+    if hooks is None:
+        return 0
+    if hooks.tensor is not None:
+        for nr, found in hooks.tensor.items():
+            if found:
+                _call_all(list(found.values()), grads, nr)
+    if hooks.retain is not None:
+        for nr, ref in hooks.retain.items():
+            kept = ref()
+            if kept is not None and grads[nr] is not None:
+                kept.grad_ = grads[nr].clone() if kept.grad_ is None else kept.grad_ + grads[nr]
+    return 0
+
+
+cdef int _own_all(list grads) except -1:
+    cdef Py_ssize_t i
+    for i in range(len(grads)):
+        own(grads, i)
+    return 0
+
+
+cdef list pre_hooks(Node node, list grads):
+    """`grads` may be changed."""
+    for hook in list(node.hooks.pre.values()):
+        _own_all(grads)
+        grads = _all_checked(hook, grads, hook(tuple(grads)))
+    _own_all(grads)
+    return grads
+
+
+cdef list post_hooks(Node node, list out, list grads):
+    """Both lists may be changed."""
+    for hook in list(node.hooks.post.values()):
+        _own_all(out)
+        _own_all(grads)
+        out = _all_checked(hook, out, hook(tuple(out), tuple(grads)))
+    _own_all(out)
+    return out
