@@ -181,7 +181,7 @@ cdef object bind_keywords(Op op, PyObject** slots, PyObject** values, PyObject* 
             out = <object>values[k]
             continue
         j = _index_of(op, name)
-        if j < 0:
+        if j < 0 or op.method and j == op.inplace_at:
             raise TypeError(f"{op.name}() got an unexpected keyword argument '{name}'")
         if slots[j] != NULL:
             raise TypeError(f"{op.name}() got multiple values for argument '{name}'")

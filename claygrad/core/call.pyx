@@ -92,10 +92,10 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
             kept = []
         kept.append(value)
         slots[op.dim_at] = <PyObject*>value
-    if op.inplace_at >= 0 and <object>slots[op.inplace_at] is True:
-        return call_inplace(op.in_place, slots)
     if op.inplace:
         return call_inplace(op, slots)
+    if op.inplace_at >= 0 and <object>slots[op.inplace_at] is True:
+        return call_inplace(op.in_place, slots)
     if out is not None:
         return _into(op, slots, out)
     return _autocast(op, slots) if modes().autocast else run(op, slots)

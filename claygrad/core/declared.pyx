@@ -140,6 +140,7 @@ cdef class Op:
         twin.name = self.name + "_"
         twin.inplace = True
         twin.method = True
+        twin._drop_inplace()
         self.in_place = twin
         _ops[twin.name] = twin
         return twin
@@ -184,9 +185,15 @@ cdef class Op:
         """The twin that is attached to the tensor."""
         cdef Op twin = self.copy()
         twin.method = True
+        twin._drop_inplace()
         twin.in_place = self.in_place
         twin.has_out = False
         return twin
+
+    def _drop_inplace(self):
+        """Methods and in-place forms take no `inplace=`: it is the last parameter and keeps its default (bind_keywords)."""
+        if self.inplace_at >= 0:
+            self.n_positional = min(self.n_positional, self.inplace_at)
 
     def rule(self, **rules):
         """Declare the gradient of each named tensor parameter; see CONTRIBUTING for the names a rule may take."""
@@ -313,6 +320,8 @@ cdef class Op:
     def __text_signature__(self):
         parts = []
         for i, (name, default) in enumerate(zip(self.params, self.defaults)):
+            if self.method and i == self.inplace_at:
+                continue
             if i == self.n_positional:
                 parts.append("*")
             parts.append(name if default is ... else f"{name}={default!r}")
