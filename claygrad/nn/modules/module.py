@@ -1,13 +1,16 @@
 """`Module`: parameters, buffers and other modules under names, and a forward."""
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from claygrad._legacy import typename
 from claygrad.core import Tensor
 from claygrad.core.module import prepare, quicken
+from claygrad.nn.modules import _hooks
 from claygrad.nn.modules._calling import Calling
 from claygrad.nn.modules._conversion import Convertible
 from claygrad.nn.modules._hooks import (
@@ -15,6 +18,8 @@ from claygrad.nn.modules._hooks import (
     _global_backward_pre_hooks,
     _global_buffer_registration_hooks,
     _global_forward_hooks,
+    _global_forward_hooks_always_called,
+    _global_forward_hooks_with_kwargs,
     _global_forward_pre_hooks,
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
@@ -420,3 +425,28 @@ def _set_buffer(module: Module, name: str, value: Any) -> None:
 def _addindent(text: str, spaces: int) -> str:
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * spaces + line if line.strip() else "" for line in rest)])
+
+
+class _WithGlobalHooks(ModuleType):
+    """This module. Programs reset the tables of global hooks by assigning to its `_global_...` names, as PyTorch lets them; the
+    tables are also held elsewhere, natively too, so that assigning a table gives the one there is new contents."""
+
+    @property
+    def _global_is_full_backward_hook(self) -> bool | None:
+        return _hooks._global_is_full_backward_hook
+
+    @_global_is_full_backward_hook.setter
+    def _global_is_full_backward_hook(self, value: bool | None) -> None:
+        _hooks._global_is_full_backward_hook = value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        table = vars(_hooks).get(name)
+        if not name.startswith("_global_") or not isinstance(table, OrderedDict):
+            super().__setattr__(name, value)
+        elif table is not value:
+            entries = list(value.items())
+            table.clear()
+            table.update(entries)
+
+
+sys.modules[__name__].__class__ = _WithGlobalHooks

@@ -179,13 +179,19 @@ def _validate_pruning_amount_init(amount: Any) -> None:
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
-def _how_many(amount: Any, size: int) -> int:
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    if isinstance(amount, Integral) and int(amount) > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
     """How many of so many elements an amount means: a number of them, or a fraction."""
-    if not isinstance(amount, Integral):
-        return round(amount * size)
-    if int(amount) > size:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
-    return int(amount)
+    return int(amount) if isinstance(amount, Integral) else round(amount * tensor_size)
+
+
+def _how_many(amount: Any, size: int) -> int:
+    _validate_pruning_amount(amount, size)
+    return _compute_nparams_toprune(amount, size)
 
 
 def _channels(t: Tensor, dim: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 
 from tests.nn.behaviour.layers import affine
@@ -57,6 +59,30 @@ def test_hooks_of_all_modules_come_first(lib):
     log.clear()
     m(lib.ones(1, 3))
     assert log == ["own pre", "own forward"]
+
+
+def test_tables_of_global_hooks_can_be_replaced(lib):
+    m, log = affine(lib), Log()
+    module = lib.nn.modules.module
+    module.register_module_forward_pre_hook(log.hook("pre"))
+    module.register_module_forward_hook(log.hook("forward"), always_call=True)
+    module.register_module_full_backward_hook(log.hook("backward"))
+    m(leaf(lib, [[1.0, 2.0, 3.0]])).sum().backward()
+    assert log == ["pre", "forward", "backward"]
+    log.clear()
+    assert module._global_is_full_backward_hook is True
+    for name in ("backward_hooks", "forward_hooks", "forward_hooks_always_called", "forward_pre_hooks"):
+        assert len(getattr(module, f"_global_{name}")) == 1
+        setattr(module, f"_global_{name}", OrderedDict())
+        assert len(getattr(module, f"_global_{name}")) == 0
+    module._global_is_full_backward_hook = None
+    m(leaf(lib, [[1.0, 2.0, 3.0]])).sum().backward()
+    assert log == []
+    module._global_forward_hooks = OrderedDict({0: log.hook("given")})
+    m(lib.ones(1, 3))
+    module._global_forward_hooks = OrderedDict()
+    m(lib.ones(1, 3))
+    assert log == ["given"]
 
 
 def test_a_forward_pre_hook_replaces_arguments(lib):

@@ -160,3 +160,15 @@ def test_pruned_modules_are_pickled(lib):
     back = pickle.loads(pickle.dumps(m))
     assert lib.equal(back.weight_mask, m.weight_mask)
     assert lib.nn.utils.prune.is_pruned(back)
+
+
+@pytest.mark.parametrize(("amount", "size", "count"), [(0, 15, 0), (10, 15, 10), (1, 15, 1), (1.0, 15, 15), (0.4, 17, 7)])
+def test_amounts_are_numbers_or_fractions(lib, amount, size, count):
+    prune = lib.nn.utils.prune
+    prune._validate_pruning_amount(amount, size)
+    assert prune._compute_nparams_toprune(amount, tensor_size=size) == count
+
+
+def test_more_elements_than_there_are_cannot_be_pruned(lib):
+    with raises(lib, ValueError, "amount=20 should be smaller than the number of parameters to prune=19"):
+        lib.nn.utils.prune._validate_pruning_amount(amount=20, tensor_size=19)
