@@ -5,6 +5,7 @@ import os
 import warnings
 
 from claygrad.core.bridge import flush_denormals
+from claygrad.core import determinism as _determinism
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -21,9 +22,6 @@ __all__ = [
     "use_deterministic_algorithms",
 ]
 
-# Every operation of claygrad gives the same bits every time, so these are only remembered.
-_deterministic = False
-_warn_only = False
 _matmul_precision = "highest"
 _interop_threads: int | None = None
 _warn_always = False
@@ -32,22 +30,24 @@ attention_ways = {"flash": True, "mem_efficient": True, "math": True, "cudnn": T
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for operations that give the same bits every time, as claygrad's do anyway."""
-    global _deterministic, _warn_only
+    """Ask for operations that give the same bits every time, as claygrad's do anyway; what PyTorch refuses then is refused here."""
     if not isinstance(mode, bool):
         raise TypeError("_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
                         f"{type(mode).__name__}")
-    _deterministic, _warn_only = mode, bool(warn_only)
+    if not isinstance(warn_only, bool):
+        raise TypeError("_set_deterministic_algorithms(): argument 'warn_only' must be bool, not "
+                        f"{type(warn_only).__name__}")
+    _determinism.ask(mode, warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """What `use_deterministic_algorithms` said."""
-    return _deterministic
+    return _determinism.asked()[0]
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """What `use_deterministic_algorithms` said of warnings."""
-    return _warn_only
+    return _determinism.asked()[1]
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -66,7 +66,8 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 def get_deterministic_debug_mode() -> int:
     """0, 1 or 2, as `set_deterministic_debug_mode` takes them."""
-    return (1 if _warn_only else 2) if _deterministic else 0
+    deterministic, warn_only = _determinism.asked()
+    return (1 if warn_only else 2) if deterministic else 0
 
 
 def get_float32_matmul_precision() -> str:

@@ -25,6 +25,32 @@ class OptState(Enum):
     STEPPED = 2
 
 
+def _amp_foreach_non_finite_check_and_unscale_(grads: list[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
+    """Multiply gradients in place; found_inf becomes 1 if one of them is not finite."""
+    factor = inv_scale.item()
+    with no_grad():
+        for grad in grads:
+            if not grad.isfinite().all():
+                found_inf.fill_(1.0)
+            if factor != 1.0:
+                grad.mul_(factor)
+
+
+def _amp_update_scale_(current_scale: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
+                       scale_backoff_factor: float, growth_interval: int) -> Tensor:
+    """Let the factor fall if a gradient was not finite, and grow after so many steps in which all were."""
+    with no_grad():
+        if found_inf.item():
+            current_scale.mul_(scale_backoff_factor)
+            growth_tracker.zero_()
+        elif growth_tracker.add_(1).item() == growth_interval:
+            grown = current_scale * scale_growth_factor
+            if grown.isfinite():
+                current_scale.copy_(grown)
+            growth_tracker.zero_()
+    return current_scale
+
+
 def _fresh_state() -> dict[str, Any]:
     return {"stage": OptState.READY, "found_inf_per_device": {}}
 
@@ -84,21 +110,17 @@ class GradScaler:
     def _unscale_grads_(self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor,
                         allow_fp16: bool) -> dict[device, Tensor]:
         """Multiply the gradients; found_inf becomes 1 if one of them is not finite."""
-        factor = inv_scale.item()
-        found: dict[device, Tensor] = {}
-        with no_grad():
-            for group in optimizer.param_groups:
-                for param in group["params"]:
-                    grad = param.grad
-                    if grad is None:
-                        continue
-                    if not allow_fp16 and grad.dtype is float16:
-                        raise ValueError("Attempting to unscale FP16 gradients.")
-                    here = found.setdefault(grad.device, found_inf.to(grad.device, copy=True))
-                    if not grad.isfinite().all():
-                        here.fill_(1.0)
-                    if factor != 1.0:
-                        grad.mul_(factor)
+        grads: dict[device, list[Tensor]] = {}
+        for group in optimizer.param_groups:
+            for param in group["params"]:
+                if param.grad is None:
+                    continue
+                if not allow_fp16 and param.grad.dtype is float16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                grads.setdefault(param.grad.device, []).append(param.grad)
+        found = {where: found_inf.to(where, copy=True) for where in grads}
+        for where, these in grads.items():
+            _amp_foreach_non_finite_check_and_unscale_(these, found[where], inv_scale)
         return found
 
     def unscale_(self, optimizer: Any) -> None:
@@ -168,20 +190,9 @@ class GradScaler:
                      for inf in state["found_inf_per_device"].values()]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._grow_or_fall(scale, tracker, any(inf.item() for inf in found))
+            _amp_update_scale_(scale, tracker, sum(inf.to(scale.device) for inf in found), self._growth_factor,
+                               self._backoff_factor, self._growth_interval)
         self._per_optimizer_states = defaultdict(_fresh_state)
-
-    def _grow_or_fall(self, scale: Tensor, tracker: Tensor, bad: bool) -> None:
-        if bad:
-            scale.mul_(self._backoff_factor)
-            tracker.zero_()
-            return
-        tracker += 1
-        if tracker == self._growth_interval:
-            grown = scale * self._growth_factor
-            if grown.isfinite():
-                scale.copy_(grown)
-            tracker.zero_()
 
     def _check_inf_per_device(self, optimizer: Any) -> dict[device, Tensor]:
         scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")

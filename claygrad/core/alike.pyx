@@ -8,6 +8,7 @@ from claygrad.core.device cimport CPU, device
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.elements cimport element_of
 from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout
+from claygrad.core.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with, may_be_channels_last, plain
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.storage cimport new_storage
@@ -80,7 +81,7 @@ cdef object _ones_like(Op op, PyObject** slots):
 
 
 cdef object _empty_like(Op op, PyObject** slots):
-    return _like(op, slots, None, 1)
+    return None if fills_new_memory() else _like(op, slots, None, 1)
 
 
 cdef object _full_like(Op op, PyObject** slots):
@@ -116,7 +117,7 @@ cdef object _new_ones(Op op, PyObject** slots):
 
 
 cdef object _new_empty(Op op, PyObject** slots):
-    return _new(op, slots, None, 2)
+    return None if fills_new_memory() else _new(op, slots, None, 2)
 
 
 cdef object _new_full(Op op, PyObject** slots):
@@ -131,7 +132,7 @@ cdef object _new_empty_strided(Op op, PyObject** slots):
     cdef double span = 1
     cdef bint empty = False
     cdef int i, ndim = sizes_of(<object>slots[1], shape)
-    if ndim < 0 or sizes_of(<object>slots[2], strides) != ndim or not _usual(op, slots, 3, -1) or x.storage.where.kind != CPU:
+    if ndim < 0 or fills_new_memory() or sizes_of(<object>slots[2], strides) != ndim or not _usual(op, slots, 3, -1) or x.storage.where.kind != CPU:
         return None
     for i in range(ndim):
         if shape[i] < 0 or strides[i] < 0:

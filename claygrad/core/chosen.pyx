@@ -11,6 +11,7 @@ from claygrad.core.elements cimport element_of
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, take_rows
 from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.modes cimport deterministic
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
@@ -299,6 +300,8 @@ cdef Layout _put(Op op, PyObject** slots, Layout target):
     cdef int64_t* at
     cdef Blocks b
     if x is None or index is None or source is None or index.dtype.code != I64 or source.dtype is not x.dtype or not plain(x):
+        return None
+    if deterministic() and <object>slots[3] is not True:         # the forward refuses it
         return None
     if source.numel != index.numel or <object>slots[3] is True and x.dtype.code != F32 and x.dtype.code != F64:
         return None

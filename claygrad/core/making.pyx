@@ -4,12 +4,12 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.declared cimport find_op, vectorcall_t
-from claygrad.core.device cimport CPU
-from claygrad.core.device cimport parse as parse_device
+from claygrad.core.device cimport CPU, parse as parse_device
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.dtypes cimport parse as parse_dtype
 from claygrad.core.elements cimport element_of
 from claygrad.core.layout cimport Layout, fresh, new_layout
+from claygrad.core.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.promotion cimport broadcast
@@ -176,7 +176,7 @@ cdef object _ones(PyObject** args, Py_ssize_t n, PyObject* kwnames):
 
 
 cdef object _empty(PyObject** args, Py_ssize_t n, PyObject* kwnames):
-    return _uniform(args, n, kwnames, None)
+    return None if fills_new_memory() else _uniform(args, n, kwnames, None)
 
 
 cdef dtype _natural(object value):
@@ -404,7 +404,7 @@ cdef object _empty_permuted(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     cdef Asked asked
     cdef dtype kind
     cdef int i, ndim
-    if n != 2 or not _options(args + n, kwnames, &asked):
+    if n != 2 or fills_new_memory() or not _options(args + n, kwnames, &asked):
         return None
     ndim = sizes_of(<object>args[0], shape)
     if ndim < 0 or sizes_of(<object>args[1], order) != ndim:

@@ -6,5 +6,7 @@ cdef struct Modes:
 
 cdef Modes* modes() noexcept nogil
 cdef bint anomaly() noexcept nogil            # detect_anomaly is on
+cdef bint deterministic() noexcept nogil      # use_deterministic_algorithms(True)
+cdef bint fills_new_memory() noexcept nogil   # empty() and its kin write NaN or the largest number
 cdef bint anomaly_checks_nan() noexcept nogil
 cdef object saved_hooks()                      # (pack, unpack) or None

@@ -19,6 +19,15 @@ cdef Modes* modes() noexcept nogil:
 cdef bint _anomaly = False
 cdef bint _anomaly_nan = True
 
+cdef bint _deterministic = False
+cdef bint _fills = False
+
+cdef bint deterministic() noexcept nogil:
+    return _deterministic
+
+cdef bint fills_new_memory() noexcept nogil:
+    return _fills
+
 cdef bint anomaly() noexcept nogil:
     return _anomaly
 
@@ -96,6 +105,15 @@ def quicken(cls):
     clay_quicken_switch(cls)
     return cls
 
+
+def set_deterministic(bint on, bint fills):
+    """Whether algorithms must be deterministic, and whether memory that would be uninitialised is filled."""
+    global _deterministic, _fills
+    _deterministic = on
+    _fills = on and fills
+
+def get_fills_new_memory():
+    return _fills
 
 def get_anomaly():
     return _anomaly, _anomaly_nan

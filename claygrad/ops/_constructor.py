@@ -8,6 +8,7 @@ import numpy as np
 
 from claygrad.core import Size, Storage, Tensor, device, dtype, empty, on_storage, prefix, wrap
 from claygrad.ops._data import array_from, is_sequence, shareable, type_name
+from claygrad.core.determinism import initial
 
 _FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
           " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n")
@@ -32,7 +33,7 @@ def construct(args: tuple, kwargs: dict[str, Any], kind: dtype, where: str = "cp
         raise RuntimeError(f"legacy constructor expects device type: {where} but device type: {device(place).type} was "
                            "passed")
     if sizes is not None:
-        return empty(tuple(map(index, sizes)), kind, where)
+        return initial(empty(tuple(map(index, sizes)), kind, where))
     if not args and not name:
         return empty((0,), kind, where)
     if isinstance(value, Storage):

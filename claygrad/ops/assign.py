@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import adopt, empty, on_storage, refuse_unwritable
+from claygrad.core.determinism import initial_from
 from claygrad.ops._formats import contiguous_strides
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import composite, op, zero
@@ -92,7 +93,10 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
         needed = 0
     if needed >= 1 << 63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={text(shape)}")
-    storage.resize_(needed)
+    before = storage.nbytes()
+    if needed > before:
+        storage.resize_(needed)
+        initial_from(self, before)
     return adopt(self, on_storage(storage, self.dtype, shape, strides, self.storage_offset()))
 
 

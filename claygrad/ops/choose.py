@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import into
 from claygrad.core import pick as native
+from claygrad.core.determinism import alert
 from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
 from claygrad.ops._places import add_at, legacy, out_of_bounds, widened
@@ -124,6 +125,8 @@ def put(xp, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = Fal
     if source.size != index.size:
         raise IndexError("put_(): Expected source and index to have the same number of elements, but got "
                          f"source.numel() = {source.size}, index.numel() = {index.size}")
+    if not accumulate:
+        alert("put_")
     _check_flat(xp, "put_()", input, index)
     flat = widened(xp, input) if accumulate else xp.array(input, order="C")
     if accumulate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, default_dtype, empty_strided, prefix
+from claygrad.core.determinism import initial
 from claygrad.ops._formats import strided
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._registry import composite, op
@@ -45,7 +46,7 @@ def empty_permuted(size: ints, physical_layout: ints, *, dtype: dtype | None = N
         step *= max(size[d], 1)
     made = empty_strided(size, tuple(strides), chosen_dtype("empty_permuted", dtype) or default_dtype(),
                          chosen_device("empty_permuted", device))
-    return leaf("empty_permuted", made, requires_grad)
+    return leaf("empty_permuted", initial(made), requires_grad)
 
 
 @composite(function=False, varargs="size", samples=lambda t: [t.args(t(3, 4), 3, 1), t.args(t(2, 3, 4), (4,)),

@@ -11,6 +11,7 @@ from claygrad.core import array_of, default_dtype, into
 from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
 from claygrad.ops._data import number_dtype, type_name
+from claygrad.core.determinism import initial
 from claygrad.ops._formats import contiguous_format, preserve_format, strided, strides_for, strides_like
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._numbers import element
@@ -107,6 +108,8 @@ def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype
     made = core_empty(size, kind, None if device is None else chosen_device(name, device))
     if value is not None:
         set_to(made, value)
+    else:
+        initial(made)
     return made if out is None and requires_grad is False else finished(name, made, out, requires_grad)
 
 
@@ -185,7 +188,7 @@ def empty_strided(size: ints, stride: ints, *, dtype: dtype | None = None, layou
     if any(n < 0 for n in stride) and not any(n < 0 for n in size):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={text(size)} and strides={text(stride)}")
     made = core_empty_strided(size, stride, dtype or default_dtype(), chosen_device("empty_strided", device))
-    return leaf("empty_strided", made, requires_grad)
+    return leaf("empty_strided", initial(made), requires_grad)
 
 
 @composite(short="eye", method=False, samples=lambda t: [t.args(3), t.args(2, 3), t.args(0)],
@@ -230,7 +233,7 @@ def _like(name: str, input: Tensor, value: Number | None, dtype: dtype | None, l
     if not (memory_format is preserve_format and input.is_contiguous()):
         strides = strides_like(input.shape, strides, memory_format)
     made = core_empty_strided(input.shape, strides, dtype or input.dtype, where)
-    return leaf(name, made if value is None else set_to(made, value), requires_grad)
+    return leaf(name, initial(made) if value is None else set_to(made, value), requires_grad)
 
 
 @composite(short="zeros_like", method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])

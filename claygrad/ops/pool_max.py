@@ -7,6 +7,7 @@ from claygrad.core import int64
 from claygrad.core.modes import get_grad_enabled
 from claygrad.ops import _pool
 from claygrad.ops._conv import same_format
+from claygrad.core.determinism import alert
 from claygrad.ops._formats import product
 from claygrad.ops._registry import composite, constant, op
 
@@ -333,6 +334,7 @@ def unpooled(dims: int, input, indices, kernel_size, stride, padding, output_siz
     stride = kernel if stride is None else (stride,) * dims if isinstance(stride, int) else tuple(stride)
     padding = (padding,) * dims if isinstance(padding, int) else tuple(padding)
     size = unpooled_size(input, kernel, stride, padding, output_size)
+    alert(f"max_unpooling{max(dims, 2)}d_forward_out")
     if dims == 1:
         check_line(input, indices)
         return unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)

@@ -3,7 +3,7 @@ from claygrad.utils import hooks, model_summary
 
 __all__ = ["hooks", "model_summary"]
 
-_LAZY = ("checkpoint", "data", "dlpack", "pytree", "tensorboard")
+_LAZY = ("checkpoint", "data", "deterministic", "dlpack", "pytree", "tensorboard")
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,83 @@
+"""Determinism as PyTorch asks for it: operations that it refuses, and memory that is filled rather than left as it is.
+
+Every operation of claygrad gives the same bits every time. What is refused is what depends on the order of writes in PyTorch, so that a
+program that asked for errors gets them here as well.
+"""
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+from claygrad.core.bridge import array_of, on_storage
+from claygrad.core.modes import get_fills_new_memory, set_deterministic
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
+
+_deterministic = False
+_warn_only = False
+_fills = True
+
+
+def ask(deterministic: bool, warn_only: bool) -> None:
+    """Remember what use_deterministic_algorithms said."""
+    global _deterministic, _warn_only
+    _deterministic, _warn_only = deterministic, warn_only
+    set_deterministic(deterministic, _fills)
+
+
+def asked() -> tuple[bool, bool]:
+    """What use_deterministic_algorithms said last."""
+    return _deterministic, _warn_only
+
+
+def ask_to_fill(fills: bool) -> None:
+    """Remember torch.utils.deterministic.fill_uninitialized_memory, which counts while algorithms are deterministic."""
+    global _fills
+    _fills = fills
+    set_deterministic(_deterministic, fills)
+
+
+def asked_to_fill() -> bool:
+    """What torch.utils.deterministic.fill_uninitialized_memory is."""
+    return _fills
+
+
+def alert(name: str) -> None:
+    """Raise, or warn, if algorithms were asked to be deterministic; `name` is what PyTorch calls the one that is not."""
+    if not _deterministic:
+        return
+    if not _warn_only:
+        raise RuntimeError(f"{name} does not have a deterministic implementation, but you set "
+                           "'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for this operation, "
+                           "or you can use the 'warn_only=True' option, if that's acceptable for your application. You can also "
+                           "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding "
+                           "deterministic support for this operation.")
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "claygrad":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{name} does not have a deterministic implementation, but you set "
+                  "'torch.use_deterministic_algorithms(True, warn_only=True)'. You can file an issue at "
+                  "https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this "
+                  "operation.", stacklevel=level)
+
+
+def initial(made: Tensor) -> Tensor:
+    """A tensor that was just made, not initialised: filled, if that was asked for."""
+    if get_fills_new_memory() and made.device.type == "cpu":
+        kind = made.dtype
+        if kind.is_floating_point or kind.is_complex:
+            array_of(made).fill(float("nan"))
+        else:
+            bits = 8 * kind.itemsize
+            array_of(made).fill(True if kind.name == "bool" else (1 << (bits - kind.is_signed)) - 1)
+    return made
+
+
+def initial_from(tensor: Tensor, first: int) -> None:
+    """Fill the bytes of a storage that grew, from the first new one on."""
+    storage, item = tensor.untyped_storage(), tensor.element_size()
+    count = storage.nbytes() // item - first // item
+    if get_fills_new_memory() and count > 0:
+        initial(on_storage(storage, tensor.dtype, (count,), (1,), first // item))
