@@ -9,9 +9,11 @@ from claygrad.autograd.function import Function
 from claygrad.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from claygrad.autograd.gradcheck import gradcheck, gradgradcheck
 from claygrad.autograd.variable import Variable
+from claygrad.core.node import SavedTensor
 
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",

@@ -221,7 +221,7 @@ def _one(root: Root) -> Tensor | None:
 def _form(root: Root) -> tuple[Sequence[int], dtype, device]:
     """Shape, dtype and device of the gradient that the root takes."""
     if isinstance(root, GradientEdge):
-        return root.node._input_metadata[root.output_nr]
+        return root.node._input_metadata[root.output_nr][:3]
     return root.shape, root.dtype, root.device
 
 

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor
+from claygrad.core.engine import queue_callback
 from claygrad.ops.fill import empty
 
 if TYPE_CHECKING:
@@ -30,5 +31,13 @@ class _TensorByAnotherName(type):
         return data.detach().requires_grad_(requires_grad)
 
 
+class _Engine:
+    """The engine as old programs call it."""
+
+    queue_callback = staticmethod(queue_callback)
+
+
 class Variable(metaclass=_TensorByAnotherName):
     """`Variable(t)` is a tensor on the memory of t, and every tensor is an instance of it."""
+
+    _execution_engine = _Engine()

@@ -10,8 +10,8 @@ from claygrad.core.dtypes cimport default_float, dtype
 from claygrad.core.dtypes cimport parse as parse_dtype_c
 from claygrad.core.inplace cimport begin_write, check_writable, write_layout
 from claygrad.core.kernels cimport (blas_ready, isa, max_threads, pool_stats, pool_trim, set_max_threads)
-from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout
-from claygrad.core.node cimport expose
+from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout, same_shape
+from claygrad.core.node cimport Node, expose
 from claygrad.core.provenance cimport here
 from claygrad.core.storage cimport Storage, storage_on
 from claygrad.core.tensor cimport Tensor, gradient_edge, keep_counter, mark_made, new_tensor
@@ -127,6 +127,9 @@ def adopt(Tensor t, Tensor other, str label="", bint record=True):
     """
     if t.layout.storage is not other.layout.storage:
         keep_counter(t)
+    if t.accumulator != NULL and not same_shape(t.layout, other.layout):
+        (<Node>t.accumulator).leaf_place = NULL      # it adds gradients of the former shape: later graphs need another
+        t.accumulator = NULL
     t.layout = other.layout
     if record and other.node is not None:
         t.node = other.node

@@ -14,7 +14,7 @@ from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.provenance cimport here
 from claygrad.core.run cimport Run
-from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, requires, verbs
+from claygrad.core.tensor cimport Tensor, gradient_edge, requires, verbs
 
 cdef extern from *:
     """
@@ -48,7 +48,7 @@ def run_backward(tuple roots, list seeds, bint retain_graph, bint create_graph, 
     """Run backward from roots with these gradients, a list that is emptied: nobody but the caller's caller keeps them.
 
     Without inputs every leaf accumulates. With inputs, the gradients of just those are returned (accumulate=False) or
-    accumulated (True: only leaves among them; others are returned for the caller to keep).
+    accumulated (True: leaves; a computed tensor keeps its own if retain_grad was asked of it, and its node runs).
     """
     cdef Run run
     cdef int i
@@ -60,6 +60,8 @@ def run_backward(tuple roots, list seeds, bint retain_graph, bint create_graph, 
     run.accumulate = accumulate or inputs is None
     _run_from(run, roots, seeds, inputs, accumulate)
     if inputs is None:
+        return None
+    if accumulate:
         return None
     for i in range(len(inputs)):
         if run.results[i] is not None:
@@ -93,7 +95,7 @@ cdef int _run_from(Run run, tuple roots, list seeds, object inputs, bint accumul
                 if t < 0:
                     continue
                 targets.append(t)
-                if not (accumulate and isinstance(node, AccumulateGrad)):
+                if not accumulate:
                     run.captures.setdefault(t, []).append((nr, i))
             run.restrict(targets)
         for i in range(len(nodes)):
@@ -193,6 +195,16 @@ carry(get_saved_hooks, set_saved_hooks)
 def current_run():
     """The number of the innermost backward of this thread, or -1."""
     return -1 if clay_get_run() == NULL else (<Run>clay_get_run()).id
+
+
+def queue_callback(callback):
+    """Call it when the innermost backward of this thread has run all its nodes."""
+    if clay_get_run() == NULL:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    cdef Run run = <Run>clay_get_run()
+    if run.callbacks is None:
+        run.callbacks = []
+    run.callbacks.append(callback)
 
 
 def run_has_inputs():

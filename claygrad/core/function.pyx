@@ -13,6 +13,7 @@ from claygrad.core.listeners cimport own
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, SavedTensor, next_seq
 from claygrad.core.provenance cimport here, where_text
+from claygrad.core.keeping import nothing_saved
 from claygrad.core.recording cimport box, freed_error, record_output, unbox
 from claygrad.core.rules cimport zeros_for
 from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_MULTI, AccumulateGrad, Tensor, gradient_edge, requires)
@@ -28,11 +29,14 @@ cdef class FunctionNode(Node):
     cdef tuple dirty
     cdef tuple constant
     cdef bint materialize
+    cdef public bint _materialize_non_diff_grads
+    cdef unsigned long long no_gradient      # outputs that were said to have none, as bits
     cdef tuple is_tensor            # by argument: whether it has an edge
     cdef int n_args
 
     def __cinit__(self):
         self.materialize = True
+        self._materialize_non_diff_grads = True
 
     cpdef str name(self):
         return type(self).__name__
@@ -67,6 +71,12 @@ cdef class FunctionNode(Node):
         self.materialize = value
 
     @property
+    def _raw_saved_tensors(self):
+        if self.freed:
+            raise freed_error(self)
+        return tuple([nothing_saved() if x is None else x for x in self.saved or ()])
+
+    @property
     def saved_tensors(self):
         if self.freed:
             raise freed_error(self)
@@ -81,13 +91,19 @@ cdef class FunctionNode(Node):
                     (<SavedTensor>x).release()
         self.saved = None
 
+    cdef bint fills(self, int i):
+        """Whether an absent gradient of output i is given as zeros."""
+        if not self.materialize or self.dtype_of(i) is None:
+            return False
+        return self._materialize_non_diff_grads or i > 63 or not self.no_gradient >> i & 1
+
     cdef list apply(self, list grads, bint create_graph):
         cdef int i
         cdef list out
         given = []
         for i in range(len(grads)):
             own(grads, i)                         # Note [Handing out]
-            given.append(zeros_for(self, i) if grads[i] is None and self.materialize and self.dtype_of(i) is not None else grads[i])
+            given.append(zeros_for(self, i) if grads[i] is None and self.fills(i) else grads[i])
         if self.hooks is None or not self.hooks.post:
             grads.clear()                         # so that what backward returns unchanged is not taken for shared
         given = tuple(given)
@@ -149,7 +165,7 @@ cdef list _sorted_out(FunctionNode node, object made):
 
 
 @cython.no_gc_clear
-cdef class DelayedError(Node):
+cdef class Error(Node):
     """A node that says at backward why there is no gradient."""
     cdef str text
 
@@ -165,7 +181,8 @@ def once_differentiable(fn):
     @functools.wraps(fn)
     def wrapper(ctx, *args):
         cdef bint was = modes().no_grad
-        cdef DelayedError node
+        cdef Error node
+        cdef int nr = 0
         modes().no_grad = True
         try:
             made = fn(ctx, *args)
@@ -174,11 +191,14 @@ def once_differentiable(fn):
         if was or not any([isinstance(a, Tensor) and requires(<Tensor>a) for a in args]):
             return made
         outs = made if isinstance(made, tuple) else (made,)
-        node = DelayedError.__new__(DelayedError)
+        node = Error.__new__(Error)
         node.text = "trying to differentiate twice a function that was marked with @once_differentiable"
         node.seq = next_seq()
-        for _ in args:
-            node.add_edge(None, 0)
+        for t in outs:                            # as torch has it: a leaf of its own for every output
+            if isinstance(t, Tensor) and (<Tensor>t).layout.dtype.category >= CAT_FLOAT:
+                node.add_edge(gradient_edge(t.detach().requires_grad_(), &nr), 0)
+            else:
+                node.add_edge(None, 0)
         wrapped = []
         for t in outs:
             if isinstance(t, Tensor) and (<Tensor>t).layout.dtype.category >= CAT_FLOAT:
@@ -302,12 +322,12 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
     cdef int views = 0
     if not isinstance(made, (tuple, Tensor)):
         if ctx.dirty is not None:
-            _check_dirty(ctx, (), args)
+            _check_dirty(ctx, ())
         return made
     outs = made if isinstance(made, tuple) else (made,)
     dirty = [id(x) for x in (ctx.dirty or ())]
     constant = [id(x) for x in (ctx.constant or ())]
-    _check_dirty(ctx, outs, args)
+    _check_dirty(ctx, outs)
     inputs = [id(a) for a in args if isinstance(a, Tensor)]
     for x in outs:
         if isinstance(x, Tensor) and ((<Tensor>x).base is not None or id(x) in inputs and id(x) not in dirty):
@@ -322,6 +342,7 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
         t = <Tensor>x
         if id(x) in dirty:
             t.bump()
+        if id(x) in dirty and id(x) in inputs:
             if record:
                 if requires(t) and t.node is None:
                     raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation."
@@ -333,12 +354,18 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
         was_view = t.base is not None
         if id(x) in inputs:
             t = make_view(t, t.layout, False)
+            if type(x) is not Tensor and not getattr(x, "_is_param", False):
+                t = _of_class(t, type(x))
             was_view = True
         if not record or id(x) in constant or t.layout.dtype.category < CAT_FLOAT:
             if record:
+                if ctx.n_outputs < 64:
+                    ctx.no_gradient |= 1ULL << ctx.n_outputs
                 t.node = None
                 t.leaf_grad = False
                 ctx.describe_output(t.layout)
+            elif was_view and not modes().no_grad:
+                t.creation = VIEW_MULTI if views > 1 else VIEW_CUSTOM
             result.append(t)
             continue
         t.leaf_grad = False
@@ -351,13 +378,20 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
     return tuple(result) if isinstance(made, tuple) else result[0]
 
 
-cdef int _check_dirty(FunctionNode ctx, tuple outs, tuple args) except -1:
+cdef Tensor _of_class(Tensor t, object cls):
+    """The same view as an instance of a subclass."""
+    cdef Tensor out = <Tensor?>Tensor.__new__(cls)
+    out.layout, out.base, out.counter, out.inference = t.layout, t.base, t.counter, t.inference
+    out.view_version, out.creation = t.view_version, t.creation
+    return out
+
+
+cdef int _check_dirty(FunctionNode ctx, tuple outs) except -1:
     returned = [id(x) for x in outs]
-    given = [id(a) for a in args]
-    for x in ctx.dirty or ():
+    for i, x in enumerate(ctx.dirty or ()):
         if not isinstance(x, Tensor):
-            raise TypeError(f"mark_dirty can only accept variables, but argument 0 is of type {type(x).__name__}")
-        if id(x) not in returned or id(x) not in given:
+            raise RuntimeError(f"mark_dirty can only accept variables, but argument {i} is of type {type(x).__name__}")
+        if id(x) not in returned:
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
                                "modified inplace must all be outputs of the Function.")
     return 0

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class RemovableHandle:
@@ -31,6 +31,16 @@ class RemovableHandle:
             if found is not None:
                 found.pop(self.id, None)
 
+    @property
+    def hooks_dict_ref(self) -> Any:
+        """Gives the table that the hook is in, or None once it is gone."""
+        return self._tables[0]
+
+    @property
+    def extra_dict_ref(self) -> tuple[Any, ...]:
+        """The same for the further tables."""
+        return self._tables[1:]
+
     def __getstate__(self) -> tuple[Any, ...]:
         return (*(table() for table in self._tables), self.id)
 
@@ -57,3 +67,13 @@ class Placeholder:
     """What a pack hook returns that keeps nothing of the tensor: neither the tensor nor a way to its memory."""
 
     __slots__ = ("__weakref__",)
+
+
+class InputMetadata(NamedTuple):
+    """What a gradient that flows into a node looks like."""
+
+    shape: Any
+    dtype: Any
+    device: Any
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False

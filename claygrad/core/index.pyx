@@ -39,7 +39,7 @@ cdef Ops ops():
 cdef inline Tensor _recorded(Op op, PyObject** slots, Tensor t, Layout layout):
     cdef Tensor out = make_view(t, layout, False)
     cdef Node node
-    if requires(t) and should_record(op, slots):
+    if requires(t) and not t.inference and should_record(op, slots):
         node = record_inputs(op, slots)
         record_output(node, out)
     return out

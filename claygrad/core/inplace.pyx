@@ -93,6 +93,19 @@ cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
     return 0
 
 
+cdef bint _reads_target(Op op, Tensor t, PyObject** slots):
+    """Whether an operation that is not elementwise has the memory that it writes among its further inputs."""
+    cdef int i
+    if op.kind == POINTWISE:
+        return False
+    for i in range(1, op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        for x in (value if isinstance(value, (list, tuple)) else (value,)):
+            if isinstance(x, Tensor) and (<Tensor>x).layout.storage is t.layout.storage:
+                return True
+    return False
+
+
 cdef object _said(Op op, str what, PyObject** slots):
     cdef int i
     said = op.info.get(what)
@@ -181,7 +194,8 @@ cdef object call_inplace(Op op, PyObject** slots):
     _check_result(op, slots, target)
     if record:
         node = record_inputs(op, slots)
-    if op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU:
+    if op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU \
+            and not (op.n_tensors > 1 and _reads_target(op, t, slots)):
         target.storage.before_write()
         made = op.fast(op, slots, target)
     if made is None:

@@ -44,6 +44,9 @@ cdef int look_for_nan(Node node, list out) except -1:
             if node.notes is not None and "traceback_" in node.notes:
                 warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
                               + "".join(node.notes["traceback_"]), UserWarning, stacklevel=1)
+            else:
+                warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
+                              "forward pass for more information.", UserWarning, stacklevel=1)
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."
                                + where_text("the forward ran", node.code, node.lasti))
     return 0
@@ -73,6 +76,8 @@ cdef int _after(Tensor variable) except -1:
         for hook in list(variable.after_hooks.values()):
             out = hook(variable)
             if out is not None:
+                if isinstance(out, Tensor):
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
                 raise TypeError(f"expected Variable, but hook returned '{type(out).__name__}'")
     return 0
 

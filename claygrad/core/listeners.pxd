@@ -1,6 +1,7 @@
 from cpython.object cimport PyObject
 
 from claygrad.core.node cimport Node
+from claygrad.core.tensor cimport Tensor
 
 cdef bint own_array(PyObject* array) noexcept               # nobody else has the array, given borrowed
 cdef int own(list grads, Py_ssize_t i) except -1           # Note [Handing out]
@@ -8,3 +9,4 @@ cdef bint heard(Node node)                                 # a hook waits for it
 cdef int tensor_hooks(Node node, list grads) except -1
 cdef list pre_hooks(Node node, list grads)
 cdef list post_hooks(Node node, list out, list grads)
+cdef int after_leaf(Node node, Tensor g) except -1          # the hooks of an accumulator that ran, on what it was given

@@ -154,7 +154,8 @@ def push_saved_hooks(pack, unpack):
 
 
 def pop_saved_hooks():
-    _stack().pop()
+    if _stack():
+        _stack().pop()
     _refresh()
 
 

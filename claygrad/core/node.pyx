@@ -5,7 +5,8 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from claygrad.core.handles import RemovableHandle
+from claygrad.core.handles import InputMetadata, RemovableHandle
+from claygrad.core.size import Size
 from claygrad.core.device cimport device
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport Layout
@@ -56,6 +57,21 @@ cdef void _drain() noexcept:
 @cython.final
 @cython.no_gc_clear
 cdef class SavedTensor:
+    """A tensor that a node saved, as `node._raw_saved_<name>` shows it."""
+
+    def __init__(self):
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    def register_hooks(self, *hooks):
+        """Pack the tensor with the first of two hooks, at once; the second makes a tensor of it when backward needs it."""
+        from claygrad.core.keeping import hook_saved
+        hook_saved(self, hooks)
+
+    @property
+    def data(self):
+        from claygrad.core.keeping import saved_value
+        return saved_value(self)
+
     def __dealloc__(self):
         self.release()
         _doom(self.node)
@@ -256,12 +272,24 @@ cdef class Node:
         return self.notes
 
     @property
+    def requires_grad(self):
+        return True
+
     def _sequence_nr(self):
-        return self.seq
+        return 0xffffffffffffffff if self.seq == 0x7fffffffffffffff else self.seq
+
+    def _set_sequence_nr(self, int64_t number):
+        """Nodes that are ready run from the highest number to the lowest."""
+        self.seq = number
 
     @property
     def _input_metadata(self):
-        return [(self.shape_of(i), self.dtype_of(i), self.device_of(i)) for i in range(self.n_outputs)]
+        return [InputMetadata(Size(self.shape_of(i)), self.dtype_of(i), self.device_of(i)) for i in range(self.n_outputs)]
+
+    def __call__(self, *grads):
+        """The gradients of the inputs from those of the outputs; no hooks run."""
+        from claygrad.core.run import call_node
+        return call_node(self, grads)
 
     @property
     def origin(self):
@@ -280,10 +308,24 @@ cdef class Node:
             hooks.pre = {}
         return RemovableHandle(hooks.pre, fn)
 
+    def _register_hook_dict(self, tensor):
+        """Run the hooks that a tensor has in `_backward_hooks` when its gradient comes."""
+        cdef Hooks hooks = self.want_hooks()
+        if hooks.tensor is None:
+            hooks.tensor = {}
+        hooks.tensor[tensor.output_nr] = tensor._backward_hooks
+
+    def __dir__(self):
+        from claygrad.core.keeping import saved_names
+        return sorted([*object.__dir__(self), *(saved_names(self) if self.op is not None else ())])
+
     def __getattr__(self, name):
         if name.startswith("_saved_") and self.op is not None:
-            from claygrad.core.recording import saved_attribute
+            from claygrad.core.keeping import saved_attribute
             return saved_attribute(self, name[7:])
+        if name.startswith("_raw_saved_") and self.op is not None:
+            from claygrad.core.keeping import raw_attribute
+            return raw_attribute(self, name[11:])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 

@@ -15,3 +15,8 @@ cdef object unpack_slot(Node node, int k, bint create_graph)
 cdef SavedTensor box(Tensor t, bint is_output)
 cdef Tensor unbox(SavedTensor saved, Node node, bint create_graph)
 cdef object freed_error(Node node)
+cdef Layout layout_at(Layout layout, int64_t epoch)                               # on the bytes of that epoch
+cdef Tensor attach(Layout layout, Node edge, int nr, bint create_graph)         # a tensor whose gradient flows into the edge
+cdef int edge_at(Op op, Node node, int i) noexcept                               # the edge of the i-th tensor parameter
+cdef SavedTensor pack(SavedTensor s, Tensor t, tuple hooks)
+cdef Tensor unpacked(SavedTensor s, Node node)

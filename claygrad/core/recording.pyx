@@ -131,7 +131,7 @@ cdef bint _edge_knows_shape(Op op, Node node, int param, Layout layout):
     cdef int i
     for i in range(op.n_tensors):
         if op.tensors[i] == param:
-            i = _edge_at(op, node, i)
+            i = edge_at(op, node, i)
             return node.edge(i) is not None and node.edge(i).fits(node.edge_nr(i), layout)
     return False
 
@@ -235,7 +235,7 @@ cdef SavedTensor box(Tensor t, bint is_output):
         s.node = gradient_edge(t, &s.output_nr)
     hooks = saved_hooks() if modes().tracing_saves else None
     if hooks is not None:
-        return _pack(s, t, hooks)
+        return pack(s, t, hooks)
     if storage.exports != 0 and layout.numel * layout.dtype.itemsize <= COPY_LIMIT:
         copy = fresh(layout.dtype, layout.ndim, layout.shape)
         _copy_bytes(layout, copy)
@@ -248,7 +248,7 @@ cdef SavedTensor box(Tensor t, bint is_output):
     return s
 
 
-cdef SavedTensor _pack(SavedTensor s, Tensor t, tuple hooks):
+cdef SavedTensor pack(SavedTensor s, Tensor t, tuple hooks):
     cdef int64_t before = t.version()
     cdef bint was = modes().no_grad
     cdef int leads
@@ -284,14 +284,14 @@ cdef void _copy_bytes(Layout src, Layout dst):
     copy_strided(src.data(), a, dst.data(), b, src.shape, src.ndim, item)
 
 
-cdef Layout _at(Layout layout, int64_t epoch):
+cdef Layout layout_at(Layout layout, int64_t epoch):
     cdef Storage storage = layout.storage
     if epoch == storage.epoch:
         return layout
     return new_layout(storage.at(epoch), layout.dtype, layout.ndim, layout.shape, layout.strides, layout.offset)
 
 
-cdef inline Tensor _attach(Layout layout, Node edge, int nr, bint create_graph):
+cdef Tensor attach(Layout layout, Node edge, int nr, bint create_graph):
     cdef Tensor t, variable
     if create_graph and edge is not None and isinstance(edge, AccumulateGrad):
         variable = leaf_of(edge)
@@ -343,24 +343,24 @@ cdef object unpack_slot(Node node, int k, bint create_graph):
         if value is None and op.slot_kind[k] == S_SHAPE:
             for i in range(op.n_tensors):
                 if op.tensors[i] == op.slot_param[k]:
-                    i = _edge_at(op, node, i)
+                    i = edge_at(op, node, i)
                     return node.edge(i).shape_of(node.edge_nr(i))
         return value
     if epoch >= 0:
         if op.slot_kind[k] == S_OUT:
-            return _attach(_at(<Layout>value, epoch), _giver(node), 0, create_graph)
+            return attach(layout_at(<Layout>value, epoch), _giver(node), 0, create_graph)
         if create_graph:
             for i in range(op.n_tensors):
                 if op.tensors[i] == op.slot_param[k]:
-                    i = _edge_at(op, node, i)
-                    return _attach(_at(<Layout>value, epoch), node.edge(i), node.edge_nr(i), True)
-        return _attach(_at(<Layout>value, epoch), None, 0, False)
+                    i = edge_at(op, node, i)
+                    return attach(layout_at(<Layout>value, epoch), node.edge(i), node.edge_nr(i), True)
+        return attach(layout_at(<Layout>value, epoch), None, 0, False)
     if isinstance(value, SavedTensor):
         return unbox(<SavedTensor>value, node, create_graph)
     return [None if x is None else unbox(<SavedTensor>x, node, create_graph) for x in value]
 
 
-cdef int _edge_at(Op op, Node node, int i) noexcept:
+cdef int edge_at(Op op, Node node, int i) noexcept:
     """The edge of the i-th tensor parameter: a list parameter before it takes several."""
     if op.list_at >= 0 and i > op.list_at:
         return i + node.n_edges - op.n_tensors
@@ -371,8 +371,8 @@ cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
     cdef Tensor t, out
     cdef Storage now
     if s.hooked:
-        t = _unpacked(s, node)
-        if not create_graph:
+        t = unpacked(s, node)
+        if not create_graph or s.node is None and not s.is_output and not requires(t):
             return t
         out = Tensor.__new__(Tensor)
         out.layout = t.layout
@@ -391,11 +391,11 @@ cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
                                f"{where_text('it was saved', node.code, node.lasti)}\n"
                                "  Give the other library a copy, or change the tensor with claygrad's own operations.")
     if s.is_output:
-        return _attach(_at(s.layout, s.epoch), _giver(node), s.output_nr, create_graph)
-    return _attach(_at(s.layout, s.epoch), s.node, s.output_nr, create_graph)
+        return attach(layout_at(s.layout, s.epoch), _giver(node), s.output_nr, create_graph)
+    return attach(layout_at(s.layout, s.epoch), s.node, s.output_nr, create_graph)
 
 
-cdef Tensor _unpacked(SavedTensor s, Node node):
+cdef Tensor unpacked(SavedTensor s, Node node):
     """What the unpack hook makes of the packed value, as its memory was when it was packed."""
     cdef Storage storage = None
     if s.unpack is None:
@@ -420,26 +420,3 @@ cdef object freed_error(Node node):
             "tensors after calling backward.")
     return RuntimeError(text + where_text(f"{node.name()} was recorded", node.code, node.lasti)
                         + where_text("its values were freed by the backward", node.freed_code, node.freed_lasti))
-
-
-def keep(Tensor t):
-    """The value of a tensor as it is now, whatever is written to it later; `kept` gives it back, as often as asked."""
-    cdef SavedTensor s = SavedTensor.__new__(SavedTensor)
-    s.layout = t.layout
-    s.epoch = t.layout.storage.hold()
-    return s
-
-
-def kept(SavedTensor s):
-    return _attach(_at(s.layout, s.epoch), None, 0, False)
-
-
-def saved_attribute(Node node, str name):
-    """The value behind `node._saved_<name>`, with torch's names for what claygrad calls input and out."""
-    cdef Op op = <Op>node.op
-    ours = {"self": "input", "result": "out"}.get(name, name)
-    if ours not in op.slot_names:
-        raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
-    if node.freed:
-        raise freed_error(node)
-    return unpack_slot(node, op.slot_names.index(ours), True)

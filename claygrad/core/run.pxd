@@ -25,6 +25,7 @@ cdef class Run:
     cdef priority_queue[Ready] ready
     cdef dict captures          # task -> [(output number, position in inputs)]
     cdef list results
+    cdef list callbacks         # to be called when all is done, or None
     cdef object code
     cdef int lasti
 

@@ -11,8 +11,8 @@ from libcpp.vector cimport vector
 from claygrad.core.declared cimport Op
 from claygrad.core.leaves cimport accumulate as add_to_leaf
 from claygrad.core.leaves cimport look_for_nan, private
-from claygrad.core.listeners cimport heard, post_hooks, pre_hooks, tensor_hooks
-from claygrad.core.modes cimport anomaly
+from claygrad.core.listeners cimport after_leaf, heard, post_hooks, pre_hooks, tensor_hooks
+from claygrad.core.modes cimport anomaly, modes
 from claygrad.core.node cimport Node
 from claygrad.core.rules cimport call_rules, call_rules_into, fit
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, leaf_of, verbs
@@ -176,6 +176,8 @@ cdef class Run:
             top = self.ready.top()
             self.ready.pop()
             self.execute(top.second)
+        while self.callbacks:                      # one may ask for another
+            self.callbacks.pop(0)()
         return 0
 
     cdef int execute(self, int64_t t) except -1:
@@ -219,12 +221,10 @@ cdef class Run:
         if isinstance(node, AccumulateGrad):
             if self.accumulate:
                 g = <Tensor>grads[0]
-                if node.hooks is None or not node.hooks.post:
-                    grads = None
+                grads = None
                 add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
-                g = None
-                if grads is not None:
-                    post_hooks(node, [], grads)
+                if node.hooks is not None and node.hooks.post:
+                    after_leaf(node, g)
             return 0
         if not came and not node.always and not any([g is not None for g in grads]):
             out = [None] * node.n_edges
@@ -326,3 +326,26 @@ cdef class Run:
                     grad = None
             self.come(k)
         return 0
+
+
+def call_node(Node node, tuple grads):
+    """`grad_fn(*grads)`: what the node makes of these gradients, as a tensor or a tuple."""
+    cdef bint recording = not modes().no_grad
+    cdef int i, n = node.n_outputs or 1
+    cdef list given = list(grads), out
+    if len(grads) != n:
+        raise TypeError(f"expected {n} arguments, got {len(grads)} instead")
+    for i in range(n):
+        if given[i] is not None and not isinstance(given[i], Tensor):
+            raise TypeError(f"argument {i} is not a Variable")
+    if isinstance(node, AccumulateGrad):
+        add_to_leaf(<AccumulateGrad>node, <Tensor>given[0], recording)
+        return ()
+    if node.op is None:
+        out = node.apply(given, recording)
+    elif any([g is not None for g in given]):
+        out = call_rules(node, given, recording, 0)
+    else:
+        out = [None] * node.n_edges
+    out = [g for i, g in enumerate(out) if i > 31 or not node.numbers >> i & 1]
+    return out[0] if len(out) == 1 else tuple(out)

@@ -9,7 +9,7 @@ from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, F32, F64, I
 from claygrad.core import refusals
 from claygrad.core.dtypes import prefix
 from claygrad.core.size import Size
-from claygrad.core.layout cimport Layout, new_layout
+from claygrad.core.layout cimport Layout, new_layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, expose
 from claygrad.core.node import RemovableHandle
@@ -285,6 +285,9 @@ cdef class Tensor:
         refusals.check_data(self, t)
         if t.layout.storage is not self.layout.storage:
             keep_counter(self)
+        if self.accumulator != NULL and not same_shape(self.layout, t.layout):
+            (<Node>self.accumulator).leaf_place = NULL      # it adds gradients of the former shape: later graphs need another
+            self.accumulator = NULL
         self.layout = t.layout
 
     @data.deleter
@@ -365,6 +368,10 @@ cdef class Tensor:
     @property
     def _backward_hooks(self):
         return self.hooks
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, value):
+        self.hooks = None if value is None else dict(value)
 
     @property
     def _post_accumulate_grad_hooks(self):

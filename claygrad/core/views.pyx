@@ -31,7 +31,8 @@ cdef Tensor make_view(Tensor t, Layout layout, bint multi):
     """A view of t with this layout; its node is recorded by the caller."""
     cdef Tensor out = Tensor.__new__(Tensor)
     out.layout = layout
-    out.base = t if t.base is None else t.base
+    if not t.inference:                          # of an inference tensor nobody tracks views
+        out.base = t if t.base is None else t.base
     out.counter = t.counter
     out.inference = t.inference
     out.view_version = t.version()
@@ -66,7 +67,7 @@ cdef object call_view(Op op, PyObject** slots):
     if retyped:                          # bytes read as another type: no view in the sense of autograd
         out.base = None
         out.leaf_grad = False
-    elif should_record(op, slots):
+    elif not t.inference and should_record(op, slots):
         node = record_inputs(op, slots)
         record_output(node, out)
     elif t.mark == CUT:
@@ -83,7 +84,7 @@ cdef object _call_multi(Op op, PyObject** slots):
         geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
         pieces = [restride(t, shape, strides, offset) for shape, strides, offset in geometry]
     outs = []
-    if should_record(op, slots):
+    if not t.inference and should_record(op, slots):
         node = record_inputs(op, slots)
     for piece in pieces:
         out = make_view(t, <Layout>piece, True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.ops import _special
 from claygrad.ops._out import FOUND
-from claygrad.ops._registry import composite, conj, pointwise, zero
+from claygrad.ops._registry import composite, conj, constant, pointwise
 from claygrad.ops._words import FLOATS, need
 from claygrad.ops.activation import functional, line, log1pexp, private, softplus
 
@@ -56,7 +56,7 @@ def gelu_second(g, grad_output, input):
 
 
 gelu_backward.rule(grad_output=lambda g, input: gelu_backward(g, input), input=gelu_second)
-gelu_from.rule(grad_output=lambda g, input, result: gelu_from(g, input, result), input=gelu_second, result=zero)
+gelu_from.rule(grad_output=lambda g, input, result: gelu_from(g, input, result), input=gelu_second, result=constant)
 
 BEND, CUBE = sqrt(2 / pi), 0.044715
 
@@ -99,7 +99,7 @@ def gelu_tanh_second(g, grad_output, input):
 
 gelu_tanh_backward.rule(grad_output=lambda g, input: gelu_tanh_backward(g, input), input=gelu_tanh_second)
 gelu_tanh_from.rule(grad_output=lambda g, input, result: gelu_tanh_from(g, input, result), input=gelu_tanh_second,
-                    result=zero)
+                    result=constant)
 
 
 @composite(**functional, out=FOUND, samples=lambda t: [*line(t), t.args(t(3, 4), approximate="tanh")],
@@ -147,7 +147,7 @@ def silu_second(g, grad_output, input):
 
 silu_backward.rule(grad_output=lambda g, input: silu_backward(g, conj(input)), input=silu_second)
 silu_from.rule(grad_output=lambda g, input, result: silu_from(g, conj(input), conj(result)), input=silu_second,
-               result=zero)
+               result=constant)
 
 
 @pointwise(kernel="mish", **functional, samples=line)

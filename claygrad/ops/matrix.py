@@ -256,7 +256,7 @@ def scaled(g: Tensor, factor: Number) -> Tensor:
     return g if factor == 1 else g * conj(factor)
 
 
-@op(out=EXACT, kernel="addmm", inplace=True, check=check_addmm, meta=lambda mat1, mat2: (mat1.shape[0], mat2.shape[1]),
+@op(out=EXACT, kernel="addmm", alias="ok", inplace=True, check=check_addmm, meta=lambda mat1, mat2: (mat1.shape[0], mat2.shape[1]),
     samples=lambda t: [t.args(t(2), t(3, 4), t(4, 2)), t.args(t(3, 2), t(3, 4), t(4, 2), beta=0.5, alpha=2),
                        t.args(t(), t(3, 4), t(4, 2)),
                        t.args(t(3, 2), t(3, 4), t(4, 2), beta=0)],
@@ -269,7 +269,7 @@ addmm.rule(input=lambda g, beta: scaled(g, beta), mat1=lambda g, mat2, alpha: sc
            mat2=lambda g, mat1, mat2_stride, alpha: scaled(of_right(g, mat1, mat2_stride), alpha))
 
 
-@op(out=EXACT, kernel="addmv", inplace=True, check=check_addmv, meta=lambda mat: mat.shape[:1],
+@op(out=EXACT, kernel="addmv", alias="ok", inplace=True, check=check_addmv, meta=lambda mat: mat.shape[:1],
     samples=lambda t: [t.args(t(3), t(3, 4), t(4)), t.args(t(), t(3, 4), t(4), beta=0.5, alpha=2)],
     errors=lambda t: [(t.args(t(3), t(2, 3), t(3)), RuntimeError, "size mismatch, got input (3), mat (2x3), vec (3)")])
 def addmv(xp, input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1):
@@ -279,7 +279,7 @@ addmv.rule(input=lambda g, beta: scaled(g, beta), mat=lambda g, vec, alpha: scal
            vec=lambda g, mat, alpha: scaled(adjoint(mat).mv(g), alpha))
 
 
-@op(out=EXACT, kernel="baddbmm", inplace=True, check=check_baddbmm,
+@op(out=EXACT, kernel="baddbmm", alias="ok", inplace=True, check=check_baddbmm,
     meta=lambda batch1, batch2: (*batch1.shape[:2], batch2.shape[2]),
     samples=lambda t: [t.args(t(2, 3, 2), t(2, 3, 4), t(2, 4, 2)),
                        t.args(t(2), t(2, 3, 4), t(2, 4, 2), beta=0.5, alpha=2)])
@@ -291,7 +291,7 @@ baddbmm.rule(input=lambda g, beta: scaled(g, beta), batch1=lambda g, batch2,
              batch2=lambda g, batch1, alpha: scaled(adjoint(batch1).bmm(g), alpha))
 
 
-@op(out=SELF, kernel="addbmm", inplace=True, check=check_addbmm,
+@op(out=SELF, kernel="addbmm", alias="ok", inplace=True, check=check_addbmm,
     meta=lambda batch1, batch2: (batch1.shape[1], batch2.shape[2]),
     samples=lambda t: [t.args(t(3, 2), t(2, 3, 4), t(2, 4, 2)),
                        t.args(t(3, 2), t(2, 3, 4), t(2, 4, 2), beta=0.5, alpha=2)])
@@ -316,7 +316,7 @@ def check_addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: N
                 raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
 
 
-@op(kernel="addr", promote="common", inplace=True, check=check_addr,
+@op(kernel="addr", alias="ok", promote="common", inplace=True, check=check_addr,
     meta=lambda vec1, vec2: (vec1.shape[0], vec2.shape[0]),
     samples=lambda t: [t.args(t(3, 4), t(3), t(4)), t.args(t(4), t(3), t(4), beta=0.5, alpha=2)],
     errors=lambda t: [(t.args(t(3, 3), t(2, 3), t(3)), RuntimeError, "addr: Expected 1-D argument vec1, but got 2-D")])

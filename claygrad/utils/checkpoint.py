@@ -17,7 +17,7 @@ from claygrad.autograd.graph import saved_tensors_hooks
 from claygrad.core import Tensor, current_run, empty, float32
 from claygrad.core.engine import run_has_inputs
 from claygrad.core.handles import Placeholder
-from claygrad.core.recording import keep, kept
+from claygrad.core.keeping import keep, kept
 from claygrad.nn.modules.container import Sequential
 
 if TYPE_CHECKING:
