@@ -44,7 +44,7 @@ cdef class _Gradients:
             v = (<Tensor>tensors[i]).layout
             if i == 0:
                 self.first, self.dtype = v, v.dtype.code
-            if v.dtype.code != self.dtype or v.storage.where.kind != CPU or not (v.contiguous or dense(v)):
+            if v.dtype.code != self.dtype or v.storage.where.kind != CPU or not (v.contiguous or dense(v)) or v.bits:
                 return False
             if write and ((<Tensor>tensors[i]).inference and not modes().inference):
                 return False
@@ -109,7 +109,7 @@ def scale_to_norm(list tensors, Tensor total, double most):
     cdef Layout v = total.layout
     cdef double factor
     cdef float single
-    if not all_.fill(tensors, True) or v.numel != 1 or v.dtype.code != all_.dtype or v.storage.where.kind != CPU:
+    if not all_.fill(tensors, True) or v.numel != 1 or v.dtype.code != all_.dtype or v.storage.where.kind != CPU or v.bits:
         return False
     if all_.dtype == F32:                          # rounded as operations on such tensors round
         single = (<float*>v.data())[0] + <float>1e-6

@@ -10,6 +10,7 @@ from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
 from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
 from claygrad.core.layout cimport Layout, dense, new_layout, same_shape, stretched
+from claygrad.core.lazy cimport any_lazy, lazy_made, resolve
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.refusals import no_such_overload
@@ -24,6 +25,9 @@ cdef extern from "Python.h":
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
+
+cdef bint* _lazy_made = lazy_made()
+
 
 def conj(x):
     """The conjugate of a tensor or number; reals are their own."""
@@ -124,6 +128,8 @@ cdef object run(Op op, PyObject** slots):
     cdef Node node
     cdef object result
     cdef int i
+    if _lazy_made[0] and any_lazy(slots, op.n_params):
+        return _run_lazy(op, slots)
     if op.kind >= VIEW:
         if op.kind == COMPOSITE:
             if op.short != NULL and not modes().autocast:
@@ -154,7 +160,36 @@ cdef object run(Op op, PyObject** slots):
     return t
 
 
-cdef int _note_cut(Op op, PyObject** slots, Tensor t) except -1:
+cdef object _run_lazy(Op op, PyObject** slots):
+    """The same where an argument is lazy (Note [Lazy conjugates]): computed of its values, recorded of itself."""
+    cdef PyObject* plain[24]
+    cdef list _kept                          # keeps them alive
+    cdef Tensor t
+    cdef object result = None
+    cdef int i
+    if op.kind == COMPOSITE:
+        result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
+        return op.returns(result) if op.returns is not None and type(result) is tuple else result
+    if op.kind >= VIEW:
+        return call_view(op, slots)
+    _kept = resolve(slots, op.n_params, plain)
+    if op.fast != NULL:
+        result = op.fast(op, plain, None)
+    elif op.many != NULL:
+        result = op.many(op, plain)
+    if result is None:
+        result = general(op, plain)
+    if type(result) is not Layout:
+        return _several(op, slots, <list>result)
+    t = new_tensor(<Layout>result)
+    if not should_record(op, slots):
+        _note_cut(op, slots, t)
+    elif t.layout.dtype.category >= CAT_FLOAT:
+        record_output(record_inputs(op, slots), t, True)
+    return t
+
+
+cdef inline int _note_cut(Op op, PyObject** slots, Tensor t) except -1:
     """Remember where a result, or what it was computed from, was cut from a graph."""
     cdef int i
     cdef Tensor x
@@ -279,8 +314,10 @@ cdef int write_out(str name, Tensor target, Tensor result, bint strided) except 
         target.resize_(result.shape)            # counts as the write
         target.layout.storage.before_write()
         if strided and not result.layout.contiguous and dense(result.layout):
+            bits = target.layout.bits
             target.layout = new_layout(target.layout.storage, target.layout.dtype, result.layout.ndim, result.layout.shape,
                                        result.layout.strides, target.layout.offset)
+            target.layout.bits = bits
     else:
         begin_write(target)
     write_layout(target.layout, result.layout)

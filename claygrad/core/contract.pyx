@@ -34,7 +34,7 @@ cdef bint plain(object x) noexcept:
     if not isinstance(x, Tensor):
         return False
     t = <Tensor>x
-    return not requires(t) and t.mark != CUT and t.layout.storage.where.kind == CPU and t.layout.numel > 0
+    return not requires(t) and t.mark != CUT and t.layout.storage.where.kind == CPU and t.layout.numel > 0 and not t.layout.bits
 
 
 cdef bint _plain(object x) noexcept:

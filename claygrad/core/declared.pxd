@@ -148,6 +148,7 @@ cdef class Op:
     cdef object meta
     cdef object returns           # named tuple class for several outputs, or None
     cdef object differentiable    # tuple of output numbers, or None: all floating ones
+    cdef int lazy                 # of a view: the bits that it turns (Note [Lazy conjugates])
     cdef bint recorded            # has rules: calls on tensors that require grad make nodes
     # rules
     cdef int n_slots

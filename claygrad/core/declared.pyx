@@ -80,6 +80,7 @@ cdef class Op:
         self.has_out = out
         self.info = info if info is not None else {}
         self.parts = self.info.get("parts") or ()
+        self.lazy = self.info.get("lazy") or 0
         self.number_edge = number_edge
         self.dim_at = self.keepdim_at = self.dtype_at = self.list_at = self.inplace_at = -1
         if self.n_params > MAX_PARAMS:
@@ -158,6 +159,7 @@ cdef class Op:
         twin.each_kernels, twin.each_kinds = self.each_kernels, self.each_kinds
         twin.each_results, twin.each_grains, twin.each_refuses = self.each_results, self.each_grains, self.each_refuses
         twin.plain = self.plain
+        twin.lazy = self.lazy
         for i in range(N_DTYPES):
             twin.kernels[i] = self.kernels[i]
             twin.number_kernels[i] = self.number_kernels[i]

@@ -238,7 +238,7 @@ cdef Tensor _rows(Tensor t, Tensor index):
     cdef Tensor result
     if at.dtype.code != I64 or not at.contiguous or not v.contiguous or v.ndim == 0 or at.ndim == 0:
         return None
-    if v.storage.where.kind != CPU or at.storage.where.kind != CPU or at.ndim + v.ndim > 64 or v.shape[0] == 0:
+    if v.storage.where.kind != CPU or at.storage.where.kind != CPU or at.ndim + v.ndim > 64 or v.shape[0] == 0 or v.bits or at.bits:
         return None
     for i in range(at.ndim):
         shape[i] = at.shape[i]

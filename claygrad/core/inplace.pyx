@@ -9,22 +9,26 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport CAT_FLOAT, category_of, of_code
+from claygrad.core.dtypes cimport CAT_FLOAT, category_of, dtype, of_code
 from claygrad.core.general cimport general
 from claygrad.core.promotion cimport result_code
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, dense, same_shape, stretched
+from claygrad.core.layout cimport CONJ, NEG, Layout, dense, same_shape, stretched
+from claygrad.core.lazy cimport any_lazy, lazy_made, resolve, resolved, with_bits, write_lazy
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, next_seq
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, note_view, record_again, record_inputs, should_record
 from claygrad.core.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
-from claygrad.core.views cimport refusal, strided
+from claygrad.core.views cimport refusal, replay, way_to
 
 # Bytes above which a copy runs without the interpreter lock.
 cdef enum:
     RELEASE = 262144
+
+
+cdef bint* _lazy_made = lazy_made()
 
 
 cdef int check_writable(Tensor t, bint recording) except -1:
@@ -134,6 +138,8 @@ cdef int write_layout(Layout dst, Layout src) except -1:
     cdef int i, k
     if dst.storage.where.kind != CPU:
         return 0
+    if dst.bits or src.bits:
+        return write_lazy(dst, src)
     if dst.dtype is src.dtype and src.storage.where.kind == CPU and src.ndim <= dst.ndim:
         item = dst.dtype.itemsize
         for i in range(dst.ndim):
@@ -194,7 +200,9 @@ cdef object call_inplace(Op op, PyObject** slots):
     _check_result(op, slots, target)
     if record:
         node = record_inputs(op, slots)
-    if op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU \
+    if _lazy_made[0] and any_lazy(slots, op.n_params):
+        made = _write_lazy(op, t, slots)
+    elif op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU \
             and not (op.n_tensors > 1 and _reads_target(op, t, slots)):
         target.storage.before_write()
         made = op.fast(op, slots, target)
@@ -220,6 +228,28 @@ cdef object call_inplace(Op op, PyObject** slots):
     return t
 
 
+cdef Layout _write_lazy(Op op, Tensor t, PyObject** slots):
+    """Compute and write where an argument is lazy, t itself or another: Note [Lazy conjugates]. Returns what t is written with."""
+    cdef PyObject* plain[24]
+    cdef Layout target = t.layout, made
+    cdef list _kept = resolve(slots, op.n_params, plain)          # keeps them alive
+    _check_overlap(op, t, slots)
+    result = None
+    if op.fast != NULL and target.storage.where.kind == CPU and not stretched(target):
+        result = op.fast(op, plain, None)
+    if result is None:
+        result = general(op, plain)
+    made = <Layout>(result[0] if isinstance(result, list) else result)
+    if not same_shape(made, target):
+        raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
+    target.storage.before_write()
+    if target.numel and stretched(target):
+        _write_changed(with_bits(target, 0), resolved(with_bits(made, target.bits)))
+    else:
+        write_layout(target, made)
+    return made
+
+
 # --- history -----------------------------------------------------------------------------------------------------
 @cython.no_gc_clear
 cdef class CopySlices(Node):
@@ -228,6 +258,10 @@ cdef class CopySlices(Node):
     cdef tuple view_shape
     cdef tuple view_strides
     cdef object view_offset
+    cdef dtype view_dtype                  # None: the view has dtype and bits of the base
+    cdef int view_bits
+    cdef int base_bits
+    cdef int base_offset
     cdef tuple base_shape
     cdef tuple base_strides                # None: contiguous
 
@@ -238,11 +272,14 @@ cdef class CopySlices(Node):
         cdef Tensor g = <Tensor>grads[0]
         if self.freed:
             raise freed_error(self)
-        if self.base_strides is None:
-            base = g.clone() if g.layout.contiguous else g.contiguous()
+        if self.view_dtype is not None:
+            base, part = self.other_dtype(g)
         else:
-            base = g.new_empty_strided(self.base_shape, self.base_strides).copy_(g)
-        part = base.as_strided(self.view_shape, self.view_strides, self.view_offset)
+            if self.base_strides is not None:
+                base = g.new_empty_strided(self.base_shape, self.base_strides).copy_(g)
+            else:
+                base = g.clone() if g.layout.contiguous else g.contiguous()
+            part = base.as_strided(self.view_shape, self.view_strides, self.view_offset)
         if self.fn.op is not None:
             inner = call_rules(self.fn, [part.clone()], create_graph, 0)
         else:
@@ -251,14 +288,40 @@ cdef class CopySlices(Node):
             part.zero_()
         else:
             part.copy_(inner[0])
-        inner[0] = base
+        if self.base_bits & CONJ:
+            base = base.conj()
+        inner[0] = base.neg() if self.base_bits & NEG else base
         return inner
+
+    cdef tuple other_dtype(self, Tensor g):
+        """The gradient of the base's memory in memory of its own, and the part of it that the view sees."""
+        span = self.base_offset + 1
+        for n, step in zip(self.base_shape, self.base_strides):
+            span += (n - 1) * step if n else 0
+        if self.base_bits & CONJ:
+            g = g.conj()
+        if self.base_bits & NEG:
+            g = -g
+        base = g.new_empty((span,)).as_strided(self.base_shape, self.base_strides, self.base_offset).copy_(g)
+        return base, replay(base, self.view_dtype, self.view_bits, self.view_shape, self.view_strides, self.view_offset)
 
     cdef void free_saved(self):
         if self.fn is not None:
             self.fn.free_saved()
             self.fn.freed = self.fn.holds
             self.fn.freed_code, self.fn.freed_lasti = self.freed_code, self.freed_lasti
+
+
+cdef int _other_dtype(CopySlices slices, Layout view, Layout base) except -1:
+    """Describe a view of another dtype or with other bits than its base: Note [Views of another dtype]."""
+    slices.view_dtype, slices.view_bits, slices.base_bits = view.dtype, view.bits, base.bits
+    slices.base_shape, slices.base_strides = base.shape_tuple(), base.stride_tuple()
+    if view.dtype.itemsize < base.dtype.itemsize:
+        slices.view_offset = view.offset - 2 * base.offset
+    elif view.dtype.itemsize > base.dtype.itemsize:
+        slices.base_offset = base.offset & 1                     # complex numbers begin at even offsets
+        slices.view_offset = (2 * view.offset - base.offset + slices.base_offset) // 2
+    return 0
 
 
 cdef int rebase(Tensor t, Node node) except -1:
@@ -279,12 +342,15 @@ cdef int rebase(Tensor t, Node node) except -1:
         slices.holds = True
         slices.view_shape, slices.view_strides = t.layout.shape_tuple(), t.layout.stride_tuple()
         slices.view_offset = t.layout.offset - base.layout.offset
-        if not base.layout.contiguous:
+        if t.layout.dtype is not base.layout.dtype or t.layout.bits | base.layout.bits:
+            _other_dtype(slices, t.layout, base.layout)
+        elif not base.layout.contiguous:
             slices.base_shape, slices.base_strides = base.layout.shape_tuple(), base.layout.stride_tuple()
         slices.add_edge(old, nr)
         if t.node is not None and t.layout.storage is not base.layout.storage:
-            moved = strided(t)                       # by `t.data = ...`: its geometry, not its origin, is what counts
-            moved.describe_output(t.layout)
+            moved = way_to(t)                        # by `t.data = ...`: its geometry, not its origin, is what counts
+            if moved.n_outputs == 0:
+                moved.describe_output(t.layout)
             moved.seq, node.seq = node.seq, moved.seq        # what an edge leads to is the older node
             node.edge0, node.nr0 = moved, 0
         for i in range(1, node.n_edges):

@@ -6,6 +6,11 @@ cdef enum:
     INLINE_DIMS = 5
     MAX_DIMS = 64
 
+# What the bytes still need to become the values: Note [Lazy conjugates] in lazy.pxd.
+cdef enum:
+    CONJ = 1
+    NEG = 2
+
 # Where the elements of a tensor lie. Immutable once made: a saved value keeps the layout itself, and a
 # tensor whose shape changes in place gets another one.
 cdef class Layout:
@@ -15,6 +20,7 @@ cdef class Layout:
     cdef int64_t numel
     cdef int ndim
     cdef bint contiguous
+    cdef int bits                     # CONJ | NEG
     cdef int64_t* shape
     cdef int64_t* strides
     cdef int64_t inline_dims[10]
@@ -23,7 +29,7 @@ cdef class Layout:
     cdef tuple shape_tuple(self)
     cdef tuple stride_tuple(self)
     cdef object array_with_base(self, object base)
-    cdef object array(self)           # an array-module view on the bytes (numpy.ndarray on the CPU)
+    cdef object array(self)           # an array-module view on the bytes (numpy.ndarray on the CPU); with bits, a read-only copy
 
 cdef Layout new_layout(Storage storage, dtype dt, int ndim, const int64_t* shape, const int64_t* strides, int64_t offset)
 cdef Layout new_contiguous(Storage storage, dtype dt, int ndim, const int64_t* shape)   # offset 0

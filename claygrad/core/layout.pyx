@@ -1,4 +1,6 @@
 """Where the elements of a tensor lie: storage, type, shape, strides, offset."""
+import numpy
+
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t
@@ -62,7 +64,23 @@ cdef class Layout:
             strides[i] = self.strides[i] * size
         out = clay_array(self.dtype.numpy, self.ndim, <cnp.npy_intp*>self.shape, strides, self.data())
         clay_set_base(out, base)
+        if self.bits:
+            out = _turned(out, self.bits)
+            out.flags.writeable = False          # what would be written into a copy would be lost
         return out
+
+
+cdef object _turned(object array, int bits):
+    """A copy of the bytes of a lazy layout, as the values that they stand for."""
+    if array.dtype.kind == "b":
+        raise NotImplementedError("\"neg_cpu\" not implemented for 'Bool'")
+    if bits & CONJ:
+        array = numpy.asarray(numpy.conjugate(array))
+    if not bits & NEG:
+        return array
+    if array.dtype.kind == "V":                  # bfloat16, which NumPy does not know: the sign is its highest bit
+        return (array.view("u2") ^ 0x8000).view(array.dtype)
+    return numpy.asarray(numpy.negative(array))
 
 
 cdef tuple _tuple(const int64_t* values, int n):
@@ -312,7 +330,7 @@ cdef bint falling(Layout v) noexcept:
 
 cdef bint same_place(Layout a, Layout b) noexcept:
     cdef int i
-    if a.storage is not b.storage or a.offset != b.offset or a.dtype is not b.dtype or not same_shape(a, b):
+    if a.storage is not b.storage or a.offset != b.offset or a.dtype is not b.dtype or a.bits != b.bits or not same_shape(a, b):
         return False
     for i in range(a.ndim):
         if a.strides[i] != b.strides[i]:

@@ -32,7 +32,7 @@ cdef bint private(Tensor t) noexcept:
 
 
 cdef bint _unseen(Tensor t) noexcept:
-    return Py_REFCNT(<PyObject*>t.layout) == 1 and t.node is None and not t.leaf_grad
+    return Py_REFCNT(<PyObject*>t.layout) == 1 and t.node is None and not t.leaf_grad and not t.layout.bits
 
 
 cdef int look_for_nan(Node node, list out) except -1:

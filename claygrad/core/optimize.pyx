@@ -86,7 +86,7 @@ def gather(params, state, tuple keys, bint begun=True):
 cdef bint _same_order(Layout v, Layout like) noexcept:
     """Whether two layouts hold elements of one dtype and shape in the same order, without gaps."""
     cdef int i
-    if v.dtype is not like.dtype or v.ndim != like.ndim or v.storage.where.kind != CPU:
+    if v.dtype is not like.dtype or v.ndim != like.ndim or v.storage.where.kind != CPU or v.bits:
         return False
     for i in range(v.ndim):
         if v.shape[i] != like.shape[i]:
@@ -110,7 +110,7 @@ cdef bint _counts(object x):
     if not isinstance(x, Tensor):
         return False
     cdef Layout v = (<Tensor>x).layout
-    return v.numel == 1 and (v.dtype.code == F32 or v.dtype.code == F64) and v.storage.where.kind == CPU
+    return v.numel == 1 and (v.dtype.code == F32 or v.dtype.code == F64) and v.storage.where.kind == CPU and not v.bits
 
 
 cdef double _number(Tensor t) noexcept:

@@ -57,6 +57,7 @@ cdef object as_it_was(object x, Storage storage, int64_t epoch, int depth):
         out = Tensor.__new__(Tensor)
         out.layout = new_layout(storage.at(epoch), v.dtype, v.ndim, v.shape, v.strides,
                                 v.offset + (v.storage.ptr - storage.ptr) // v.dtype.itemsize)
+        out.layout.bits = v.bits
         return out
     if depth == DEEPEST:
         return x

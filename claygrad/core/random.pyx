@@ -11,7 +11,8 @@ from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, fresh, new_layout, stretched
+from claygrad.core.layout cimport Layout, fresh_like, fresh, new_layout, stretched
+from claygrad.core.lazy cimport resolved, write_lazy
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.storage cimport Storage, new_storage
@@ -278,7 +279,7 @@ cdef int _draw_each(Generator g, Layout v, int* order, int64_t* shape, char* to,
 def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
     """Overwrite a tensor with draws; `op` names the node of the write, whose gradient is zero. Returns the tensor."""
     cdef PyObject* slots[2]
-    cdef Layout v = t.layout
+    cdef Layout v = t.layout, made
     cdef Node node = None
     cdef bint record
     cdef Generator g = _pick(generator)
@@ -293,7 +294,12 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
         node = record_inputs(op, slots)
     if v.storage.where.kind == CPU:
         v.storage.before_write()
-        _fill(g, kind, v, a, b, None if p is None else p.layout)
+        if v.bits:
+            made = fresh_like(v)
+            _fill(g, kind, made, a, b, None if p is None else resolved(p.layout))
+            write_lazy(v, made)
+        else:
+            _fill(g, kind, v, a, b, None if p is None else resolved(p.layout))
     t.bump()
     if record:
         rebase(t, node)
@@ -394,7 +400,7 @@ def sample(Tensor weights, int64_t count, Tensor draws, Tensor out, generator):
 
     Returns 0, or what is wrong with the weights: 1 a negative one, 2 one that is not finite, 3 a row of zeros.
     """
-    cdef Layout w = weights.layout
+    cdef Layout w = resolved(weights.layout)
     cdef int64_t rows = w.shape[0] if w.ndim == 2 else 1
     cdef int64_t n = w.shape[w.ndim - 1]
     cdef int64_t* to = <int64_t*>out.layout.data()
@@ -409,9 +415,9 @@ def sample(Tensor weights, int64_t count, Tensor draws, Tensor out, generator):
 
 cdef void* _data(Tensor t, list blocks):
     """The elements in row-major order; what had to be copied for that is kept in `blocks`."""
-    if t.layout.contiguous:
+    if t.layout.contiguous and not t.layout.bits:
         return t.layout.data()
-    cdef Storage block = _block(t.layout)
+    cdef Storage block = _block(resolved(t.layout))
     blocks.append(block)
     return block.ptr
 

@@ -10,6 +10,7 @@ cdef bint should_record(Op op, PyObject** slots) noexcept
 cdef Node record_inputs(Op op, PyObject** slots)
 cdef int record_output(Node node, Tensor out, bint differentiable=*) except -1
 cdef int record_again(Node node, Tensor out) except -1
+cdef int move_retained(Tensor t, Node node, int nr) except -1     # the gradient that t keeps will be one of this output
 cdef int note_view(Node node, Tensor view) except -1         # Note [Outputs written into views]
 cdef object unpack_slot(Node node, int k, bint create_graph)
 cdef SavedTensor box(Tensor t, bint is_output)

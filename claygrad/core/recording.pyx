@@ -183,11 +183,17 @@ cdef int record_output(Node node, Tensor out, bint differentiable=True) except -
 
 cdef int record_again(Node node, Tensor out) except -1:
     """Make a tensor that may have a history already the next output of the node: a gradient it keeps is kept there."""
-    if out.retains and out.node is not None and out.node.hooks is not None and out.node.hooks.retain is not None:
-        reference = out.node.hooks.retain.pop(out.output_nr, None)
-        if reference is not None:
-            node.want_hooks().retain_for(node.n_outputs, reference)
+    move_retained(out, node, node.n_outputs)
     return record_output(node, out)
+
+
+cdef int move_retained(Tensor t, Node node, int nr) except -1:
+    """Let the gradient that t keeps be kept where it will be an output."""
+    if t.retains and t.node is not None and t.node.hooks is not None and t.node.hooks.retain is not None:
+        reference = t.node.hooks.retain.pop(t.output_nr, None)
+        if reference is not None:
+            node.want_hooks().retain_for(nr, reference)
+    return 0
 
 
 cdef inline int _save(Node node, Tensor t, bint is_output) except -1:
@@ -239,6 +245,7 @@ cdef SavedTensor box(Tensor t, bint is_output):
     if storage.exports != 0 and layout.numel * layout.dtype.itemsize <= COPY_LIMIT:
         copy = fresh(layout.dtype, layout.ndim, layout.shape)
         _copy_bytes(layout, copy)
+        copy.bits = layout.bits
         layout = copy
     elif storage.exports != 0:
         s.print_ = fingerprint(storage.ptr, storage.length)
@@ -288,7 +295,9 @@ cdef Layout layout_at(Layout layout, int64_t epoch):
     cdef Storage storage = layout.storage
     if epoch == storage.epoch:
         return layout
-    return new_layout(storage.at(epoch), layout.dtype, layout.ndim, layout.shape, layout.strides, layout.offset)
+    cdef Layout then = new_layout(storage.at(epoch), layout.dtype, layout.ndim, layout.shape, layout.strides, layout.offset)
+    then.bits = layout.bits
+    return then
 
 
 cdef Tensor attach(Layout layout, Node edge, int nr, bint create_graph):

@@ -301,7 +301,7 @@ def spread_over(Tensor t, shape):
     cdef int64_t zeros[64]
     cdef int i = 0
     cdef Tensor out
-    if t.layout.numel != 1 or len(shape) > 64 or requires(t) and not modes().no_grad:
+    if t.layout.numel != 1 or len(shape) > 64 or requires(t) and not modes().no_grad or t.layout.bits:
         return None
     for n in shape:
         dims[i] = n

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE, R_ZERO, Op, find_op, straight)
 from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
 from claygrad.core.layout cimport Layout, new_contiguous
+from claygrad.core.lazy cimport any_lazy, lazy_made
 from claygrad.core.leaves cimport private
 from claygrad.core.node cimport Node
 from claygrad.core.provenance cimport where_text
@@ -17,6 +18,9 @@ from libc.string cimport memset
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
     object PyObject_Vectorcall(object fn, PyObject** args, size_t n, PyObject* kwnames)
+
+
+cdef bint* _lazy_made = lazy_made()
 
 
 cdef Tensor zeros_for(Node node, int nr):
@@ -76,7 +80,7 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
                         args[at] = <PyObject*>needs
                 at = op.rule_count[i]
                 result = None
-                if not create_graph:
+                if not create_graph and not (_lazy_made[0] and any_lazy(args, at)):
                     made = op.fast_rules[i](args) if i < 4 and op.fast_rules[i] != NULL else _straight(op, i, args, at, g, i == last)
                     if made is not None:
                         result = new_tensor(made)

@@ -9,7 +9,8 @@ from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, F32, F64, I
 from claygrad.core import refusals
 from claygrad.core.dtypes import prefix
 from claygrad.core.size import Size
-from claygrad.core.layout cimport Layout, new_layout, same_shape
+from claygrad.core.layout cimport CONJ, Layout, new_layout, same_shape
+from claygrad.core.layout cimport NEG as NEG_BIT
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, expose
 from claygrad.core.node import RemovableHandle
@@ -48,6 +49,8 @@ cdef class Export:
 cdef object number_at(Layout layout, int64_t at):
     cdef char* p = layout.storage.ptr + at * layout.dtype.itemsize
     cdef int code = layout.dtype.code
+    if layout.bits:
+        return _lazy_number(layout, at)
     if code == F32:
         return (<float*>p)[0]
     if code == F64:
@@ -70,6 +73,14 @@ cdef object number_at(Layout layout, int64_t at):
         return complex((<double*>p)[0], (<double*>p)[1])
     one = new_layout(layout.storage, layout.dtype, 0, NULL, NULL, at)
     return float(one.array())
+
+
+cdef object _lazy_number(Layout layout, int64_t at):
+    """The element of a layout with bits (Note [Lazy conjugates])."""
+    cdef Layout one = new_layout(layout.storage, layout.dtype, 0, NULL, NULL, at)
+    one.bits = layout.bits
+    value = one.array()
+    return float(value) if layout.dtype.code == BF16 else value.item()
 
 
 cdef extern from "lazydict.h":
@@ -228,6 +239,14 @@ cdef class Tensor:
         if self.base is not None:
             _verbs.refresh(self)
         return self.node is None
+
+    def is_conj(self):
+        """Whether this is a conjugate that is not computed yet: a view on memory that holds the conjugates of its values."""
+        return self.layout.bits & CONJ != 0
+
+    def is_neg(self):
+        """Whether this is a negative that is not computed yet: a view on memory that holds the negatives of its values."""
+        return self.layout.bits & NEG_BIT != 0
 
     def is_contiguous(self, memory_format=None):
         """Whether the elements lie in row-major order (or in that of the memory format)."""
@@ -558,6 +577,11 @@ cdef class Tensor:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.layout.dtype.code == BF16:
             raise TypeError("Got unsupported ScalarType BFloat16")
+        if self.layout.bits:
+            if force:
+                return self.layout.array().copy()
+            bit, name = ("conjugate", "conj") if self.layout.bits & CONJ else ("negative", "neg")
+            raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{name}().numpy() instead.")
         return _handed_out(self.layout)
 
     def __array__(self, *args, **kwargs):

@@ -3,16 +3,20 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
-from claygrad.core.dtypes cimport dtype
+from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
 from claygrad.core.general cimport call_declared
-from claygrad.core.layout cimport Layout, new_layout
+from claygrad.core.layout cimport CONJ, NEG, Layout, new_layout
+from claygrad.core.lazy cimport lazy_made, with_bits
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.parts cimport axis_of, sizes_of
-from claygrad.core.recording cimport record_again, record_inputs, record_output, should_record
+from claygrad.core.recording cimport move_retained, record_again, record_inputs, record_output, should_record
 from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN,
                                    Tensor, mark_cut, requires, verbs)
 from claygrad.core.ways cimport offer
+
+
+cdef bint* _lazy_made = lazy_made()
 
 
 cdef Layout restride(Tensor t, shape, strides, int64_t offset):
@@ -30,6 +34,8 @@ cdef Layout restride(Tensor t, shape, strides, int64_t offset):
 cdef Tensor make_view(Tensor t, Layout layout, bint multi):
     """A view of t with this layout; its node is recorded by the caller."""
     cdef Tensor out = Tensor.__new__(Tensor)
+    if _lazy_made[0] and layout.bits != t.layout.bits:
+        layout = with_bits(layout, t.layout.bits)
     out.layout = layout
     if not t.inference:                          # of an inference tensor nobody tracks views
         out.base = t if t.base is None else t.base
@@ -64,6 +70,8 @@ cdef object call_view(Op op, PyObject** slots):
             layout = new_layout(layout.storage, <dtype?>geometry[3], layout.ndim, layout.shape, layout.strides, layout.offset)
             retyped = not op.recorded or op.fast == _view
     out = make_view(t, layout, False)
+    if op.lazy:                          # Note [Lazy conjugates]
+        out.layout = with_bits(layout, t.layout.bits ^ op.lazy)
     if retyped:                          # bytes read as another type: no view in the sense of autograd
         out.base = None
         out.leaf_grad = False
@@ -135,9 +143,77 @@ cdef int _refresh(Tensor view) except -1:
     error = refusal(view, True)
     if error is not None:
         raise error
-    record_again(strided(view), view)
+    if _lies_otherwise(view):
+        _record_replay(view)
+    else:
+        record_again(strided(view), view)
     view.view_version = view.version()
     return 0
+
+
+# Note [Views of another dtype]
+# The place of a view in its base is told by geometry alone, as strides on the base's memory, as long as both are of one dtype and
+# have the same bits. For the others (view_as_real, view_as_complex, conj, the negative imaginary part of a conj) the way from the
+# base to the view follows from their two layouts too: the bits of the base are undone, its memory is seen as pairs of reals or as
+# complex numbers, the strides follow, and then the bits of the view. `replay` goes that way by recorded operations.
+cdef bint _lies_otherwise(Tensor view) noexcept:
+    return view.layout.dtype is not view.base.layout.dtype or view.layout.bits | view.base.layout.bits
+
+
+cdef Tensor _turned(Tensor t, int bits):
+    if bits & CONJ:
+        t = find_op("_conj")(t)
+    return find_op("_neg_view")(t) if bits & NEG else t
+
+
+cdef Tensor _placed(Tensor t, tuple shape, tuple strides, object offset):
+    if t.layout.shape_tuple() == shape and t.layout.stride_tuple() == strides and t.layout.offset == offset:
+        return t
+    return find_op("as_strided")(t, shape, strides, offset)
+
+
+cdef Tensor replay(Tensor base, dtype kind, int bits, tuple shape, tuple strides, object offset):
+    cdef Layout v = base.layout
+    cdef Tensor t
+    if kind is v.dtype:
+        return _placed(_turned(base, v.bits ^ bits), shape, strides, offset)
+    t = _turned(base, v.bits)
+    if v.dtype.category == CAT_COMPLEX and kind.category != CAT_COMPLEX and 2 * kind.itemsize == v.dtype.itemsize:
+        return _placed(_turned(find_op("view_as_real")(t), bits), shape, strides, offset)
+    if kind.category == CAT_COMPLEX and v.dtype.category != CAT_COMPLEX and kind.itemsize == 2 * v.dtype.itemsize:
+        t = _placed(t, shape + (2,), tuple([2 * n for n in strides]) + (1,), 2 * offset)
+        return _turned(find_op("view_as_complex")(t), bits)
+    raise RuntimeError(f"a view of {v.dtype!r} in {kind!r} cannot be followed after a write to its base; take the view again")
+
+
+cdef Tensor _replayed(Tensor view):
+    """The view again, as a recorded view of its base as it is now."""
+    cdef Layout v = view.layout
+    cdef bint was = modes().no_grad
+    modes().no_grad = False
+    try:
+        return replay(view.base, v.dtype, v.bits, v.shape_tuple(), v.stride_tuple(), v.offset)
+    finally:
+        modes().no_grad = was
+
+
+cdef int _record_replay(Tensor view) except -1:
+    cdef Tensor made = _replayed(view)
+    if made.node is None or made is view.base:
+        view.node, view.output_nr = None, 0
+        return 0
+    move_retained(view, made.node, made.output_nr)
+    view.node, view.output_nr, view.leaf_grad = made.node, made.output_nr, False
+    return 0
+
+
+cdef Node way_to(Tensor view):
+    """A node that leads from the base to a view, without an output."""
+    cdef Tensor made
+    if not _lies_otherwise(view):
+        return strided(view)
+    made = _replayed(view)
+    return made.node
 
 
 cdef Node strided(Tensor view):

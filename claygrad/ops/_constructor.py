@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from claygrad.core import Size, Storage, Tensor, device, dtype, empty, on_storage, prefix, wrap
-from claygrad.ops._data import array_from, is_sequence, shareable, type_name
 from claygrad.core.determinism import initial
+from claygrad.ops._data import array_from, is_sequence, shareable, type_name
 
 _FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
           " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n")

@@ -96,7 +96,7 @@ def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dic
 
 _TO_INFO = ("kernel", "geometry", "no_dims", "names_given_dims", "wide", "overlap", "alias", "contiguous", "out",
             "check_out", "overloads", "out_alias", "across", "short", "parts", "check_of",
-            "variants", "plain", "half")
+            "variants", "plain", "half", "lazy")
 _TO_CORE = ("kernel", "kernel_if", "varargs", "half", "meta", "differentiable", "keep", "check", "number_edge")
 
 
@@ -147,7 +147,7 @@ def _place(said: Declaration, made: Any) -> None:
 
 def _assign_attribute(name: str) -> Callable:
     def assign(self: Any, value: Any) -> None:
-        getattr(self, name).copy_(value)
+        getattr(self, name)[...] = value
     return assign
 
 

@@ -97,7 +97,9 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
     if needed > before:
         storage.resize_(needed)
         initial_from(self, before)
-    return adopt(self, on_storage(storage, self.dtype, shape, strides, self.storage_offset()))
+    made = on_storage(storage, self.dtype, shape, strides, self.storage_offset())
+    made = made._conj() if self.is_conj() else made
+    return adopt(self, made._neg_view() if self.is_neg() else made)
 
 
 @composite(function=False)

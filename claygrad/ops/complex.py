@@ -24,6 +24,10 @@ def view_as_real(input: Tensor):
     "The complex tensor seen as pairs of reals: a last axis of size 2 holds real and imaginary part."
     if input.dtype not in REAL_OF:
         raise RuntimeError("view_as_real is only supported for complex tensors")
+    if input.is_conj():
+        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
+                           "tensor so you can view it as real, use self.resolve_conj(); however, be warned that the resulting "
+                           "tensor will NOT alias the original.")
     strides = tuple(2 * s for s in input.stride())
     return (*input.shape, 2), (*strides, 1), 2 * input.storage_offset(), REAL_OF[input.dtype]
 view_as_real.rule(input=lambda g: view_as_complex(g.contiguous()))
@@ -57,7 +61,7 @@ view_as_complex.rule(input=lambda g: view_as_real(g))
 @composite(attribute=True, samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
 def real(input: Tensor) -> Tensor:
     "The real parts, as a view: `x.real = y` writes into x. A real tensor is its own real part."
-    return view_as_real(input).select(-1, 0) if input.dtype in REAL_OF else input
+    return view_as_real(memory_of(input)).select(-1, 0) if input.dtype in REAL_OF else input
 
 
 @composite(attribute=True, samples=lambda t: [t.args(t(3, 4, dtype="complex128"))],
@@ -67,7 +71,13 @@ def imag(input: Tensor) -> Tensor:
     "The imaginary parts, as a view: `x.imag = y` writes into x."
     if input.dtype not in REAL_OF:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return view_as_real(input).select(-1, 1)
+    pairs = view_as_real(memory_of(input))
+    return (neg_view(pairs) if input.is_conj() else pairs).select(-1, 1)
+
+
+def memory_of(input: Tensor) -> Tensor:
+    """The complex numbers as they lie in memory: a conjugate that is not computed yet is conjugated again."""
+    return lazy_conj(input) if input.is_conj() else input
 
 
 @pointwise(function=False, method=False, inplace=False, node="SelectBackward0",
@@ -94,30 +104,50 @@ def conj_physical(input: Tensor) -> Tensor:
     return conjugated(input) if input.dtype in REAL_OF else input
 
 
-@pointwise(kernel="conj", function=False, method=False, inplace=False, node="ConjBackward0",
-           samples=lambda t: [t.args(t(3, dtype="complex128"))])
-def conjugate(xp, input: Tensor):
-    "The conjugate, under the node name that PyTorch gives its lazy one."
-    return xp.conj(input)
-conjugate.rule(input=lambda g: g.conj())
+# Views that are conjugates or negatives of their base: Note [Lazy conjugates] in core/lazy.pxd
+
+CONJ, NEG = 1, 2
+
+
+@view(name="_conj", lazy=CONJ, node="ConjBackward0", samples=lambda t: [t.args(t(3, dtype="complex128"))])
+def lazy_conj(input: Tensor):
+    "The conjugate of a complex tensor as a view."
+    if input.dtype not in REAL_OF:
+        raise RuntimeError("_conj is only supported for complex tensors\n  conj() takes all")
+    return tuple(input.shape), input.stride(), input.storage_offset()
+lazy_conj.rule(input=lambda g: g.conj())
+
+
+@view(name="_neg_view", lazy=NEG, node="NegViewBackward0",
+      samples=lambda t: [t.args(t(3, dtype="complex128")), t.args(t(2, 3, dtype="float64"))])
+def neg_view(input: Tensor):
+    "The negative as a view."
+    return tuple(input.shape), input.stride(), input.storage_offset()
+neg_view.rule(input=lambda g: g.neg())
 
 
 @composite(samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
 def conj(input: Tensor) -> Tensor:
-    "The conjugate; a real tensor is returned itself. Unlike PyTorch's, the result is a copy, not a lazy view."
-    return conjugate(input) if input.dtype in REAL_OF else input
+    "The conjugate, as a view that is computed when it is read; a real tensor is returned itself."
+    return lazy_conj(input) if input.dtype in REAL_OF else input
 
 
 @composite(samples=lambda t: [t.args(t(3, dtype="complex128"))])
 def resolve_conj(input: Tensor) -> Tensor:
-    "The tensor itself: conjugates are never lazy here."
-    return input
+    "The values of a conjugate in memory of their own; the tensor itself if it is none (`is_conj`)."
+    return input.clone() if input.is_conj() else input
 
 
 @composite(samples=lambda t: [t.args(t(3, dtype="complex128"))])
 def resolve_neg(input: Tensor) -> Tensor:
-    "The tensor itself: negatives are never lazy here."
-    return input
+    "The values of a negative in memory of their own; the tensor itself if it is none (`is_neg`)."
+    return input.clone() if input.is_neg() else input
+
+
+@composite(samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
+def _conj_physical(input: Tensor) -> Tensor:
+    "The conjugate in memory of its own, of real tensors too."
+    return conjugated(input)
 
 
 # Polar form
@@ -207,16 +237,16 @@ def is_signed(input: Tensor) -> bool:
     return input.dtype.is_signed
 
 
-@composite(samples=lambda t: [t.args(t(3, dtype="complex128"))])
+@composite(method=False, samples=lambda t: [t.args(t(3, dtype="complex128"))])
 def is_conj(input: Tensor) -> bool:
-    "False: conjugates are never lazy here."
-    return False
+    "Whether it is a conjugate that is not computed yet: a view that conj() made, or a part of one."
+    return input.is_conj()
 
 
-@composite(samples=lambda t: [t.args(t(3, dtype="complex128"))])
+@composite(method=False, samples=lambda t: [t.args(t(3, dtype="complex128"))])
 def is_neg(input: Tensor) -> bool:
-    "False: negatives are never lazy here."
-    return False
+    "Whether it is a negative that is not computed yet, such as the imaginary part of a conjugate."
+    return input.is_neg()
 
 
 @composite(samples=lambda t: [t.args(t(1)), t.args(t(1, dtype="int64"))],

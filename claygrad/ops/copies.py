@@ -48,8 +48,8 @@ def rebuild_storage(content: bytes | int, device: str) -> Storage:
 
 
 def rebuild_tensor(kind: type[Tensor], storage: Storage, dtype: dtype, offset: int, shape: tuple[int, ...],
-                   strides: tuple[int, ...], requires_grad: bool) -> Tensor:
-    """A leaf of class `kind` that sees a storage in a given way."""
+                   strides: tuple[int, ...], requires_grad: bool, lazy: str = "") -> Tensor:
+    """A leaf of class `kind` that sees a storage in a given way; `lazy`: as "conj", "neg" or both."""
     reach = 0 if 0 in shape else 1 + offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     if offset < 0 or min((*shape, *strides), default=0) < 0 or reach * dtype.itemsize > storage.nbytes():
         raise RuntimeError(f"a tensor of shape {list(shape)}, strides {list(strides)} and offset {offset} of {dtype} "
@@ -58,7 +58,9 @@ def rebuild_tensor(kind: type[Tensor], storage: Storage, dtype: dtype, offset: i
     if kind is not Tensor:
         out = Tensor._make_subclass(kind, out)
     # With a write counter of its own, at 1, as PyTorch has it: to be laid on a storage counts as a write.
-    out.data = on_storage(storage, dtype, shape, strides, offset)
+    seen = on_storage(storage, dtype, shape, strides, offset)
+    seen = seen._conj() if "conj" in lazy else seen
+    out.data = seen._neg_view() if "neg" in lazy else seen
     increment_version(out)
     return require_grad(out, requires_grad)
 
@@ -73,8 +75,10 @@ copyreg.pickle(Storage, _reduce_storage)  # type: ignore[arg-type]
 
 # --- the protocol -----------------------------------------------------------------------------------------------
 def _parts(self: Tensor, storage: Storage) -> tuple:
-    return (type(self), storage, self.dtype, self.storage_offset(), tuple(self.shape), tuple(self.stride()),
-            self.requires_grad)
+    parts = (type(self), storage, self.dtype, self.storage_offset(), tuple(self.shape), tuple(self.stride()),
+             self.requires_grad)
+    lazy = " ".join(name for name, is_so in (("conj", self.is_conj()), ("neg", self.is_neg())) if is_so)
+    return (*parts, lazy) if lazy else parts
 
 
 @composite(function=False, raw=True)
@@ -104,12 +108,26 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(_LEAVES_ONLY)
     if id(self) in memo:
         return memo[id(self)]
+    if self.is_conj() or self.is_neg():          # its values, in memory of their own
+        return _copied_values(self, memo)
     storage = self.untyped_storage()
     if id(storage) not in memo:
         memo[id(storage)] = fresh_storage(storage.nbytes(), storage.device)
         if not self.is_meta:
             _bytes_of(memo[id(storage)])[:] = _bytes_of(storage)
     memo[id(self)] = out = rebuild_tensor(*_parts(self, memo[id(storage)]))
+    return _with_the_rest(out, self, memo)
+
+
+def _copied_values(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    values = self.detach().clone()
+    parts = _parts(values, values.untyped_storage())
+    memo[id(self)] = out = rebuild_tensor(type(self), *parts[1:-1], self.requires_grad)
+    return _with_the_rest(out, self, memo)
+
+
+def _with_the_rest(out: Tensor, self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """The copy with copies of `.grad` and of the attributes."""
     if self.grad is not None:
         out.grad = deepcopy(self.grad, memo)
     state = deepcopy(self.__getstate__(), memo)

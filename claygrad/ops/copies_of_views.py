@@ -132,7 +132,7 @@ def view_copy(input: Tensor, size: ints | dtype) -> Tensor:
 def view_as_real_copy(input: Tensor) -> Tensor:
     "Real and imaginary parts along a last axis, copied."
     from claygrad.ops.complex import view_as_real
-    return named_copy(view_as_real(input), "ViewAsRealBackward0_copy")
+    return named_copy(view_as_real(input.resolve_conj()), "ViewAsRealBackward0_copy")
 
 
 @composite(**copied, samples=lambda t: [t.args(t(3, 2))])

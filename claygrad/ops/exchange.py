@@ -50,6 +50,10 @@ def __dlpack__(self: Tensor, *, stream: int | None = None, max_version: tuple[in
     """A DLPack capsule on the tensor's memory, or on a copy's."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_conj():
+        raise BufferError("Can't export tensors with the conjugate bit set")
+    if self.is_neg():
+        raise BufferError("Can't export tensors with the negative bit set\n  resolve_neg() computes its values")
     if stream is not None and type(stream) is not int:
         raise TypeError("stream must be ``int`` or ``none``")
     if stream not in (None, -1):

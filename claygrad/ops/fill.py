@@ -10,8 +10,8 @@ from claygrad.core import Tensor as TensorType
 from claygrad.core import array_of, default_dtype, into
 from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
-from claygrad.ops._data import number_dtype, type_name
 from claygrad.core.determinism import initial
+from claygrad.ops._data import number_dtype, type_name
 from claygrad.ops._formats import contiguous_format, preserve_format, strided, strides_for, strides_like
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._numbers import element

@@ -46,6 +46,9 @@ def _reinterpreted(input: Tensor, dtype: dtype) -> tuple:
     """Geometry of the same bytes read as another dtype: the last axis grows or shrinks."""
     shape, strides, offset = list(input.shape), list(input.stride()), input.storage_offset()
     old, new = input.dtype.itemsize, dtype.itemsize
+    if dtype is not input.dtype and (input.is_conj() or input.is_neg()):
+        kind = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
+        raise RuntimeError(f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")
     if old == new:
         return tuple(shape), tuple(strides), offset, dtype
     words = f"to view {input.dtype.legacy} as {dtype.legacy} (different element sizes)"
@@ -248,7 +251,7 @@ def mT(input: Tensor) -> Tensor:
 
 
 def _conjugate(input: Tensor) -> Tensor:
-    return input.conj() if input.dtype.is_complex else input
+    return input.conj()
 
 
 @composite(property=True, samples=lambda t: [t.args(t(2, 3))],

@@ -30,9 +30,9 @@ def rebuild_tensor(storage: Typed, offset: int, size: Any, stride: Any, requires
                            f"itemsize {item} requiring a storage size of {reach * item} are out of bounds for storage "
                            f"of size {storage.storage.nbytes()}")
     made: Any = on_storage(storage.storage, storage.dtype, shape, strides, offset)
-    if metadata:                           # views that PyTorch computes when they are read; here they are computed now
-        made = made.conj() if metadata.get("conj") else made
-        made = made.neg() if metadata.get("neg") else made
+    if metadata:                           # values that are the conjugates or negatives of what the storage holds
+        made = made._conj().detach() if metadata.get("conj") else made
+        made = made._neg_view().detach() if metadata.get("neg") else made
     found: Tensor = made.requires_grad_(bool(requires_grad))
     return found
 

@@ -79,6 +79,8 @@ def reduced(tensor: Tensor) -> tuple[Name, tuple[Any, ...]]:
         function = rebuilding("_rebuild_tensor_v2")
         arguments = (Typed(tensor.untyped_storage(), tensor.dtype), tensor.storage_offset(), shape, strides,
                      tensor.requires_grad, OrderedDict())
+        bits = {name: True for name, is_so in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if is_so}
+        arguments = (*arguments, bits) if bits else arguments
     if type(tensor) is not Tensor or state:
         kind: Any = named("torch", "Tensor") if type(tensor) is Tensor else type(tensor)
         return rebuilding("_rebuild_from_type_v2"), (function, kind, arguments, state)

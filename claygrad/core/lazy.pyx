@@ -1,0 +1,93 @@
+"""Conjugates and negatives that are views: how their values are read and written. Note [Lazy conjugates] is in lazy.pxd."""
+import numpy
+
+from cpython.object cimport PyObject
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport CAT_COMPLEX
+from claygrad.core.layout cimport CONJ, NEG, Layout, fresh_like, from_array, new_layout
+from claygrad.core.storage cimport storage_on
+from claygrad.core.tensor cimport Tensor, requires
+
+cdef bint _made = False
+
+
+cdef bint* lazy_made() noexcept:
+    return &_made
+
+
+cdef Layout with_bits(Layout v, int bits):
+    cdef Layout out
+    if v.bits == bits:
+        return v
+    out = new_layout(v.storage, v.dtype, v.ndim, v.shape, v.strides, v.offset)
+    out.bits = bits
+    if bits:
+        global _made
+        _made = True
+    return out
+
+
+cdef Layout resolved(Layout v):
+    cdef Layout out
+    if not v.bits:
+        return v
+    if v.storage.where.kind != CPU:
+        return new_layout(storage_on(v.storage.where, v.numel * v.dtype.itemsize), v.dtype, v.ndim, v.shape, v.strides, 0)
+    if v.contiguous:
+        out = fresh_like(v)
+        numpy.copyto(out.array(), v.array())
+        return out
+    array = v.array()
+    array.flags.writeable = True                 # it is a copy, and now the memory of the result
+    return from_array(array)
+
+
+cdef bint _lazy(object value) except -1:
+    if isinstance(value, Tensor):
+        return (<Tensor>value).layout is not None and (<Tensor>value).layout.bits != 0
+    if type(value) is list or type(value) is tuple:
+        for x in value:
+            if isinstance(x, Tensor) and (<Tensor>x).layout.bits:
+                return True
+    return False
+
+
+cdef bint any_lazy(PyObject** slots, int n) except -1:
+    cdef int i
+    for i in range(n):
+        if _lazy(<object>slots[i]):
+            return True
+    return False
+
+
+cdef object _resolved(object value):
+    cdef Tensor out
+    if not _lazy(value):
+        return value
+    if not isinstance(value, Tensor):
+        return type(value)([_resolved(x) for x in value])
+    out = Tensor.__new__(Tensor)
+    out.layout = resolved((<Tensor>value).layout)
+    out.inference = (<Tensor>value).inference
+    out.leaf_grad = requires(<Tensor>value)      # for checks that ask; nothing is recorded of it
+    return out
+
+
+cdef list resolve(PyObject** slots, int n, PyObject** plain):
+    cdef int i
+    cdef list kept = [_resolved(<object>slots[i]) for i in range(n)]
+    for i in range(n):
+        plain[i] = <PyObject*>kept[i]
+    return kept
+
+
+cdef int write_lazy(Layout dst, Layout src) except -1:
+    cdef Layout memory = with_bits(dst, 0)
+    source = src.array()
+    if source.dtype.kind == "c" and dst.dtype.category != CAT_COMPLEX:
+        source = source.real
+    if dst.bits:
+        made = source.astype(dst.dtype.numpy)
+        source = with_bits(from_array(made), dst.bits & (CONJ | NEG if made.dtype.kind == "c" else NEG)).array()
+    numpy.copyto(memory.array(), source, casting="unsafe")
+    return 0
