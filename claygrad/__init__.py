@@ -77,7 +77,8 @@ UntypedStorage = Storage
 _LAZY = ("amp", "backends", "compat", "cpu", "distributions", "fft", "func", "linalg", "masked", "nn", "optim",
          "return_types", "serialization", "signal", "special", "testing", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp"}
-_LAZY_NAMES.update(dict.fromkeys(("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"))
+_LAZY_NAMES.update(dict.fromkeys((
+    "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"))
 _LAZY_NAMES.update(dict.fromkeys((
     "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache",
     "get_autocast_cpu_dtype", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled",

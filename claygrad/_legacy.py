@@ -1,10 +1,10 @@
 """The old names of dtypes as classes: `FloatTensor([1.])`, `isinstance(x, LongTensor)`, `x.type(DoubleTensor)`."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, Tensor, prefix, set_default_dtype
+from claygrad.core.notices import warn_once
 from claygrad.ops._constructor import construct
 from claygrad.ops._formats import layout, strided
 
@@ -60,12 +60,10 @@ def _named(kind: dtype, cuda: bool) -> tensortype:
 TYPES: dict[str, tensortype] = {
     kind.legacy + "Tensor": _named(kind, False) for kind in DTYPES.values() if not kind.is_complex}
 CUDA_TYPES: dict[str, tensortype] = {name: _named(kind.dtype, True) for name, kind in TYPES.items()}
-_warned = False
 
 
 def set_default_tensor_type(t: tensortype | str, /) -> None:
     """Deprecated: change the default dtype by the old name of its tensors. Use `set_default_dtype`."""
-    global _warned
     found = TYPES.get(t.removeprefix("torch.").removeprefix("claygrad.")) if isinstance(t, str) else t
     if not isinstance(found, tensortype):
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
@@ -73,10 +71,8 @@ def set_default_tensor_type(t: tensortype | str, /) -> None:
         raise found._unavailable()
     if not found.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    if not _warned:
-        _warned = True
-        warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
-                      "torch.set_default_dtype() and torch.set_default_device() as alternatives.", stacklevel=2)
+    warn_once("set_default_tensor_type", "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+              "torch.set_default_dtype() and torch.set_default_device() as alternatives.")
     set_default_dtype(found.dtype)
 
 

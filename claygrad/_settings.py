@@ -4,8 +4,9 @@ from __future__ import annotations
 import os
 import warnings
 
-from claygrad.core.bridge import flush_denormals
 from claygrad.core import determinism as _determinism
+from claygrad.core.bridge import flush_denormals
+from claygrad.core.notices import is_always, set_always
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -24,13 +25,12 @@ __all__ = [
 
 _matmul_precision = "highest"
 _interop_threads: int | None = None
-_warn_always = False
 _MODES = ("default", "warn", "error")
 attention_ways = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for operations that give the same bits every time, as claygrad's do anyway; what PyTorch refuses then is refused here."""
+    """Ask for operations that give the same bits every time, as claygrad's do anyway; refuse what PyTorch refuses."""
     if not isinstance(mode, bool):
         raise TypeError("_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
                         f"{type(mode).__name__}")
@@ -116,12 +116,11 @@ def set_num_interop_threads(num: int) -> None:
 
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` said."""
-    return _warn_always
+    return is_always()
 
 
 def set_warn_always(b: bool) -> None:
-    """Only remembered: claygrad's warnings go through Python's filters, which decide how often they show."""
-    global _warn_always
+    """Let warnings that are given once in a process be given every time; Python's filters decide what shows."""
     if not isinstance(b, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
-    _warn_always = b
+    set_always(b)

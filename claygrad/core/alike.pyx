@@ -132,7 +132,9 @@ cdef object _new_empty_strided(Op op, PyObject** slots):
     cdef double span = 1
     cdef bint empty = False
     cdef int i, ndim = sizes_of(<object>slots[1], shape)
-    if ndim < 0 or fills_new_memory() or sizes_of(<object>slots[2], strides) != ndim or not _usual(op, slots, 3, -1) or x.storage.where.kind != CPU:
+    if fills_new_memory():
+        return None
+    if ndim < 0 or sizes_of(<object>slots[2], strides) != ndim or not _usual(op, slots, 3, -1) or x.storage.where.kind != CPU:
         return None
     for i in range(ndim):
         if shape[i] < 0 or strides[i] < 0:

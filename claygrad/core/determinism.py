@@ -1,7 +1,7 @@
 """Determinism as PyTorch asks for it: operations that it refuses, and memory that is filled rather than left as it is.
 
-Every operation of claygrad gives the same bits every time. What is refused is what depends on the order of writes in PyTorch, so that a
-program that asked for errors gets them here as well.
+Every operation of claygrad gives the same bits every time. What is refused is what depends on the order of writes in
+PyTorch, so that a program that asked for errors gets them here as well.
 """
 from __future__ import annotations
 
@@ -45,13 +45,15 @@ def asked_to_fill() -> bool:
 
 
 def alert(name: str) -> None:
-    """Raise, or warn, if algorithms were asked to be deterministic; `name` is what PyTorch calls the one that is not."""
+    """Raise, or warn, if algorithms were asked to be deterministic; `name` is PyTorch's for the one that is not."""
     if not _deterministic:
         return
     if not _warn_only:
         raise RuntimeError(f"{name} does not have a deterministic implementation, but you set "
-                           "'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for this operation, "
-                           "or you can use the 'warn_only=True' option, if that's acceptable for your application. You can also "
+                           "'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for this "
+                           "operation, "
+                           "or you can use the 'warn_only=True' option, if that's acceptable for your application. "
+                           "You can also "
                            "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding "
                            "deterministic support for this operation.")
     level, frame = 2, sys._getframe(1)
@@ -59,7 +61,8 @@ def alert(name: str) -> None:
         level, frame = level + 1, frame.f_back
     warnings.warn(f"{name} does not have a deterministic implementation, but you set "
                   "'torch.use_deterministic_algorithms(True, warn_only=True)'. You can file an issue at "
-                  "https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this "
+                  "https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for "
+                  "this "
                   "operation.", stacklevel=level)
 
 

@@ -1,4 +1,6 @@
 """Shapes."""
+from operator import index
+
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_SIZE
 
@@ -9,7 +11,28 @@ cdef extern from *:
     typedef PyObject* (*clay_subscript)(PyObject*, PyObject*);
     static void clay_set_subscript(PyObject* type, clay_subscript f) { ((PyTypeObject*)type)->tp_as_mapping->mp_subscript = f; }
     #define clay_item_at(t, i) PyTuple_GET_ITEM(t, i)
+    /* Every shape is made here, so that the usual case, a tuple of ints, costs a look at their types. */
+    static PyObject* (*clay_mend)(PyObject*) = 0;
+    static PyObject* clay_new_size(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+        PyObject* made = PyTuple_Type.tp_new(type, args, kwargs);
+        if (made) {
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(made); i++) {
+                if (!PyLong_Check(PyTuple_GET_ITEM(made, i))) {
+                    PyObject* mended = clay_mend(made);
+                    Py_DECREF(made);
+                    return mended;
+                }
+            }
+        }
+        return made;
+    }
+    static void clay_check_items(PyObject* type, PyObject* (*mend)(PyObject*)) {
+        clay_mend = mend;
+        ((PyTypeObject*)type)->tp_new = clay_new_size;
+    }
     """
+    ctypedef object (*clay_mender)(object)
+    void clay_check_items(object type, clay_mender mend)
     ctypedef object (*clay_subscript)(object, object)
     void clay_set_subscript(object type, clay_subscript f)
     PyObject* clay_item_at(object t, Py_ssize_t i)
@@ -29,7 +52,7 @@ class Size(tuple):
         return out
 
     def __repr__(self) -> str:
-        return f"{prefix()}.Size([{', '.join(map(str, self))}])"
+        return f"{prefix()}.Size([{', '.join([str(int(n)) for n in self])}])"
 
     def __getitem__(self, key):
         return _part(self, key)
@@ -64,3 +87,18 @@ cdef object _part(object self, object key):
 
 # Rules and forwards ask for `shape[i]` all the time: straight to the function, past the lookup of its name.
 clay_set_subscript(Size, _part)
+
+
+cdef object _as_ints(object given):
+    ints = []
+    for i, item in enumerate(given):
+        try:
+            ints.append(index(item))
+        except TypeError:
+            kind = type(item)
+            name = f"{kind.__module__}.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+            raise TypeError(f"{prefix()}.Size() takes an iterable of 'int' (item {i} is '{name}')") from None
+    return type(given)(ints)
+
+
+clay_check_items(Size, _as_ints)

@@ -536,10 +536,10 @@ cdef class Tensor:
         return number_at(self.layout, self.layout.offset)
 
     def __float__(self):
-        return float(_scalar(self))
+        return float(_real(_scalar(self), "double"))
 
     def __int__(self):
-        return int(_scalar(self))
+        return int(_real(_scalar(self), "int64_t"))
 
     def __complex__(self):
         return complex(_scalar(self))
@@ -633,6 +633,15 @@ cdef object _handed_out(Layout layout):
     storage.exports += 1
     storage.export_where = (here(&lasti), lasti)
     return layout.array_with_base(token)
+
+
+cdef object _real(object number, str kind):
+    """A complex number without an imaginary part as a real one."""
+    if type(number) is complex:
+        if number.imag != 0:
+            raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+        return number.real
+    return number
 
 
 cdef bint _warned_scalar = False

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.nn import grad as grad_module
 from claygrad.ops._registry import NAMESPACES
 
 if TYPE_CHECKING:
@@ -11,4 +12,5 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 globals().update(NAMESPACES["nn.functional"])
+grad = grad_module
 __all__ = sorted(NAMESPACES["nn.functional"])

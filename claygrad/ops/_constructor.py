@@ -39,6 +39,10 @@ def construct(args: tuple, kwargs: dict[str, Any], kind: dtype, where: str = "cp
     if isinstance(value, Storage):
         return on_storage(value, kind, (value.nbytes() // kind.itemsize,), (1,), 0)
     if isinstance(value, Tensor) and name != "data":
+        if place is not None:
+            raise RuntimeError("Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not "
+                               "supported.  Use "
+                               "torch.tensor(...) or torch.as_tensor(...) instead.")
         return _aliased(value, kind, where, strict)
     return _from_data(value, kind, where)
 

@@ -1,6 +1,7 @@
 """Activation functions: the rectifiers, logarithms of exponentials, and gates."""
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from claygrad.core import float64
@@ -213,6 +214,9 @@ def rrelu_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
 def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False,
           inplace: bool = False) -> Tensor:
     "The leaky relu whose slope is random between lower and upper in training, and their mean otherwise."
+    for bound, value in (("lower", lower), ("upper", upper)):
+        if not isfinite(value):
+            raise RuntimeError(f"rrelu: {bound} bound must be finite, got {value}")
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if training and upper - lower > 1e-6:

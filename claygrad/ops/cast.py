@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.core import (
     DTYPES,
     Storage,
+    default_dtype,
     empty_strided,
     parse_device,
     parse_dtype,
@@ -179,7 +180,7 @@ def _named_dtype(given: Any) -> dtype:
         return given
     if not isinstance(given, (str, type)):
         raise TypeError("dtype must be a type, str, or dtype object")
-    found = getattr(given, "dtype", None)
+    found = default_dtype() if given is TensorType else getattr(given, "dtype", None)
     if isinstance(given, str):
         library, _, name = given.rpartition(".")
         if library in ("torch", prefix()) and name.endswith("Tensor"):

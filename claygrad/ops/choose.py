@@ -166,6 +166,8 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             [3]])
     """
     if as_tuple:
+        if out is not None:
+            raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         return nonzero_positions(input if input.ndim else input.unsqueeze(0)).unbind(1)
     if out is None:
         return nonzero_positions(input)

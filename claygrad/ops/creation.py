@@ -21,6 +21,7 @@ from claygrad.core import (
     share,
     wrap,
 )
+from claygrad.core.notices import warn_once
 from claygrad.ops._constructor import construct
 from claygrad.ops._data import array_from, shareable, supported, type_name
 from claygrad.ops._formats import dense_like, element_strides, strided
@@ -154,22 +155,18 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
     return _from_data(data, wanted, where, "torch.as_tensor")
 
 
-_warned = False
-
-
 @composite(method=False, raw=True, samples=lambda t: [t.args(np.arange(6.0).reshape(2, 3))],
            errors=lambda t: [(t.args([1]), TypeError, "expected np.ndarray (got list)")])
 def from_numpy(ndarray: np.ndarray, /) -> Tensor:
     """A tensor on the memory of a NumPy array: what is written to one shows in the other."""
-    global _warned
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
-    if not ndarray.flags.writeable and not _warned:
-        _warned = True
-        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This "
+    if not ndarray.flags.writeable:
+        warn_once("from_numpy", "The given NumPy array is not writable, and PyTorch does not support non-writable "
+                                "tensors. This "
                       "means writing to this tensor will result in undefined behavior. You may want to copy the array "
                       "to protect its data or make it writable before converting it to a tensor. This type of warning "
-                      "will be suppressed for the rest of this program.", stacklevel=2)
+                      "will be suppressed for the rest of this program.")
     return share(shareable(ndarray))
 
 
@@ -177,7 +174,10 @@ def from_numpy(ndarray: np.ndarray, /) -> Tensor:
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor on the memory of an object with Python's buffer protocol."""
     wanted = chosen_dtype("frombuffer", dtype)
-    size = memoryview(buffer).nbytes
+    try:
+        size = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
     if count == 0 or count < -1:
         raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
     if size == 0:
@@ -191,6 +191,14 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     if count > 0 and offset + count * wanted.itemsize > size:
         raise ValueError(f"requested buffer length ({count} * {wanted.itemsize} bytes) after offset ({offset} bytes) "
                          f"must not be greater than actual buffer length ({size} bytes)")
+    if memoryview(buffer).readonly:
+        warn_once("frombuffer", "The given buffer is not writable, and PyTorch does not support non-writable "
+                                "tensors. This means "
+                  "you can write to the underlying (supposedly non-writable) buffer using the tensor. You may want "
+                  "to copy the "
+                  "buffer to protect its data or make it writable before converting it to a tensor. This type of "
+                  "warning will "
+                  "be suppressed for the rest of this program.")
     return leaf("frombuffer", share(np.frombuffer(buffer, wanted.numpy, count, offset)), requires_grad)
 
 
@@ -204,6 +212,8 @@ def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | None
     wanted = chosen_dtype("asarray", dtype)
     where = None if device is None else chosen_device("asarray", device)
     source = _without_copy(obj, wanted)
+    if copy is False and isinstance(obj, np.generic):
+        raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
     if source is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
@@ -262,4 +272,7 @@ def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(2), [1, 2]), t.args(t(2), 0, 3)])
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A tensor of this one's dtype and device from a shape, a sequence or another tensor."""
+    if kwargs.get("device") is not None and args and isinstance(args[0], Tensor):
+        raise RuntimeError("Legacy tensor new of the form tensor.new(tensor, device=device) is not supported.  Use "
+                           "torch.as_tensor(...) instead.")
     return construct(args, kwargs, self.dtype, self.device.type)

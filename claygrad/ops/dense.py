@@ -1,11 +1,12 @@
 """What programs ask of tensors that might be sparse, quantized or laid out in an unusual order; ours are dense."""
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, default_dtype, empty_strided, prefix
 from claygrad.core.determinism import initial
-from claygrad.ops._formats import strided
+from claygrad.ops._formats import memory_format, strided
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._registry import composite, op
 from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
@@ -93,9 +94,17 @@ def nonzero_static(xp, input: Tensor, *, size: int, fill_value: int = -1):
 def dim_order(self: Tensor, *, ambiguity_check: bool | list = False) -> tuple[int, ...]:
     "The axes in the order in which they lie in memory, the slowest first."
     strides, shape = self.stride(), self.shape
-    if ambiguity_check is True and len({(s, n) for s, n in zip(strides, shape) if n != 1}) < sum(n != 1 for n in shape):
-        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory "
-                           "formats.")
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(form, memory_format) for form in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if ambiguity_check is not False:
+        if ((1 in shape or any(a == b for a, b in pairwise(strides)))
+                and sum(self.is_contiguous(memory_format=form) for form in formats) != 1):
+            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given "
+                               "memory "
+                               "formats.")
+        if len(set(zip(strides, shape, strict=True))) < self.ndim:
+            raise RuntimeError("The tensor does not have unique dim order.")
     return tuple(sorted(range(self.ndim), key=lambda i: (-strides[i], i)))
 
 

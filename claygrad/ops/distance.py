@@ -37,6 +37,8 @@ cosines.rule(x1=missing, x2=missing)
                              (t.args(t(2, 3), t(2, 4)), RuntimeError, "The size of tensor a (3) must match")])
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     "The cosine of the angle between vectors along an axis: x1 · x2 / (|x1| |x2|), each length at least eps."
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     kind = result_type(x1, x2)
     if not kind.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {kind.legacy}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import int32
 from claygrad.core import linalg as native
+from claygrad.core.notices import warn_once
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import text
 from claygrad.ops._linalg import (
@@ -21,6 +22,7 @@ from claygrad.ops._linalg import (
 )
 from claygrad.ops._out import EXACT
 from claygrad.ops._registry import composite, op
+from claygrad.ops._returns import named_tuple
 from claygrad.ops.linalg_solve import solve_triangular
 
 if TYPE_CHECKING:
@@ -158,11 +160,11 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
 @composite(name="lu", samples=lambda t: [t.args(t(3, 3)), t.args(t(2, 4, 3), get_infos=True)])
 def torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple | None = None) -> tuple:
     """LU with the rows exchanged, and `info` where asked for. Deprecated by PyTorch in favour of linalg.lu_factor."""
-    warnings.warn("torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be "
+    warn_once("lu", "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be "
                   "removed in a future PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced "
                   "with\nLU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, "
                   "compute_pivots, get_infos=True)\nshould be replaced with\nLU, pivots, info = "
-                  "torch.linalg.lu_factor_ex(A, compute_pivots)", stacklevel=2)
+                  "torch.linalg.lu_factor_ex(A, compute_pivots)")
     if out is not None and len(out) != (3 if get_infos else 2):
         raise TypeError(f"expected tuple of {3 if get_infos else 2} elements but got {len(out)}")
     if not get_infos:
@@ -170,7 +172,7 @@ def torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple 
         raise_first(info, "lu", RuntimeError, ZERO_PIVOT)
     made = tuple(lu_factor_ex(A, pivot=pivot))[:3 if get_infos else 2]
     if out is None:
-        return made
+        return named_tuple("_lu_with_info", ("LU", "pivots", "info"))(made) if get_infos else made
     for target, result in zip(out, made):
         target.resize_as_(result).copy_(result)
     return out

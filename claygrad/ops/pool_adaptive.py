@@ -27,6 +27,18 @@ def check_empty(name: str, input: Tensor) -> None:
                                f"has sizes {list(input.shape)} with dimension {axis} being empty")
 
 
+def check_empty_back(name: str, grad_output: Tensor, dims: int) -> None:
+    """PyTorch takes a line for an image of height 1."""
+    shape = list(grad_output.shape)
+    if dims == 1:
+        shape.insert(-1, 1)
+    if 0 in shape[1:]:
+        raise RuntimeError(f"{name}{max(dims, 2)}d_backward(): Expected grad_output to have non-zero size for "
+                           f"non-batch "
+                           f"dimensions, but grad_output has sizes {shape} with dimension {shape.index(0, 1)} being "
+                           f"empty")
+
+
 def check_floats(name: str, input: Tensor) -> None:
     if not input.is_floating_point():
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}'")
@@ -98,7 +110,12 @@ def shared_means_back(xp, grad_output: Tensor, shape: ints, dims: int):
     return same_format(xp, out, grad_output)
 
 
-shared_means.rule(input=lambda g, input_shape, size: shared_means_back(g, tuple(input_shape), len(size)))
+def means_gradient(g, input_shape, size):
+    check_empty_back("adaptive_avg_pool", g, len(size))
+    return shared_means_back(g, tuple(input_shape), len(size))
+
+
+shared_means.rule(input=means_gradient)
 shared_means_back.rule(grad_output=lambda g, grad_output_shape, dims: shared_means(
     g, tuple(grad_output_shape[-dims:])))
 
@@ -226,8 +243,12 @@ def last_place(xp, window, axis: int, unknown: bool):
     return xp.where(nan.any(axis, keepdims=True), last, place)
 
 
-shared_maxima.rule(
-    input=lambda g, outs, input_shape, size: maxima_back(g, outs[1], tuple(input_shape), len(size)))
+def maxima_gradient(g, outs, input_shape, size):
+    check_empty_back("adaptive_max_pool", g, len(size))
+    return maxima_back(g, outs[1], tuple(input_shape), len(size))
+
+
+shared_maxima.rule(input=maxima_gradient)
 
 
 shortly_max = {"short": "adaptive_max_pool", "parts": (shared_maxima,)}

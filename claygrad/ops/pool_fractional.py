@@ -121,9 +121,9 @@ def run(dims: int, input, kernel_size, output_size, output_ratio, samples) -> tu
 def every_axis(name: str, word: str, value, dims: int) -> tuple[int, ...]:
     if isinstance(value, int):
         return (value,) * dims
-    if len(value) not in (1, dims):
+    if len(value) != dims:
         raise RuntimeError(f"{name}: {word} must either be a single Int or tuple of {'three ' * (dims == 3)}Ints")
-    return tuple(value) if len(value) == dims else (value[0],) * dims
+    return tuple(value)
 
 
 def samples_of(dims: int):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import pick as native
 from claygrad.core.modes import get_grad_enabled
+from claygrad.core.notices import warn_once
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, MULTI_DOT
@@ -150,9 +151,6 @@ linalg_cross.rule(input=lambda g, other, dim: linalg_cross(conj(other), g, dim=d
                   other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim))
 
 
-_told = False                           # of a deprecated form, once
-
-
 @composite(out=EXACT, samples=lambda t: [t.args(t(3), t(3), 0), t.args(t(4, 3), t(4, 3), 1),
                                         t.args(t(3, 4), t(3, 4), dim=0)],
            errors=lambda t: [(t.args(t(2, 2), t(2, 2), 0), RuntimeError,
@@ -160,12 +158,11 @@ _told = False                           # of a deprecated form, once
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors of three elements along an axis (default: the first of size 3; deprecated)."""
     if dim is None:
-        global _told
-        if not _told:
-            _told = True
-            warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim "
-                          "explicitly or simply use torch.linalg.cross.\nThe default value of dim will change to "
-                          "agree with that of linalg.cross in a future release.", stacklevel=2)
+        warn_once("cross", "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the "
+                           "dim "
+                  "explicitly or simply use torch.linalg.cross.\nThe default value of dim will change to agree with "
+                  "that of "
+                  "linalg.cross in a future release.")
         if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = tuple(input.shape).index(3)

@@ -108,6 +108,12 @@ def as_subclass(self: Tensor, cls: type, /) -> Tensor:
     return recast(self[...], cls)
 
 
+@composite(function=False, raw=True, samples=lambda t: [t.args(t(3), 2.0)])
+def __rdiv__(self: Tensor, other: Any) -> Tensor:
+    "`other / self`, by the name that operator had in Python 2."
+    return other / self
+
+
 @composite(function=False, samples=lambda t: [t.args(t(3), t(3))])
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     "Whether two tensors see the same memory in the same shape; dtypes do not count."

@@ -222,6 +222,16 @@ cummin.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_s
 
 # Differences and areas
 
+def _check_neighbour(input: Tensor, other: Tensor, axis: int) -> None:
+    if other.ndim != input.ndim:
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for d, (own, theirs) in enumerate(zip(input.shape, other.shape, strict=True)):
+        if own != theirs and d != axis:
+            raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input except "
+                               "along the "
+                               f"differencing dimension; input.size({d}) = {own}, but got tensor.size({d}) = {theirs}")
+
+
 @composite(out=True, samples=lambda t: [t.args(t(5)), t.args(t(3, 5), 2),
                                         t.args(t(3, 4), dim=0, prepend=t(1, 4), append=t(2, 4)),
                                         t.args(t(4, dtype="bool"))],
@@ -235,6 +245,9 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = axis_of(dim, input.ndim)
+    for other in (prepend, append):
+        if other is not None:
+            _check_neighbour(input, other, axis)
     if n == 0:
         return input.clone()
     if prepend is not None or append is not None:

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import mmap
 import os
+import re
 import secrets
 import stat
 import struct
@@ -12,6 +13,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:         # Windows
+    fcntl = None            # type: ignore[assignment]
 
 ALIGNMENT = 64
 _PADDING = 0x4246           # the id PyTorch gives to the extra field that only fills up
@@ -171,8 +177,8 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         with _opened(path, path, "wb") as file:                    # a device or a pipe, which must stay what it is
             yield file
         return
-    beside = os.path.join(folder, f".{base[:60]}.{secrets.token_hex(6)}.part")
-    file = _opened(path, beside, "xb")
+    _remove_abandoned(folder, base)
+    file, beside = _part(path, folder, base)
     try:
         with file:
             yield file
@@ -190,6 +196,40 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
                                "\n  What was there before is untouched.") from error
         raise
     _settle(folder)
+
+
+def _part(path: str, folder: str, base: str) -> tuple[IO[bytes], str]:
+    """A new file beside `path`, locked while this process writes it."""
+    while True:
+        beside = os.path.join(folder, f".{base[:60]}.{secrets.token_hex(6)}.part")
+        file = _opened(path, beside, "xb")
+        if _lock(file.fileno(), wait=True) and not os.path.exists(beside):
+            file.close()                       # another save took it for abandoned before it was locked
+            continue
+        return file, beside
+
+
+def _remove_abandoned(folder: str, base: str) -> None:
+    """Remove what saves to the same path left behind that were killed: nobody holds their lock any more."""
+    if fcntl is None:
+        return
+    left = re.compile(re.escape(f".{base[:60]}.") + r"[0-9a-f]{12}\.part")
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if left.fullmatch(name):
+                with contextlib.suppress(OSError), open(os.path.join(folder, name), "rb") as file:
+                    if _lock(file.fileno()):
+                        os.unlink(file.name)
+
+
+def _lock(handle: int, wait: bool = False) -> bool:
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
 
 
 def _opened(path: str, name: str, mode: str) -> IO[bytes]:

@@ -67,6 +67,22 @@ def test_thirty_processes_killed_while_they_save(tmp_path):
     kill_while_saving(tmp_path / "x.pt", 30)
 
 
+def test_what_killed_saves_left_is_removed_by_the_next_one(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "x.pt"
+    abandoned, alive = tmp_path / ".x.pt.0123456789ab.part", tmp_path / ".x.pt.ba9876543210.part"
+    others = [tmp_path / name for name in (".y.pt.0123456789ab.part", ".x.pt.mine.part", "x.pt.0123456789ab.part")]
+    for file in (abandoned, alive, *others):
+        file.write_bytes(b"half a checkpoint")
+    with alive.open("rb") as held:
+        fcntl.flock(held.fileno(), fcntl.LOCK_EX)          # another process is writing it
+        torch.save(torch.ones(3), path)
+    assert sorted(tmp_path.iterdir()) == sorted([path, alive, *others])
+    torch.save(torch.zeros(3), path)
+    assert sorted(tmp_path.iterdir()) == sorted([path, *others])
+    assert torch.load(path).tolist() == [0, 0, 0]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_thousand_processes_killed_while_they_save(tmp_path):

@@ -171,23 +171,7 @@ class Stateful:
         if metadata is not None:
             state._metadata = metadata
 
-        def load(module: Any, state: Any, prefix: str) -> None:
-            local = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    inner = prefix + name + "."
-                    load(child, {key: value for key, value in state.items() if key.startswith(inner)}, inner)
-            keys = _IncompatibleKeys(missing, unexpected)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, keys) is not None:
-                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not "
-                                         "expected to return new values, if incompatible_keys need to be modified, it "
-                                         "should be done inplace.")
-
-        load(self, state, "")
+        _load_into(self, state, "", metadata, assign, _IncompatibleKeys(missing, unexpected), errors)
         if strict:
             if unexpected:
                 errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
@@ -196,6 +180,26 @@ class Stateful:
         if errors:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return _IncompatibleKeys(missing, unexpected)
+
+
+# Not a closure: a function that calls itself through its own cell is a cycle, which would keep the whole state until a
+# collection.
+def _load_into(module: Any, state: Any, prefix: str, metadata: Any, assign: bool, keys: _IncompatibleKeys,
+               errors: list[str]) -> None:
+    local = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        local["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(state, prefix, local, True, *keys, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            inner = prefix + name + "."
+            theirs = {key: value for key, value in state.items() if key.startswith(inner)}
+            _load_into(child, theirs, inner, metadata, assign, keys, errors)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, keys) is not None:
+            raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                                 "expected to return new values, if incompatible_keys need to be modified, it "
+                                 "should be done inplace.")
 
 
 def _quoted(names: list[str]) -> str:

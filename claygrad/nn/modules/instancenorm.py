@@ -25,6 +25,10 @@ class _InstanceNorm(_NormBase):
                                self.training or not self.track_running_stats,
                                0.0 if self.momentum is None else self.momentum, self.eps)
 
+    def _get_no_batch_dim(self) -> int:
+        """The rank of a sample without a batch."""
+        return self._ranks[0]
+
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any],
                               strict: bool, missing_keys: list[str], unexpected_keys: list[str],
                               error_msgs: list[str]) -> None:
@@ -45,7 +49,7 @@ class _InstanceNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        alone = self._ranks[0]              # the rank of a sample without a batch
+        alone = self._get_no_batch_dim()
         axis = input.dim() - alone
         if input.size(axis) != self.num_features:
             if self.affine:

@@ -18,8 +18,8 @@ from claygrad.nn.modules._hooks import (
     _global_backward_pre_hooks,
     _global_buffer_registration_hooks,
     _global_forward_hooks,
-    _global_forward_hooks_always_called,
-    _global_forward_hooks_with_kwargs,
+    _global_forward_hooks_always_called,  # noqa: F401 (programs reset these too)
+    _global_forward_hooks_with_kwargs,  # noqa: F401
     _global_forward_pre_hooks,
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
@@ -428,8 +428,8 @@ def _addindent(text: str, spaces: int) -> str:
 
 
 class _WithGlobalHooks(ModuleType):
-    """This module. Programs reset the tables of global hooks by assigning to its `_global_...` names, as PyTorch lets them; the
-    tables are also held elsewhere, natively too, so that assigning a table gives the one there is new contents."""
+    """This module. Programs reset the tables of global hooks by assigning to its `_global_...` names, as PyTorch lets
+    them; the tables are also held elsewhere, natively too, so that assigning one gives the other new contents."""
 
     @property
     def _global_is_full_backward_hook(self) -> bool | None:
