@@ -58,6 +58,8 @@ from claygrad.ops._formats import (
     strided,
 )
 from claygrad.ops._registry import NAMESPACES as _NAMESPACES
+from claygrad.ops._storages import CLASSES as _STORAGES
+from claygrad.ops._storages import TypedStorage
 from claygrad.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from claygrad.core.random import default_generator
 
@@ -73,9 +75,11 @@ half, float, double = DTYPES["float16"], DTYPES["float32"], DTYPES["float64"]
 cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 UntypedStorage = Storage
+globals().update(_STORAGES)
+_storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
 _LAZY = ("amp", "backends", "compat", "cpu", "distributions", "fft", "func", "linalg", "masked", "nn", "optim",
-         "return_types", "serialization", "signal", "special", "testing", "utils")
+         "return_types", "serialization", "signal", "special", "storage", "testing", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp"}
 _LAZY_NAMES.update(dict.fromkeys((
     "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"))

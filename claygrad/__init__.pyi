@@ -58,6 +58,7 @@ from claygrad.core.storage import Storage as Storage
 from claygrad.core.storage import Storage as UntypedStorage
 from claygrad.ops._formats import layout as layout
 from claygrad.ops._formats import memory_format as memory_format
+from claygrad.ops._storages import TypedStorage as TypedStorage
 from claygrad.random import get_rng_state as get_rng_state
 from claygrad.random import initial_seed as initial_seed
 from claygrad.random import manual_seed as manual_seed
@@ -71,17 +72,29 @@ _int: TypeAlias = builtins.int
 _str: TypeAlias = builtins.str
 _Number: TypeAlias = builtins.float | builtins.complex
 
+BFloat16Storage: Any
 BFloat16Tensor: Any
+BoolStorage: Any
 BoolTensor: Any
+ByteStorage: Any
 ByteTensor: Any
+CharStorage: Any
 CharTensor: Any
+ComplexDoubleStorage: Any
+ComplexFloatStorage: Any
 DTYPES: Any
+DoubleStorage: Any
 DoubleTensor: Any
+FloatStorage: Any
 FloatTensor: Any
+HalfStorage: Any
 HalfTensor: Any
+IntStorage: Any
 IntTensor: Any
 LATE: Any
+LongStorage: Any
 LongTensor: Any
+ShortStorage: Any
 ShortTensor: Any
 Tensor: Any
 __version__: _str
@@ -361,6 +374,7 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def frac_(input: Tensor) -> Tensor: ...
 def frexp(input: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]: ...
 def from_dlpack(ext_tensor: Any, *, device: _device | _str | None = None, copy: _bool | None = None) -> Tensor: ...
+def from_file(filename: _str, shared: _bool | None = None, size: _int = 0, *, dtype: _dtype | None = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor: ...
 def from_numpy(ndarray: Any, /) -> Tensor: ...
 def frombuffer(buffer: Any, *, dtype: _dtype, count: _int = -1, offset: _int = 0, requires_grad: _bool = False) -> Tensor: ...
 def full(size: _int | Sequence[_int], fill_value: _Number, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _device | _str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...

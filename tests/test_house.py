@@ -25,7 +25,7 @@ RANK = {
     "kernels": 0, "version": 0,
     "core": 1,
     "ops": 2, "_info": 2, "_printing": 2, "_settings": 2, "cpu": 2, "cuda": 2, "memory": 2, "random": 2,
-    "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "signal": 3, "special": 3,
+    "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "signal": 3, "special": 3, "storage": 3,
     "nn": 4,
     "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
     "utils": 6, "func": 6,
@@ -57,6 +57,7 @@ UNSAMPLED = {
         "to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm "
         "int_repr q_scale q_zero_point qscheme q_per_channel_scales q_per_channel_zero_points q_per_channel_axis chalf "
         "xpu ipu mtia to_mkldnn record_stream eig symeig solve lstsq storage const_data_ptr",
+    "memory as elements: tests/oracle/test_typed_storages_torch.py": "_typed_storage storage_type from_file",
     "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ "
         "__cuda_array_interface__ __dlpack__ __dlpack_device__ to_dlpack from_dlpack as_subclass is_pinned pin_memory",
 }

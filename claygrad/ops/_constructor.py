@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from claygrad.core import Size, Storage, Tensor, device, dtype, empty, on_storage, prefix, wrap
+from claygrad.core import Size, Storage, Tensor, device, dtype, empty, prefix, wrap
 from claygrad.core.determinism import initial
 from claygrad.ops._data import array_from, is_sequence, shareable, type_name
+from claygrad.ops._storages import TypedStorage, elements_of
 
 _FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
           " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n")
@@ -36,8 +37,8 @@ def construct(args: tuple, kwargs: dict[str, Any], kind: dtype, where: str = "cp
         return initial(empty(tuple(map(index, sizes)), kind, where))
     if not args and not name:
         return empty((0,), kind, where)
-    if isinstance(value, Storage):
-        return on_storage(value, kind, (value.nbytes() // kind.itemsize,), (1,), 0)
+    if isinstance(value, (Storage, TypedStorage)):
+        return elements_of(value, kind)                                             # type: ignore[return-value]
     if isinstance(value, Tensor) and name != "data":
         if place is not None:
             raise RuntimeError("Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not "

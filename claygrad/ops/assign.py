@@ -8,6 +8,7 @@ from claygrad.core.determinism import initial_from
 from claygrad.ops._formats import contiguous_strides
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import composite, op, zero
+from claygrad.ops._storages import TypedStorage
 from claygrad.ops._words import refuse_overflow
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
 
 
 @composite(function=False)
-def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: int = 0,
+def set_(self: Tensor, source: Tensor | Storage | TypedStorage | None = None, storage_offset: int = 0,
          size: tuple[int, ...] | None = None, stride: tuple[int, ...] | None = None) -> Tensor:
     "Lie on the storage of another tensor."
     from claygrad.core import Tensor as TensorType
@@ -117,6 +118,11 @@ def set_(self: Tensor, source: Tensor | Storage | None = None, storage_offset: i
         if size is None:
             return adopt(self, source, record=False)
         source = source.untyped_storage()
+    if isinstance(source, TypedStorage):
+        if source.dtype is not self.dtype:
+            raise RuntimeError(f"Expected a Storage of type {self.dtype.c_name} or an UntypedStorage, but got type "
+                               f"{source.dtype.legacy} for argument 1 'storage'")
+        source = source._untyped_storage
     if size is None:
         size = (source.nbytes() // self.element_size(),)
     size = tuple(size)

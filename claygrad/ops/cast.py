@@ -28,6 +28,7 @@ from claygrad.ops._formats import (
     suggested_format,
 )
 from claygrad.ops._registry import composite, op
+from claygrad.ops._storages import TypedStorage
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -262,7 +263,7 @@ def is_tensor(obj: Any) -> bool:
 @composite(method=False, raw=True, samples=lambda t: [t.args(t(2)), t.args(3)])
 def is_storage(obj: Any) -> bool:
     "Whether an object is a storage."
-    return isinstance(obj, Storage)
+    return isinstance(obj, (Storage, TypedStorage))
 
 
 @composite(samples=lambda t: [t.args(t(2)), t.args(t(2, dtype="uint8"))])

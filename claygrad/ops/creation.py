@@ -8,6 +8,7 @@ import numpy as np
 
 from claygrad.core import (
     DTYPES,
+    Storage,
     Tensor,
     array_of,
     default_device,
@@ -27,6 +28,7 @@ from claygrad.ops._data import array_from, shareable, supported, type_name
 from claygrad.ops._formats import dense_like, element_strides, strided
 from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._registry import composite
+from claygrad.ops._storages import TypedStorage, elements_of
 
 if TYPE_CHECKING:
     from claygrad.core import device, dtype
@@ -101,6 +103,8 @@ def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> T
                       f"sourceTensor.detach().clone().requires_grad_(True), rather than {advice}(sourceTensor).",
                       stacklevel=3)
         return data.detach().to(where, wanted or data.dtype, copy=True)
+    if isinstance(data, (Storage, TypedStorage)):
+        return elements_of(data, wanted).to(where, copy=True)
     if isinstance(data, (np.ndarray, np.generic)):
         return _copied(np.asarray(data), wanted, where)
     if type(data) is list and data and type(data[0]) is np.ndarray:

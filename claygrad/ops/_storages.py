@@ -1,0 +1,362 @@
+"""The memory of a tensor as a row of elements: `TypedStorage`, and the older names `FloatStorage`, `LongStorage`, …
+
+PyTorch deprecates these in favour of `UntypedStorage`. Each public name warns of it once in a process; the same name
+with an underscore before it does not.
+"""
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from claygrad.core import DTYPES, Storage, Tensor, default_dtype, device, dtype, empty, on_storage, prefix, share
+
+_DEPRECATED = ("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
+               "storage class. This should only matter to you if you are using storages directly.  To access "
+               "UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()")
+_FORMS = ("TypedStorage.__init__ received an invalid combination of arguments. Expected one of:\n"
+          " * (*, torch.device device, torch.dtype dtype)\n"
+          " * (int size, *, torch.device device, torch.dtype dtype)\n"
+          " * (Sequence data, *, torch.device device, torch.dtype dtype)\n"
+          " * (*, UntypedStorage wrap_storage, torch.dtype dtype)\n")
+_OLD_FORMS = ("{}.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n * (int "
+              "size)\n"
+              " * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n")
+_warned = _always = False
+
+
+def _get_always_warn_typed_storage_removal() -> bool:
+    return _always
+
+
+def _set_always_warn_typed_storage_removal(always_warn: bool) -> None:
+    global _always
+    if not isinstance(always_warn, bool):
+        raise AssertionError(f"always_warn must be bool, got {type(always_warn).__name__}")
+    _always = always_warn
+
+
+def _reset_warn_typed_storage_removal() -> None:
+    global _warned
+    _warned = False
+
+
+def _warn_typed_storage_removal(stacklevel: int = 2) -> None:
+    global _warned
+    if _always or not _warned:
+        _warned = True
+        warnings.warn(_DEPRECATED, UserWarning, stacklevel=stacklevel + 1)
+
+
+def _dtype_to_storage_type_map() -> dict[dtype, str]:
+    return {kind: name for name, kind in KINDS.items()}
+
+
+class TypedStorage:
+    """All elements of a storage, in one dtype. Shares its memory with every tensor on the storage."""
+
+    is_sparse = False
+    dtype: dtype
+    _dtype = property(lambda self: self.dtype)
+
+    def __init__(self, *args: Any, device: Any = None, dtype: Any = None, wrap_storage: Any = None,
+                 _internal: bool = False) -> None:
+        if not _internal:
+            _warn_typed_storage_removal()
+        if wrap_storage is not None:
+            self._wrap(args, device, dtype, wrap_storage)
+            return
+        self.dtype = default_dtype() if dtype is None else dtype
+        if len(args) > 1:
+            raise RuntimeError(_FORMS + "Too many positional arguments")
+        content = args[0] if args else 0
+        place = _place(device)
+        if isinstance(content, (int, np.integer)):
+            self._untyped_storage = empty((int(content),), self.dtype, place).untyped_storage()
+        elif isinstance(content, Sequence):
+            self._untyped_storage = _from_sequence(content, self.dtype, place)
+        else:
+            raise TypeError(_FORMS + f"Argument type not recognized: {type(content)}")
+
+    def _wrap(self, args: tuple, device: Any, kind: Any, storage: Any) -> None:
+        if args:
+            raise RuntimeError(_FORMS + "No positional arguments should be given when using 'wrap_storage'")
+        if kind is None:
+            raise RuntimeError(_FORMS + "Argument 'dtype' must be specified")
+        if not isinstance(kind, dtype):
+            raise TypeError(_FORMS + f"Argument 'dtype' must be torch.dtype, not {type(kind)}")
+        if device is not None:
+            raise RuntimeError(_FORMS + "Argument 'device' should not be specified when 'wrap_storage' is given")
+        if not isinstance(storage, Storage):
+            raise TypeError(_FORMS + f"Argument 'wrap_storage' must be UntypedStorage, but got {type(storage)}")
+        self.dtype, self._untyped_storage = kind, storage
+
+    def _wrapped(self, storage: Storage) -> TypedStorage:
+        return TypedStorage(wrap_storage=storage, dtype=self.dtype, _internal=True)
+
+    _untyped = property(lambda self: self._untyped_storage)
+    filename = property(lambda self: getattr(self._untyped_storage, "filename", None))
+    _cdata = property(lambda self: self._untyped_storage._cdata)
+
+    def _line(self) -> Tensor:
+        """All elements as a tensor on the same memory."""
+        return on_storage(self._untyped_storage, self.dtype, (self._size(),), (1,), 0)
+
+    def _size(self) -> int:
+        return self._untyped_storage.nbytes() // self.dtype.itemsize
+
+    def _nbytes(self) -> int:
+        return self._untyped_storage.nbytes()
+
+    def _element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def _data_ptr(self) -> int:
+        return self._untyped_storage.data_ptr()
+
+    def _readable(self) -> None:
+        if self._untyped_storage.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+
+    def _getitem(self, at: Any) -> Any:
+        self._readable()
+        if isinstance(at, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        if not isinstance(at, int):
+            raise RuntimeError(f"can't index a {type(self)} with {type(at)}")
+        if not -self._size() <= at < self._size():
+            raise IndexError(f"index {at} out of range for storage of size {self._size()}")
+        return self._line()[at].item()
+
+    def _setitem(self, at: Any, value: Any) -> None:
+        if not isinstance(at, (int, slice)):
+            raise RuntimeError(f"can't index a {type(self)} with {type(at)}")
+        if isinstance(value, (TypedStorage, Storage)):
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
+        self._line()[at] = value
+
+    def _tolist(self) -> list[Any]:
+        self._readable()
+        return self._line().tolist()
+
+    def _fill_(self, value: Any) -> TypedStorage:
+        self._setitem(slice(0, self._size()), value)
+        return self
+
+    def _copy_(self, source: Any, non_blocking: bool | None = None) -> TypedStorage:
+        line = source._line() if isinstance(source, TypedStorage) else on_storage(
+            source, self.dtype, (source.nbytes() // self.dtype.itemsize,), (1,), 0)
+        if line.device.type == "meta" and self._untyped_storage.device.type != "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        self._line().copy_(line)
+        return self
+
+    def _clone(self) -> TypedStorage:
+        return self._wrapped(self._line().clone().untyped_storage())
+
+    def _deepcopy(self, memo: dict) -> TypedStorage:
+        return self._wrapped(copy.deepcopy(self._line(), memo).untyped_storage())
+
+    def _cpu(self) -> TypedStorage:
+        if self._untyped_storage.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        return self
+
+    def _resize_(self, size: int) -> None:
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+
+    def _type(self, dtype: Any = None, non_blocking: bool = False) -> str:
+        return f"{prefix()}.{self.dtype.legacy}Storage"
+
+    def _pickle_storage_type(self) -> str:
+        return f"{self.dtype.legacy}Storage"
+
+    def _is_shared(self) -> bool:
+        return False
+
+    def _is_pinned(self, device: Any = None) -> bool:
+        return False
+
+    def _share_memory_(self) -> TypedStorage:
+        if self._untyped_storage.device.type != "cpu":
+            raise RuntimeError("_share_fd_: only available on CPU")
+        self._line().share_memory_()
+        return self
+
+    def _get_device(self) -> int:
+        return -1
+
+    def _resizable(self) -> bool:
+        return getattr(self._untyped_storage, "resizable", lambda: True)()
+
+    def _to(self, kind: dtype) -> TypedStorage:
+        if not isinstance(kind, dtype):
+            raise TypeError(f"Argument 'dtype' must be torch.dtype, not {type(kind)}")
+        made = self._line().to(kind, copy=True)
+        return TypedStorage(wrap_storage=made.untyped_storage(), dtype=kind, _internal=True)
+
+    @classmethod
+    def _from_buffer(cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0, *,
+                     dtype: Any = None, device: Any = None) -> TypedStorage:
+        if cls is not TypedStorage and (dtype is not None or device is not None):
+            raise RuntimeError(f"from_buffer: '{'dtype' if dtype is not None else 'device'}' can only be specified in "
+                               "UntypedStorage.from_buffer and TypedStorage.from_buffer")
+        kind = (default_dtype() if dtype is None else dtype) if cls is TypedStorage else cls.dtype
+        order = {"native": "=", "big": ">", "little": "<"}.get(byte_order)
+        if order is None:
+            raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big' or 'little')")
+        if kind.name == "bool":
+            array = np.frombuffer(buffer, np.uint8, count, offset) != 0
+        else:
+            code = f"u{kind.itemsize}" if kind.itemsize < 16 else "c16"
+            raw = np.frombuffer(buffer, order + code, count, offset)
+            array = raw.astype(raw.dtype.newbyteorder("=")).view(kind.numpy)
+        return TypedStorage(wrap_storage=share(array).untyped_storage(), dtype=kind, _internal=True)
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> TypedStorage:
+        """A storage on the memory of a file; with `shared`, what is written goes to the file."""
+        _warn_typed_storage_removal()
+        if cls is TypedStorage:
+            raise RuntimeError("from_file can only be called on derived classes")
+        return TypedStorage(wrap_storage=mapped(filename, shared, size, cls.dtype).untyped_storage(), dtype=cls.dtype,
+                            _internal=True)
+
+    def __eq__(self, other: object) -> bool:
+        return (isinstance(other, TypedStorage) and self._data_ptr() == other._data_ptr() and self.dtype == other.dtype)
+
+    __hash__ = object.__hash__
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._tolist())
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self._nbytes()
+
+    def __repr__(self) -> str:
+        meta = self._untyped_storage.device.type == "meta"
+        rows = "...\n" if meta else "".join(f" {value}\n" for value in self._tolist())
+        return (f"{rows}[{prefix()}.storage.TypedStorage(dtype={self.dtype}, device={self._untyped_storage.device}) of "
+                f"size {self._size()}]")
+
+    is_cuda = property(lambda self: _warn_typed_storage_removal() or False)
+
+
+def _public(name: str) -> Any:
+    inner = TypedStorage.__dict__[f"_{name.strip('_') if name.startswith('__') else name}"]
+    static = isinstance(inner, classmethod)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _warn_typed_storage_removal()
+        return (inner.__func__ if static else inner)(self, *args, **kwargs)
+    method.__name__, method.__doc__ = name, f"`{name}` of storages; deprecated with the class."
+    return classmethod(method) if static else method
+
+
+for _name in ("size nbytes element_size data_ptr tolist fill_ copy_ clone cpu resize_ type is_shared is_pinned "
+              "share_memory_ get_device resizable from_buffer __getitem__ __setitem__ __deepcopy__").split():
+    setattr(TypedStorage, _name, _public(_name))
+
+
+def _length(self: TypedStorage) -> int:
+    _warn_typed_storage_removal()
+    return self._size()
+
+
+def _bytes_of(self: TypedStorage) -> Storage:
+    """The storage as bytes."""
+    _warn_typed_storage_removal()
+    return self._untyped_storage
+
+
+TypedStorage.__len__ = _length                                                      # type: ignore[attr-defined]
+TypedStorage.__copy__ = TypedStorage.clone                                          # type: ignore[attr-defined]
+TypedStorage.untyped = _bytes_of                                                    # type: ignore[attr-defined]
+TypedStorage.device = property(lambda self: self._untyped_storage.device)           # type: ignore[attr-defined]
+for _name, _kind in {"double": "float64", "float": "float32", "half": "float16", "bfloat16": "bfloat16",
+                     "long": "int64", "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool",
+                     "complex_double": "complex128", "complex_float": "complex64"}.items():
+    setattr(TypedStorage, _name, lambda self, kind=DTYPES[_kind]: self._to(kind))
+
+
+class _Old(type):
+    """The class of FloatStorage and its like, of which every typed storage of that dtype is an instance."""
+
+    def __instancecheck__(cls, made: object) -> bool:
+        return isinstance(made, TypedStorage) and made.dtype is vars(cls).get("_dtype")
+
+    @property
+    def dtype(cls) -> dtype:
+        _warn_typed_storage_removal()
+        return vars(cls)["_dtype"]
+
+
+class _LegacyStorage(TypedStorage, metaclass=_Old):
+    def __new__(cls, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None,
+                _internal: bool = False) -> Any:
+        if not _internal:
+            _warn_typed_storage_removal()
+        if cls is _LegacyStorage:
+            raise RuntimeError("Only child classes of _LegacyStorage can be instantiated")
+        said = _OLD_FORMS.format(cls)
+        for name, given in (("device", device), ("dtype", dtype)):
+            if given is not None:
+                raise RuntimeError(said + f"Keyword argument '{name}' cannot be specified")
+        if wrap_storage is not None:
+            if args:
+                raise RuntimeError(said + "No positional arguments should be given when using 'wrap_storage'")
+            if not isinstance(wrap_storage, Storage):
+                raise TypeError(said + f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+            return TypedStorage(wrap_storage=wrap_storage, dtype=vars(cls)["_dtype"], _internal=True)
+        if len(args) > 1:
+            raise RuntimeError(said + "Too many positional arguments")
+        if args and not isinstance(args[0], (int, np.integer, Sequence)):
+            raise TypeError(said + f"Argument type not recognized: {type(args[0])}")
+        return TypedStorage(*args, dtype=vars(cls)["_dtype"], _internal=True)
+
+
+def _place(where: Any) -> device:
+    made = device("cpu" if where is None else where)
+    if made.type not in ("cpu", "meta"):
+        raise RuntimeError(f"Storage device not recognized: {made.type}")
+    return made
+
+
+def _from_sequence(content: Sequence, kind: dtype, place: device) -> Storage:
+    if isinstance(content, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(content).__name__}'")
+    made = empty((len(content),), kind, place)
+    if place.type == "cpu" and len(content):
+        made.copy_(Tensor.new(made, list(content)) if content else made)
+    return made.untyped_storage()
+
+
+def mapped(filename: str, shared: bool, size: int, kind: dtype) -> Tensor:
+    """A tensor on the memory of a file, which grows to the size wanted if it is shared."""
+    wanted = size * kind.itemsize
+    if shared:
+        with open(filename, "ab") as file:
+            if file.tell() < wanted:
+                file.truncate(wanted)
+    return share(np.memmap(filename, kind.numpy, "r+" if shared else "c", shape=(size,)))
+
+
+def elements_of(given: Any, kind: dtype | None) -> Tensor | None:
+    """The elements of a storage as a tensor on its memory, if it is a storage; bytes are read as `kind`."""
+    if isinstance(given, TypedStorage):
+        if kind is not None and kind is not given.dtype:
+            raise RuntimeError(f"Expected a Storage of type {kind.legacy} or an UntypedStorage, but got "
+                               f"{given.dtype.legacy}")
+        return given._line()
+    if isinstance(given, Storage):
+        kind = default_dtype() if kind is None else kind
+        return on_storage(given, kind, (given.nbytes() // kind.itemsize,), (1,), 0)
+    return None
+
+
+KINDS = {f"{kind.legacy}Storage": kind for kind in DTYPES.values()}
+CLASSES = {name: _Old(name, (_LegacyStorage,), {"_dtype": kind, "__module__": "claygrad"})
+           for name, kind in KINDS.items()}
