@@ -7,7 +7,7 @@ from claygrad.core.declared cimport Op, find_op
 from claygrad.core.device cimport CPU, device
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.elements cimport element_of
-from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout
+from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, new_layout
 from claygrad.core.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with, may_be_channels_last, plain
 from claygrad.core.parts cimport sizes_of
@@ -65,10 +65,9 @@ cdef object _like(Op op, PyObject** slots, object value, int first):
         for i in range(x.ndim):                    # the strides of axes of one element, or none, follow rules of their own
             if x.shape[i] < 2:
                 return None
-        made = new_layout(new_storage(x.numel * x.dtype.itemsize), x.dtype, x.ndim, x.shape, x.strides, 0)
+        made = fresh_strided(x.dtype, x.ndim, x.shape, x.strides)
     if <object>slots[first] is not None and <dtype>(<object>slots[first]) is not x.dtype:
-        made = new_layout(new_storage(x.numel * (<dtype>(<object>slots[first])).itemsize), <dtype>(<object>slots[first]), made.ndim,
-                          made.shape, made.strides, 0)
+        made = fresh_strided(<dtype>(<object>slots[first]), made.ndim, made.shape, made.strides)
     return _filled(made, value)
 
 

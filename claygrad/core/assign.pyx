@@ -11,10 +11,10 @@ from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.elements cimport element_of
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
-from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_like, in_order, new_layout, same_place, same_shape, stretched
+from claygrad.core.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
+                                    same_shape, stretched)
 from claygrad.core.moves cimport channels_at_the_end
 from claygrad.core.pointwise cimport fresh_run, turned
-from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -272,7 +272,7 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
     inner *= first.dtype.itemsize
     if by_channels:
         strides[1], strides[3], strides[2], strides[0] = 1, shape[1], shape[1] * shape[3], shape[1] * shape[3] * shape[2]
-        out = new_layout(new_storage(outer * length * inner), first.dtype, 4, shape, strides, 0)
+        out = fresh_strided(first.dtype, 4, shape, strides)
     else:
         out = fresh(first.dtype, ndim, shape)
     to = out.data()

@@ -10,8 +10,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, by_stride, dense, fresh, fresh_like, new_layout, same_shape, stretched
-from claygrad.core.storage cimport new_storage
+from claygrad.core.layout cimport Layout, by_stride, dense, fresh, fresh_like, fresh_strided, same_shape, stretched
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer_many, offer_short
 
@@ -128,13 +127,13 @@ cdef Layout _laid_out_as(Layout v):
     if stretched(v):
         return fresh_like(v)
     if dense(v):
-        return new_layout(new_storage(v.numel * v.dtype.itemsize), v.dtype, 4, v.shape, v.strides, 0)
+        return fresh_strided(v.dtype, 4, v.shape, v.strides)
     by_stride(v, 3, order)
     strides[3] = 1
     for i in range(2, -1, -1):
         strides[order[i]] = step
         step *= v.shape[order[i]]
-    return new_layout(new_storage(step * v.dtype.itemsize), v.dtype, 4, v.shape, strides, 0)
+    return fresh_strided(v.dtype, 4, v.shape, strides)
 
 
 cdef bint _given(PyObject** slots, Attention* s, Layout q, Layout k) except -1:

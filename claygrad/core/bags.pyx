@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, I64, of_code
 from claygrad.core.kernels cimport find, take_rows
-from claygrad.core.layout cimport Layout, fresh, in_order
+from claygrad.core.layout cimport Layout, check_dims, fresh, in_order
 from claygrad.core.rows cimport add_rows_fn
 from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, numbers_at, spread_at, vector_at
 from claygrad.core.tensor cimport Tensor
@@ -247,7 +247,7 @@ cdef Layout _numbers(PyObject* slot, int64_t below):
 cdef Layout _embedding(Op op, PyObject** slots, Layout target):
     """embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)"""
     cdef Layout table = layout_at(slots[0]), numbers, out
-    cdef int64_t shape[32]
+    cdef int64_t shape[64]
     cdef int64_t row
     cdef int i
     if table is None or target is not None or table.ndim != 2 or table.numel == 0 or <object>slots[4] is not False:
@@ -255,6 +255,7 @@ cdef Layout _embedding(Op op, PyObject** slots, Layout target):
     numbers = _numbers(slots[1], table.shape[0])
     if numbers is None:
         return None
+    check_dims(numbers.ndim + 1)
     for i in range(numbers.ndim):
         shape[i] = numbers.shape[i]
     shape[numbers.ndim] = table.shape[1]

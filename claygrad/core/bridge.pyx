@@ -10,7 +10,7 @@ from claygrad.core.dtypes cimport default_float, dtype
 from claygrad.core.dtypes cimport parse as parse_dtype_c
 from claygrad.core.inplace cimport begin_write, check_writable, write_layout
 from claygrad.core.kernels cimport (blas_ready, isa, max_threads, pool_stats, pool_trim, set_max_threads)
-from claygrad.core.layout cimport Layout, from_array, new_contiguous, new_layout, same_shape
+from claygrad.core.layout cimport Layout, check_dims, from_array, new_contiguous, new_layout, same_shape
 from claygrad.core.node cimport Node, expose
 from claygrad.core.provenance cimport here
 from claygrad.core.storage cimport Storage, storage_on
@@ -73,21 +73,18 @@ def write_into(Tensor t, value):
 
 
 cdef int _dims(shape, int64_t* out, int64_t* numel) except -1:
-    cdef int i = 0
     cdef object n = 1
     for x in shape:
         if x < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {x}: [{', '.join(map(str, shape))}]")
-        if i == 64:
-            raise RuntimeError("tensors of more than 64 dimensions are not supported")
         n = n * x
-        i += 1
+    check_dims(len(shape))
     if n >= 1 << 59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{', '.join(map(str, shape))}]")
     for i, x in enumerate(shape):
-        out[i] = x
+        out[<int>i] = x
     numel[0] = n
-    return len(shape)
+    return <int>len(shape)
 
 
 def empty(shape, d=None, where=None):
@@ -175,11 +172,12 @@ def on_storage(Storage storage, d, shape, strides, offset):
     """A tensor on an existing storage."""
     cdef int64_t dims[64]
     cdef int64_t steps[64]
-    cdef int i, n = len(shape)
+    cdef Py_ssize_t i, n = len(shape)
+    check_dims(n)
     for i in range(n):
         dims[i] = shape[i]
         steps[i] = strides[i]
-    return new_tensor(new_layout(storage, <dtype?>d, n, dims, steps, offset))
+    return new_tensor(new_layout(storage, <dtype?>d, <int>n, dims, steps, offset))
 
 
 def fresh_storage(int64_t nbytes, where=None):

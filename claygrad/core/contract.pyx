@@ -6,7 +6,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BF16, CAT_FLOAT, F32, F64, I64
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport find, gemm_takes, reduce_fn
-from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
+from claygrad.core.layout cimport Layout, bytes_of, fresh, new_contiguous, new_layout
 from claygrad.core.matmul cimport products
 from claygrad.core.modes cimport modes
 from claygrad.core.reduce cimport reduced
@@ -438,6 +438,7 @@ cdef object kron(object a, object b):
     """kron(a, b) of matrices and vectors without a history; or None."""
     cdef Layout x, y, out
     cdef int64_t shape[2]
+    cdef int64_t sizes[4]
     cdef int64_t m = 1, n = 1, p = 1, q = 1, a_row = 0, a_column = 0, b_row = 0, b_column = 0
     if modes().autocast or not _plain(a) or not _plain(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
         return None
@@ -450,6 +451,8 @@ cdef object kron(object a, object b):
         m, a_row = x.shape[0], x.strides[0]
     if y.ndim == 2:
         p, b_row = y.shape[0], y.strides[0]
+    sizes[0], sizes[1], sizes[2], sizes[3] = m, p, n, q
+    bytes_of(x.dtype, 4, sizes)                          # raises if the products below wrap around
     shape[0], shape[1] = m * p, n * q
     out = fresh(x.dtype, 2, shape) if x.ndim == 2 or y.ndim == 2 else fresh(x.dtype, 1, &shape[1])
     if x.dtype.code == F32:

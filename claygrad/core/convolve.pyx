@@ -45,6 +45,18 @@ cnp.import_array()
 cdef dict _ways = {"forward": FORWARD, "input_grad": TO_INPUT, "weight_grad": TO_WEIGHT}
 
 
+cdef enum:
+    FAR = 1 << 30            # strides, paddings and dilations up to which places in memory can be counted
+
+
+cdef bint _holds(array, tuple shape):
+    """Whether it has as many elements as the shape says."""
+    n = 1
+    for size in shape:
+        n *= size
+    return cnp.PyArray_SIZE(<cnp.ndarray>array) == n
+
+
 def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, stride, padding, dilation, int64_t groups,
         bias=None):
     """Fill `made` by a kernel: forward(input, weight) + bias, input_grad(gradient, weight) or weight_grad(input, gradient).
@@ -57,11 +69,22 @@ def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, str
         return False
     _flat(&s)
     s.bias = NULL if bias is None else cnp.PyArray_DATA(<cnp.ndarray>bias)
+    if len(w_shape) != dims + 2 or len(out_shape) != dims + 2 or groups < 1:
+        return False
     s.n, s.c, s.o, s.groups = x_shape[0], x_shape[1], w_shape[0], groups
+    if s.n != out_shape[0] or s.o != out_shape[1] or s.o % groups or s.c % groups or s.c // groups != w_shape[1]:
+        return False
+    if not (_holds(a, out_shape if name == "input_grad" else x_shape) and _holds(b, out_shape if name == "weight_grad" else w_shape)
+            and _holds(made, out_shape if name == "forward" else x_shape if name == "input_grad" else w_shape)):
+        return False
     for i in range(dims):
         at = 3 - dims + i
+        if not (1 <= stride[i] < FAR and 0 <= padding[i] < FAR and 1 <= dilation[i] < FAR):
+            return False
         s.size[at], s.kernel[at], s.out[at] = x_shape[2 + i], w_shape[2 + i], out_shape[2 + i]
         s.stride[at], s.pad[at], s.dilation[at] = stride[i], padding[i], dilation[i]
+        if (s.out[at] - 1) * s.stride[at] + (s.kernel[at] - 1) * s.dilation[at] + 1 > s.size[at] + 2 * s.pad[at]:
+            return False
     return _by_windows(_ways[name], &s, code, cnp.PyArray_DATA(<cnp.ndarray>a), cnp.PyArray_DATA(<cnp.ndarray>b),
                        cnp.PyArray_DATA(<cnp.ndarray>made))
 

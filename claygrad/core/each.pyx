@@ -11,10 +11,9 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8, dtype, of_code
 from claygrad.core.elements cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.general cimport iterated_order
-from claygrad.core.layout cimport Layout, by_stride, fresh, new_layout, row_major, same_place
+from claygrad.core.layout cimport Layout, by_stride, fresh, fresh_strided, row_major, same_place
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.promotion cimport broadcast, result_code
-from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 
 cdef extern from "codes.hpp" namespace "clay" nogil:
@@ -303,7 +302,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
         for i in range(ndim - 1, -1, -1):
             strides[axes[i]] = made
             made *= shape[axes[i]]
-        out = new_layout(new_storage(made * kept.itemsize), kept, ndim, shape, strides, 0)
+        out = fresh_strided(kept, ndim, shape, strides)
     elif target is None:
         out = fresh_run(first, kept) if whole else fresh(kept, ndim, shape)
     else:

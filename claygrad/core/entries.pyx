@@ -10,12 +10,12 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport take_rows
-from claygrad.core.layout cimport Layout, by_stride, falling, fresh, fresh_like, in_order, new_layout, permuted, same_shape, stretched
+from claygrad.core.layout cimport (Layout, by_stride, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, permuted,
+                                    same_shape, stretched)
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.places cimport entries_apart
 from claygrad.core.pointwise cimport turned
 from claygrad.core.promotion cimport broadcast
-from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -173,7 +173,7 @@ cdef Layout _first_axis(Layout x, object indices):
     if farthest and turned(x):                           # entries are runs of memory
         for k in range(at.numel):
             offsets[k] = offsets[k] // x.strides[0]
-        out = new_layout(new_storage(at.numel * x.strides[0] * x.dtype.itemsize), x.dtype, x.ndim, shape, x.strides, 0)
+        out = fresh_strided(x.dtype, x.ndim, shape, x.strides)
         with nogil:
             take_rows(x.data(), offsets, out.data(), at.numel, x.shape[0], x.strides[0] * x.dtype.itemsize)
         return out
@@ -229,7 +229,7 @@ cdef Layout _last_axis(Layout x, object indices):
     for i in range(last - 1, -1, -1):
         shape[order[i]], strides[order[i]] = x.shape[order[i]], step
         step *= x.shape[order[i]]
-    out = new_layout(new_storage(step * x.dtype.itemsize), x.dtype, x.ndim, shape, strides, 0)
+    out = fresh_strided(x.dtype, x.ndim, shape, strides)
     if last == 1 and x.strides[0] == 1 and x.strides[1] == x.shape[0]:     # a column is a run of memory: they are put side by side
         shape[0], shape[1] = at.numel, x.shape[0]
         rows = fresh(x.dtype, 2, shape)

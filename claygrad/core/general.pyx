@@ -11,7 +11,7 @@ from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL
 from claygrad.core.device cimport CPU, META, device
 from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code, promote)
 from claygrad.core.halves cimport by_float, cast_half
-from claygrad.core.layout cimport Layout, dense, from_array, new_contiguous, new_layout
+from claygrad.core.layout cimport Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
 from claygrad.core.storage cimport storage_on
 from claygrad.core.stretched cimport by_copies
@@ -332,12 +332,11 @@ cdef str _sizes_of_result(Op op, PyObject** slots):
 cdef Layout _meta_layout(device where, dtype d, shape):
     cdef int64_t dims[64]
     cdef int i = 0
-    cdef int64_t n = 1
+    check_dims(len(shape))
     for x in shape:
         dims[i] = x
-        n *= x
         i += 1
-    return new_contiguous(storage_on(where, n * d.itemsize), d, i, dims)
+    return new_contiguous(storage_on(where, bytes_of(d, i, dims)), d, i, dims)
 
 
 cdef list _common_sizes(Op op, PyObject** slots):

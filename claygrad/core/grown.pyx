@@ -8,10 +8,9 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.elements cimport element_of
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, channels_last, falling, fresh, in_order, new_layout
+from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_strided, in_order, new_layout
 from claygrad.core.moves cimport copied, may_be_channels_last, plain, some
 from claygrad.core.parts cimport sizes_of
-from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -48,7 +47,10 @@ cdef Layout _repeat(Op op, PyObject** slots, Layout target):
         if times[i] < 0:
             return None
         k = i - (n - x.ndim)
-        shape[i] = times[i] * (x.shape[k] if k >= 0 else 1)
+        shape[i] = 1 if k < 0 else x.shape[k]
+        if shape[i] > INT64_MAX >> 30:               # the product could wrap around; x.shape and times are positive
+            return None
+        shape[i] *= times[i]
     out = fresh(x.dtype, n, shape)
     if out.numel == 0:
         return out
@@ -115,7 +117,7 @@ cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
     shape[0], shape[1], shape[3] = x.shape[0], x.shape[1], x.shape[3] + p.before[1] + p.after[1]
     shape[2] = x.shape[2] + (p.before[0] + p.after[0] if len(pads) == 4 else 0)
     strides[1], strides[3], strides[2], strides[0] = 1, shape[1], shape[1] * shape[3], shape[1] * shape[3] * shape[2]
-    out = new_layout(new_storage(strides[0] * shape[0] * x.dtype.itemsize), x.dtype, 4, shape, strides, 0)
+    out = fresh_strided(x.dtype, 4, shape, strides)
     with nogil:
         pad_lines(x.data(), out.data(), &p, x.dtype.itemsize, value)
     return out
@@ -180,7 +182,7 @@ cdef Layout _nothing(PyObject** slots, const int64_t* pads, int count):
         k = 2 * (x.ndim - 1 - i)
         shape[i] = x.shape[i]
         if k < count:
-            if not (0 <= pads[k] <= x.shape[i] and 0 <= pads[k + 1] <= x.shape[i]):
+            if not (0 <= pads[k] <= x.shape[i] <= INT64_MAX // 4 and 0 <= pads[k + 1] <= x.shape[i]):
                 return None
             shape[i] += pads[k] + pads[k + 1]
     return fresh(x.dtype, x.ndim, shape)

@@ -10,9 +10,8 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
 from claygrad.core.each cimport cast_apart
 from claygrad.core.elements cimport cast_between, cast_fn
-from claygrad.core.layout cimport Layout, dense, falling, fresh, from_array, new_layout
+from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_strided, from_array
 from claygrad.core.promotion cimport result_code
-from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, new_tensor
 
 cnp.import_array()
@@ -23,7 +22,7 @@ cdef enum:
 
 cdef Layout cast_half(Layout v, dtype want):
     """The same elements as float32 or as halves, which lie as they do: v is one run of memory."""
-    cdef Layout out = new_layout(new_storage(v.numel * want.itemsize), want, v.ndim, v.shape, v.strides, 0)
+    cdef Layout out = fresh_strided(want, v.ndim, v.shape, v.strides)
     cdef cast_fn f = cast_between(v.dtype.code, want.code)
     if v.numel > RELEASE:
         with nogil:

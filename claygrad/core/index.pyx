@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op, find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.kernels cimport take_rows
-from claygrad.core.layout cimport Layout, fresh, new_layout
+from claygrad.core.layout cimport Layout, check_dims, fresh, new_layout
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs
@@ -90,7 +90,7 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
         stop = start
     if whole and not whole_too:
         return t
-    length = (stop - start + step - 1) // step
+    length = (stop - start - 1) // step + 1 if stop > start else 0        # the step may be as large as integers go
     for i in range(v.ndim):
         shape[i] = v.shape[i]
         strides[i] = v.strides[i]
@@ -114,6 +114,7 @@ cdef Tensor _unsqueeze(Tensor t, int dim):
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int i
+    check_dims(v.ndim + 1)
     for i in range(v.ndim):
         shape[i if i < dim else i + 1] = v.shape[i]
         strides[i if i < dim else i + 1] = v.strides[i]

@@ -31,9 +31,14 @@ cdef class Layout:
     cdef object array_with_base(self, object base)
     cdef object array(self)           # an array-module view on the bytes (numpy.ndarray on the CPU); with bits, a read-only copy
 
+# Buffers for shapes, strides and orders of axes have MAX_DIMS places everywhere: whoever takes a shape of unknown length asks first.
+cdef int check_dims(Py_ssize_t ndim) except -1                  # raises if it is more than MAX_DIMS
+cdef int64_t bytes_of(dtype dt, int ndim, const int64_t* shape) except -1       # of so many elements; raises if they cannot be counted
+
 cdef Layout new_layout(Storage storage, dtype dt, int ndim, const int64_t* shape, const int64_t* strides, int64_t offset)
 cdef Layout new_contiguous(Storage storage, dtype dt, int ndim, const int64_t* shape)   # offset 0
 cdef Layout fresh(dtype dt, int ndim, const int64_t* shape)      # contiguous, new CPU storage
+cdef Layout fresh_strided(dtype dt, int ndim, const int64_t* shape, const int64_t* strides)     # these strides are without gaps; new CPU storage
 cdef Layout fresh_like(Layout other)                            # same shape and type, contiguous, new CPU storage
 cdef Layout from_array(object array)                            # borrows the array's memory (any strides >= 0)
 cdef bint same_shape(Layout a, Layout b) noexcept

@@ -3,7 +3,7 @@ import numpy
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
@@ -91,6 +91,13 @@ cdef tuple _tuple(const int64_t* values, int n):
     return tuple(out)
 
 
+cdef int check_dims(Py_ssize_t ndim) except -1:
+    if ndim > MAX_DIMS:
+        raise RuntimeError(f"tensors of more than {MAX_DIMS} dimensions are not supported, got {ndim}\n"
+                           "  PyTorch makes and loads such tensors, claygrad does not: merge some dimensions before")
+    return 0
+
+
 cdef inline Layout _bare(Storage storage, dtype dt, int ndim, const int64_t* shape, int64_t offset):
     cdef Layout v = Layout.__new__(Layout)
     cdef int i
@@ -103,9 +110,8 @@ cdef inline Layout _bare(Storage storage, dtype dt, int ndim, const int64_t* sha
         v.shape = v.inline_dims
         v.strides = v.inline_dims + INLINE_DIMS
     else:
-        if ndim > MAX_DIMS:
-            v.shape = NULL
-            raise RuntimeError(f"tensors of more than {MAX_DIMS} dimensions are not supported, got {ndim}")
+        v.shape = NULL
+        check_dims(ndim)
         v.shape = <int64_t*>malloc(2 * ndim * sizeof(int64_t))
         v.strides = v.shape + ndim
     cdef bint huge = False
@@ -165,19 +171,32 @@ cdef Layout new_contiguous(Storage storage, dtype dt, int ndim, const int64_t* s
 
 
 cdef int _too_large(int ndim, const int64_t* shape) except -1:
+    cdef int i
+    for i in range(ndim):
+        if shape[i] < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {shape[i]}: {list(_tuple(shape, ndim))}")
     raise RuntimeError(f"Storage size calculation overflowed with sizes={list(_tuple(shape, ndim))}")
 
 
-cdef Layout fresh(dtype dt, int ndim, const int64_t* shape):
-    cdef int64_t n = dt.itemsize
+cdef int64_t bytes_of(dtype dt, int ndim, const int64_t* shape) except -1:
+    cdef int64_t n = dt.itemsize, signs = 0
     cdef double about = n                       # what n would be if it could not wrap around
     cdef int i
     for i in range(ndim):
-        n *= shape[i]
+        n = <int64_t>(<uint64_t>n * <uint64_t>shape[i])
         about *= shape[i]
-    if about >= 4611686018427387904.0:
+        signs |= shape[i]
+    if about >= 4611686018427387904.0 or signs < 0:
         _too_large(ndim, shape)
-    return new_contiguous(new_storage(n), dt, ndim, shape)
+    return n
+
+
+cdef Layout fresh(dtype dt, int ndim, const int64_t* shape):
+    return new_contiguous(new_storage(bytes_of(dt, ndim, shape)), dt, ndim, shape)
+
+
+cdef Layout fresh_strided(dtype dt, int ndim, const int64_t* shape, const int64_t* strides):
+    return new_layout(new_storage(bytes_of(dt, ndim, shape)), dt, ndim, shape, strides, 0)
 
 
 cdef Layout fresh_like(Layout other):

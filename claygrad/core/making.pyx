@@ -8,12 +8,11 @@ from claygrad.core.device cimport CPU, parse as parse_device
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.dtypes cimport parse as parse_dtype
 from claygrad.core.elements cimport element_of
-from claygrad.core.layout cimport Layout, fresh, new_layout
+from claygrad.core.layout cimport Layout, fresh, fresh_strided
 from claygrad.core.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.promotion cimport broadcast
-from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, number_at
 from claygrad.core.views cimport call_view
 from claygrad.core.ways cimport factory, make_t, offer_factory
@@ -419,7 +418,7 @@ cdef object _empty_permuted(PyObject** args, Py_ssize_t n, PyObject* kwnames):
         if step > FAR:
             return None
     kind = _kind(&asked, default_float())
-    return _finished(new_layout(new_storage(step * kind.itemsize), kind, ndim, shape, strides, 0), &asked)
+    return _finished(fresh_strided(kind, ndim, shape, strides), &asked)
 
 
 cdef object _broadcast_tensors(PyObject** args, Py_ssize_t n, PyObject* kwnames):

@@ -8,10 +8,9 @@ from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport copy_bytes, copy_strided
-from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, same_shape
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.core.pointwise cimport fresh_run, turned
-from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
@@ -43,7 +42,7 @@ cdef Layout channels_at_the_end(Layout v):
     cdef int64_t strides[4]
     strides[1], strides[3], strides[2] = 1, v.shape[1], v.shape[1] * v.shape[3]
     strides[0] = strides[2] * v.shape[2]
-    cdef Layout out = new_layout(new_storage(v.numel * v.dtype.itemsize), v.dtype, 4, v.shape, strides, 0)
+    cdef Layout out = fresh_strided(v.dtype, 4, v.shape, strides)
     write_layout(out, v)
     return out
 

@@ -7,8 +7,7 @@ from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, 
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, F32, F64, I32, I64, U8, dtype, of_code
 from claygrad.core.kernels cimport binary_by_column, binary_by_lines, binary_by_row, binary_fn, unary_fn
-from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, new_layout, same_shape
-from claygrad.core.storage cimport new_storage
+from claygrad.core.layout cimport Layout, dense, fresh, fresh_like, fresh_strided, same_shape
 from claygrad.core.tensor cimport Tensor
 
 # Elements above which a kernel runs without the interpreter lock.
@@ -88,7 +87,7 @@ cdef bint same_run(Layout a, Layout b) noexcept:
 
 cdef Layout fresh_run(Layout like, dtype dt):
     """A new tensor that lies as a turned one does."""
-    return new_layout(new_storage(like.numel * dt.itemsize), dt, like.ndim, like.shape, like.strides, 0)
+    return fresh_strided(dt, like.ndim, like.shape, like.strides)
 
 
 cdef Layout _unary(Op op, PyObject** slots, Layout target):

@@ -11,7 +11,7 @@ from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, fresh_like, fresh, new_layout, stretched
+from claygrad.core.layout cimport Layout, bytes_of, fresh, fresh_like, fresh_strided, new_layout, stretched
 from claygrad.core.lazy cimport resolved, write_lazy
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
@@ -238,7 +238,7 @@ cdef int _fill(Generator g, int kind, Layout v, a, b, Layout p) except -1:
         shape[i] = v.shape[order[i]]
         steps[i] = v.strides[order[i]] * item
     if not direct:
-        aside = new_storage(v.numel * item)
+        aside = new_storage(bytes_of(v.dtype, v.ndim, v.shape))
         to = aside.ptr
         _pack(shape, packed, v.ndim, item)
     if p is None:
@@ -264,7 +264,7 @@ cdef int _draw_each(Generator g, Layout v, int* order, int64_t* shape, char* to,
     cdef int64_t packed[64]
     cdef int64_t item = p.dtype.itemsize
     cdef int i, k
-    cdef Storage chances = new_storage(v.numel * item)
+    cdef Storage chances = new_storage(bytes_of(p.dtype, v.ndim, v.shape))
     for i in range(v.ndim):
         k = order[i] - (v.ndim - p.ndim)                 # p broadcasts to v
         steps[i] = 0 if k < 0 or p.shape[k] == 1 else p.strides[k] * item
@@ -356,7 +356,7 @@ def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
         elif value is not None or key not in ("generator", "dtype", "out", "layout", "device", "memory_format"):
             return None
     if isinstance(size, Tensor):
-        v = new_layout(new_storage(v.numel * d.itemsize), d, v.ndim, v.shape, v.strides, 0)
+        v = fresh_strided(d, v.ndim, v.shape, v.strides)
     elif parse_device(None) is cpu and _simple_size(size, shape):
         v = fresh(d, len(size[0] if isinstance(size[0], tuple) else size), shape)
     else:
@@ -384,7 +384,7 @@ def record_draws(Op op, Tensor out, *inputs):
 
 cdef Storage _block(Layout v):
     """A copy of the elements in row-major order."""
-    cdef Storage out = new_storage(v.numel * v.dtype.itemsize)
+    cdef Storage out = new_storage(bytes_of(v.dtype, v.ndim, v.shape))
     cdef int64_t steps[64]
     cdef int64_t packed[64]
     cdef int i

@@ -3,7 +3,7 @@ import weakref
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from claygrad.core.declared cimport (P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS, S_PARAM,
+from claygrad.core.declared cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS, S_PARAM,
                                      S_SHAPE, S_STRIDE, Op)
 from claygrad.core.kernels cimport copy_strided, fingerprint
 from claygrad.core.layout cimport Layout, fresh, new_layout
@@ -270,6 +270,7 @@ cdef SavedTensor pack(SavedTensor s, Tensor t, tuple hooks):
                            "open an issue if you need to perform in-place operations on the input to a pack hook.")
     s.unpack = hooks[1]
     s.hooked = True
+    s.original = (t.layout.shape_tuple(), t.layout.dtype, t.layout.storage.where)
     leads = leads_to(s.packed, t.layout.storage, 0)
     if leads != NO:
         s.epoch = t.layout.storage.hold()
@@ -376,11 +377,25 @@ cdef int edge_at(Op op, Node node, int i) noexcept:
     return i
 
 
+cdef int _check_unpacked(SavedTensor s, Tensor t, Node node) except -1:
+    """Refuse what an unpack hook returned if it is of another shape, dtype or device than what was packed: native derivatives rely
+    on them. Those of elementwise operations are elementwise operations, which check and broadcast their operands themselves."""
+    if type(s.original) is not tuple or node is None or node.op is None or (<Op>node.op).kind == POINTWISE:
+        return 0
+    shape, kind, where = s.original
+    if t.layout.dtype is kind and t.layout.storage.where == where and t.layout.shape_tuple() == shape:
+        return 0
+    raise RuntimeError(f"Output of saved tensor unpack_hook expected to be a {kind} tensor of shape {list(shape)} on {where}, as it was "
+                       f"saved, but got a {t.layout.dtype} tensor of shape {list(t.layout.shape_tuple())} on {t.layout.storage.where}"
+                       f"{where_text(f'{node.name()} was recorded', node.code, node.lasti)}")
+
+
 cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
     cdef Tensor t, out
     cdef Storage now
     if s.hooked:
         t = unpacked(s, node)
+        _check_unpacked(s, t, node)
         if not create_graph or s.node is None and not s.is_output and not requires(t):
             return t
         out = Tensor.__new__(Tensor)

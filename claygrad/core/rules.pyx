@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE, R_ZERO, Op, find_op, straight)
 from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
-from claygrad.core.layout cimport Layout, new_contiguous
+from claygrad.core.layout cimport Layout, bytes_of, new_contiguous
 from claygrad.core.lazy cimport any_lazy, lazy_made
 from claygrad.core.leaves cimport private
 from claygrad.core.node cimport Node
@@ -27,17 +27,17 @@ cdef Tensor zeros_for(Node node, int nr):
     """Zeros that look like the gradient of an output."""
     cdef int64_t dims[64]
     cdef int i = 0
-    cdef int64_t n = 1
+    cdef int64_t n
     cdef dtype d = node.dtype_of(nr)
     cdef Tensor t
     for x in node.shape_of(nr):
         dims[i] = x
-        n *= x
         i += 1
+    n = bytes_of(d, i, dims)
     t = Tensor.__new__(Tensor)
-    t.layout = new_contiguous(storage_on(node.device_of(nr), n * d.itemsize), d, i, dims)
+    t.layout = new_contiguous(storage_on(node.device_of(nr), n), d, i, dims)
     if t.layout.storage.ptr != NULL:
-        memset(t.layout.storage.ptr, 0, n * d.itemsize)
+        memset(t.layout.storage.ptr, 0, n)
     return t
 
 

@@ -9,10 +9,9 @@ from claygrad.core.each cimport cast_apart
 from claygrad.core.elements cimport cast_between, cast_fn
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.kernels cimport binary_by_lines, binary_fn, find
-from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, same_shape
 from claygrad.core.moves cimport channels_at_the_end
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
-from claygrad.core.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many, take_loops
 
@@ -204,7 +203,7 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     if row_major:
         out = fresh(wanted, x.ndim, x.shape)
     else:
-        out = new_layout(new_storage(x.numel * wanted.itemsize), wanted, x.ndim, x.shape, x.strides, 0)
+        out = fresh_strided(wanted, x.ndim, x.shape, x.strides)
     with nogil:
         f(x.data(), out.data(), x.numel)
     return out

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
 from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
 from claygrad.core.general cimport call_declared
-from claygrad.core.layout cimport CONJ, NEG, Layout, new_layout
+from claygrad.core.layout cimport CONJ, NEG, Layout, check_dims, new_layout
 from claygrad.core.lazy cimport lazy_made, with_bits
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
@@ -22,13 +22,12 @@ cdef bint* _lazy_made = lazy_made()
 cdef Layout restride(Tensor t, shape, strides, int64_t offset):
     cdef int64_t dims[64]
     cdef int64_t steps[64]
-    cdef int n = len(shape), i
-    if n > 64:
-        raise RuntimeError(f"tensors of more than 64 dimensions are not supported, got {n}")
+    cdef Py_ssize_t n = len(shape), i
+    check_dims(n)
     for i in range(n):
         dims[i] = shape[i]
         steps[i] = strides[i]
-    return new_layout(t.layout.storage, t.layout.dtype, n, dims, steps, offset)
+    return new_layout(t.layout.storage, t.layout.dtype, <int>n, dims, steps, offset)
 
 
 cdef Tensor make_view(Tensor t, Layout layout, bint multi):

@@ -27,6 +27,9 @@ ctypedef fused real:
 
 cnp.import_array()
 
+cdef enum:
+    FAR = 1 << 30            # numbers up to which places in memory can be counted
+
 # The numbers of each axis in a row, as they are given.
 cdef struct Axes:
     int64_t size[3]
@@ -66,18 +69,27 @@ def run(str name, a, made, places, tuple size, tuple out, kernel, stride, paddin
     cdef Axes axes
     cdef int kind = (<cnp.ndarray?>a).descr.type_num, i, dims = len(size)
     cdef bint filled
-    cdef int64_t plane
+    cdef int64_t plane, made_plane
     if dims not in (1, 2, 3) or (kind != cnp.NPY_FLOAT32 and kind != cnp.NPY_FLOAT64):
         return False
     if not _plain(a, kind) or not _plain(made, kind) or (places is not None and not _plain(places, cnp.NPY_INT64)):
         return False
     for i in range(dims):
+        if not (1 <= kernel[i] < FAR and 1 <= stride[i] and 0 <= padding[i] < FAR and 1 <= dilation[i]):
+            return False
         axes.size[i], axes.out[i], axes.kernel[i] = size[i], out[i], kernel[i]
-        axes.stride[i], axes.padding[i], axes.dilation[i] = stride[i], padding[i], dilation[i]
+        axes.stride[i], axes.padding[i], axes.dilation[i] = min(stride[i], FAR), padding[i], min(dilation[i], FAR)
+        if stride[i] > FAR and axes.out[i] > 1 or dilation[i] > FAR and axes.kernel[i] > 1:
+            return False
     _put(&axes, dims, &s)
     s.counted, s.divisor = counted, divisor
     plane = s.t * s.h * s.w if name == "max" or name == "mean" else s.ot * s.oh * s.ow
+    made_plane = s.ot * s.oh * s.ow if name == "max" or name == "mean" else s.t * s.h * s.w
     s.planes = cnp.PyArray_SIZE(<cnp.ndarray>a) // plane if plane else 0
+    if cnp.PyArray_SIZE(<cnp.ndarray>a) != s.planes * plane or cnp.PyArray_SIZE(<cnp.ndarray>made) != s.planes * made_plane:
+        return False
+    if places is not None and cnp.PyArray_SIZE(<cnp.ndarray>places) != s.planes * s.ot * s.oh * s.ow:
+        return False
     cdef bytes said = name.encode()
     cdef pooling_fn f = <pooling_fn>find("windows", said, F32 if kind == cnp.NPY_FLOAT32 else F64)
     if f == NULL:
@@ -100,6 +112,8 @@ cdef bint _count(Axes* a, int dims, bint ceil) noexcept:
         if a.kernel[i] < 1 or a.stride[i] < 1 or a.dilation[i] < 1 or a.padding[i] < 0 or a.padding[i] > reach // 2:
             return False
         room = a.size[i] + 2 * a.padding[i] - reach
+        if a.kernel[i] > a.size[i] + 2:
+            return False                               # most of the kernel sees padding alone
         if a.size[i] < 1 or room + (a.stride[i] - 1 if ceil else 0) < 0 or room < 0 and dims == 3:
             return False
         a.out[i] = (room + (a.stride[i] - 1 if ceil else 0)) // a.stride[i] + 1
@@ -216,6 +230,8 @@ cdef bint _back(Layout g, int dims, int ndim, const int64_t* shape, Axes* axes, 
     for i in range(dims):
         axes.size[i], axes.out[i] = shape[ndim - dims + i], g.shape[ndim - dims + i]
         if axes.size[i] < 1 or axes.out[i] < 1:
+            return False
+        if axes.kernel[i] < 1 or axes.kernel[i] > axes.size[i] + 2 or axes.stride[i] < 1 or axes.padding[i] < 0 or axes.dilation[i] < 1:
             return False
     _put(axes, dims, s)
     s.planes = planes

@@ -227,6 +227,7 @@ void free_large(void* ptr, int64_t nbytes) {
 
 void* pool_alloc(int64_t nbytes) {
     if (nbytes > SMALL) return alloc_large(nbytes);
+    if (nbytes < 0) return nullptr;                       // a size that wrapped around
     int64_t units = nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1;
     void* block = small_free[units];
     if (block) small_free[units] = ((FreeSmall*)block)->next;

@@ -48,9 +48,18 @@ def padded(xp, x, padding: Ints, value: float = 0):
     return out
 
 
+def steps_taken(steps: Ints, counts: Ints) -> tuple[int, ...]:
+    """Strides, or dilations, along axes with so many places: where there is one, no step is taken, however large."""
+    return tuple([1 if n == 1 else step for step, n in zip(steps, counts)])
+
+
 def windows(xp, x, kernel: Ints, stride: Ints, dilation: Ints, out: Ints):
     """A view (N, C, *kernel, *out) of the windows of a padded input."""
     steps = x.strides
+    stride, dilation = steps_taken(stride, out), steps_taken(dilation, kernel)
+    for n, k, s, d, o in zip(x.shape[2:], kernel, stride, dilation, out, strict=True):
+        if (o - 1) * s + (k - 1) * d >= n:
+            raise RuntimeError(f"{o} windows of size {k} with stride {s} and dilation {d} do not fit {n} elements")
     spatial = steps[2:]
     return xp.lib.stride_tricks.as_strided(
         x, (*x.shape[:2], *kernel, *out),
@@ -108,6 +117,7 @@ def natively(xp, name: str, a, b, shape: Ints, x_shape: Ints, w_shape: Ints, out
 def conv_forward(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: int, bias=None):
     """The convolution (N, O, *out) of an input with a weight, plus a bias (O)."""
     shape = (x.shape[0], w.shape[0], *out_sizes(x.shape[2:], w.shape[2:], stride, padding, dilation))
+    stride, dilation = steps_taken(stride, shape[2:]), steps_taken(dilation, w.shape[2:])
     if not product(shape) * product(w.shape[1:]):
         out = xp.zeros(shape, x.dtype)
     else:
@@ -144,6 +154,7 @@ def conv_input_grad(xp, g, w, size: Ints, stride: Ints, padding: Ints, dilation:
     """The transpose of the convolution in its input: g (N, O, *out) spread to (N, C, *size)."""
     n, o = g.shape[:2]
     kernel, out = w.shape[2:], g.shape[2:]
+    stride, dilation = steps_taken(stride, out), steps_taken(dilation, kernel)
     c, depth, length = w.shape[1] * groups, product(w.shape[1:]), product(out)
     if not n * o * length * depth:
         return xp.zeros((n, c, *size), g.dtype)
@@ -179,6 +190,7 @@ def conv_weight_grad(xp, g, x, kernel: Ints, stride: Ints, padding: Ints, dilati
     """The transpose of the convolution in its weight: (O, C / groups, *kernel)."""
     n, o = g.shape[:2]
     c, out = x.shape[1], g.shape[2:]
+    stride, dilation = steps_taken(stride, out), steps_taken(dilation, kernel)
     shape = (o, c // groups, *kernel)
     length, depth, dims = product(out), product(shape[1:]), len(out)
     if not n * o * length * depth:

@@ -33,6 +33,18 @@ def out_sizes(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: I
                   for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)])
 
 
+def in_reach(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+             out: Ints) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The kernel and the padding without the elements of the kernel that see padding alone in all windows: they do not
+    count for maxima and sums, and a kernel may be much larger than the input."""
+    kernels, paddings = [], []
+    for n, k, s, p, d, o in zip(size, kernel, stride, padding, dilation, out):
+        first = max(0, (p - (o - 1) * s) // d) if k > n + 2 else 0
+        kernels.append(max(1, min(k, (n - 1 + p) // d + 1) - first) if k > n + 2 else k)
+        paddings.append(p - first * d)
+    return tuple(kernels), tuple(paddings)
+
+
 # Arguments
 
 def every_axis(name: str, word: str, value: int | Ints, dims: int, verb: str = "must either be") -> tuple[int, ...]:
@@ -110,6 +122,10 @@ def natively(xp, name: str, x, shape: Ints, size: Ints, out: Ints, kernel: Ints,
     """The result of a native loop over one or two axes, or None where there is none for such memory and dtypes."""
     if len(kernel) > 2 or x.dtype.kind != "f" or not x.flags.c_contiguous or not x.size:
         return None
+    if name.startswith("max"):
+        kernel, padding = in_reach(size, kernel, stride, padding, dilation, out)
+    elif any(k > n + 2 for k, n in zip(kernel, size)):
+        return None
     made = xp.empty(shape, x.dtype)
     sizes = tuple(size), tuple(out)
     return made if windows.run(name, x, made, places, *sizes, kernel, stride, padding, dilation, **means) else None
@@ -139,6 +155,7 @@ def widened(xp, x, axis: int, before: int, length: int, value):
 def summed(xp, x, kernel: Ints, stride: Ints, padding: Ints, out: Ints):
     """The sums of windows, an axis at a time."""
     first = x.ndim - len(kernel)
+    kernel, padding = in_reach(x.shape[first:], kernel, stride, padding, (1,) * len(kernel), out)
     for i in reversed(range(len(kernel))):
         k, s, axis = kernel[i], stride[i], first + i
         wide = widened(xp, x, axis, padding[i], (out[i] - 1) * s + k, 0)
@@ -152,6 +169,7 @@ def summed(xp, x, kernel: Ints, stride: Ints, padding: Ints, out: Ints):
 def spread(xp, g, size: Ints, kernel: Ints, stride: Ints, padding: Ints):
     """The transpose of `summed`: every element added to all of its window."""
     first = g.ndim - len(kernel)
+    kernel, padding = in_reach(size, kernel, stride, padding, (1,) * len(kernel), g.shape[first:])
     for i in range(len(kernel)):
         k, s, p, axis = kernel[i], stride[i], padding[i], first + i
         out = g.shape[axis]
@@ -170,6 +188,7 @@ def lowest(xp, dtype):
 def largest(xp, x, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints):
     """The largest elements of windows; NaN is larger than all."""
     first, least = x.ndim - len(kernel), lowest(xp, x.dtype)
+    kernel, padding = in_reach(x.shape[first:], kernel, stride, padding, dilation, out)
     for i in reversed(range(len(kernel))):
         k, s, d, axis = kernel[i], stride[i], dilation[i], first + i
         wide = widened(xp, x, axis, padding[i], (out[i] - 1) * s + d * (k - 1) + 1, least)
@@ -194,6 +213,7 @@ def largest_at(xp, x, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
     """The largest elements of windows, and their places in the flattened input: the first of equals, the last NaN."""
     dims, size = len(kernel), x.shape[x.ndim - len(kernel):]
     first, least = x.ndim - dims, lowest(xp, x.dtype)
+    kernel, padding = in_reach(size, kernel, stride, padding, dilation, out)
     unknown = has_nan(xp, x)
     if not unknown and product(kernel) <= 25:
         return largest_found(xp, x, kernel, stride, padding, dilation, out)
@@ -261,5 +281,5 @@ def first_of_lowest(xp, x, index, least, size: Ints, stride: Ints, padding: Ints
 # Windows that share an axis out: as many as are wanted, of about the same size
 
 def shares(n: int, out: int) -> list[tuple[int, int]]:
-    """Beginnings and ends of the windows of adaptive pooling."""
+    """Beginnings and ends of the windows of adaptive pooling; who asks has made room for the results before."""
     return [(i * n // out, -(-(i + 1) * n // out)) for i in range(out)]

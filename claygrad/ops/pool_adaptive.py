@@ -75,6 +75,9 @@ def counts(xp, full: ints, size: ints):
 def shared_means(xp, input: Tensor, size: ints):
     """The means of as many windows along the last axes as wanted."""
     first, out = input.ndim - len(size), input
+    room = xp.empty((*input.shape[:first], *size), input.dtype)              # before windows are counted
+    if not room.size:
+        return room
     for axis in reversed(range(first, input.ndim)):
         n, wanted = input.shape[axis], size[axis - first]
         if wanted and n % wanted == 0:
@@ -96,6 +99,8 @@ def shared_means(xp, input: Tensor, size: ints):
 def shared_means_back(xp, grad_output: Tensor, shape: ints, dims: int):
     """The gradient of the means: each shared out over its window."""
     size = grad_output.shape[-dims:]
+    if not product(shape):
+        return xp.zeros(shape, grad_output.dtype)
     out = grad_output / counts(xp, shape[-dims:], size).astype(grad_output.dtype)
     first = out.ndim - dims
     for axis in range(first, out.ndim):
@@ -218,6 +223,10 @@ def maxima_shapes(input, size) -> list:
 def shared_maxima(xp, input: Tensor, size: ints):
     """The largest elements of as many windows along the last axes as wanted, and their places."""
     first, unknown = input.ndim - len(size), _pool.has_nan(xp, input)
+    whole = (*input.shape[:first], *size)
+    room = xp.empty(whole, input.dtype), xp.empty(whole, xp.int64)           # before windows are counted
+    if not room[0].size:
+        return room
     out, index = input, xp.arange(product(input.shape[first:])).reshape(input.shape[first:])
     index = xp.broadcast_to(index, input.shape)
     for axis in reversed(range(first, input.ndim)):
