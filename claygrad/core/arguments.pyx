@@ -13,6 +13,7 @@ from claygrad.core.tensor import LATE
 cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
     Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
+    long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
 
 _NAMES = ("Tensor", "Tensor", "Tensor", "Tensor", "tuple of Tensors", "Number", "int", "int", "float", "float", "bool", "str", "str",
           "tuple of ints", "tuple of ints", "claygrad.dtype", "")
@@ -70,7 +71,7 @@ cdef object checked(Op op, int i, object value, bint by_place):
             return value.item()
     elif kind == P_INT or kind == P_INT_OPT:
         if _is_int(value):
-            return value.__index__()
+            return _whole(value)
     elif kind == P_FLOAT or kind == P_FLOAT_OPT:
         if isinstance(value, (int, float)):
             return value
@@ -86,10 +87,15 @@ cdef object checked(Op op, int i, object value, bint by_place):
             return value
     elif kind == P_INTS or kind == P_INTS_OPT:
         if _is_int(value):
-            return value.__index__()
+            return _whole(value)
         if isinstance(value, (tuple, list)):
             if all([_is_int(x) for x in value]):
-                return tuple([x.__index__() for x in value])
+                made = tuple([x.__index__() for x in value])
+                for k, x in enumerate(made):
+                    if not _fits(x):
+                        raise TypeError(f"{op.name}(): argument '{op.params[i]}' failed to unpack the object at pos {k + 1} with error "
+                                        "\"Overflow when unpacking long long")
+                return made
         elif isinstance(value, Tensor) and value.dtype.category < CAT_FLOAT and value.ndim <= 1:
             made = value.tolist()
             return made if isinstance(made, int) else tuple(made)
@@ -102,6 +108,21 @@ cdef object checked(Op op, int i, object value, bint by_place):
     raise _wrong(op, i, value, by_place)
 
 
+cdef inline bint _fits(object value) noexcept:
+    """Whether an int can be had in 64 bits, which all sizes and places are counted in."""
+    cdef int overflow = 0
+    PyLong_AsLongLongAndOverflow(value, &overflow)
+    return overflow == 0
+
+
+cdef object _whole(object value):
+    """A number as an int of 64 bits."""
+    value = value.__index__()
+    if not _fits(value):
+        raise ValueError("Overflow when unpacking long long")
+    return value
+
+
 cdef bint quick(int kind, object value) noexcept:
     """Whether the argument surely is what its kind asks for."""
     if kind <= P_TENSOR_NUM_OPT:
@@ -112,10 +133,10 @@ cdef bint quick(int kind, object value) noexcept:
         return value is True or value is False
     if kind == P_INT or kind == P_INTS or kind == P_INT_OPT or kind == P_INTS_OPT:
         if type(value) is int:
-            return True
+            return _fits(value)
         if kind >= P_INTS and isinstance(value, tuple):
             for x in <tuple>value:
-                if type(x) is not int:
+                if type(x) is not int or not _fits(x):
                     return False
             return True
         return value is None and (kind == P_INT_OPT or kind == P_INTS_OPT)

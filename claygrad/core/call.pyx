@@ -6,6 +6,7 @@ from claygrad.core cimport each, pointwise, reduce, shaped
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import op_named
+from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
 from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
@@ -139,7 +140,9 @@ cdef object run(Op op, PyObject** slots):
             result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
             return op.returns(result) if op.returns is not None and type(result) is tuple else result
         return call_view(op, slots)
-    if op.fast != NULL:
+    if op.n_tensors > 1 and op.kind != POINTWISE and not _in_main_memory(op, slots):
+        pass                                     # the general path says which tensor is elsewhere
+    elif op.fast != NULL:
         made = op.fast(op, slots, None)
     elif op.many != NULL:
         result = op.many(op, slots)
@@ -187,6 +190,15 @@ cdef object _run_lazy(Op op, PyObject** slots):
     elif t.layout.dtype.category >= CAT_FLOAT:
         record_output(record_inputs(op, slots), t, True)
     return t
+
+
+cdef bint _in_main_memory(Op op, PyObject** slots) noexcept:
+    """Whether all tensors are on the CPU. Native ways look at the first one, and read the others."""
+    cdef int i
+    for i in range(op.n_tensors):
+        if isinstance(<object>slots[op.tensors[i]], Tensor) and (<Tensor>slots[op.tensors[i]]).layout.storage.where.kind != CPU:
+            return False
+    return True
 
 
 cdef inline int _note_cut(Op op, PyObject** slots, Tensor t) except -1:

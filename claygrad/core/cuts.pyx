@@ -231,7 +231,7 @@ cdef object _cut(object input, object where, int d, bint even):
     cdef int64_t count = 0, n = v.shape[d], start = 0, length
     cdef int i, k
     out = []
-    if _count(where, &count):
+    if _count(where, &count) and count <= 1 << 20:
         if even and n % count:
             return None
         for i in range(count):
@@ -244,6 +244,8 @@ cdef object _cut(object input, object where, int d, bint even):
         if at.dtype.code != I64 or at.ndim != 1 or not at.contiguous or at.storage.where.kind != CPU or at.numel > 32:
             return None
         where = [(<int64_t*>at.data())[i] for i in range(at.numel)]
+    if type(where) is int:
+        return None
     k = sizes_of(where, edges)
     if k < 0:
         return None

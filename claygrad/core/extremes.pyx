@@ -245,8 +245,12 @@ cdef Layout _placed(Op op, PyObject** slots, Layout target):
         return None
     d = <object>slots[3]
     d = d + ndim if d < 0 else d
+    if d < 0 or d >= ndim:
+        return None
     for j in range(ndim):
         shape[j] = size[j]
+        if shape[j] < 0:
+            return None
         if j < d:
             outer *= shape[j]
         elif j == d:

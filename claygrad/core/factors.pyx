@@ -426,6 +426,8 @@ cdef Layout _reflected(Op op, Layout a, Layout tau, Layout c, bint left, bint tu
     job.k, job.n = tau.shape[tau.ndim - 1], like.shape[like.ndim - 1 if left else like.ndim - 2]
     if job.k == 0 or job.k > a.shape[a.ndim - 1] or job.k > job.m or tau.numel != job.count * job.k:
         return None
+    if c is not None and job.k != min(job.m, a.shape[a.ndim - 1]):
+        return None
     out = _made(like, &job.x, like.shape[like.ndim - 2], like.shape[like.ndim - 1], True)
     job.y.data, job.y.step, job.upper = tau.data(), job.k, turned == left
     if not left:                                             # c Q = (Q^T c^T)^T

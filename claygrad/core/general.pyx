@@ -11,7 +11,7 @@ from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL
 from claygrad.core.device cimport CPU, META, device
 from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code, promote)
 from claygrad.core.halves cimport by_float, cast_half
-from claygrad.core.layout cimport Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
+from claygrad.core.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
 from claygrad.core.storage cimport storage_on
 from claygrad.core.stretched cimport by_copies
@@ -150,6 +150,15 @@ cdef object general(Op op, PyObject** slots):
         raise
 
 
+cdef int _refuse_dims(object error) except -1:
+    """NumPy's words for a result of more than 64 dimensions, said as elsewhere."""
+    cdef str text = str(error)
+    if text.startswith(("maximum supported dimension for an ndarray", "number of dimensions must be within", "ndmin must be <=")):
+        found = [int(word) for word in text.replace(",", " ").split() if word.isdigit()]
+        check_dims(max(found + [MAX_DIMS + 1]))
+    return 0
+
+
 cdef object _general(Op op, PyObject** slots):
     run_check(op, slots)
     cdef device where = common_device(op, slots)
@@ -203,12 +212,18 @@ cdef object _general(Op op, PyObject** slots):
         made = layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)
         return _in_iterated_order(op, slots, made) if op.kind == POINTWISE else made
     except ValueError as error:
-        if str(error).startswith(("array is too big", "Maximum allowed dimension")):     # NumPy's words for it
+        if str(error).startswith(("array is too big", "Maximum allowed dimension", "Maximum allowed size")):     # NumPy's words for it
             raise RuntimeError("Storage size calculation overflowed" + _sizes_of_result(op, slots)) from None
+        _refuse_dims(error)
+        raise
+    except IndexError as error:
+        _refuse_dims(error)
         raise
     except MemoryError as error:
-        raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: Error code 12 "
-                           f"(Cannot allocate memory)\n  {op.name}: {error}") from None
+        wanted = getattr(error, "_total_size", None)                                        # NumPy knows
+        tried = "" if wanted is None else f"you tried to allocate {wanted} bytes. "
+        raise RuntimeError(f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: {tried}"
+                           f"Error code 12 (Cannot allocate memory)\n  {op.name}: {error}") from None
     finally:
         leave_quiet(ctx)
 

@@ -37,7 +37,19 @@ def run(str name, grid, a, b, made, tuple shape, int mode, int padding, bint ali
     if s.axes not in (2, 3) or cnp.PyArray_SIZE(<cnp.ndarray>made) == 0 or cnp.PyArray_SIZE(<cnp.ndarray>a) == 0:
         return False
     s.batch, s.channels = shape[0], shape[1]
+    if s.batch < 1 or s.channels < 1 or min(shape[2:]) < 1:
+        return False
     s.points = cnp.PyArray_SIZE(<cnp.ndarray>grid) // (s.batch * s.axes)
+    whole, points, places = s.batch * s.channels, s.batch * s.channels * s.points, s.batch * s.points * s.axes
+    for n in shape[2:]:
+        whole *= n
+    if cnp.PyArray_SIZE(<cnp.ndarray>grid) != places:
+        return False
+    if cnp.PyArray_SIZE(<cnp.ndarray>a) != (whole if name == "sample" else points) or b is not None and (
+            cnp.PyArray_SIZE(<cnp.ndarray>b) != whole):
+        return False
+    if cnp.PyArray_SIZE(<cnp.ndarray>made) != (points if name == "sample" else whole if name == "spread" else places):
+        return False
     s.size[0] = 1
     for i in range(s.axes):
         s.size[3 - s.axes + i] = shape[2 + i]

@@ -138,6 +138,10 @@ cdef object _as_index(object item):
     tensor = LATE["tensor"]
     if isinstance(item, (list, tuple)) and not item:
         return tensor([], dtype=_long())
+    if type(item) is list:
+        for x in <list>item:
+            if x is item:
+                raise TypeError("new(): self-referential lists are incompatible")
     made = tensor(item)
     return made
 

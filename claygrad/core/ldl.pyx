@@ -187,7 +187,7 @@ cdef Layout _ldl_solve(Op op, PyObject** slots, Layout target):
         return None
     at, k = <const int32_t*>pivots.data(), 0
     while k < n:                                             # rows there are, and blocks of two are whole
-        if at[k] == 0 or abs(at[k]) > n or at[k] < 0 and (k + 1 == n or at[k + 1] != at[k]):
+        if at[k] == 0 or at[k] > n or at[k] < -n or at[k] < 0 and (k + 1 == n or at[k + 1] != at[k]):
             return None
         k += 1 if at[k] > 0 else 2
     out = _in_columns(b)

@@ -95,8 +95,12 @@ cdef Layout _slice(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _narrow(Op op, PyObject** slots, Layout target):
-    """narrow_view(input, dim, start, length), all checked."""
-    return narrowed((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2], <object>slots[3], 1)
+    """narrow_view(input, dim, start, length)"""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t d = <object>slots[1], start = <object>slots[2], length = <object>slots[3]
+    if not 0 <= d < v.ndim or not 0 <= start <= v.shape[d] or not 0 <= length <= v.shape[d] - start:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds the size of dimension {d}.")
+    return narrowed(v, <int>d, start, length, 1)
 
 
 cdef Layout on_diagonal(Layout v, int64_t offset, int a, int b):
@@ -177,6 +181,13 @@ cdef Layout _as_complex(Op op, PyObject** slots, Layout target):
     return new_layout(v.storage, of_code(C64 if v.dtype.code == F32 else C128), last, v.shape, strides, v.offset // 2)
 
 
+cdef int _room_for(int64_t pieces) except -1:
+    """More tensors than any memory holds are refused before the first is made."""
+    if pieces > 1 << 30:
+        raise RuntimeError(f"std::bad_alloc\n  {pieces} pieces are more than memory has room for")
+    return 0
+
+
 # --- several pieces ----------------------------------------------------------------------------------------------
 cdef object _split_evenly(Op op, PyObject** slots):
     """split_evenly(input, split_size, dim)"""
@@ -185,6 +196,7 @@ cdef object _split_evenly(Op op, PyObject** slots):
     cdef int64_t size = 0, start = 0
     if d < 0 or v.shape[d] == 0 or not _small(<object>slots[1], &size) or size <= 0:
         return None
+    _room_for(v.shape[d] // size)
     out = []
     while start < v.shape[d]:
         out.append(narrowed(v, d, start, min(size, v.shape[d] - start), 1))
@@ -220,6 +232,7 @@ cdef object _unbind(Op op, PyObject** slots):
     cdef int64_t i
     if d < 0:
         return None
+    _room_for(v.shape[d])
     out = []
     for i in range(v.shape[d]):
         out.append(_without(v, d, i))

@@ -253,10 +253,10 @@ cdef Layout _transpose(Op op, PyObject** slots, Layout target):
     first, second = <object>slots[1], <object>slots[2]
     if type(first) is not int or type(second) is not int:
         return None
-    cdef int a = first, b = second
+    cdef int64_t a = first, b = second
     a = a + v.ndim if a < 0 else a
     b = b + v.ndim if b < 0 else b
-    return _transposed(v, a, b) if 0 <= a < v.ndim and 0 <= b < v.ndim else None
+    return _transposed(v, <int>a, <int>b) if 0 <= a < v.ndim and 0 <= b < v.ndim else None
 
 
 cdef Layout _unsqueeze(Op op, PyObject** slots, Layout target):
@@ -265,9 +265,8 @@ cdef Layout _unsqueeze(Op op, PyObject** slots, Layout target):
     cdef int64_t strides[64]
     if type(<object>slots[1]) is not int or v.ndim >= 63:
         return None
-    cdef int i, d = <object>slots[1]
-    d = d + v.ndim + 1 if d < 0 else d
-    if d < 0 or d > v.ndim:
+    cdef int i, d = axis_of(<object>slots[1], v.ndim + 1)
+    if d < 0:
         return None
     for i in range(v.ndim):
         shape[i if i < d else i + 1] = v.shape[i]

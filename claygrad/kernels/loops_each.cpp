@@ -57,7 +57,7 @@ struct RoundDecimals : Taking1 {
     template <class V> V operator()(V x) const {
         double power = 1;
         const double decimals = numbers.value[0];
-        for (double k = decimals < 0 ? -decimals : decimals; k > 0; k--) power *= 10;
+        for (double k = decimals < 0 ? -decimals : decimals; k > 0 && power < __builtin_inf(); k--) power *= 10;
         const V ten = splat<V>(power);
         return decimals < 0 ? rint(x / ten) * ten : rint(x * ten) / ten;
     }

@@ -86,11 +86,18 @@ def array_from(data: Any, wanted: dtype | None) -> np.ndarray:
 def _leaf_types(data: Any) -> set[type]:
     """The types found below all lists and tuples; nothing where they are of unequal depth."""
     kinds = set(map(type, data))
-    while kinds and kinds <= _NESTED:
+    if not kinds or not kinds <= _NESTED:
+        return kinds
+    lengths = _shape(data)                      # refuses a list that contains itself, which has no end
+    for depth in range(1, len(lengths)):
         if not all(data):                       # an empty sequence means the default dtype, whatever the others hold
             return set()
+        if sum(map(len, data)) != len(data) * lengths[depth]:
+            return set()                        # of unequal lengths: each is looked at by itself
         data = list(chain.from_iterable(data))
         kinds = set(map(type, data))
+        if not kinds <= _NESTED:
+            return kinds
     return kinds
 
 
@@ -143,7 +150,8 @@ def _shape(data: Any) -> tuple[int, ...]:
     while is_sequence(data) and not isinstance(data, (str, bytes)):
         out.append(len(data))
         if len(out) > 64:
-            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+            raise ValueError(f"too many dimensions '{type(data).__name__}'\n"
+                             "  tensors of more than 64 dimensions are not supported; PyTorch makes and loads them")
         if not out[-1]:
             break
         data = data[0]

@@ -28,6 +28,8 @@ def out_of_bounds(xp, index, n: int, lowest: int = 0) -> int | None:
     """The first index that is not in lowest .. n - 1, or None."""
     if index.size == 0:
         return None
+    if index.size > 1 << 32:                                 # an expanded one may have more elements than can be had
+        xp.empty(index.size, xp.uint8)
     if lowest == 0 and index.dtype.kind == "i":              # as unsigned numbers negative ones are huge: one pass
         if int(index.view(f"u{index.itemsize}").max()) < n:
             return None

@@ -41,6 +41,8 @@ def check_upsample(input: Tensor, size: ints, mode: str, antialias: bool) -> Non
         texts = [", ".join([f"{w}: {n}" for w, n in zip(LETTERS[dims], values)]) for values in (shape[2:], size)]
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({texts[0]}) "
                            f"{'and ' if dims == 1 else ''}output ({texts[1]})")
+    if max(size) >= 1 << 59:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={[*shape[:2], *size]}")
     if 0 in shape[1:]:
         raise RuntimeError(f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {shape}")
     bytes_too = have.name == "uint8" and (dims == 2 or mode.startswith("nearest"))

@@ -274,6 +274,16 @@ def check_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor) -> None:
     samples=lambda t: [t.args(t(3, 3, requires_grad=False) + 4, t.index((3,), 1) + 1, t(3, 2, requires_grad=False))])
 def ldl_solve(xp, LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False):
     """Solve A X = B with the factors that linalg.ldl_factor gave of A."""
+    size = xp.absolute(pivots.astype("int64"))               # as LAPACK takes them for rows
+    said = "Did you properly pass the result of ldl_factor?"
+    if (size < 1).any():
+        raise RuntimeError(f"Pivots given to ldl_solve must all satisfy |pivot| >= 1. {said}")
+    if (size > LD.shape[-2]).any():
+        raise RuntimeError(f"Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). {said}")
+    pairs = (pivots < 0).astype("int64")
+    if (xp.cumsum(pairs, -1)[..., -1:] % 2).any() or ((pairs[..., 1:] < pairs[..., :-1]) & (
+            xp.cumsum(pairs, -1)[..., :-1] % 2 == 1)).any():
+        raise RuntimeError(f"Pivots given to ldl_solve must be negative in pairs. {said}")
     return _lapack.ldl_solve(xp, LD, pivots, B, hermitian)
 
 

@@ -272,6 +272,11 @@ def lu_solve(xp, LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, ad
     made = native.lu_solve(LU, pivots, right, adjoint == left, left)
     if made is not None:
         return made if left else made.swapaxes(-2, -1)
+    said = "Did you properly pass the result of lu_factor?"
+    if (pivots < 1).any():
+        raise RuntimeError(f"Pivots given to lu_solve must all be greater or equal to 1. {said}")
+    if (pivots > LU.shape[-2]).any():
+        raise RuntimeError(f"Pivots given to lu_solve must all be smaller or equal to LU.size(-2). {said}")
     rows = _lapack.order(xp, pivots, LU.shape[-1])
     if left:
         return _lapack.columns(xp, _lapack.lu_solve(xp, LU, rows, B, adjoint))

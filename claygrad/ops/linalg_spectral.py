@@ -233,6 +233,9 @@ def decomposed(xp, a, full: bool, vectors: bool = True):
     made = native.singular(a, full, vectors)
     if made is not None:
         return made if vectors else made[1]
+    infinite = xp.isinf(a).any((-2, -1)) & ~xp.isnan(a).any((-2, -1))
+    if infinite.any():                                       # LAPACK's iteration may not end
+        return of_infinite(xp, a, full, vectors, infinite)
     try:
         if vectors:
             U, S, Vh = xp.linalg.svd(a, full)
@@ -245,6 +248,19 @@ def decomposed(xp, a, full: bool, vectors: bool = True):
                           "non-finite values." if not finite.all() else
                           f"linalg.svd: {place}The algorithm failed to converge because the input matrix is "
                           "ill-conditioned or has too many repeated singular values.") from None
+
+
+def of_infinite(xp, a, full: bool, vectors: bool, infinite):
+    """`decomposed` where some matrices hold an infinity: their values are NaN, their vectors those of a reversed unit
+    matrix."""
+    made = decomposed(xp, xp.where(infinite[..., None, None], 0, a).astype(a.dtype), full, vectors)
+    U, S, Vh = made if vectors else (None, made, None)
+    S = xp.where(infinite[..., None], xp.nan, S).astype(S.dtype)
+    if not vectors:
+        return S
+    turned = [xp.eye(x.shape[-2], x.shape[-1], dtype=x.dtype)[..., ::-1] for x in (U, Vh)]
+    U, Vh = (xp.where(infinite[..., None, None], unit, x) for unit, x in zip(turned, (U, Vh)))
+    return _lapack.columns(xp, U), S, Vh
 
 
 def svd_shapes(A: Tensor, full_matrices: bool) -> list[tuple]:

@@ -199,10 +199,10 @@ def functional_group_norm(input: Tensor, num_groups: int, weight: Tensor | None 
 def neighbour_mean(xp, input: Tensor, before: int, after: int):
     "The mean over the channels from `before` below to `after` above, those beyond the ends being 0."
     need(input, "fViu", "avg_pool2d" if input.ndim == 3 else "avg_pool3d_out_frame")
-    total = input.copy()
-    for step in range(1, before + 1):
+    total, channels = input.copy(), input.shape[1]
+    for step in range(1, min(before, channels - 1) + 1):         # farther away there are none
         total[:, step:] += input[:, :-step]
-    for step in range(1, after + 1):
+    for step in range(1, min(after, channels - 1) + 1):
         total[:, :-step] += input[:, step:]
     size = before + after + 1
     return total // size if input.dtype.kind in "iu" else total / total.dtype.type(size)

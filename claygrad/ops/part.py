@@ -63,7 +63,9 @@ def unfold_backward(xp, g: Tensor, shape: ints, dim: int, size: int, step: int):
     if not shape:
         return out + g.sum()
     line, pieces = xp.moveaxis(out, dim, -1), xp.moveaxis(g, dim, -2)        # (..., n), (..., count, size)
-    each = line.strides[-1]
+    each, count = line.strides[-1], pieces.shape[-2]
+    if step < 1 or size != pieces.shape[-1] or (count and (count - 1) * step + size > line.shape[-1]):
+        raise RuntimeError(f"{count} windows of size {size}, {step} apart, do not fit {line.shape[-1]} elements")
     # Pieces of the windows, no longer than the way to the next: they do not meet.
     for start in range(0, size, step):
         part = pieces[..., start:start + step]
@@ -79,6 +81,9 @@ unfold_backward.rule(g=lambda g, dim, size, step: g.unfold(dim, size, step))
 def relay(xp, g: Tensor, size: ints, stride: ints, offset: int, to_size: ints, to_stride: ints, to_offset: int):
     "`g` written to memory under one geometry, elements that meet added up, and read under another."
     start = min(offset, to_offset)
+    if min((start, *size, *stride, *to_size, *to_stride)) < 0:
+        raise RuntimeError("as_strided: sizes, strides and offsets must be non-negative, but got "
+                           f"{text(size)}, {text(stride)}, {offset} and {text(to_size)}, {text(to_stride)}, {to_offset}")
     memory = xp.zeros(max(_reach(size, stride, offset - start), _reach(to_size, to_stride, to_offset - start)), g.dtype)
 
     def seen(size: ints, stride: ints, offset: int):

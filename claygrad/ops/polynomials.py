@@ -19,6 +19,17 @@ polynomial = {"namespace": "special", "method": False, "inplace": False, "promot
                                     t.args(0.5, t.index((6,), 12)), t.args(t(4, low=0, high=1), 3)]}
 
 
+MOST_STEPS = 1 << 24           # of a recurrence for one element
+
+
+def check_degree(input, n) -> None:
+    """A recurrence takes a step for every degree: what would take hours is refused."""
+    highest = (float(n.max()) if n.numel() and n.device.type == "cpu" else 0) if hasattr(n, "numel") else n
+    if MOST_STEPS < highest < 2.0 ** 63:
+        raise RuntimeError(f"the degree of the polynomial is too high: {int(highest)}, at most {MOST_STEPS} steps are "
+                           "taken for an element")
+
+
 def _at(xp, name: str, x, n, form: Callable):
     need(x, "f", f"{name}_cpu")
     with xp.errstate(all="ignore"):
@@ -95,14 +106,14 @@ def hermite_polynomial_he(xp, input: Tensor | Number, n: Tensor | Number):
 hermite_polynomial_he.rule(input=constant, n=constant)
 
 
-@pointwise(kernel="laguerre", **polynomial)
+@pointwise(kernel="laguerre", check=check_degree, **polynomial)
 def laguerre_polynomial_l(xp, input: Tensor | Number, n: Tensor | Number):
     "Laguerre's polynomial: L0 = 1, L1 = 1 - x, n Ln = (2n - 1 - x) L(n-1) - (n-1) L(n-2)."
     return _at(xp, "laguerre_polynomial_l", input, n, forms.laguerre_l)
 laguerre_polynomial_l.rule(input=constant, n=constant)
 
 
-@pointwise(kernel="legendre", **polynomial)
+@pointwise(kernel="legendre", check=check_degree, **polynomial)
 def legendre_polynomial_p(xp, input: Tensor | Number, n: Tensor | Number):
     "Legendre's polynomial: P0 = 1, P1 = x, n Pn = (2n - 1) x P(n-1) - (n-1) P(n-2)."
     return _at(xp, "legendre_polynomial_p", input, n, forms.legendre_p)

@@ -99,7 +99,7 @@ def shared_means(xp, input: Tensor, size: ints):
 def shared_means_back(xp, grad_output: Tensor, shape: ints, dims: int):
     """The gradient of the means: each shared out over its window."""
     size = grad_output.shape[-dims:]
-    if not product(shape):
+    if not xp.empty(shape, grad_output.dtype).size:          # before anything is repeated
         return xp.zeros(shape, grad_output.dtype)
     out = grad_output / counts(xp, shape[-dims:], size).astype(grad_output.dtype)
     first = out.ndim - dims

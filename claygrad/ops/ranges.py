@@ -327,6 +327,10 @@ def _triangle(name: str, row: int, col: int, offset: int, lower: bool, dtype: An
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}'")
     refuse_pinning(name, pin_memory)
     check_layout(name, layout)
+    offset = max(-row - 1, min(offset, col + 1))                    # beyond lie no other places
+    if row * col >= 1 << 62 or row >= 1 << 59:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[2, {row * col // 2}]")
+    empty((row,), DTYPES["int64"])                                  # so many numbers are counted with, and more come
     edges = np.clip(np.arange(row) + (offset + lower), 0, col)      # the column of each row where the other side begins
     first, counts = (0, edges) if lower else (edges, col - edges)
     ends, where = counts.cumsum(), chosen_device(name, device)

@@ -52,7 +52,7 @@ trunc.rule(input=zero)
            samples=lambda t: [t.args(t(4, requires_grad=False), 2), t.args(t(4, requires_grad=False), -1)])
 def to_decimals(xp, input: Tensor, decimals: int):
     "The nearest multiple of 10 ** -decimals: round with decimals."
-    power = 10.0 ** (decimals if decimals > 0 else -decimals)
+    power = 10.0 ** abs(decimals) if abs(decimals) < 309 else xp.inf
     return xp.rint(input / power) * power if decimals < 0 else xp.rint(input * power) / power
 to_decimals.rule(input=zero)
 

@@ -196,7 +196,7 @@ def _repeated(shape: tuple[int, ...], repeats: ints) -> tuple[tuple[int, ...], t
                        "Number of dimensions of repeat dims can not be smaller than number of dimen")])
 def repeat(xp, input: Tensor, repeats: ints):
     "The tensor laid side by side `repeats[i]` times along axis i; missing axes are added in front."
-    _repeated(input.shape, repeats)
+    xp.empty(_repeated(input.shape, repeats)[1], input.dtype)          # NumPy's tile does not look whether its sizes fit
     return xp.array(xp.tile(input, sizes(repeats)), order="C", copy=None)
 
 
@@ -225,6 +225,9 @@ def interleaved(xp, repeats: Tensor, output_size: int | None):
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.size and repeats.min() < 0:
         raise RuntimeError("repeats can not be negative")
+    total = sum(repeats.tolist()) if repeats.size and int(repeats.max()) > (1 << 62) // repeats.size else 0
+    if total >= 1 << 59:                         # NumPy's own sum may wrap around
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[{total}]")
     out = xp.repeat(xp.arange(len(repeats), dtype=repeats.dtype), repeats)
     if output_size is not None and output_size != len(out) and repeats.size:
         raise RuntimeError("allocated size does not match required size")

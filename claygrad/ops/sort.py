@@ -273,6 +273,8 @@ def searchsorted(xp, sorted_sequence: Tensor, input: Tensor | Number, *, out_int
     rows, values = sorted_sequence, xp.asarray(input)
     need_order(xp, rows, values)
     if sorter is not None:
+        if sorter.size and not 0 <= int(sorter.min()) <= int(sorter.max()) < rows.shape[-1]:
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
         rows = xp.take_along_axis(rows, sorter, -1)
     if rows.ndim == 1:
         found = search(xp, rows, values.reshape(-1), right or side == "right").reshape(values.shape)
@@ -314,6 +316,11 @@ def bincount(xp, input: Tensor, weights: Tensor | None = None, minlength: int = 
     need(input, "iu", "bincount_cpu")
     if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if input.size and int(input.max()) == 2 ** 63 - 1:
+        raise RuntimeError("maximum value of input overflowed, it should be < 9223372036854775807 but got "
+                           "9223372036854775807")
+    if input.size:
+        xp.empty(int(input.max()) + 1, "int64")             # NumPy's own count of the boxes may wrap around
     if weights is None or not input.size:
         return xp.bincount(input, minlength=minlength).astype("int64", copy=False)
     if weights.shape != input.shape:

@@ -178,11 +178,17 @@ def polygamma_(input: Tensor, n: int) -> Tensor:
     return input.copy_(made)
 
 
+MOST_ORDERS = 1 << 17          # of the multivariate gamma function, one pass over the elements for each
+
+
 def check_mvlgamma(input, p, inplace) -> None:
     if input.dtype.name == "bool":
         raise RuntimeError("The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if p > MOST_ORDERS:                          # PyTorch makes a tensor of p elements for each of the input
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={[*input.shape, p]}\n"
+                           f"  p is {p}, at most {MOST_ORDERS} logarithms are added up for an element")
     if inplace and not input.dtype.is_floating_point:
         raise RuntimeError(f"mvlgamma: result type {input.dtype.legacy} can't be cast to the desired output type "
                            f"{default_dtype().legacy}")

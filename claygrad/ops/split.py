@@ -130,6 +130,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     dim = axis(dim, input.ndim)
     n = input.shape[dim]
     if n == 0:                                  # as many empty pieces as asked for
+        if chunks > 1 << 27:
+            raise RuntimeError(f"std::bad_alloc\n  {chunks} pieces are more than memory has room for")
         return split_with_sizes(input, (0,) * chunks, dim)
     return split_evenly(input, -(-n // chunks), dim)
 
@@ -141,6 +143,10 @@ def _split_at(input: Tensor, where: object, dim: int) -> tuple[Tensor, ...]:
         sections = where.__index__()
         if sections <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+        if sections >= 1 << 63:
+            raise ValueError("Overflow when unpacking long long")
+        if sections > 1 << 27:                  # each piece is an object of hundreds of bytes
+            raise RuntimeError(f"std::bad_alloc\n  {sections} pieces are more than memory has room for")
         small, larger = divmod(n, sections)
         starts = [0]
         for i in range(sections):

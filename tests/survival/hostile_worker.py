@@ -107,18 +107,24 @@ def replaced(value: Any, path: tuple, by: Any) -> Any:
     return tuple(made) if isinstance(value, tuple) else made
 
 
+# How often something is done is up to the caller.
+REPEATED = {"niter"}
+
+
 def hostile(said: Any, call: Call) -> Iterator[tuple[str, Call, str | None]]:
     """Every call that differs from a sample in one argument, or in what its saved tensors come back as."""
     whole = (call.args, call.kwargs)
+    names = [str(name) for name in getattr(said.op, "params", ())]
     for path, value in leaves(whole):
+        if path[0] == 0 and names[path[1] : path[1] + 1] and names[path[1]] in REPEATED:
+            continue
         for by in INTEGERS if type(value) is int else TENSORS:
             other = replaced(whole, path, by if type(value) is int else Changed(value, by))
             yield f"{path} {by}", Call(*other), None
     given = set(call.kwargs)
-    names = [str(name) for name in getattr(said.op, "params", ())]
     given.update(names[: len(call.args)])
     for name in names:
-        if name not in given and said.fn.__annotations__.get(name) == "int":
+        if name not in given and name not in REPEATED and said.fn.__annotations__.get(name) == "int":
             for by in INTEGERS:
                 yield f"{name}={by}", Call(call.args, call.kwargs | {name: by}), None
     if any(isinstance(value, Data) for _, value in leaves(whole)):

@@ -42,7 +42,6 @@ def failures(keys: list[str], step: int, offset: int = 0) -> list[str]:
             at, _, text = lines[-1].partition("\t")
             how = "took too long" if done.returncode == -signal.SIGPROF else f"ended the process ({done.returncode})"
             found.append(f"{text} {how} {done.stderr[-300:]}")
-            print(found[-1], flush=True)
             start = int(at) + 1
 
 
