@@ -3,8 +3,8 @@ import weakref
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-from claygrad.core.declared cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS, S_PARAM,
-                                     S_SHAPE, S_STRIDE, Op)
+from claygrad.core.declared cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS,
+                                     S_PARAM, S_SHAPE, S_STRIDE, Op)
 from claygrad.core.kernels cimport copy_strided, fingerprint
 from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.modes cimport anomaly, modes, saved_hooks

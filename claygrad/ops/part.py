@@ -83,7 +83,8 @@ def relay(xp, g: Tensor, size: ints, stride: ints, offset: int, to_size: ints, t
     start = min(offset, to_offset)
     if min((start, *size, *stride, *to_size, *to_stride)) < 0:
         raise RuntimeError("as_strided: sizes, strides and offsets must be non-negative, but got "
-                           f"{text(size)}, {text(stride)}, {offset} and {text(to_size)}, {text(to_stride)}, {to_offset}")
+                           f"{text(size)}, {text(stride)}, {offset} and {text(to_size)}, {text(to_stride)}, "
+                           f"{to_offset}")
     memory = xp.zeros(max(_reach(size, stride, offset - start), _reach(to_size, to_stride, to_offset - start)), g.dtype)
 
     def seen(size: ints, stride: ints, offset: int):

@@ -196,7 +196,7 @@ def _repeated(shape: tuple[int, ...], repeats: ints) -> tuple[tuple[int, ...], t
                        "Number of dimensions of repeat dims can not be smaller than number of dimen")])
 def repeat(xp, input: Tensor, repeats: ints):
     "The tensor laid side by side `repeats[i]` times along axis i; missing axes are added in front."
-    xp.empty(_repeated(input.shape, repeats)[1], input.dtype)          # NumPy's tile does not look whether its sizes fit
+    xp.empty(_repeated(input.shape, repeats)[1], input.dtype)          # NumPy's tile does not look whether it fits
     return xp.array(xp.tile(input, sizes(repeats)), order="C", copy=None)
 
 

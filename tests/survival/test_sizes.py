@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import pytest
 
@@ -119,7 +120,7 @@ def run(lib, program: str):
 
 @pytest.mark.parametrize("program", lines(DEEP))
 def test_more_than_64_dimensions_are_refused(lib, program):
-    with pytest.raises(RuntimeError, match="tensors of more than 64 dimensions are not supported, got [0-9]+\n.*PyTorch"):
+    with pytest.raises(RuntimeError, match=r"tensors of more than 64 dimensions are not supported, got [0-9]+\n.*PyTorch"):
         run(lib, program)
 
 
@@ -151,7 +152,7 @@ def test_integers_of_more_than_64_bits_are_refused(lib, program):
 
 @pytest.mark.parametrize("program", CYCLES.split())
 def test_lists_that_contain_themselves_are_refused(lib, program):
-    with pytest.raises((ValueError, TypeError), match="too many dimensions|self-referential"):
+    with pytest.raises((ValueError, TypeError), match=r"too many dimensions|self-referential"):
         run(lib, program)
 
 
@@ -160,10 +161,8 @@ def test_lists_that_contain_themselves_are_refused(lib, program):
 def test_decompositions_of_matrices_with_an_infinity_end(lib, name, dtype):
     a = lib.tensor(INF, dtype=getattr(lib, dtype))
     more = (lib.ones(3, 1, dtype=a.dtype),) if name == "lstsq" else (2,) if name == "matrix_norm" else ()
-    try:
+    with suppress(RuntimeError):                 # LAPACK may say that it did not converge
         getattr(lib.linalg, name)(a, *more)
-    except RuntimeError:
-        pass                                     # LAPACK may say that it did not converge
 
 
 def test_singular_values_beside_an_infinity_are_those_without_it(lib):
