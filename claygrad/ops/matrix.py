@@ -256,7 +256,8 @@ def scaled(g: Tensor, factor: Number) -> Tensor:
     return g if factor == 1 else g * conj(factor)
 
 
-@op(out=EXACT, kernel="addmm", alias="ok", inplace=True, check=check_addmm, meta=lambda mat1, mat2: (mat1.shape[0], mat2.shape[1]),
+@op(out=EXACT, kernel="addmm", alias="ok", inplace=True, check=check_addmm,
+    meta=lambda mat1, mat2: (mat1.shape[0], mat2.shape[1]),
     samples=lambda t: [t.args(t(2), t(3, 4), t(4, 2)), t.args(t(3, 2), t(3, 4), t(4, 2), beta=0.5, alpha=2),
                        t.args(t(), t(3, 4), t(4, 2)),
                        t.args(t(3, 2), t(3, 4), t(4, 2), beta=0)],
