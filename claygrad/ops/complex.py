@@ -26,8 +26,8 @@ def view_as_real(input: Tensor):
         raise RuntimeError("view_as_real is only supported for complex tensors")
     if input.is_conj():
         raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
-                           "tensor so you can view it as real, use self.resolve_conj(); however, be warned that the resulting "
-                           "tensor will NOT alias the original.")
+                           "tensor so you can view it as real, use self.resolve_conj(); however, be warned that the "
+                           "resulting tensor will NOT alias the original.")
     strides = tuple(2 * s for s in input.stride())
     return (*input.shape, 2), (*strides, 1), 2 * input.storage_offset(), REAL_OF[input.dtype]
 view_as_real.rule(input=lambda g: view_as_complex(g.contiguous()))
