@@ -1,7 +1,10 @@
 """Indexing and index assignment: views for ints, slices, None and ...; gathers for masks and index tensors."""
 import warnings
 
+import numpy
+
 from cpython.object cimport PyObject
+from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op, find_op
@@ -45,15 +48,22 @@ cdef inline Tensor _recorded(Op op, PyObject** slots, Tensor t, Layout layout):
     return out
 
 
+cdef int64_t _long_long(object index) except? -1:
+    try:
+        return index
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+
+
 cdef Tensor _select(Tensor t, int dim, object index, object shown):
     """t with `dim` fixed at an index."""
     cdef Layout v = t.layout
-    cdef int64_t at = index, n
+    cdef int64_t at = _long_long(index), n
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int i
     cdef PyObject* slots[3]
-    n = v.shape[dim]
+    n = v.shape[dim] if dim < v.ndim else 0        # beyond the last: two ellipses
     if at < -n or at >= n:
         raise IndexError(f"index {at} is out of bounds for dimension {shown} with size {n}")
     if at < 0:
@@ -108,6 +118,12 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
     return _recorded(ops().slice_, slots, t, v)
 
 
+cdef int _within(int dim, int ndim) except -1:
+    if dim >= ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
+    return 0
+
+
 cdef Tensor _unsqueeze(Tensor t, int dim):
     cdef PyObject* slots[2]
     cdef Layout v = t.layout
@@ -115,6 +131,7 @@ cdef Tensor _unsqueeze(Tensor t, int dim):
     cdef int64_t strides[64]
     cdef int i
     check_dims(v.ndim + 1)
+    _within(dim, v.ndim + 1)
     for i in range(v.ndim):
         shape[i if i < dim else i + 1] = v.shape[i]
         strides[i if i < dim else i + 1] = v.strides[i]
@@ -134,8 +151,11 @@ cdef Tensor _alias(Tensor t):
 
 
 cdef object _as_index(object item):
-    """A sequence or array as an index tensor."""
+    """A sequence or array as an index tensor: a mask if it holds booleans or bytes, else int64."""
+    cdef Tensor made
     tensor = LATE["tensor"]
+    if isinstance(item, (str, bytes)) or isinstance(item, (list, tuple)) and item and isinstance(item[0], (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(item if isinstance(item, (str, bytes)) else item[0]).__name__}'")
     if isinstance(item, (list, tuple)) and not item:
         return tensor([], dtype=_long())
     if type(item) is list:
@@ -143,7 +163,9 @@ cdef object _as_index(object item):
             if x is item:
                 raise TypeError("new(): self-referential lists are incompatible")
     made = tensor(item)
-    return made
+    if made.layout.dtype.code == BOOL or made.layout.dtype.code == U8 or made.layout.dtype.code == I64:
+        return made
+    return tensor(item, dtype=_long())
 
 cdef object _long():
     from claygrad.core import int64
@@ -154,12 +176,34 @@ cdef bint _basic(object item) noexcept:
     return item is None or item is Ellipsis or type(item) is slice or type(item) is int
 
 
-cdef bint _like_tuple(list key):
-    """torch's old reading of a list that holds more than numbers as a tuple of indices."""
-    if len(key) >= 32:
+cdef object _basic_or_tensor(object item):
+    """An item of a key as int, slice, None, Ellipsis, bool or tensor."""
+    if _basic(item) or isinstance(item, (Tensor, bool)):
+        return item
+    if isinstance(item, (int, numpy.integer)):
+        return int(item)
+    if PySequence_Check(item):
+        return _as_index(item)
+    if hasattr(item, "__index__"):
+        try:
+            return item.__index__()
+        except TypeError:                          # numpy.bool_ has the method and refuses
+            pass
+    raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                     f"(got {LATE['type_name'](item)})")
+
+
+cdef bint _like_tuple(object key):
+    """torch's old reading of a sequence that holds more than numbers as a tuple of indices."""
+    if isinstance(key, (Tensor, numpy.ndarray)) or not PySequence_Check(key):
+        return False
+    try:
+        if len(key) >= 32:
+            return False
+    except TypeError:
         return False
     for x in key:
-        if x is None or x is Ellipsis or isinstance(x, (slice, Tensor, list, tuple)):
+        if x is None or x is Ellipsis or isinstance(x, (slice, Tensor)) or PySequence_Check(x):
             return True
     return False
 
@@ -174,25 +218,15 @@ cdef int _takes(object item) except -1:
 
 
 cdef tuple _apply(Tensor t, tuple key):
-    """Do all that is a view; returns the view and a list of index tensors by dimension (None: take it whole)."""
-    cdef int dim = 0, used = 0
+    """Do all that is a view; returns the view and a list of index tensors by dimension (None: take it whole). A mask stands for
+    as many dimensions as it has."""
+    cdef int dim = 0, used = 0, rest
     cdef Tensor out = t
     cdef list tensors = []
-    cdef bint any_ = False
     items = []
     for item in key:
-        if not _basic(item) and not isinstance(item, (Tensor, bool)):
-            if isinstance(item, (list, tuple)) or hasattr(item, "__array__"):
-                item = _as_index(item)
-            elif hasattr(item, "__index__"):
-                item = item.__index__()
-            elif isinstance(item, str):
-                raise TypeError("new(): invalid data type 'str'")
-            else:
-                raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                                 f"(got {type(item).__name__})")
-        items.append(item)
-        used += _takes(item)
+        used += _takes(item)                       # a mask in a list counts as one here, as in torch
+        items.append(_basic_or_tensor(item))
     if used > t.layout.ndim:
         if t.layout.ndim == 0 and len(items) == 1 and type(items[0]) is int:
             raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
@@ -201,36 +235,38 @@ cdef tuple _apply(Tensor t, tuple key):
     for place, item in enumerate(items):          # an error names the place in the key, as torch's
         if type(item) is int:
             out = _select(out, dim, item, place)
-        elif type(item) is slice:
+            continue
+        if type(item) is slice:
+            _within(dim, out.layout.ndim)
             out = _slice(out, dim, item, False)
-            dim += 1
+            rest = 1
         elif item is None:
             out = _unsqueeze(out, dim)
-            dim += 1
+            rest = 1
         elif item is Ellipsis:
-            dim += t.layout.ndim - used
-        elif isinstance(item, bool):
-            out = _unsqueeze(out, dim)
-            _put(tensors, dim, _as_index(item))
-            any_ = True
-            dim += 1
+            rest = t.layout.ndim - used
         else:
-            code = (<Tensor>item).layout.dtype.code
-            if (<Tensor>item).layout.ndim == 0 and code != BOOL and code != U8 and (<Tensor>item).layout.dtype.category < CAT_FLOAT:
-                out = _select(out, dim, item.item(), place)
-                continue
-            if (<Tensor>item).layout.ndim == 0:
+            if isinstance(item, Tensor) and (<Tensor>item).layout.ndim == 0:
+                code = (<Tensor>item).layout.dtype.code
+                if code == BOOL or code == U8:
+                    item = bool(item)
+                elif (<Tensor>item).layout.dtype.category < CAT_FLOAT:
+                    out = _select(out, dim, item.item(), place)
+                    continue
+            if isinstance(item, bool):
                 out = _unsqueeze(out, dim)
-            _put(tensors, dim, item)
-            any_ = True
-            dim += max(1, _takes(item)) if code == BOOL or code == U8 else 1
-    return out, tensors if any_ else None
-
-
-cdef _put(list tensors, int dim, object item):
-    while len(tensors) < dim:
-        tensors.append(None)
-    tensors.append(item)
+                item = LATE["tensor"]([0] if item else [], dtype=_long())
+            if not tensors:
+                tensors = [None] * dim
+            tensors.append(item)
+            dim += max(1, _takes(item))
+            continue
+        dim += rest
+        if tensors:
+            tensors += [None] * rest
+    while tensors and tensors[-1] is None:
+        tensors.pop()
+    return out, tensors if tensors else None
 
 
 cdef Tensor _rows(Tensor t, Tensor index):
@@ -290,7 +326,7 @@ cdef object _getitem(Tensor t, object key):
 cdef tuple _as_tuple(object key):
     if type(key) is tuple:
         return <tuple>key
-    if type(key) is list and _like_tuple(<list>key):
+    if not isinstance(key, tuple) and _like_tuple(key):
         warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
                       "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
                       "x[torch.tensor(seq)], which will result either in an error or a different result", UserWarning, stacklevel=1)

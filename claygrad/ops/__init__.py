@@ -100,10 +100,12 @@ from claygrad.ops import (
     view,
     windows,
 )
+from claygrad.ops._data import type_name
 from claygrad.ops._numbers import assigned
 from claygrad.ops._registry import METHODS
 
 install_verbs()
+LATE["type_name"] = type_name
 LATE["element"] = assigned                               # what x[0] = number writes
 LATE["is_contiguous"] = METHODS.pop("is_contiguous")     # the compiled method asks it about memory formats only
 attach(METHODS)

@@ -67,8 +67,8 @@ def _sizes(args: tuple) -> list[int] | None:
         elif not -1 << 63 <= index(value) < 1 << 63:
             wrong = "Overflow when unpacking long long"
         if wrong:
-            raise TypeError(f"new(): argument 'size' failed to unpack the object at pos {position} with error "
-                            f"\"{wrong}\"")
+            raise TypeError(f"new(): argument 'size' failed to unpack the object at pos {position} with error \"{wrong}"
+                            + ("" if wrong.startswith("Over") else '"'))
     return [index(value) for value in args]
 
 
@@ -95,7 +95,7 @@ def _from_data(data: Any, kind: dtype, where: str) -> Tensor:
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if isinstance(data, np.ndarray):
         real = data.real if data.dtype.kind == "c" and not kind.is_complex else data
-        array = shareable(real).astype(kind.numpy)
+        array = (real if real.dtype.kind == "u" else shareable(real)).astype(kind.numpy)
     elif is_sequence(data):
         array = array_from(data, kind)
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claygrad.core import DTYPES, Tensor, default_dtype, device, dtype_of_numpy, prefix, promote_types
+from claygrad.core import DTYPES, Size, Tensor, default_dtype, device, dtype_of_numpy, prefix, promote_types
 from claygrad.core import dtype as DType
 from claygrad.ops._numbers import fits
 
@@ -102,8 +102,18 @@ def _leaf_types(data: Any) -> set[type]:
 
 
 def _array_element_wise(data: Any, wanted: dtype | None) -> np.ndarray:
-    inferred = wanted or _inferred(data)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     shape = _shape(data)
+    return _stored(data, shape, wanted or _inferred(data))
+
+
+def numbers_from(values: list, kind: dtype) -> np.ndarray:
+    """A new array of a list of numbers; what is no number is refused as such."""
+    return _stored(values, (len(values),), kind)
+
+
+def _stored(data: Any, shape: tuple[int, ...], inferred: dtype) -> np.ndarray:
     flat: list = []
     _store(data, shape, 0, _READERS[inferred.name if inferred.name == "bool" else inferred.numpy.kind], inferred, flat)
     kind = inferred.numpy.kind
@@ -133,10 +143,9 @@ def _inferred(data: Any) -> dtype:
         raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
     if len(data) == 0:
         return default_dtype()
-    if isinstance(data[0], str) and all(isinstance(item, str) for item in data):
-        raise ValueError(f"too many dimensions '{type(data[0]).__name__}'")
     out = None
-    for item in data:
+    # By position: what a pandas.Series iterates over are Python's numbers, what it holds are NumPy's.
+    for item in data if type(data) in _NESTED else (data[i] for i in range(len(data))):
         if item is data:
             raise TypeError("new(): self-referential lists are incompatible")
         kind = _inferred(item)
@@ -147,14 +156,17 @@ def _inferred(data: Any) -> dtype:
 def _shape(data: Any) -> tuple[int, ...]:
     """The lengths of the first entries, level by level."""
     out = []
-    while is_sequence(data) and not isinstance(data, (str, bytes)):
+    while is_sequence(data):
         out.append(len(data))
         if len(out) > 64:
             raise ValueError(f"too many dimensions '{type(data).__name__}'\n"
                              "  tensors of more than 64 dimensions are not supported; PyTorch makes and loads them")
         if not out[-1]:
             break
-        data = data[0]
+        try:
+            data = data[0]
+        except Exception:
+            raise ValueError(f"could not determine the shape of object type '{type_name(data)}'") from None
     return tuple(out)
 
 
@@ -191,7 +203,7 @@ def _read_int(value: Any, into: dtype) -> int:
 
 
 def _read_bool(value: Any, into: dtype) -> bool:
-    return bool(value)
+    return bool(value) if isinstance(value, (float, complex, np.bool_)) else index(value) != 0
 
 
 _READERS = {"f": _read_float, "V": _read_float, "c": _read_complex, "i": _read_int, "u": _read_int, "bool": _read_bool}
@@ -200,9 +212,10 @@ _READERS = {"f": _read_float, "V": _read_float, "c": _read_complex, "i": _read_i
 def type_name(value: Any) -> str:
     """A type as messages print it: NumPy's and claygrad's own with their library before them."""
     kind = type(value)
-    if isinstance(value, (DType, device)):
+    if isinstance(value, (DType, device, Size)):
         return f"{prefix()}.{kind.__name__}"
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    compiled = kind.__flags__ & 1 << 8 and kind.__module__.partition(".")[0] not in ("builtins", "claygrad")
+    return f"{kind.__module__}.{kind.__name__}" if compiled or kind.__module__ == "numpy" else kind.__name__
 
 
 def supported(kind: np.dtype) -> dtype:

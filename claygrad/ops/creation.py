@@ -24,7 +24,7 @@ from claygrad.core import (
 )
 from claygrad.core.notices import warn_once
 from claygrad.ops._constructor import construct
-from claygrad.ops._data import array_from, shareable, supported, type_name
+from claygrad.ops._data import array_from, is_sequence, shareable, supported, type_name
 from claygrad.ops._formats import dense_like, element_strides, strided
 from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._registry import composite
@@ -89,12 +89,24 @@ def _placed(array: np.ndarray, where: device) -> Tensor:
 # --- tensor -----------------------------------------------------------------------------------------------------
 def _copied(array: np.ndarray, wanted: dtype | None, where: device) -> Tensor:
     """A tensor with the elements of an array and, where they are dense, its strides."""
+    if wanted is not None and array.dtype.kind == "u":         # some of these are no dtype here
+        array = array.astype(wanted.numpy)
     kind = wanted or supported(shareable(array).dtype)
     out = empty_strided(array.shape, dense_like(array.shape, element_strides(shareable(array))), kind, where)
     if where.type == "cpu":
         with np.errstate(over="ignore", invalid="ignore"):
             array_of(out)[...] = array.real if array.dtype.kind == "c" and not kind.is_complex else array
     return out
+
+
+def _is_exporter(data: Any) -> bool:
+    """Whether data hands out its memory by DLPack. Sequences that could are read as such."""
+    return hasattr(data, "__dlpack__") and not is_sequence(data)
+
+
+def _exported(data: Any) -> Tensor:
+    from claygrad.ops.exchange import from_dlpack
+    return from_dlpack(data)
 
 
 def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> Tensor:
@@ -105,8 +117,10 @@ def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> T
         return data.detach().to(where, wanted or data.dtype, copy=True)
     if isinstance(data, (Storage, TypedStorage)):
         return elements_of(data, wanted).to(where, copy=True)
-    if isinstance(data, (np.ndarray, np.generic)):
+    if isinstance(data, np.ndarray) or isinstance(data, np.generic) and (wanted is None or wanted.numpy.kind in "fcV"):
         return _copied(np.asarray(data), wanted, where)
+    if _is_exporter(data):
+        return _exported(data).to(where, wanted, copy=True)
     if type(data) is list and data and type(data[0]) is np.ndarray:
         warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "
                       "the list to a single numpy.ndarray with numpy.array() before converting to a "
@@ -253,7 +267,7 @@ def _without_copy(obj: Any, wanted: dtype | None) -> Tensor | None:
         return wrap(np.array(obj))
     if isinstance(obj, (bytes, bytearray, memoryview)) or (hasattr(obj, "typecode") and hasattr(obj, "buffer_info")):
         return frombuffer(obj, dtype=wanted or default_dtype())
-    return None
+    return _exported(obj) if _is_exporter(obj) or type(obj).__name__ == "PyCapsule" else None
 
 
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(2), [1, 2]), t.args(t(2, dtype="int64"), 1.5)])

@@ -30,6 +30,8 @@ def _expanded(name: str, example: str) -> str:
 def _as_positions(xp, shape: tuple[int, ...], indices: list) -> list:
     """Index arrays per axis of the indexed tensor, None where an axis is taken whole; masks become positions."""
     out: list = []
+    if len(indices) > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(indices)})")
     for index in indices:
         if index is None:
             out.append(None)
@@ -176,6 +178,9 @@ def index_put(xp, input: Tensor, indices: list[Tensor | None], values: Tensor, a
         made = _put_by_mask(xp, input, indices[0], values, accumulate)
         if made is not None:
             return made
+    if values.size == 1 and not accumulate and len(indices) <= input.ndim \
+            and [i.dtype.name for i in indices if i is not None] == ["uint8"]:
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     positions = _as_positions(xp, input.shape, indices)
     key = _key(positions)
     wide = accumulate and input.dtype.name in ("float16", "bfloat16")

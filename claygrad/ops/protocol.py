@@ -8,7 +8,7 @@ import numpy as np
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import array_of, recast, storage_shares, write_into
-from claygrad.ops._data import array_from
+from claygrad.ops._data import numbers_from
 from claygrad.ops._formats import contiguous_format, strides_like
 from claygrad.ops._registry import composite
 
@@ -60,7 +60,7 @@ def _rewritten(name: str, self: Tensor, others: tuple[Tensor, ...], function: Ca
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     columns: Iterable[list] = (t.expand_as(self).reshape(-1).tolist() for t in (self, *others))
     if not self.is_meta:
-        values = array_from([function(*row) for row in zip(*columns)], self.dtype)
+        values = numbers_from([function(*row) for row in zip(*columns)], self.dtype)
         # Through an alias with a counter of its own: PyTorch does not count these writes.
         write_into(self.data, values.reshape(self.shape))
     return self
