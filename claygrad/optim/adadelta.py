@@ -3,22 +3,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import Tensor
 from claygrad.core import optimize as native
 from claygrad.ops.fill import zeros, zeros_like
 from claygrad.optim.optimizer import (
     StepOptimizer,
+    add_scaled,
     as_real,
-    as_scalar,
     check_counts,
     check_least,
     check_lr,
     check_plain,
     count_dtype,
-    number,
+    rate_of,
 )
 
 if TYPE_CHECKING:
-    from claygrad.core import Tensor
     from claygrad.optim.optimizer import Params
 
 __all__ = ["Adadelta", "adadelta"]
@@ -61,8 +61,9 @@ def adadelta(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor
     check_counts(state_steps)
     if params:
         check_plain(foreach, differentiable, capturable, xla=False)
-    lr = number(as_scalar(lr))
-    if native.adadelta(params, grads, square_avgs, acc_deltas, state_steps, lr, rho, eps, weight_decay, maximize):
+    lr = rate_of(lr, differentiable)
+    if not isinstance(lr, Tensor) and native.adadelta(
+            params, grads, square_avgs, acc_deltas, state_steps, lr, rho, eps, weight_decay, maximize):
         return
     for param, grad, square, deltas, step in zip(params, grads, square_avgs, acc_deltas, state_steps, strict=True):
         step += 1
@@ -74,4 +75,4 @@ def adadelta(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor
         square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
         delta = deltas.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(grad)
         deltas.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        param.add_(delta, alpha=-lr)
+        add_scaled(param, delta, -lr)

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import Tensor
 from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import full_like
 from claygrad.optim.optimizer import (
     StepOptimizer,
+    add_quotient,
     as_real,
-    as_scalar,
     check_counts,
     check_fused,
     check_fused_alone,
@@ -17,12 +18,11 @@ from claygrad.optim.optimizer import (
     check_lr,
     check_plain,
     count_dtype,
-    number,
+    rate_of,
     unscaled,
 )
 
 if TYPE_CHECKING:
-    from claygrad.core import Tensor
     from claygrad.optim.optimizer import Params
 
 __all__ = ["Adagrad", "adagrad"]
@@ -46,7 +46,8 @@ class Adagrad(StepOptimizer):
                                   "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
                                   "maximize": maximize, "differentiable": differentiable, "fused": fused})
         check_fused_alone(fused, foreach, differentiable)
-        self._step_supports_amp_scaling = bool(fused)
+        if fused:
+            self._step_supports_amp_scaling = True
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p].update(self._fresh(p, group))
@@ -88,8 +89,9 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
     found = unscaled(params, grads, fused, grad_scale, found_inf)
     if found is None:
         return
-    lr = number(as_scalar(lr))
-    if native.adagrad(params, found, state_sums, state_steps, lr, lr_decay, eps, weight_decay, maximize):
+    lr = rate_of(lr, differentiable)
+    if not isinstance(lr, Tensor) and native.adagrad(
+            params, found, state_sums, state_steps, lr, lr_decay, eps, weight_decay, maximize):
         return
     check_counts(state_steps)
     for param, grad, total, step in zip(params, found, state_sums, state_steps, strict=True):
@@ -100,4 +102,4 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
             grad = grad.add(param, alpha=weight_decay)
         param, grad, total = as_real(param, grad, total)
         total.addcmul_(grad, grad, value=1)
-        param.addcdiv_(grad, total.sqrt().add_(eps), value=-lr / (1 + (step.item() - 1) * lr_decay))
+        add_quotient(param, grad, total.sqrt().add_(eps), -lr / (1 + (step.item() - 1) * lr_decay))

@@ -70,7 +70,8 @@ class Adam(StepOptimizer):
                                   "capturable": capturable, "differentiable": differentiable, "fused": fused,
                                   "decoupled_weight_decay": decoupled_weight_decay})
         check_fused_alone(fused, foreach, differentiable)
-        self._step_supports_amp_scaling = bool(fused)
+        if fused:
+            self._step_supports_amp_scaling = True
 
     def _fresh(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         state = {"step": tensor(0.0, dtype=count_dtype(group["fused"])), "exp_avg": zeros_like(p),

@@ -3,24 +3,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import Tensor
 from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import zeros_like
 from claygrad.optim.optimizer import (
     StepOptimizer,
+    add_quotient,
     as_real,
-    as_scalar,
     check_betas,
     check_counts,
     check_least,
     check_lr,
     check_plain,
     count_dtype,
-    number,
+    rate_of,
 )
 
 if TYPE_CHECKING:
-    from claygrad.core import Tensor
     from claygrad.optim.optimizer import Params
 
 __all__ = ["Adamax", "adamax"]
@@ -64,8 +64,9 @@ def adamax(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], ex
     check_counts(state_steps)
     if params:
         check_plain(foreach, differentiable, capturable, xla=not foreach)
-    lr = number(as_scalar(lr))
-    if native.adamax(params, grads, exp_avgs, exp_infs, state_steps, lr, beta1, beta2, eps, weight_decay, maximize):
+    lr = rate_of(lr, differentiable)
+    if not isinstance(lr, Tensor) and native.adamax(
+            params, grads, exp_avgs, exp_infs, state_steps, lr, beta1, beta2, eps, weight_decay, maximize):
         return
     for param, grad, average, largest, step in zip(params, grads, exp_avgs, exp_infs, state_steps, strict=True):
         step += 1
@@ -76,4 +77,4 @@ def adamax(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], ex
         param, grad, average, largest = as_real(param, grad, average, largest)
         average.lerp_(grad, 1 - beta1)
         largest.copy_((largest * beta2).maximum(grad.abs().add_(eps)))
-        param.addcdiv_(average, largest, value=-lr / (1 - beta1 ** step.item()))
+        add_quotient(param, average, largest, -lr / (1 - beta1 ** step.item()))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import Tensor
 from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import ones, zeros, zeros_like
@@ -15,10 +16,10 @@ from claygrad.optim.optimizer import (
     check_plain,
     count_dtype,
     number,
+    rate_of,
 )
 
 if TYPE_CHECKING:
-    from claygrad.core import Tensor
     from claygrad.optim.optimizer import Params
 
 __all__ = ["ASGD", "asgd"]
@@ -63,8 +64,9 @@ def asgd(params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list
     """One step of ASGD over lists."""
     if params:
         check_plain(foreach, differentiable, capturable, "params, mus, etas,", xla=not foreach)
-    lr = number(as_scalar(lr))
-    if native.asgd(params, grads, axs, mus, etas, state_steps, lr, lambd, t0, alpha, weight_decay, maximize):
+    lr = rate_of(lr, differentiable)
+    if not isinstance(lr, Tensor) and native.asgd(
+            params, grads, axs, mus, etas, state_steps, lr, lambd, t0, alpha, weight_decay, maximize):
         return
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         average, mu, eta, step = axs[i], mus[i], etas[i], state_steps[i]

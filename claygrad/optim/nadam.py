@@ -3,13 +3,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import Tensor
 from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import zeros_like
 from claygrad.optim.optimizer import (
     StepOptimizer,
+    add_quotient,
     as_real,
-    as_scalar,
     check_betas,
     check_counts,
     check_least,
@@ -17,11 +18,10 @@ from claygrad.optim.optimizer import (
     check_plain,
     count_dtype,
     moments,
-    number,
+    rate_of,
 )
 
 if TYPE_CHECKING:
-    from claygrad.core import Tensor
     from claygrad.optim.optimizer import Params
 
 __all__ = ["NAdam", "nadam"]
@@ -73,9 +73,10 @@ def nadam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
     if params:
         check_plain(foreach, differentiable, capturable, "params, mu_products" + ("," if foreach else ""),
                     xla=not foreach)
-    lr = number(as_scalar(lr))
-    if native.nadam(params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps, lr, beta1, beta2, weight_decay,
-                    momentum_decay, eps, maximize, decoupled_weight_decay):
+    lr = rate_of(lr, differentiable)
+    if not isinstance(lr, Tensor) and native.nadam(
+            params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps, lr, beta1, beta2, weight_decay,
+            momentum_decay, eps, maximize, decoupled_weight_decay):
         return
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         step, average, square, product = state_steps[i], exp_avgs[i], exp_avg_sqs[i], mu_products[i]
@@ -92,8 +93,8 @@ def nadam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
         now = beta1 * (1.0 - 0.5 * 0.96 ** (count * momentum_decay))
         soon = beta1 * (1.0 - 0.5 * 0.96 ** ((count + 1) * momentum_decay))
         product *= now
-        so_far = product.item()
+        so_far = product if differentiable and product.requires_grad else product.item()
         moments(grad, average, square, beta1, beta2)
         denominator = square.div(1 - beta2 ** count).sqrt().add_(eps)
-        param.addcdiv_(grad, denominator, value=-lr * (1.0 - now) / (1.0 - so_far))
-        param.addcdiv_(average, denominator, value=-lr * soon / (1.0 - so_far * soon))
+        add_quotient(param, grad, denominator, -lr * (1.0 - now) / (1.0 - so_far))
+        add_quotient(param, average, denominator, -lr * soon / (1.0 - so_far * soon))

@@ -361,6 +361,28 @@ def as_scalar(value: Any) -> Any:
     return value.squeeze() if isinstance(value, Tensor) and value.dim() else value
 
 
+def rate_of(lr: Any, differentiable: bool) -> Any:
+    """The learning rate as a number, or as the tensor it is where its gradient is asked for."""
+    lr = as_scalar(lr)
+    return lr if differentiable and isinstance(lr, Tensor) and lr.requires_grad else number(lr)
+
+
+def add_scaled(param: Tensor, term: Tensor, scale: Any) -> None:
+    """param += scale * term, for a number or a tensor that keeps its gradient."""
+    if isinstance(scale, Tensor):
+        param.add_(term * scale)
+    else:
+        param.add_(term, alpha=scale)
+
+
+def add_quotient(param: Tensor, term: Tensor, divisor: Tensor, scale: Any) -> None:
+    """param += scale * term / divisor, for a number or a tensor that keeps its gradient."""
+    if isinstance(scale, Tensor):
+        param.addcdiv_(term * scale, divisor)
+    else:
+        param.addcdiv_(term, divisor, value=scale)
+
+
 def check_fused(p: Tensor) -> None:
     if not p.is_floating_point() or p.device.type != "cpu":
         raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices: "

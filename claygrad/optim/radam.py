@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import Tensor
 from claygrad.core import optimize as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import zeros_like
 from claygrad.optim.optimizer import (
     StepOptimizer,
     as_real,
-    as_scalar,
     check_betas,
     check_counts,
     check_least,
@@ -17,11 +17,10 @@ from claygrad.optim.optimizer import (
     check_plain,
     count_dtype,
     moments,
-    number,
+    rate_of,
 )
 
 if TYPE_CHECKING:
-    from claygrad.core import Tensor
     from claygrad.optim.optimizer import Params
 
 __all__ = ["RAdam", "radam"]
@@ -67,9 +66,10 @@ def radam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
     check_counts(state_steps)
     if params:
         check_plain(foreach, differentiable, capturable, xla=not foreach)
-    lr = number(as_scalar(lr))
-    if native.radam(params, grads, exp_avgs, exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, maximize,
-                    decoupled_weight_decay):
+    lr = rate_of(lr, differentiable)
+    if not isinstance(lr, Tensor) and native.radam(
+            params, grads, exp_avgs, exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, maximize,
+            decoupled_weight_decay):
         return
     longest = 2 / (1 - beta2) - 1                     # the length of the average in the limit
     for param, grad, average, square, step in zip(params, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True):

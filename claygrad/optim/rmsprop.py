@@ -3,22 +3,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from claygrad.core import Tensor
 from claygrad.core import optimize as native
 from claygrad.ops.fill import zeros, zeros_like
 from claygrad.optim.optimizer import (
     StepOptimizer,
+    add_quotient,
+    add_scaled,
     as_real,
-    as_scalar,
     check_counts,
     check_least,
     check_lr,
     check_plain,
     count_dtype,
-    number,
+    rate_of,
 )
 
 if TYPE_CHECKING:
-    from claygrad.core import Tensor
     from claygrad.optim.optimizer import Params
 
 __all__ = ["RMSprop", "rmsprop"]
@@ -72,9 +73,10 @@ def rmsprop(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor]
     """One step of RMSprop over lists."""
     if params:
         check_plain(foreach, differentiable, capturable)
-    lr = number(as_scalar(lr))
-    if native.rmsprop(params, grads, square_avgs, grad_avgs, momentum_buffer_list, state_steps, lr, alpha, eps,
-                      weight_decay, momentum, centered, maximize):
+    lr = rate_of(lr, differentiable)
+    if not isinstance(lr, Tensor) and native.rmsprop(
+            params, grads, square_avgs, grad_avgs, momentum_buffer_list, state_steps, lr, alpha, eps, weight_decay,
+            momentum, centered, maximize):
         return
     check_counts(state_steps)
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
@@ -94,6 +96,6 @@ def rmsprop(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor]
         if momentum > 0:
             buffer, = as_real(momentum_buffer_list[i])
             buffer.mul_(momentum).addcdiv_(grad, deviation)
-            param.add_(buffer, alpha=-lr)
+            add_scaled(param, buffer, -lr)
         else:
-            param.addcdiv_(grad, deviation, value=-lr)
+            add_quotient(param, grad, deviation, -lr)

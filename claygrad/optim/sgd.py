@@ -51,7 +51,8 @@ class SGD(StepOptimizer):
                                   "weight_decay": weight_decay, "nesterov": nesterov, "maximize": maximize,
                                   "foreach": foreach, "differentiable": differentiable, "fused": fused})
         check_fused_alone(fused, foreach, differentiable)
-        self._step_supports_amp_scaling = bool(fused)
+        if fused:
+            self._step_supports_amp_scaling = True
 
     def _update(self, group: dict[str, Any]) -> None:
         momentum = group["momentum"]
