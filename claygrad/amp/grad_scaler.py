@@ -5,6 +5,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd.grad_mode import no_grad
@@ -162,9 +163,15 @@ class GradScaler:
 
     def _step_itself(self, optimizer: Any, state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Step an optimizer that takes the factor out by itself."""
+        if "grad_scaler" in signature(optimizer.step).parameters:
+            warnings.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. "
+                          "In the near future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the "
+                          "passed optimizer and let the optimizer use them directly.", FutureWarning, stacklevel=3)
+            return optimizer.step(*args, grad_scaler=self, **kwargs)
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
-            optimizer.grad_scale = self._scale
+            given = getattr(optimizer, "grad_scale", None)
+            optimizer.grad_scale = self._scale if given is None else self._scale * given
         else:
             optimizer.grad_scale = None
         optimizer.found_inf = sum(state["found_inf_per_device"].values())

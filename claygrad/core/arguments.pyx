@@ -38,6 +38,13 @@ cdef bint _is_int(object x):
     return (isinstance(x, int) and not isinstance(x, bool)) or (hasattr(x, "__index__") and not isinstance(x, bool))
 
 
+cdef bint _is_number(object value):
+    """Whether an object of NumPy or a tensor is one number; a tensor that requires grad would lose it here."""
+    if isinstance(value, Tensor):
+        return (<Tensor>value).layout.ndim == 0 and not value.requires_grad
+    return type(value).__module__ == "numpy" and value.ndim == 0
+
+
 cdef object from_numpy(object value):
     """A NumPy number as a Python one, an array as a tensor."""
     return LATE["as_tensor"](value) if isinstance(value, numpy.ndarray) else value.item()
@@ -67,7 +74,7 @@ cdef object checked(Op op, int i, object value, bint by_place):
     if kind == P_NUMBER:
         if isinstance(value, (int, float, complex)):
             return value
-        if isinstance(value, Tensor) and (<Tensor>value).layout.ndim == 0 or type(value).__module__ == "numpy" and value.ndim == 0:
+        if _is_number(value):
             return value.item()
     elif kind == P_INT or kind == P_INT_OPT:
         if _is_int(value):
@@ -75,7 +82,7 @@ cdef object checked(Op op, int i, object value, bint by_place):
     elif kind == P_FLOAT or kind == P_FLOAT_OPT:
         if isinstance(value, (int, float)):
             return value
-        if isinstance(value, Tensor) and (<Tensor>value).layout.ndim == 0 or type(value).__module__ == "numpy" and value.ndim == 0:
+        if _is_number(value):
             return float(value)
     elif kind == P_BOOL:
         if isinstance(value, bool):
@@ -88,6 +95,8 @@ cdef object checked(Op op, int i, object value, bint by_place):
     elif kind == P_INTS or kind == P_INTS_OPT:
         if _is_int(value):
             return _whole(value)
+        if value is None and op.defaults[i] == ():
+            return ()
         if isinstance(value, (tuple, list)):
             if all([_is_int(x) for x in value]):
                 made = tuple([x.__index__() for x in value])

@@ -14,7 +14,7 @@ from claygrad.core.layout cimport Layout, dense, new_layout, same_shape, stretch
 from claygrad.core.lazy cimport any_lazy, lazy_made, resolve
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
-from claygrad.core.refusals import no_such_overload
+from claygrad.core.refusals import no_such_overload, old_form
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.tensor cimport (ADD, AND, CUT, DIV, EQ, INVERT, MATMUL, MUL, N_VERBS, NE, OR, SUB, XOR, Tensor, mark_cut,
                                    new_tensor, requires, shape_text, verbs)
@@ -47,6 +47,9 @@ cdef object _refused(Op op, PyObject** args, Py_ssize_t n, PyObject* kwnames, ob
     return no_such_overload(op, op.method, op.has_out, given, named)
 
 
+cdef tuple _OF_NUMBERS = ("add", "sub", "mul", "div", "floor_divide")            # two numbers are enough for these
+
+
 cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     cdef Op op = <Op>self
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf), taken
@@ -64,6 +67,10 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
             slots[op.varargs] = <PyObject*>value
             taken = op.varargs
     if taken > op.n_positional:
+        old = old_form(op.name, tuple([<object>args[i] for i in range(n)]))
+        if old is not None:
+            named = {} if kwnames == NULL else {name: <object>args[n + i] for i, name in enumerate(<object>kwnames)}
+            return op(*old[0], **old[1], **named)
         plural = "" if op.n_positional == 1 else "s"
         raise _refused(op, args, n, kwnames, TypeError(
             f"{op.name}() takes {op.n_positional} positional argument{plural} but {taken} were given"))
@@ -89,8 +96,14 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
                 kept.append(value)
                 slots[i] = <PyObject*>value
     if op.kinds[0] == P_TENSOR_NUM and not isinstance(<object>slots[0], Tensor) and not isinstance(<object>slots[1], Tensor):
-        raise _refused(op, args, n, kwnames, TypeError(f"{op.name}(): argument '{op.params[0]}' (position 1) must be Tensor, not "
-                                                       f"{type(<object>slots[0]).__name__}"))
+        if op.name not in _OF_NUMBERS:
+            raise _refused(op, args, n, kwnames, TypeError(f"{op.name}(): argument '{op.params[0]}' (position 1) must be Tensor, not "
+                                                           f"{type(<object>slots[0]).__name__}"))
+        value = LATE["tensor"](<object>slots[0])
+        if kept is None:
+            kept = []
+        kept.append(value)
+        slots[0] = <PyObject*>value
     if op.kind == REDUCTION and op.dim_at >= 0 and <object>slots[op.dim_at] is not None:
         value = axes(op, <object>slots[op.dim_at], (<Tensor><object>slots[0]).layout.ndim)
         if kept is None:

@@ -164,7 +164,7 @@ cdef Layout _cross(Op op, PyObject** slots, Layout target):
 
 
 cdef void _ends(Layout x, double* low, double* high):
-    """The least and the largest element; of one value alone, what is 1 from it to either side."""
+    """The least and the largest element."""
     cdef Layout ends = fresh(x.dtype, 0, NULL)
     cdef int i
     cdef double found[2]
@@ -172,8 +172,6 @@ cdef void _ends(Layout x, double* low, double* high):
         reduce_lines(<reduce_fn>find("reduce", "amax" if i else "amin", x.dtype.code), x.data(), ends.data(), 1, x.numel, 1)
         found[i] = (<float*>ends.data())[0] if x.dtype.code == F32 else (<double*>ends.data())[0]
     low[0], high[0] = found[0], found[1]
-    if low[0] == high[0]:
-        low[0], high[0] = found[0] - 1, found[1] + 1
 
 
 cdef Layout _histc(Op op, PyObject** slots, Layout target):
@@ -192,7 +190,7 @@ cdef Layout _histc(Op op, PyObject** slots, Layout target):
     x = in_order(x)
     if a == b:
         _ends(x, &a, &b)
-    if not a < b or a - a != 0 or b - b != 0 or b > 3e38 or a < -3e38:
+    if not <float>a < <float>b or not (b - a) * bins < 3e38 or b > 3e38 or a < -3e38:       # no end, width or place overflows
         return None
     out = fresh(x.dtype, 1, &bins)
     memset(out.data(), 0, bins * x.dtype.itemsize)

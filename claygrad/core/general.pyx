@@ -7,9 +7,10 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
+from claygrad.core.declared cimport (GENERAL, P_DTYPE_OPT, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
 from claygrad.core.device cimport CPU, META, device
-from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code, promote)
+from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code,
+                                   promote)
 from claygrad.core.halves cimport by_float, cast_half
 from claygrad.core.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
@@ -164,6 +165,7 @@ cdef object _general(Op op, PyObject** slots):
     cdef device where = common_device(op, slots)
     cdef int code = result_code(op, slots)
     cdef int i, half = -1
+    cdef bint told = False
     cdef list args = [numpy]
     cdef Layout v
     if op.kind == POINTWISE:
@@ -200,8 +202,10 @@ cdef object _general(Op op, PyObject** slots):
                             half = (<Tensor>x).layout.dtype.code if half < 0 else promote(half, (<Tensor>x).layout.dtype.code)
                 elif value is not None and code >= 0:
                     value = _number_array(value, code, op.half_raw, i == op.wide_at)
+            elif op.kinds[i] == P_DTYPE_OPT and value is not None:
+                told = True                        # the forward says what the result is of
             args.append(value)
-        if op.half_raw or (code >= 0 and code != F16 and code != BF16):
+        if op.half_raw or told or (code >= 0 and code != F16 and code != BF16):
             half = -1
         result = call_declared(op, args, 1)
         if isinstance(result, tuple):
@@ -322,7 +326,9 @@ cdef int _slower(int64_t[16][64] steps, int n, const int64_t* shape, int a, int 
 
 
 cdef int _cast_code(Op op, PyObject** slots, int code, Layout v):
-    """A reduction casts its input first only when dtype= was given."""
+    """A reduction casts its input first only when dtype= was given. NaN is no integer: nansum leaves it out before that."""
+    if op.name == "nansum" and category_of(code) < CAT_FLOAT and v.dtype.category == CAT_FLOAT:
+        return v.dtype.code
     return code if <object>slots[op.dtype_at] is not None else v.dtype.code
 
 

@@ -9,7 +9,7 @@ from claygrad.core.dtypes cimport F32, F64
 from claygrad.core.elements cimport element_of
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_strided, in_order, new_layout
-from claygrad.core.moves cimport copied, may_be_channels_last, plain, some
+from claygrad.core.moves cimport copied, in_format_of, may_be_channels_last, plain, some
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
@@ -259,7 +259,7 @@ cdef Layout _pixels(Op op, PyObject** slots, Layout target):
         strides[n + 3], strides[n + 4] = x.strides[n + 1] * r, x.strides[n + 2] * r
     made = copied(new_layout(x.storage, x.dtype, n + 5, shape, strides, x.offset))
     shape[n], shape[n + 1], shape[n + 2] = (c // (r * r), h * r, w * r) if up else (c * r * r, h // r, w // r)
-    return _reshaped(made, x.ndim, shape)
+    return in_format_of(_reshaped(made, x.ndim, shape), x)
 
 
 cdef Layout _channels(Op op, PyObject** slots, Layout target):
@@ -280,7 +280,7 @@ cdef Layout _channels(Op op, PyObject** slots, Layout target):
     strides[0], strides[1], strides[2] = x.strides[0], x.strides[1], x.strides[1] * (x.shape[1] // groups)
     for i in range(2, x.ndim):
         shape[i + 1], strides[i + 1] = x.shape[i], x.strides[i]
-    return _reshaped(copied(new_layout(x.storage, x.dtype, x.ndim + 1, shape, strides, x.offset)), x.ndim, x.shape)
+    return in_format_of(_reshaped(copied(new_layout(x.storage, x.dtype, x.ndim + 1, shape, strides, x.offset)), x.ndim, x.shape), x)
 
 
 cdef Layout _reshaped(Layout v, int ndim, const int64_t* shape):

@@ -167,6 +167,7 @@ cdef object _as_index(object item):
         return made
     return tensor(item, dtype=_long())
 
+
 cdef object _long():
     from claygrad.core import int64
     return int64

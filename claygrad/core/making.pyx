@@ -13,7 +13,7 @@ from claygrad.core.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.promotion cimport broadcast
-from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, number_at
+from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, number_at, requires
 from claygrad.core.views cimport call_view
 from claygrad.core.ways cimport factory, make_t, offer_factory
 
@@ -251,6 +251,8 @@ cdef object _number(object value):
         return value
     if type(value) is Tensor:
         v = (<Tensor>value).layout
+        if requires(<Tensor>value):                # its gradient would be lost
+            return None
         if v.ndim == 0 and v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == I64):
             return number_at(v, v.offset)
     return None

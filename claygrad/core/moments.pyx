@@ -36,6 +36,18 @@ cdef bint _reduces(Layout x, object dim) noexcept:
     return x.storage.where.kind == CPU and x.numel > 0 and (dim is None or x.ndim == 0 or len(<tuple>dim) > 0)
 
 
+cdef bint _single(Layout x, object dim) noexcept:
+    """Whether each result is of one element."""
+    cdef int axis
+    if dim is None or x.ndim == 0:
+        return x.numel == 1
+    for item in <tuple>dim:
+        axis = item
+        if x.shape[axis] != 1:
+            return False
+    return True
+
+
 # --- variance ------------------------------------------------------------------------------------------------------------
 cdef list _moments(Op op, PyObject** slots):
     """var_mean(input, dim, keepdim, correction), std_mean(...)"""
@@ -63,6 +75,8 @@ cdef list _moments(Op op, PyObject** slots):
     if op.name == "std" or op.name == "std_mean":
         for i in range(variance.numel):
             if x.dtype.code == F32:
+                if not isfinite((<float*>variance.data())[i]):       # the square may overflow where its root does not
+                    return None
                 (<float*>variance.data())[i] = <float>sqrt((<float*>variance.data())[i])
             else:
                 (<double*>variance.data())[i] = sqrt((<double*>variance.data())[i])
@@ -72,16 +86,7 @@ cdef list _moments(Op op, PyObject** slots):
 cdef Layout _variance(Op op, PyObject** slots, Layout target):
     """var(input, dim, keepdim, correction), std(...)"""
     cdef list both = _moments(op, slots)
-    cdef Layout out
-    cdef int64_t i
-    if both is None:
-        return None
-    out = <Layout>both[0]
-    if op.name == "std" and out.dtype.code == F32:           # the square may overflow where its root does not
-        for i in range(out.numel):
-            if not isfinite((<float*>out.data())[i]):
-                return None
-    return out
+    return None if both is None else <Layout>both[0]
 
 
 # --- norms ---------------------------------------------------------------------------------------------------------------
@@ -115,6 +120,8 @@ cdef Layout _norm_of(Layout x, object order, object dim, bint keep):
     if type(order) is not int and type(order) is not float or not _reduces(x, dim):
         return None
     p = order
+    if _single(x, dim):                # no power, which could overflow
+        p = 1 if p != 0 else p
     which = 0 if p == 2 else 1 if p == 1 else 2 if p == INFINITY else 3 if p == -INFINITY else 4 if p == 0 else -1
     if which < 0:
         return _power_norm(x, dim, keep, p) if p == p else None

@@ -47,6 +47,38 @@ cdef Layout channels_at_the_end(Layout v):
     return out
 
 
+cdef bint has_channels_last(Layout v) noexcept:
+    """Whether images or volumes that are not in row-major order have their channels last in memory."""
+    cdef int64_t least = 0
+    cdef int i, d
+    if v.ndim != 4 and v.ndim != 5 or v.contiguous or v.numel == 0 or v.strides[1] == 0:
+        return False
+    for i in range(v.ndim):
+        d = 1 if i == 0 else 0 if i == v.ndim - 1 else v.ndim - i
+        if v.strides[d] < least or d == 0 and least == v.strides[1]:
+            return False
+        least = v.strides[d] * v.shape[d] if v.shape[d] > 1 else v.strides[d]
+    return True
+
+
+cdef Layout in_format_of(Layout made, Layout x):
+    """A result in row-major order, or with its channels last if those of the tensor it was made from are."""
+    cdef int64_t strides[5]
+    cdef int64_t step
+    cdef int i
+    cdef Layout out
+    if not has_channels_last(x) or made.ndim != x.ndim or made.numel == 0:
+        return made
+    strides[1], step = 1, made.shape[1]
+    for i in range(made.ndim - 1, 1, -1):
+        strides[i] = step
+        step *= made.shape[i]
+    strides[0] = step
+    out = new_layout(new_storage(made.numel * made.dtype.itemsize), made.dtype, made.ndim, made.shape, strides, 0)
+    write_layout(out, made)
+    return out
+
+
 cdef Layout copied(Layout v):
     cdef Layout out = fresh_like(v)
     if v.contiguous and v.numel * v.dtype.itemsize <= RELEASE:

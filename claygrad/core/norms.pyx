@@ -8,6 +8,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport F32, F64, dtype
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, same_shape
+from claygrad.core.moves cimport in_format_of
 from claygrad.core.rows cimport Norm, norm_fn
 from claygrad.core.taken cimport int_at, vector_at
 from claygrad.core.tensor cimport Tensor
@@ -204,12 +205,19 @@ cdef list _group(Op op, PyObject** slots):
     shape[0], shape[1] = s.examples, s.groups
     out, mean, rstd = fresh_like(x), fresh(x.dtype, 2, shape), fresh(x.dtype, 2, shape)
     s.x, s.out, s.mean, s.rstd, s.eps = x.data(), out.data(), mean.data(), rstd.data(), <object>slots[7]
-    return [out, mean, rstd] if _done("group_forward", x, &s) else None
+    return [in_format_of(out, (<Tensor>slots[0]).layout), mean, rstd] if _done("group_forward", x, &s) else None
 
 
 cdef bint _line(PyObject* slot, Layout x, int64_t n, const void** into):
     """A vector of n elements, or none."""
     return vector_at(slot, x, n, into) and (into[0] == NULL or (<Tensor>slot).layout.ndim == 1)
+
+
+cdef list _like_input(list made, Layout x):
+    """The gradients, that of the input in its memory format."""
+    if made[0] is not None:
+        made[0] = in_format_of(<Layout>made[0], x)
+    return made
 
 
 cdef list _group_back(Op op, PyObject** slots):
@@ -230,7 +238,7 @@ cdef list _group_back(Op op, PyObject** slots):
     if made is None:
         return None
     s.x, s.g, s.mean, s.rstd = x.data(), g.data(), mean.data(), rstd.data()
-    return made if _done("group_backward", x, &s) else None
+    return _like_input(made, (<Tensor>slots[1]).layout) if _done("group_backward", x, &s) else None
 
 
 # --- every channel over the batch -------------------------------------------------------------------------------------------------
@@ -264,7 +272,9 @@ cdef list _batch(Op op, PyObject** slots):
     if <object>slots[5] is True:
         mean, rstd, variance = _vector(x.dtype, s.channels), _vector(x.dtype, s.channels), _vector(x.dtype, s.channels)
         s.mean, s.rstd, s.variance, s.eps = mean.data(), rstd.data(), variance.data(), eps
-        return [out, mean, rstd, variance] if _done("batch_forward", x, &s) else None
+        if not _done("batch_forward", x, &s):
+            return None
+        return [in_format_of(out, (<Tensor>slots[0]).layout), mean, rstd, variance]
     if running[0] == NULL:
         return None
     rstd = _vector(x.dtype, s.channels)
@@ -276,7 +286,7 @@ cdef list _batch(Op op, PyObject** slots):
             (<double*>s.rstd)[i] = 1 / sqrt((<const double*>running[1])[i] + eps)
     if not _done("batch_forward", x, &s):
         return None
-    return [out, _vector(x.dtype, 0), _vector(x.dtype, 0), _vector(x.dtype, 0)]
+    return [in_format_of(out, (<Tensor>slots[0]).layout), _vector(x.dtype, 0), _vector(x.dtype, 0), _vector(x.dtype, 0)]
 
 
 cdef list _batch_back(Op op, PyObject** slots):
@@ -297,7 +307,7 @@ cdef list _batch_back(Op op, PyObject** slots):
     if made is None:
         return None
     s.x, s.g, s.mean, s.rstd, s.given = x.data(), g.data(), mean.data(), rstd.data(), <object>slots[5] is not True
-    return made if _done("batch_backward", x, &s) else None
+    return _like_input(made, (<Tensor>slots[1]).layout) if _done("batch_backward", x, &s) else None
 
 
 offer_many("layer_norm", _layer)

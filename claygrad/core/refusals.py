@@ -75,6 +75,33 @@ def view_detached() -> RuntimeError:
                         "torch/optim/optimizer.py as the solution.")
 
 
+_SCALED = {"add": ("alpha",), "sub": ("alpha",), "addcmul": ("value",), "addcdiv": ("value",),
+           **dict.fromkeys(("addmm", "addmv", "addr", "addbmm", "baddbmm"), ("beta", "alpha"))}
+_told: set[str] = set()
+
+
+def old_form(name: str, given: tuple) -> tuple[tuple, dict[str, Any]] | None:
+    """Arguments of torch's deprecated signatures, which have factors among the tensors (`add(x, 2, y)`,
+    `addmm(beta, x, alpha, a, b)`), in the order of today; None if these are not such."""
+    words = _SCALED.get(name.rstrip("_"))
+    if words is None:
+        return None
+    factors = [value for value in given if isinstance(value, (int, float, complex))]
+    tensors = tuple(value for value in given if not isinstance(value, (int, float, complex)))
+    if not 0 < len(factors) <= len(words) or len(tensors) != (2 if words == ("alpha",) else 3):
+        return None
+    if (len(words) == 1 and not isinstance(given[1], (int, float, complex))) or given[-1] is not tensors[-1]:
+        return None
+    if not _told:                                # once, as torch
+        _told.add(name)
+        forms = [", ".join(f"{'Number' if isinstance(value, (int, float, complex)) else 'Tensor'}"
+                            for value in given), ", ".join(
+            ["Tensor"] * len(tensors) + ["*", *(f"Number {word} = 1" for word in words)])]
+        warnings.warn(f"This overload of {name} is deprecated:\n\t{name}({forms[0]})\nConsider using one of the "
+                      f"following signatures instead:\n\t{name}({forms[1]})", UserWarning, stacklevel=2)
+    return tensors, dict(zip(words, factors))
+
+
 def no_such_overload(op: Any, method: bool, out: bool, given: tuple, named: dict[str, Any]) -> TypeError:
     """torch's text for a call that fits neither the signature with a tensor nor the one with a number."""
     got = [type(value).__name__ for value in given[method:]]

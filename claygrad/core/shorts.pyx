@@ -126,6 +126,8 @@ cdef object _moments(Op op, PyObject** slots):
         dim, unbiased = None, dim
     if x.layout.dtype.category != CAT_FLOAT or correction is not None and unbiased is not None:
         return None
+    if isinstance(dim, Tensor) or correction is not None and type(correction) is not int and type(correction) is not float:
+        return None
     if correction is None:
         correction = 0 if unbiased is False else 1
     dim = axes(<Op>op.parts[0], dim, x.layout.ndim)

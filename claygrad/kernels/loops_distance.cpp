@@ -11,6 +11,9 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
+// 1 for a gap, 0 for none; inf - inf is neither
+template <class V> V counted(V gap) { return pick(gap == gap, pick(gap == splat<V>(0), splat<V>(0), splat<V>(1)), gap); }
+
 template <class T, class F> T total(const T* x, const T* y, int64_t k, F term_of) {
     using V = vec<T>;
     T sum;
@@ -30,7 +33,7 @@ template <class T> T largest(const T* x, const T* y, int64_t k) {
 
 template <class T> T distance(const T* x, const T* y, int64_t k, double p) {
     using V = vec<T>;
-    if (p == 0) return total(x, y, k, [](V gap) { return pick(gap == splat<V>(0), splat<V>(0), splat<V>(1)); });
+    if (p == 0) return total(x, y, k, [](V gap) { return counted(gap); });
     if (p == 1) return total(x, y, k, [](V gap) { return gap; });
     if (p == 2) return sqrt(total(x, y, k, [](V gap) { return gap * gap; }));
     if (p == __builtin_inf()) return largest(x, y, k);
@@ -45,7 +48,7 @@ constexpr int64_t SHORT_ROWS = 24;               // longer ones are worth a prod
 template <int P, class V> V add_gap(V sum, V gap) {
     if constexpr (P == 2) return multiply_add(gap, gap, sum);
     else if constexpr (P == 1) return sum + abs(gap);
-    else return sum + pick(gap == splat<V>(0), splat<V>(0), splat<V>(1));
+    else return sum + counted(gap);
 }
 
 // R rows of x against the columns of `turned`, from their differences

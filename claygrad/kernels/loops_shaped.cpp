@@ -27,8 +27,8 @@ CLAY_TWO(EluBackward, Costly, g, x, pick(x > CLAY_NUMBER(0), g, g * (CLAY_NUMBER
 CLAY_TWO(CeluBackward, Costly, g, x, pick(x > CLAY_NUMBER(0), g, g * exp(x * CLAY_NUMBER(1 / p))))
 CLAY_TWO(SoftplusBackward, Costly, g, x,
          pick(x * CLAY_NUMBER(p) > CLAY_NUMBER(q), g, g / sigmoid_divisor(x * CLAY_NUMBER(p))))
-CLAY_TWO(InsideBackward, Cheap, g, x, pick((x > CLAY_NUMBER(p)) & (x < CLAY_NUMBER(q)), g, CLAY_NUMBER(0)))
-CLAY_TWO(OutsideBackward, Cheap, g, x, pick((x < CLAY_NUMBER(-p)) | (x > CLAY_NUMBER(p)), g, CLAY_NUMBER(0)))
+CLAY_TWO(InsideBackward, Cheap, g, x, pick((x <= CLAY_NUMBER(p)) | (x >= CLAY_NUMBER(q)), CLAY_NUMBER(0), g))
+CLAY_TWO(OutsideBackward, Cheap, g, x, pick((x >= CLAY_NUMBER(-p)) & (x <= CLAY_NUMBER(p)), CLAY_NUMBER(0), g))
 CLAY_TWO(ThresholdBackward, Cheap, g, x, pick(x <= CLAY_NUMBER(p), CLAY_NUMBER(0), g))
 CLAY_TWO(PowBackward, Costly, g, x, g * (CLAY_NUMBER(p) * pow(x, CLAY_NUMBER(p - 1))))
 CLAY_TWO(SquareBackward, Cheap, g, x, g * (CLAY_NUMBER(2) * x))

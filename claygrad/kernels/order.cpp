@@ -95,7 +95,36 @@ template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, Ke
     return sorted(room, room + n, n, range);
 }
 
+// NaN is in no order. Torch sorts by `<` all the same, and what few elements become by that is defined: each is moved to the front
+// if it is less than the first, else before those that are greater, up to the first that is not.
+constexpr int64_t FEW = 16;
+
+template <class T> bool is_less(T a, T b) { return a < b; }
+template <uint16_t I> bool is_less(Half<I> a, Half<I> b) { return !a.is_nan() && !b.is_nan() && a < b; }
+
+template <class T> int64_t place_of_mode_among(const T* x, int64_t n) {
+    int64_t order[FEW], most = 0, run = 0, at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t j = i;
+        if (i && is_less(x[i], x[order[0]]))
+            for (; j > 0; j--) order[j] = order[j - 1];
+        else
+            for (; j > 0 && is_less(x[i], x[order[j - 1]]); j--) order[j] = order[j - 1];
+        order[j] = i;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        run++;
+        if (i < n - 1 && x[order[i]] == x[order[i + 1]]) continue;
+        if (run > most) most = run, at = order[i];
+        run = 0;
+    }
+    return at;
+}
+
 template <class T> int64_t place_of_mode(const T* x, int64_t n, Item<KeyOf<T>>* room) {
+    if (n <= FEW)
+        for (int64_t i = 0; i < n; i++)
+            if (!(x[i] == x[i])) return place_of_mode_among(x, n);
     const auto items = in_order(x, n, n, (KeyOf<T>)0, room);
     int64_t most = 0, at = 0;
     for (int64_t i = 0, j; i < n; i = j) {

@@ -97,7 +97,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     middle = tuple(size // 2 for size in kernel)
     with no_grad():
         tensor.zero_()
-        for start in range(0, out, out // groups):
+        for start in range(0, out, max(out // groups, 1)):
             for channel in range(min(out // groups, inner)):
                 tensor[(start + channel, channel, *middle)] = 1
     return tensor

@@ -78,7 +78,7 @@ class UninitializedTensorMixin:
         """Take a shape, and become an ordinary parameter or tensor, not yet filled."""
         place = self.data.device if device is None else parse_device(device)
         kind = self.data.dtype if dtype is None else parse_dtype(dtype)
-        self.data = empty(tuple(shape), kind, place)
+        self.data = empty((shape,) if isinstance(shape, int) else tuple(shape), kind, place)
         settle(self, self.cls_to_become)
 
     @property

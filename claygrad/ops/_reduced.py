@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core.modes import get_grad_enabled
 from claygrad.ops._places import add_at
+from claygrad.ops._registry import op
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +56,22 @@ def reduce_at(xp, reduce: str, out, places, values, include_self: bool = True) -
             xp.true_divide(flat, count.astype(out.real.dtype), out=flat)
 
 
-def reduction_gradients(g: Tensor, out: Tensor, input: Tensor, src: Tensor, reduce: str, include_self: bool, *,
-                        pick: Callable, add: Callable, clear: Callable, again: Callable) -> tuple[Tensor, Tensor]:
+@op(name="delayed_error", node="DelayedError", function=False, method=False, out=False)
+def once(xp, input: Tensor, said: str):
+    "The input, which cannot be differentiated: that raises an error of this text."
+    return input.copy()
+
+
+def refused(g: Tensor, said: str) -> Tensor:
+    raise RuntimeError(said)
+
+
+once.rule(input=refused)
+
+
+def reduction_gradients(name: str, word: str, g: Tensor, out: Tensor, input: Tensor, src: Tensor, reduce: str,
+                        include_self: bool, *, pick: Callable, add: Callable, clear: Callable,
+                        again: Callable) -> tuple[Tensor, Tensor]:
     """Gradients of input and src of a reduction into places.
 
     `pick(x)` reads x at the places, `add(x, values)` adds values there, `clear(x)` puts zeros there, and
@@ -78,6 +93,9 @@ def reduction_gradients(g: Tensor, out: Tensor, input: Tensor, src: Tensor, redu
         alone = zero & (zeros == 1)
         others = again(input, src.masked_fill(alone, 1))
         for_src = (pick(g * others)).where(alone, pick(g * out) / src.masked_fill(zero, 1))
+        if for_src.requires_grad and bool((zeros > 1).any()):
+            for_src = once(for_src, f"{name}(): Double backward is unsupported for {word} when >1 zeros in {word} are "
+                                    "scattered to the same position in self")
     else:
         # The elements that equal the extremum share its gradient.
         from_input = (input == out).to(g.dtype)

@@ -8,6 +8,8 @@ from claygrad.ops._geometry import product
 from claygrad.ops._registry import constant, op
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from claygrad.core import Tensor
 
     Axes = tuple[int, ...] | None        # None: all of them
@@ -64,6 +66,21 @@ def reduced(shape: tuple[int, ...], dim: Axes, keepdim: bool) -> tuple[int, ...]
     """What is left of a shape."""
     axes = range(len(shape)) if dim is None else dim
     return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdim or i not in axes)
+
+
+FEW = 16
+
+
+def places_beside_nan(n: int, less: Callable[[int, int], bool]) -> list[int]:
+    """Up to `FEW` things in PyTorch's order where some are NaN: each goes to the front if it is less than the first, else
+    before those that are greater, up to the first that is not. NaN is neither less nor greater."""
+    places: list[int] = []
+    for i in range(n):
+        j = 0 if places and less(i, places[0]) else i
+        while j > 0 and less(i, places[j - 1]):
+            j -= 1
+        places.insert(j, i)
+    return places
 
 
 def count(shape: tuple[int, ...], dim: Axes) -> int:

@@ -56,6 +56,12 @@ def refuse_overflow(value: complex, dtype) -> None:
         raise RuntimeError(f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
 
 
+def refuse_gradient(name: str, argument: str, value: object, wanted: str = "Number") -> None:
+    """Refuse a tensor that requires grad where a number is meant: its gradient would be lost."""
+    if getattr(value, "requires_grad", False):
+        raise TypeError(f"{name}(): argument '{argument}' must be {wanted}, not Tensor")
+
+
 def no_derivative(name: str):
     """The rule of what PyTorch does not differentiate either."""
     def rule(g: Tensor) -> Tensor:

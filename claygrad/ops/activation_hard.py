@@ -42,8 +42,8 @@ hardtanh.rule(input=lambda g, input, min_val, max_val: hardtanh_backward(g, inpu
 @pointwise(kernel="inside_backward", kernel_if={"min_val": ..., "max_val": ...}, **private,
            samples=lambda t: [t.args(t(4), t(4), -1.0, 1.0)])
 def hardtanh_backward(xp, grad_output: Tensor, input: Tensor, min_val: float, max_val: float):
-    "The gradient of hardtanh: grad_output between the edges, 0 elsewhere."
-    return xp.where((input > min_val) & (input < max_val), grad_output, grad_output.dtype.type(0))
+    "The gradient of hardtanh: grad_output between the edges and at NaN, 0 elsewhere."
+    return xp.where((input <= min_val) | (input >= max_val), grad_output.dtype.type(0), grad_output)
 hardtanh_backward.rule(grad_output=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
                        input=zero)
 
@@ -110,7 +110,7 @@ hardshrink.rule(input=lambda g, input, lambd: shrink_backward(g, input, lambd))
            samples=lambda t: [t.args(t(4), t(4), 0.5)])
 def shrink_backward(xp, grad_output: Tensor, input: Tensor, lambd: float):
     "The gradient of both shrinks: 0 between -lambd and lambd, grad_output elsewhere."
-    return xp.where((input < -lambd) | (input > lambd), grad_output, grad_output.dtype.type(0))
+    return xp.where((input >= -lambd) & (input <= lambd), grad_output.dtype.type(0), grad_output)
 shrink_backward.rule(grad_output=lambda g, input, lambd: shrink_backward(g, input, lambd), input=zero)
 
 
@@ -137,7 +137,7 @@ softshrink.rule(input=lambda g, input, lambd: shrink_backward(g, input, lambd))
 
 
 @pointwise(kernel="threshold", kernel_if={"threshold": ..., "value": ...}, namespace=("torch", "nn.functional"),
-           method=False,
+           overlap="ok", method=False,
            samples=lambda t: [t.args(t(3, 4), 0.5, 7.0), t.args(t(), 0.0, 0.0), t.args(t(4, dtype="int64"), 0, 5)])
 def threshold(xp, input: Tensor, threshold: Number, value: Number, inplace: bool = False):
     "out = input above threshold, value elsewhere."

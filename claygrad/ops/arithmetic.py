@@ -328,7 +328,8 @@ def pow_exponent_grad(g, input, exponent, out):
         if input != 0:
             return g * conj(out * log_of(input, exponent))
         return (g * conj(out * -float("inf"))).masked_fill(real_part(exponent) >= 0, 0)
-    return (g * conj(out * input.log())).masked_fill((input == 0) & (real_part(exponent) >= 0), 0)
+    base = input.to(out.dtype) if out.dtype.is_complex else input          # a negative one has a logarithm then
+    return (g * conj(out * base.log())).masked_fill((input == 0) & (real_part(exponent) >= 0), 0)
 
 
 def log_of(number, like: Tensor):
@@ -355,7 +356,8 @@ def wide(*values):
     return float64
 
 
-@composite(overloads=True,
+@composite(overloads=True, out="the output given to float_power has dtype {1.legacy} but the operation's result "
+                               "requires dtype {0.legacy}",
            samples=lambda t: [t.args(t(3, 4, low=0.2), 2.5), t.args(t(3, low=0.2), t(3)), t.args(2, t(3)),
                               t.args(t(3, dtype="int64", low=1, high=5), -1)])
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:

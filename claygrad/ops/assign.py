@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import adopt, empty, on_storage, refuse_unwritable
 from claygrad.core.determinism import initial_from
-from claygrad.ops._formats import contiguous_strides
+from claygrad.ops._formats import contiguous_strides, preserve_format, strides_for
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import composite, op, zero
 from claygrad.ops._storages import TypedStorage
@@ -79,16 +79,17 @@ def ones(xp, input: Tensor):
 def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = None) -> Tensor:
     "Another shape on the same storage, which grows if it must; new elements are uninitialised."
     shape = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
-    if memory_format is not None:
-        raise RuntimeError("resize_: memory_format is not supported; use as_strided_ to lay the elements out")
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    if shape == self.shape:
-        return self                          # whatever its strides
+    if memory_format is preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve")
+    if shape == self.shape:                  # whatever its strides, unless an order is asked for
+        return self if memory_format is None else self.as_strided_(shape, strides_for(shape, memory_format))
     if any(n < 0 for n in shape):
         raise RuntimeError(f"numel: integer multiplication overflow\n  resize_ got {text(shape)}")
-    strides = contiguous_strides(shape)
-    numel = strides[0] * max(shape[0], 1) if shape else 1
+    plain = contiguous_strides(shape)
+    strides = plain if memory_format is None else strides_for(shape, memory_format)
+    numel = plain[0] * max(shape[0], 1) if shape else 1
     storage, needed = self.untyped_storage(), (numel + self.storage_offset()) * self.element_size()
     if 0 in shape:
         needed = 0

@@ -147,8 +147,9 @@ def result_shape(input, weight, stride, padding, dilation, transposed, output_pa
         extra = spread_out("", output_padding, dims)
         return (input.shape[0], weight.shape[1] * groups, *_conv.transposed_sizes(
             input.shape[2:], weight.shape[2:], stride, padding, dilation, extra))
-    return (input.shape[0], weight.shape[0], *_conv.out_sizes(input.shape[2:], weight.shape[2:], stride, padding,
-                                                              dilation))
+    made = weight.shape[0] if weight.shape[1] else 0         # of no channels there come none, as in PyTorch
+    return (input.shape[0], made, *_conv.out_sizes(input.shape[2:], weight.shape[2:], stride, padding,
+                                           dilation))
 
 
 @op(kernel="convolution", method=False, out=False, check=check_convolution, meta=result_shape,
@@ -169,6 +170,8 @@ def convolution(xp, input: Tensor, weight: Tensor, bias: Tensor | None, stride: 
         out = _conv.conv_input_grad(xp, input, weight, size, stride, padding, dilation, groups)
         if bias is not None:
             out += bias.reshape(-1, *[1] * dims)
+    elif not weight.shape[1]:
+        return xp.zeros(result_shape(input, weight, stride, padding, dilation, False, 0, groups), input.dtype)
     else:
         out = _conv.conv_forward(xp, input, weight, stride, padding, dilation, groups, bias)
     return _conv.same_format(xp, out, input, weight)
@@ -192,19 +195,24 @@ def first_windows(input, weight, shape, stride, padding, dilation, groups):
 def input_gradient(g, weight, input_shape, stride, padding, dilation, transposed, groups):
     if transposed:
         return first_windows(g, conj(weight), input_shape, stride, padding, dilation, groups)
+    if not input_shape[1]:
+        return g.new_zeros(input_shape)
     extra = spare(input_shape, g.shape, weight.shape[2:], stride, padding, dilation)
     return spread_windows(g, conj(weight), stride, padding, dilation, extra, groups)
 
 
 def weight_gradient(g, input, weight_shape, stride, padding, dilation, transposed, groups):
     kernel = tuple(weight_shape[2:])
+    if not weight_shape[1]:
+        return g.new_zeros(weight_shape)
     if transposed:
         return correlated(conj(input), g, kernel, stride, padding, dilation, groups)
     return correlated(g, conj(input), kernel, stride, padding, dilation, groups)
 
 
 convolution.rule(input=input_gradient, weight=weight_gradient,
-                 bias=lambda g: g.sum(list(range(2, g.ndim))).sum(0))
+                 bias=lambda g, bias_shape: g.sum(list(range(2, g.ndim))).sum(0) if g.shape[1] == bias_shape[0]
+                 else g.new_zeros(bias_shape))
 
 
 @op(kernel="conv_input", name="_conv_input", node="ConvolutionBackwardBackward0", **hidden,

@@ -117,7 +117,8 @@ def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> T
         return data.detach().to(where, wanted or data.dtype, copy=True)
     if isinstance(data, (Storage, TypedStorage)):
         return elements_of(data, wanted).to(where, copy=True)
-    if isinstance(data, np.ndarray) or isinstance(data, np.generic) and (wanted is None or wanted.numpy.kind in "fcV"):
+    if isinstance(data, np.ndarray) or (isinstance(data, np.generic)
+                                        and (wanted is None or wanted.numpy.kind in "fcV")):
         return _copied(np.asarray(data), wanted, where)
     if _is_exporter(data):
         return _exported(data).to(where, wanted, copy=True)

@@ -12,6 +12,7 @@ from claygrad.core import Tensor, empty
 from claygrad.core import bool as bool_dtype
 from claygrad.ops._drawing import empty_like, wrong
 from claygrad.ops._registry import composite, constant, op
+from claygrad.ops._words import refuse_gradient
 from claygrad.ops.random_fill import bernoulli_
 
 _RANGE = "dropout probability has to be between 0 and 1, but got {}"
@@ -82,7 +83,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     The same seed gives the masks that PyTorch draws on the CPU.
     """
-    _checked(p, ValueError)
+    refuse_gradient("dropout", "p", _checked(p, ValueError), "float")
     if not isinstance(input, Tensor):
         raise wrong("dropout", "input", 1, "Tensor", input)
     return _dropped(input, p, inplace) if training else input

@@ -327,10 +327,10 @@ def logit(xp, input: Tensor, eps: float | None = None):
 
 
 def logit_grad(g, input, eps):
-    slope = g / (input * (1 - input))
+    slope = g / (input * (1 - input)).abs()           # at -0.0 as at 0; beyond 0 and 1 it is replaced
     if eps is None or eps < 0:
         return slope.masked_fill((input < 0) | (input > 1), float("nan"))
-    return slope.masked_fill(~((input >= eps) & (input <= 1 - eps)), 0)
+    return slope.masked_fill((input < eps) | (input > 1 - eps), 0)
 
 
 logit.rule(input=logit_grad)

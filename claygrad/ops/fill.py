@@ -215,7 +215,7 @@ def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None
                   device: device | str | None = None,
                   pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A tensor without axes that holds one number, of the default dtype unless another is given."""
-    if isinstance(s, TensorType) and s.ndim == 0:
+    if isinstance(s, TensorType) and s.ndim == 0 and not s.requires_grad:
         s = s.item()
     if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")

@@ -7,10 +7,10 @@ from claygrad.core import default_dtype, empty
 from claygrad.ops._formats import strided
 from claygrad.ops._geometry import axis
 from claygrad.ops._registry import composite
-from claygrad.ops._words import NAMES
+from claygrad.ops._words import NAMES, refuse_gradient
 from claygrad.ops.creation import check_layout, chosen_device, refuse_pinning
 from claygrad.ops.fill import finished, out_dtype
-from claygrad.ops.ranges import arange
+from claygrad.ops.ranges import arange, ranged
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor, device, dtype
@@ -44,6 +44,7 @@ def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype |
     tensor([ 0.0000,  0.2000,  0.4000, -0.4000, -0.2000])
     """
     kind = _kind("fftfreq", dtype, out)
+    refuse_gradient("fft_fftfreq", "d", d, "float")
     refuse_pinning("fftfreq", pin_memory)
     check_layout("fftfreq", layout)
     where = chosen_device("fftfreq", device) if out is None else out.device
@@ -61,9 +62,11 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype 
              requires_grad: bool = False) -> Tensor:
     """The frequencies of the numbers that `rfft` gives for n samples at distance d."""
     kind = _kind("rfftfreq", dtype, out)
+    refuse_gradient("fft_rfftfreq", "n", n, "int")
+    refuse_gradient("fft_rfftfreq", "d", d, "float")
     where = device if out is None else out.device
     made = arange(n // 2 + 1, dtype=kind, layout=layout, device=where, pin_memory=pin_memory).mul_(_scale(n, d))
-    return finished("rfftfreq", made, out, requires_grad)
+    return ranged("rfftfreq", made, out, requires_grad)
 
 
 def _rolled(input: Tensor, dim: ints | None, extra: int) -> Tensor:

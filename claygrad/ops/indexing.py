@@ -429,7 +429,8 @@ def index_reduce(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, red
 @index_reduce.rules(constant=("index",))
 def _index_reduce_gradients(g, out, input, dim, index, source, reduce, include_self):
     for_input, for_source = reduction_gradients(
-        g, out, input, source, reduce, include_self, pick=lambda x: x.index_select(dim, index),
+        "index_reduce", "source", g, out, input, source, reduce, include_self,
+        pick=lambda x: x.index_select(dim, index),
         add=lambda x, values: x.index_add(dim, index, values), clear=lambda x: x.index_fill(dim, index, 0),
         again=lambda x, values: x.index_reduce(dim, index, values, reduce, include_self=include_self))
     return for_input, None, for_source

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from claygrad.ops import _resample
 from claygrad.ops._conv import same_format
 from claygrad.ops._registry import composite, op
+from claygrad.ops._words import refuse_gradient
 from claygrad.ops.pool_adaptive import shared_means
 from claygrad.ops.reduce import mean
 
@@ -109,6 +110,7 @@ def wanted(input: Tensor, size, scale_factor) -> tuple[list | None, list | None]
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     given = size if size is not None else scale_factor
+    refuse_gradient("interpolate", "scale_factor", scale_factor, "float")
     if not isinstance(given, (list, tuple)):
         given = [given] * dims
     elif len(given) != dims:

@@ -32,7 +32,9 @@ def _joined_shape(tensors: list, dim: int) -> tuple[int, ...]:
         if tensor.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     kept = [(i, tuple(tensor.shape)) for i, tensor in enumerate(tensors) if not _is_skipped(tensor.shape)]
-    first = kept[0][1] if kept else (0,)
+    if not kept:                                    # along whatever axis
+        return (0,)
+    first = kept[0][1]
     dim = axis(dim, len(first))
     for i, shape in kept:
         if len(shape) != len(first):

@@ -141,7 +141,17 @@ def pdist(xp, input: Tensor, p: float = 2.0):
     first, second = xp.triu_indices(input.shape[0], 1)
     if not input.shape[1]:
         return xp.zeros(first.shape, input.dtype)
-    return measured(xp, input[first] - input[second], p, (1,))
+    gap = input[first] - input[second]
+    return xp.where(xp.isnan(gap), gap, gap != 0).sum(1, dtype=gap.dtype) if p == 0 else measured(xp, gap, p, (1,))
+
+
+def gap_gradient(g: Tensor, gap: Tensor, p: float, out: Tensor) -> Tensor:
+    """The gradient of distances with respect to the differences: zeros for p = 0; for inf all of the largest get it whole."""
+    if p == 0:
+        return gap.new_zeros(gap.shape)
+    if p == inf:
+        return gap.sgn() * (gap.abs() == out.unsqueeze(-1)) * g.unsqueeze(-1)
+    return norm_gradient(g, gap, p, out, (gap.ndim - 1,), False)
 
 
 def pdist_gradient(g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor | None:
@@ -150,9 +160,7 @@ def pdist_gradient(g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor | 
     first, second = (g.new_tensor(at, dtype=int64) for at in pairs(input.shape[0]))
     if not input.shape[1]:
         return None
-    slope = norm_gradient(g, input[first] - input[second], p, out, (1,), False)
-    if slope is None:
-        return None
+    slope = gap_gradient(g, input[first] - input[second], p, out)
     return input.new_zeros(input.shape).index_add(0, first, slope).index_add(0, second, -slope)
 
 

@@ -23,6 +23,9 @@ EPSILON = {"float32": 2.0 ** -23, "float64": 2.0 ** -52, "complex64": 2.0 ** -23
 def limits(name: str, input: Tensor, atol, rtol) -> tuple:
     """The absolute and the relative limit below which a singular value counts as zero, numbers or tensors."""
     for word, limit in (("atol", atol), ("rtol", rtol)):
+        if isinstance(limit, TensorType) and limit.requires_grad and name == "pinv":
+            raise RuntimeError(f"The function 'linalg_pinv' is not differentiable with respect to argument '{word}'. "
+                               "This input cannot have requires_grad True.")
         if isinstance(limit, TensorType) and limit.is_complex():
             raise RuntimeError(f"torch.linalg.{name}: {word} tensor of complex type is not supported. Got "
                                f"{limit.dtype.legacy}")

@@ -8,6 +8,7 @@ from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._linalg import check_fractions, check_matrix, check_square
 from claygrad.ops._out import EXACT
 from claygrad.ops._registry import composite
+from claygrad.ops._words import refuse_gradient
 from claygrad.ops.linalg_solve import inv, inv_ex
 from claygrad.ops.linalg_spectral import svdvals
 from claygrad.ops.moments import vector_norm
@@ -82,6 +83,7 @@ def matrix_norm(input: Tensor, ord: Number | str = "fro", dim: ints = (-2, -1), 
 
     1: the largest sum of a column, inf: of a row. -1, -2, -inf: the smallest instead.
     """
+    refuse_gradient("linalg_matrix_norm", "ord", ord)
     check_matrix("linalg.matrix_norm", input)
     check_fractions("linalg.matrix_norm", input, low=ord in ("nuc", 2, -2))
     if ord not in ("fro", "nuc", 1, -1, 2, -2, inf, -inf):
@@ -113,6 +115,7 @@ def matrix_norm(input: Tensor, ord: Number | str = "fro", dim: ints = (-2, -1), 
 def linalg_norm(input: Tensor, ord: Number | str | None = None, dim: ints | None = None, keepdim: bool = False, *,
                 dtype: dtype | None = None) -> Tensor:
     """The norm of vectors (one axis in `dim`) or matrices (two). Without `ord`, the 2-norm of all elements."""
+    refuse_gradient("linalg_norm", "ord", ord)
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
@@ -143,6 +146,7 @@ def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
 
     It is infinite for a singular matrix.
     """
+    refuse_gradient("linalg_cond", "p", p)
     if input.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     p = 2 if p is None else p

@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import warnings
 from math import inf
+from operator import index
 from typing import TYPE_CHECKING
 
+from claygrad.core import Tensor as TensorType
 from claygrad.core import rows as native
 from claygrad.ops._out import EXACT
 from claygrad.ops._reducing import count, reduced, restored, shared, spread, total
 from claygrad.ops._registry import composite, reduction
+from claygrad.ops._words import refuse_gradient
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -86,14 +89,18 @@ def variance(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Num
 variance.rule(input=var_gradient)
 
 
-@reduction(kernel="variance", name="std", function=False, method=False, node="StdBackward0", meta=spread_of)
-def deviation(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
-    var = moments(xp, "std", input, dim, keepdim, correction)[0]
+def deviation_and_mean_of(xp, name: str, input, dim: Axes, keepdim: bool, correction: float):
+    var, mean = moments(xp, name, input, dim, keepdim, correction)
     if var.dtype.itemsize == 4 and not xp.isfinite(var).all():      # the square may overflow where its root does not
         with warnings.catch_warnings(action="ignore"):
-            var = moments(xp, "std", input.astype(WIDE[input.dtype.kind]), dim, keepdim, correction)[0]
-        return xp.sqrt(var).astype(input.real.dtype)
-    return xp.sqrt(var)
+            var, mean = moments(xp, name, input.astype(WIDE[input.dtype.kind]), dim, keepdim, correction)
+        return xp.sqrt(var).astype(input.real.dtype), mean.astype(input.dtype)
+    return xp.sqrt(var), mean
+
+
+@reduction(kernel="variance", name="std", function=False, method=False, node="StdBackward0", meta=spread_of)
+def deviation(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
+    return deviation_and_mean_of(xp, "std", input, dim, keepdim, correction)[0]
 deviation.rule(input=std_gradient)
 
 
@@ -106,8 +113,7 @@ def variance_and_mean(xp, input: Tensor, dim: ints | None, keepdim: bool, correc
 @reduction(kernel="moments", name="std_mean", function=False, method=False, node="StdMeanBackward0",
            meta=spread_and_mean_of)
 def deviation_and_mean(xp, input: Tensor, dim: ints | None, keepdim: bool, correction: Number):
-    var, mean = moments(xp, "std_mean", input, dim, keepdim, correction)
-    return xp.sqrt(var), mean
+    return deviation_and_mean_of(xp, "std_mean", input, dim, keepdim, correction)
 
 
 def mean_gradient(g: Tensor, input: Tensor, dim: Axes, keepdim: bool) -> Tensor:
@@ -139,6 +145,9 @@ def chosen(dim, unbiased: bool | None, correction: Number | None) -> tuple[ints 
     """`dim` and `correction` from PyTorch's overloads: f(x, unbiased), f(x, dim, unbiased), f(x, dim, correction=)."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
+    refuse_gradient("var", "correction", correction)
+    if isinstance(dim, TensorType):
+        dim = index(dim)
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
     elif unbiased is not None:
@@ -238,6 +247,8 @@ def vector_norm(xp, input: Tensor, ord: Number = 2, dim: ints | None = None, kee
         return xp.amin(size, axis=dim, keepdims=keepdim)
     if ord == 0:
         return xp.sum(size != 0, axis=dim, keepdims=keepdim).astype(size.dtype)
+    if count(input.shape, dim) == 1:                    # no power, which could overflow
+        return size.reshape(reduced(input.shape, dim, keepdim))
     if ord == 1:
         return total(xp, size, dim, keepdim)
     if ord == 2:

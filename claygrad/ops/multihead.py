@@ -201,8 +201,8 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
         if attn_mask is not None and attn_mask.shape[0] == 1:
             attn_mask = attn_mask.unsqueeze(0)
         elif attn_mask is not None:
-            attn_mask = attn_mask.view(examples, num_heads, -1, columns)
-        q, k, v = (x.view(examples, num_heads, -1, head_size) for x in (q, k, v))
+            attn_mask = attn_mask.view(examples, num_heads, attn_mask.shape[1], columns)
+        q, k, v = (x.view(examples, num_heads, x.shape[1], head_size) for x in (q, k, v))     # there may be no examples
         out = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
         out, weights = out.permute(2, 0, 1, 3).reshape(rows * examples, size), None
     out = linear(out, out_proj_weight, out_proj_bias)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import array_of, write_into
 from claygrad.core import rows as native
 from claygrad.core.halves import recast
+from claygrad.ops._conv import same_format
 from claygrad.ops._norms import (
     affine,
     check_parameters,
@@ -104,7 +105,7 @@ def per_channel(xp, input: Tensor, weight: Tensor | None, bias: Tensor | None, r
         rstd = 1 / xp.sqrt(column(wide(running_var)) + x.dtype.type(eps))
         out = applied(xp, x, column(wide(running_mean)), rstd, weight, bias)
         kept = [xp.empty(0, dtype=kind)] * 3
-    return recast(out.reshape(input.shape), input.dtype), *kept
+    return same_format(xp, recast(out.reshape(input.shape), input.dtype), input), *kept
 
 
 @per_channel.rules(constant=("running_mean", "running_var"))
@@ -276,6 +277,8 @@ def by_instance(input: Tensor, weight: Tensor | None, bias: Tensor | None, runni
         return None if vector is None else vector.repeat(examples)
 
     mean, var = spread(running_mean), spread(running_var)
+    if input.is_floating_point() and input.element_size() > 2:            # they may be of another precision
+        mean, var = (x if x is None or x.dtype is input.dtype else x.to(input.dtype) for x in (mean, var))
     flat = input.contiguous().view((1, examples * features, *input.shape[2:]))
     out = result(flat, spread(weight), spread(bias), mean, var, use_input_stats, momentum, eps)
     if use_input_stats and input.device.type != "meta":

@@ -4,6 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core.halves import recast
+from claygrad.ops._conv import same_format
+from claygrad.ops._formats import contiguous_format, suggested_format
 from claygrad.ops._norms import (
     affine,
     check_parameters,
@@ -77,7 +79,7 @@ def native_group_norm(xp, input: Tensor, weight: Tensor | None, bias: Tensor | N
         unit *= rstd
         out = affine(xp, unit, spread(wide(weight), group), spread(wide(bias), group))
     kind = statistics_dtype(input, weight, bias)
-    return (recast(out.reshape(input.shape), input.dtype),
+    return (same_format(xp, recast(out.reshape(input.shape), input.dtype), input),
             *[s.reshape(N, group).astype(kind, copy=False) for s in (mean, rstd)])
 
 
@@ -159,7 +161,9 @@ def normalised(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tens
     places = 1
     for n in input.shape[2:]:
         places *= n
-    return native_group_norm(input.contiguous(), weight, bias, *input.shape[:2], places, num_groups, eps)[0]
+    if suggested_format(input.shape, input.stride()) is contiguous_format:
+        input = input.contiguous()
+    return native_group_norm(input, weight, bias, *input.shape[:2], places, num_groups, eps)[0]
 
 
 def group_samples(t) -> list:

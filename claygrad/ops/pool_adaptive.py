@@ -3,10 +3,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import int64
+from claygrad.core import adopt, int64, on_storage
 from claygrad.ops import _pool
 from claygrad.ops._conv import same_format
-from claygrad.ops._formats import product
+from claygrad.ops._formats import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    product,
+    strides_for,
+    suggested_format,
+)
 from claygrad.ops._registry import composite, op
 from claygrad.ops.pool_max import maxima_back
 from claygrad.ops.reduce import mean
@@ -155,7 +162,11 @@ def one_size(name: str, input: Tensor, output_size) -> int:
 def means(dims: int, input, output_size) -> Tensor:
     size = sizes_of(input, output_size, dims, f"adaptive_avg_pool{dims}d: output_size must be {dims}")
     if all(n == 1 for n in size) and input.ndim in (dims + 1, dims + 2) and 0 not in input.shape[1:]:
-        return input.mean(tuple(range(-dims, 0)), keepdim=True)
+        out = input.mean(tuple(range(-dims, 0)), keepdim=True)
+        if suggested_format(input.shape, input.stride()) is contiguous_format:
+            return out
+        strides = strides_for(out.shape, channels_last if dims == 2 else channels_last_3d)
+        return adopt(out, on_storage(out.untyped_storage(), out.dtype, out.shape, strides, 0), record=False)
     return shared_means(input, size)
 
 

@@ -13,7 +13,7 @@ from claygrad.ops._out import EXACT, MULTI_DOT
 from claygrad.ops._reducing import no_complex_gradient
 from claygrad.ops._registry import NAMESPACES, composite, conj, missing, op
 from claygrad.ops._words import need
-from claygrad.ops.moments import norm_gradient
+from claygrad.ops.linalg_distance import gap_gradient
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -266,7 +266,8 @@ def direct(xp, x1: Tensor, x2: Tensor, p: float):
         if p == float("inf"):
             out = xp.maximum(out, gap)
         else:
-            out += gap != 0 if p == 0 else gap if p == 1 else gap * gap if p == 2 else gap ** p
+            out += (xp.where(xp.isnan(gap), gap, gap != 0) if p == 0 else gap if p == 1 else gap * gap if p == 2
+                    else gap ** p)
     if p in (0, 1, float("inf")):
         return out
     return xp.sqrt(out) if p == 2 else out ** (1 / p)
@@ -304,9 +305,7 @@ direct_back.rule(grad_output=missing, x1=missing, x2=missing, out=missing)
 
 def slopes(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tuple[bool, bool]) -> tuple:
     gap = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    slope = norm_gradient(g, gap, p, out, (gap.ndim - 1,), False)
-    if slope is None:
-        return None, None
+    slope = gap_gradient(g, gap, p, out)
     return slope.sum(-2) if needs[0] else None, -slope.sum(-3) if needs[1] else None
 
 

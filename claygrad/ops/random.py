@@ -99,7 +99,8 @@ def randint(*args: object, **named: object) -> Tensor:
 
 def _int_bounds(args: tuple, named: dict) -> tuple[int, int, tuple[int, ...], dict]:
     """low, high and size of randint, and the options that are left."""
-    names = ("low", "high", "size") if len(args) == 3 or "high" in named else ("high", "size")
+    whole = len(args) == 3 or "high" in named or (len(args) == 2 and "size" in named)
+    names = ("low", "high", "size") if whole else ("high", "size")
     given, rest = dict(zip(names, args)), named
     if len(given) < len(names) or "low" in named:
         rest = {key: value for key, value in named.items() if key not in ("low", "high", "size") or key in given}

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from claygrad.core import DTYPES, Tensor, default_dtype, empty, wrap
 from claygrad.ops._data import default_complex
 from claygrad.ops._numbers import C_NAMES, fits
 from claygrad.ops._registry import composite
+from claygrad.ops._words import refuse_gradient
 from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
 from claygrad.ops.fill import finished, out_dtype
 
@@ -25,9 +27,12 @@ if TYPE_CHECKING:
 
 
 def _number(value: Any) -> Any:
-    """A number, from a number or from a tensor or NumPy scalar that holds one; None for anything else."""
+    """A number, from a number or from a tensor or NumPy scalar that holds one; None for anything else. A tensor that
+    requires grad would lose it here."""
     if isinstance(value, (bool, int, float, complex)):
         return value
+    if isinstance(value, Tensor) and value.requires_grad:
+        return None
     if isinstance(value, (np.generic, Tensor)) and value.ndim == 0:
         return value.item()
     return None
@@ -42,7 +47,22 @@ def _finished(name: str, n: int, make: Callable[[], np.ndarray], kind: dtype, ou
     where = chosen_device(name, device) if out is None else out.device
     if n * kind.itemsize >= 1 << 32 and where.type == "cpu":
         empty((n,), kind, where)                # refuses what there is no memory for
-    return finished(name, wrap(make()) if where.type == "cpu" else empty((n,), kind, where), out, requires_grad)
+    return ranged(name, wrap(make()) if where.type == "cpu" else empty((n,), kind, where), out, requires_grad)
+
+
+def ranged(name: str, made: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
+    """Numbers in a row as they are or in `out`, whose shape is kept where it has as many elements."""
+    n = made.numel()
+    if out is None:
+        return finished(name, made, out, requires_grad)
+    if out.numel() != n:
+        if name not in ("range", "linspace", "logspace") and out.numel():
+            warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which "
+                          f"does not match the computed number of elements {n}. Note that this may occur as a result "
+                          f"of rounding error. The out tensor will be resized to a tensor of shape ({n},).",
+                          stacklevel=4)
+        out.resize_(n)
+    return finished(name, made.view(out.shape), out, requires_grad)
 
 
 def _multiply_add(step: float, count: np.ndarray, start: np.ndarray | float) -> np.ndarray:
@@ -174,6 +194,9 @@ def closed_range(start: Number = 0, end: Number | None = None, step: Number = 1,
                   stacklevel=2)
     given = chosen_dtype("range", dtype)
     kind = out_dtype("range", out, given) or default_dtype()
+    for place, (word, value) in enumerate((("start", start), ("end", end), ("step", step)), 1):
+        if _number(value) is None:
+            raise TypeError(f"range(): argument '{word}' (position {place}) must be Number, not {type(value).__name__}")
     start, end, step = _number(start), _number(end), _number(step)
     _length(start, end, step, kind)
     n = int((end - start) / step) + 1
@@ -196,8 +219,9 @@ def _ends(name: str, start: Any, end: Any, steps: Any, out: Tensor | None,
         which = "start" if tensors[0] else "end"
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {which} with "
                            f"{max(dims)} dimension(s).")
-    first, last = _number(start), _number(end)
-    if first is None or last is None or steps is None or isinstance(steps, (bool, float, complex, str)):
+    first, last = (_number(value.detach() if isinstance(value, Tensor) else value) for value in (start, end))
+    if first is None or last is None or not hasattr(steps, "__index__") or isinstance(steps, bool) \
+            or (isinstance(steps, Tensor) and steps.is_floating_point()):
         got = ", ".join(type(value).__name__ for value in (start, end, steps) if value is not None)
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n "
                         "* (Tensor start, Tensor end, int steps)\n * (Number start, Number end, int steps)\n")
@@ -310,6 +334,7 @@ def logspace(start: Number, end: Number, steps: int | None = None, base: float =
              requires_grad: bool = False) -> Tensor:
     "`steps` powers of `base`, with exponents from start to end equally far apart."
     given = chosen_dtype("logspace", dtype)
+    refuse_gradient("logspace", "base", base, "float")
     first, last, kind = _ends("logspace", start, end, steps, out, given)
     return _finished("logspace", int(steps), lambda: _powers(first, last, int(steps), float(base), kind), kind, out,
                      layout, device,
@@ -319,6 +344,9 @@ def logspace(start: Number, end: Number, steps: int | None = None, base: float =
 # --- the places of triangles ------------------------------------------------------------------------------------
 def _triangle(name: str, row: int, col: int, offset: int, lower: bool, dtype: Any, device: Device, layout: Any,
               pin_memory: bool, requires_grad: bool) -> Tensor:
+    for word, value in (("row", row), ("col", col), ("offset", offset)):
+        refuse_gradient(name, word, value, "int")
+    row, col, offset = index(row), index(col), index(offset)
     for word, value in (("row", row), ("col", col)):
         if value < 0:
             raise RuntimeError(f"{word} must be non-negative, got{value}")

@@ -35,14 +35,21 @@ def sum(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dt
 sum.rule(input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim))
 
 
-@reduction(kernel="nansum", promote="sum",
+def check_nansum(input: Tensor, dtype: dtype | None) -> None:
+    if input.is_complex():
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if dtype is not None and dtype.is_complex and input.is_floating_point():
+        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.legacy}'")
+
+
+@reduction(kernel="nansum", promote="sum", check=check_nansum,
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(2, 3), (0, 1), True), t.args(t())])
 def nansum(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The sum of the elements that are not NaN."""
-    if input.dtype.kind == "c":
-        raise RuntimeError("nansum on CPU does not support complex inputs")
     if input.dtype.kind == "f":
         input = xp.where(xp.isnan(input), xp.zeros((), input.dtype), input)
+        if dtype is not None and dtype.numpy.kind in "iub":
+            input = input.astype(dtype.numpy)
     return total(xp, input, dim, keepdim)
 nansum.rule(input=lambda g, input, dim, keepdim: spread(g, input.shape, dim, keepdim) * input.isnan().logical_not())
 

@@ -218,7 +218,7 @@ def _scatter_reduce_gradients(g, out, input, dim, index, src, reduce, include_se
     for i, n in enumerate(index.shape):                  # only this part of src took part
         kept = kept.narrow(i, 0, n) if n != kept.shape[i] else kept
     for_input, for_src = reduction_gradients(
-        g, out, input, kept, reduce, include_self, pick=lambda x: x.gather(dim, index),
+        "scatter_reduce", "src", g, out, input, kept, reduce, include_self, pick=lambda x: x.gather(dim, index),
         add=lambda x, values: x.scatter_add(dim, index, values), clear=lambda x: x.scatter(dim, index, 0),
         again=lambda x, values: x.scatter_reduce(dim, index, values, reduce, include_self=include_self))
     return for_input, None, filled_to(for_src, src.shape)

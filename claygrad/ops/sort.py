@@ -3,14 +3,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import int32, int64
+from claygrad.core import dtype_of_numpy, int32, int64
 from claygrad.core import pick as picking
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
 from claygrad.ops._out import EXACT, SEARCH
-from claygrad.ops._reducing import far, selected
+from claygrad.ops._reducing import FEW, far, places_beside_nan, selected
 from claygrad.ops._registry import composite, constant, missing, op
-from claygrad.ops._words import is_number, need, no_derivative
+from claygrad.ops._words import is_number, need, no_derivative, refuse_overflow
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -145,6 +145,24 @@ def unique2(xp, input: Tensor, sorted: bool, return_inverse: bool, return_counts
 unique2.rule(input=no_derivative("_unique2"))
 
 
+def distinct_beside_nan(xp, input, axis: int):
+    """As unique_dim where some elements are NaN, which differ from everything, themselves too."""
+    rows = xp.moveaxis(input, axis, 0).reshape(input.shape[axis], -1)
+
+    def less(a: int, b: int) -> bool:
+        apart = xp.flatnonzero((rows[a] < rows[b]) | (rows[a] > rows[b]))
+        return bool(apart.size) and bool(rows[a, apart[0]] < rows[b, apart[0]])
+
+    places = places_beside_nan(len(rows), less) if len(rows) <= FEW else xp.lexsort(rows.T[::-1]).tolist()
+    ordered = rows[places]
+    fresh = xp.ones(len(rows), bool)
+    fresh[1:] = (ordered[1:] != ordered[:-1]).any(1)
+    starts, inverse = xp.flatnonzero(fresh), xp.empty(len(rows), "int64")
+    inverse[places] = xp.cumsum(fresh) - 1
+    values = xp.moveaxis(input, axis, 0)[[places[i] for i in starts]]
+    return xp.moveaxis(xp.ascontiguousarray(values), 0, axis), inverse, xp.diff(starts, append=len(rows))
+
+
 @op(name="unique_dim", **distinct)
 def unique_dim(xp, input: Tensor, dim: int, sorted: bool, return_inverse: bool, return_counts: bool):
     axis = axis_of(dim, input.ndim)
@@ -152,6 +170,8 @@ def unique_dim(xp, input: Tensor, dim: int, sorted: bool, return_inverse: bool, 
     if not input.size:
         empty = xp.zeros(0, "int64")
         return input.copy(), empty, empty
+    if input.dtype.kind == "f" and xp.isnan(input).any():
+        return distinct_beside_nan(xp, input, axis)
     values, inverse, counts = xp.unique(input, return_inverse=True, return_counts=True, axis=axis)
     return values, inverse.reshape(-1), counts
 unique_dim.rule(input=no_derivative("unique_dim"))
@@ -162,7 +182,7 @@ def unique_neighbours(xp, input: Tensor, return_inverse: bool, return_counts: bo
     axis = 0 if dim is None else axis_of(dim, input.ndim)
     line = input.reshape(-1) if dim is None else input
     if dim is not None:
-        need_slices("unique_consecutive", input.shape, axis)
+        need_slices("unique", input.shape, axis)
     n = line.shape[axis]
     rows = xp.moveaxis(line, axis, 0).reshape(n, -1) if line.size else line.reshape(n, 0)
     fresh = xp.ones(n, bool)
@@ -341,19 +361,24 @@ def histc(xp, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0):
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     need(input, "fV", "histogram_cpu")
+    if min > max:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    for end in (min, max):
+        refuse_overflow(end, dtype_of_numpy(input.dtype))
     low, high = input.dtype.type(min), input.dtype.type(max)
     if low == high and input.size:
         low, high = input.min(), input.max()
-    if low == high:
-        low, high = low - 1, high + 1
+    if low == high:                             # one apart, or what is next
+        low = xp.minimum(low - 1, xp.nextafter(low, -xp.inf))
+        high = xp.maximum(high + 1, xp.nextafter(high, xp.inf))
     if not (xp.isfinite(low) and xp.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
-    if not low < high:
-        raise RuntimeError("torch.histc: max must be larger than min")
+    if not xp.isfinite((high - low) / bins):    # the edges are no numbers then, and nothing is between them
+        return xp.zeros(bins, input.dtype)
     line = input.reshape(-1) if min == max else input[(input >= low) & (input <= high)]      # or all are between
     place = line - low
     place *= bins
     place /= high - low
-    place = xp.minimum(place.astype("int64"), bins - 1)
+    place = xp.minimum(xp.where(xp.isfinite(place), place, 0).astype("int64"), bins - 1)
     return xp.bincount(place, minlength=bins).astype(input.dtype)
 histc.rule(input=constant)

@@ -8,6 +8,7 @@ from claygrad.core import Tensor as TensorType
 from claygrad.core import int64
 from claygrad.ops._geometry import axes, axis
 from claygrad.ops._registry import composite
+from claygrad.ops._words import refuse_gradient
 from claygrad.ops.complex import complex_ as complex_of
 from claygrad.ops.copies_of_views import named_copy
 from claygrad.ops.creation import tensor
@@ -256,6 +257,7 @@ def gradient(input: Tensor, *, spacing: object = 1, dim: ints | None = None, edg
     `spacing`: one distance for all, one per axis, or the places of the samples along each as vectors. At the ends
     `edge_order` 1 takes two samples and 2 takes three.
     """
+    refuse_gradient("gradient", "spacing", spacing)
     if spacing is None or (isinstance(spacing, TensorType) and spacing.ndim == 0):
         spacing = 1 if spacing is None else spacing.item()
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)

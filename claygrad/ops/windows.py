@@ -8,7 +8,7 @@ from claygrad.core import default_dtype
 from claygrad.ops._data import type_name
 from claygrad.ops._formats import strided
 from claygrad.ops._registry import composite
-from claygrad.ops._words import NAMES
+from claygrad.ops._words import NAMES, refuse_gradient
 from claygrad.ops.creation import leaf, tensor
 from claygrad.ops.fill import empty, ones
 from claygrad.ops.ranges import arange, linspace
@@ -29,6 +29,7 @@ window = {"namespace": "signal.windows", "method": False, "raw": True,
 
 def _options(name: str, M: int, dtype: dtype | None, layout: layout | None) -> dtype:
     dtype = dtype or default_dtype()
+    refuse_gradient(name, "M", M, "int")
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     if layout is not strided:
@@ -236,6 +237,8 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: dtype |
                     layout: layout | None = None, device: Device = None, pin_memory: bool = False,
                     requires_grad: bool = False) -> Tensor:
     """A triangle from 0 up to 1 and down."""
+    refuse_gradient("bartlett_window", "window_length", window_length, "int")
+
     def compute(k: Tensor, n: int) -> Tensor:
         k.mul_(2.0 / (n - 1))
         rising = ((n - 1) >> 1) + 1

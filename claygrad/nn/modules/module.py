@@ -110,7 +110,7 @@ class Module(Calling, Stateful, Convertible):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not trained; unless `persistent`, it is left out of `state_dict`."""
         _check_name(self, "buffer", "_buffers", name)
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not isinstance(tensor, Tensor) and not hasattr(tensor, "__torch_function__"):
             raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None "
                             "required)")
         self._buffers[name] = registered(_global_buffer_registration_hooks, self, name, tensor)
