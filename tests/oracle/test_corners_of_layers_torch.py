@@ -133,7 +133,7 @@ EXPRESSIONS: dict[str, Callable[[Any], Any]] = {
     "tracking in another precision": _tracked,
     **{f"{f}({a}, {b})": lambda m, f=f, a=a, b=b: getattr(m, f)(a, b) for f in ("add", "sub", "mul", "div", "floor_divide")
        for a, b in ((1.5, 2.5), (1, 2), (True, 2), (1, 2.5))},
-    **{f"{f} with its factor first": lambda m, f=f: getattr(m, f)(m.ones(2), 2, *[m.full((2,), 3.0)] * n)
+    **{f"{f} with its factor first": lambda m, f=f, n=n: getattr(m, f)(m.ones(2), 2, *[m.full((2,), 3.0)] * n)
        for f, n in (("add", 1), ("sub", 1), ("addcmul", 2), ("addcdiv", 2))},
     "addmm with factors": lambda m: m.addmm(2, m.ones(2, 2), 3, m.ones(2, 2), m.ones(2, 2)),
     "addmm_ with factors": lambda m: m.ones(2, 2).addmm_(2, 3, m.ones(2, 2), m.ones(2, 2)),
