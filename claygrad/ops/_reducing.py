@@ -72,8 +72,8 @@ FEW = 16
 
 
 def places_beside_nan(n: int, less: Callable[[int, int], bool]) -> list[int]:
-    """Up to `FEW` things in PyTorch's order where some are NaN: each goes to the front if it is less than the first, else
-    before those that are greater, up to the first that is not. NaN is neither less nor greater."""
+    """Up to `FEW` things in PyTorch's order where some are NaN: each goes to the front if it is less than the first,
+    else before those that are greater, up to the first that is not. NaN is neither less nor greater."""
     places: list[int] = []
     for i in range(n):
         j = 0 if places and less(i, places[0]) else i

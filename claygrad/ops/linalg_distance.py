@@ -146,7 +146,7 @@ def pdist(xp, input: Tensor, p: float = 2.0):
 
 
 def gap_gradient(g: Tensor, gap: Tensor, p: float, out: Tensor) -> Tensor:
-    """The gradient of distances with respect to the differences: zeros for p = 0; for inf all of the largest get it whole."""
+    """The gradient of distances with respect to the differences: zeros for p = 0; for inf the largest get it whole."""
     if p == 0:
         return gap.new_zeros(gap.shape)
     if p == inf:
