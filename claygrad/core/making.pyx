@@ -249,10 +249,8 @@ cdef object _number(object value):
     cdef Layout v
     if type(value) is int or type(value) is float:
         return value
-    if type(value) is Tensor:
+    if type(value) is Tensor and not requires(<Tensor>value):          # whose gradient would be lost
         v = (<Tensor>value).layout
-        if requires(<Tensor>value):                # its gradient would be lost
-            return None
         if v.ndim == 0 and v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == I64):
             return number_at(v, v.offset)
     return None
