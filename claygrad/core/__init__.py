@@ -24,7 +24,7 @@ from claygrad.core.bridge import (
     write_into,
 )
 from claygrad.core.call import conj, install, install_verbs, into
-from claygrad.core.declared import Op, constant, missing, op_named, zero
+from claygrad.core.declared import Op, constant, declare, missing, op_named, zero
 from claygrad.core.device import device, get_default_device, parse_device, set_default_device
 from claygrad.core.dtypes import (
     DTYPES,

@@ -14,7 +14,7 @@ from claygrad.core.layout cimport Layout, check_dims, from_array, new_contiguous
 from claygrad.core.node cimport Node, expose
 from claygrad.core.provenance cimport here
 from claygrad.core.storage cimport Storage, storage_on
-from claygrad.core.tensor cimport Tensor, gradient_edge, keep_counter, mark_made, new_tensor
+from claygrad.core.tensor cimport Tensor, bare_of, gradient_edge, keep_counter, mark_made, new_tensor
 
 cdef extern from *:
     """
@@ -145,7 +145,7 @@ def adopt(Tensor t, Tensor other, str label="", bint record=True):
 
 def recast(Tensor t, cls):
     """The same tensor as an instance of another class, with its place in the graph."""
-    cdef Tensor out = <Tensor?>Tensor.__new__(cls)
+    cdef Tensor out = bare_of(cls)
     out.layout, out.node, out.output_nr, out.leaf_grad = t.layout, t.node, t.output_nr, t.leaf_grad
     out.base, out.view_version, out.creation, out.counter, out.inference = (t.base, t.view_version, t.creation, t.counter,
                                                                             t.inference)

@@ -5,6 +5,7 @@ from claygrad.core.layout cimport Layout
 cdef enum:
     MAX_PARAMS = 24
     MAX_SLOTS = 24
+    MAX_TENSORS = 16
 
 # What kind of operation: decides how the general path treats its inputs and results.
 cdef enum:

@@ -1,4 +1,5 @@
 """An operation as it was declared: signature, kernels, rules. What happens on a call is in call.pyx."""
+cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from claygrad.core.dtypes cimport N_DTYPES
 from claygrad.core.kernels cimport find as find_kernel
@@ -47,6 +48,8 @@ def op_named(name):
     return _ops.get(name)
 
 
+@cython.final
+@cython.binding(False)
 cdef class Op:
     """An operation, callable as function and as method.
 
@@ -54,81 +57,6 @@ cdef class Op:
     The type takes part in vectorcall and is flagged as a method descriptor, so `x.tanh()` reaches the C
     function of `tanh` without a Python frame or a bound-method object.
     """
-
-    def __init__(self, forward, str kind, promote, names, annotations, defaults, int n_positional, *, str name,
-                 node, kernel=None, kernel_if=None, varargs=None, half="float32", meta=None, returns=None,
-                 differentiable=None, bint out=True, keep=(), check=None, bint number_edge=False, info=None):
-        cdef int i
-        self.name = name
-        self.forward = forward
-        self.kind = _OP_KINDS[kind]
-        if isinstance(promote, str):
-            self.promote = _PROMOTE[promote]
-        self.half_raw = half == "raw" or half == "added"       # the forward tells them from other precisions; added: in float32
-        self.params = tuple(names)
-        self.names_given_dims = bool(info and info.get("names_given_dims"))
-        self.wide_at = self.params.index(info["wide"]) if info and info.get("wide") else -1
-        self.n_params = len(names)
-        self.n_positional = n_positional
-        code = getattr(forward, "__code__", None)
-        self.keyword_names = () if code is None else code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
-        self.defaults = tuple(defaults)
-        self.varargs = self.params.index(varargs) if varargs else -1
-        self.meta = meta
-        self.returns = returns
-        self.differentiable = differentiable
-        self.has_out = out
-        self.info = info if info is not None else {}
-        self.parts = self.info.get("parts") or ()
-        self.lazy = self.info.get("lazy") or 0
-        self.number_edge = number_edge
-        self.dim_at = self.keepdim_at = self.dtype_at = self.list_at = self.inplace_at = -1
-        if self.n_params > MAX_PARAMS:
-            raise TypeError(f"{name}: more than {MAX_PARAMS} parameters")
-        for i in range(self.n_params):
-            self.kinds[i] = _KINDS.get(annotations.get(names[i], ""), P_ANY)
-            if self.kinds[i] <= P_TENSORS:
-                if self.kinds[i] == P_TENSORS:
-                    self.list_at = self.n_tensors
-                self.tensors[self.n_tensors] = i
-                self.n_tensors += 1
-            self.kept[i] = names[i] in keep
-            if names[i] == "inplace" and kind != "composite":
-                self.inplace_at = i
-            if self.kind == REDUCTION:
-                if names[i] == "dim":
-                    self.dim_at = i
-                elif names[i] == "keepdim":
-                    self.keepdim_at = i
-                elif names[i] == "dtype":
-                    self.dtype_at = i
-        if isinstance(node, str):
-            self.node_label = node
-        else:
-            self.node_rule = node
-            self.node_label = name
-            self.node_args = None if node.__code__.co_flags & 8 else self._places(node)
-        if not isinstance(promote, str):
-            self.promote = PROMOTE_COMMON
-            self.promote_rule = promote
-            self.promote_args = self._places(promote)
-        if check is not None:
-            self.check = check
-            self.check_args = self._places(check)
-        if kernel_if:
-            self.kernel_if = tuple(kernel_if.values())
-            self.n_kernel_if = len(kernel_if)
-            for i, k in enumerate(kernel_if):
-                self.kernel_if_at[i] = self.params.index(k)
-        self.twins = []
-        self.slot_names = ()
-        self.rule_fns = ()
-        self.rule_args = ()
-        if kernel is not None and self.kind == POINTWISE:         # others look for theirs when they are installed
-            _find_kernels(self, kernel.encode())
-        said = self.info.get("declaration")
-        if said is None or "masked" not in said.namespaces:       # those go by the names of others
-            _ops[name] = self
 
     def _places(self, fn):
         """The parameters that a helper names, as numbers; -1 for `inplace` where that is no parameter."""
@@ -266,6 +194,8 @@ cdef class Op:
         if argument in self.slot_names:
             return self.slot_names.index(argument)
         cdef int k = self.n_slots
+        if k == MAX_SLOTS:
+            raise TypeError(f"{self.name}: rules read more than {MAX_SLOTS} values")
         if argument == "out":
             self.slot_kind[k] = S_OUT
         elif argument == "outs":
@@ -282,8 +212,6 @@ cdef class Op:
             raise TypeError(f"{self.name}: a rule takes '{argument}', which is no parameter and not g, gs, out, outs, aux or needs")
         self.slot_names = self.slot_names + (argument,)
         self.n_slots += 1
-        if self.n_slots > MAX_SLOTS:
-            raise TypeError(f"{self.name}: rules read more than {MAX_SLOTS} values")
         return k
 
     @property
@@ -335,6 +263,89 @@ cdef class Op:
 
     def __reduce__(self):
         return op_named, (self.name,)
+
+
+def declare(forward, str kind, promote, names, annotations, defaults, int n_positional, *, str name,
+            node, kernel=None, kernel_if=None, varargs=None, half="float32", meta=None, returns=None,
+            differentiable=None, bint out=True, keep=(), check=None, bint number_edge=False, info=None):
+    """A new operation; claygrad/ops/_registry.py says what the words mean."""
+    cdef int i
+    cdef Op self = Op.__new__(Op)
+    self.name = name
+    self.forward = forward
+    self.kind = _OP_KINDS[kind]
+    if isinstance(promote, str):
+        self.promote = _PROMOTE[promote]
+    self.half_raw = half == "raw" or half == "added"       # the forward tells them from other precisions; added: in float32
+    self.params = tuple(names)
+    self.names_given_dims = bool(info and info.get("names_given_dims"))
+    self.wide_at = self.params.index(info["wide"]) if info and info.get("wide") else -1
+    self.n_params = len(names)
+    self.n_positional = n_positional
+    code = getattr(forward, "__code__", None)
+    self.keyword_names = () if code is None else code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
+    self.defaults = tuple(defaults)
+    self.varargs = self.params.index(varargs) if varargs else -1
+    self.meta = meta
+    self.returns = returns
+    self.differentiable = differentiable
+    self.has_out = out
+    self.info = info if info is not None else {}
+    self.parts = self.info.get("parts") or ()
+    self.lazy = self.info.get("lazy") or 0
+    self.number_edge = number_edge
+    self.dim_at = self.keepdim_at = self.dtype_at = self.list_at = self.inplace_at = -1
+    if self.n_params > MAX_PARAMS:
+        raise TypeError(f"{name}: more than {MAX_PARAMS} parameters")
+    for i in range(self.n_params):
+        self.kinds[i] = _KINDS.get(annotations.get(names[i], ""), P_ANY)
+        if self.kinds[i] <= P_TENSORS:
+            if self.n_tensors == MAX_TENSORS:
+                raise TypeError(f"{name}: more than {MAX_TENSORS} tensor parameters")
+            if self.kinds[i] == P_TENSORS:
+                self.list_at = self.n_tensors
+            self.tensors[self.n_tensors] = i
+            self.n_tensors += 1
+        self.kept[i] = names[i] in keep
+        if names[i] == "inplace" and kind != "composite":
+            self.inplace_at = i
+        if self.kind == REDUCTION:
+            if names[i] == "dim":
+                self.dim_at = i
+            elif names[i] == "keepdim":
+                self.keepdim_at = i
+            elif names[i] == "dtype":
+                self.dtype_at = i
+    if isinstance(node, str):
+        self.node_label = node
+    else:
+        self.node_rule = node
+        self.node_label = name
+        self.node_args = None if node.__code__.co_flags & 8 else self._places(node)
+    if not isinstance(promote, str):
+        self.promote = PROMOTE_COMMON
+        self.promote_rule = promote
+        self.promote_args = self._places(promote)
+    if check is not None:
+        self.check = check
+        self.check_args = self._places(check)
+    if kernel_if:
+        self.kernel_if = tuple(kernel_if.values())
+        self.n_kernel_if = len(kernel_if)
+        if self.n_kernel_if > 8:
+            raise TypeError(f"{name}: more than 8 attributes of the kernel")
+        for i, k in enumerate(kernel_if):
+            self.kernel_if_at[i] = self.params.index(k)
+    self.twins = []
+    self.slot_names = ()
+    self.rule_fns = ()
+    self.rule_args = ()
+    if kernel is not None and self.kind == POINTWISE:         # others look for theirs when they are installed
+        _find_kernels(self, kernel.encode())
+    said = self.info.get("declaration")
+    if said is None or "masked" not in said.namespaces:       # those go by the names of others
+        _ops[name] = self
+    return self
 
 
 # Note [Straight rules]

@@ -1,4 +1,5 @@
 """Where a tensor's bytes live."""
+cimport cython
 from claygrad.core.device cimport CPU, CUDA, META, OTHER
 
 _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
@@ -6,14 +7,6 @@ _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "h
 
 cdef int _kind_of(str name):
     return CPU if name == "cpu" else CUDA if name == "cuda" else META if name == "meta" else OTHER
-
-
-cdef device _make(str kind, object index):
-    cdef device d = device.__new__(device)
-    d.type = kind
-    d.index = index
-    d.kind = _kind_of(kind)
-    return d
 
 
 def _refuse(args):
@@ -35,14 +28,14 @@ cdef tuple _split(str text):
     return kind, int(index)
 
 
+@cython.final
+@cython.binding(False)
 cdef class device:
     """A device: `device('cpu')`, `device('cuda', 1)`, `device('meta')`. As a context, the default of factories."""
 
     def __cinit__(self, *args, **kwargs):
         names = ("type", "index")
-        if not args and not kwargs:
-            return                                  # internal: filled by _make
-        if len(args) > 2 or any(k not in names for k in kwargs):
+        if not args and not kwargs or len(args) > 2 or any(k not in names for k in kwargs):
             raise _refuse(args + tuple(kwargs.values()))
         values = dict(zip(names, args)) | kwargs
         spec = values.get("type")
@@ -64,10 +57,6 @@ cdef class device:
             if index < 0:
                 raise RuntimeError("Device index must not be negative")
             self.index = index
-
-    def __init__(self, *args, **kwargs):
-        if not args and not kwargs:
-            raise _refuse(())
 
     def __repr__(self):
         return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
@@ -95,7 +84,7 @@ cdef class device:
         set_default_device(_defaults.pop())
 
 
-cdef device cpu = _make("cpu", None)
+cdef device cpu = device("cpu")
 cdef device _default = cpu
 cdef list _defaults = []
 

@@ -2,6 +2,8 @@
 import numpy
 import ml_dtypes
 
+cimport cython
+
 from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_BOOL, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F16, F32, F64, I8,
                                    I16, I32, I64, N_DTYPES, U8)
 
@@ -18,10 +20,17 @@ def set_prefix(str name):
     _prefix = name
 
 
+cdef bint _complete = False              # all dtypes are made: there will be no others
+
+
+@cython.final
+@cython.binding(False)
 cdef class dtype:
     """The type of a tensor's elements."""
 
-    def __init__(self, *args, **kwargs):
+    def __cinit__(self, *args, **kwargs):
+        if not _complete:
+            return
         raise TypeError(f"cannot create '{_prefix}.dtype' instances")
 
     @property
@@ -99,6 +108,7 @@ def _named(name):
     return _by_name[name]
 
 
+_complete = True
 DTYPES = {d.name: d for d in _all}
 
 cdef int _category[12]

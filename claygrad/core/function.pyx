@@ -4,7 +4,7 @@ import warnings
 import weakref
 
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.dtypes cimport CAT_FLOAT
 from claygrad.core.dtypes import prefix
@@ -16,10 +16,15 @@ from claygrad.core.provenance cimport here, where_text
 from claygrad.core.keeping import nothing_saved
 from claygrad.core.recording cimport box, freed_error, record_output, unbox
 from claygrad.core.rules cimport zeros_for
-from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_MULTI, AccumulateGrad, Tensor, gradient_edge, requires)
+from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_MULTI, AccumulateGrad, Tensor, bare_of, gradient_edge, requires)
 from claygrad.core.views cimport make_view
 
+cdef extern from "sealed.h":
+    int clay_seal(PyTypeObject* type) except -1
+    object clay_make(PyTypeObject* type)
 
+
+@cython.binding(False)
 @cython.no_gc_clear
 cdef class FunctionNode(Node):
     """The node of a custom Function, and the `ctx` of its forward and backward."""
@@ -164,6 +169,8 @@ cdef list _sorted_out(FunctionNode node, object made):
     return out
 
 
+@cython.final
+@cython.binding(False)
 @cython.no_gc_clear
 cdef class Error(Node):
     """A node that says at backward why there is no gradient."""
@@ -260,8 +267,18 @@ class Function(metaclass=FunctionMeta):
 InplaceFunction = Function
 
 
+cdef FunctionNode _new_context(object kind):
+    if not isinstance(kind, type) or not issubclass(kind, FunctionNode):
+        raise TypeError(f"_backward_cls of a Function must be the class that it was given, not {kind!r}")
+    return <FunctionNode>clay_make(<PyTypeObject*>kind)
+
+
+clay_seal(<PyTypeObject*>FunctionNode)             # Note [Sealed types]
+clay_seal(<PyTypeObject*>DelayedError)
+
+
 cdef object _apply(object cls, tuple args, dict kwargs):
-    cdef FunctionNode ctx = <FunctionNode>cls._backward_cls.__new__(cls._backward_cls)
+    cdef FunctionNode ctx = _new_context(cls._backward_cls)
     cdef bint was = modes().no_grad, record = False
     cdef Node target
     cdef int nr = 0
@@ -380,7 +397,7 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
 
 cdef Tensor _of_class(Tensor t, object cls):
     """The same view as an instance of a subclass."""
-    cdef Tensor out = <Tensor?>Tensor.__new__(cls)
+    cdef Tensor out = bare_of(cls)
     out.layout, out.base, out.counter, out.inference = t.layout, t.base, t.counter, t.inference
     out.view_version, out.creation = t.view_version, t.creation
     return out

@@ -16,12 +16,12 @@ class RemovableHandle:
     id: int
     next_id: int = 0
 
-    def __init__(self, hooks_dict: Any, fn: Any = None, *, extra_dict: Any = None) -> None:
+    def __init__(self, hooks_dict: Any, fn: Any = ..., *, extra_dict: Any = None) -> None:
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
         extra = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
         self._tables = tuple(_held(table) for table in (hooks_dict, *extra))
-        if fn is not None:
+        if fn is not ...:
             hooks_dict[self.id] = fn
 
     def remove(self) -> None:

@@ -4,7 +4,7 @@ import warnings
 import numpy
 
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
@@ -22,6 +22,9 @@ from claygrad.core.recording cimport freed_error, note_view, record_again, recor
 from claygrad.core.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
 from claygrad.core.views cimport refusal, replay, way_to
+
+cdef extern from "sealed.h":
+    int clay_seal(PyTypeObject* type) except -1
 
 # Bytes above which a copy runs without the interpreter lock.
 cdef enum:
@@ -251,6 +254,8 @@ cdef Layout _write_lazy(Op op, Tensor t, PyObject** slots):
 
 
 # --- history -----------------------------------------------------------------------------------------------------
+@cython.final
+@cython.binding(False)
 @cython.no_gc_clear
 cdef class CopySlices(Node):
     """The history of a base after a write to one of its views: inside the view through `fn`, outside unchanged."""
@@ -310,6 +315,9 @@ cdef class CopySlices(Node):
             self.fn.free_saved()
             self.fn.freed = self.fn.holds
             self.fn.freed_code, self.fn.freed_lasti = self.freed_code, self.freed_lasti
+
+
+clay_seal(<PyTypeObject*>CopySlices)               # Note [Sealed types]
 
 
 cdef int _other_dtype(CopySlices slices, Layout view, Layout base) except -1:

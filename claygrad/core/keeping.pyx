@@ -5,14 +5,14 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport P_TENSORS, S_OUT, S_PARAM, S_SHAPE, Op
 from claygrad.core.layout cimport Layout
-from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor
+from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, new_saved
 from claygrad.core.recording cimport attach, edge_at, freed_error, layout_at, pack, unpack_slot, unpacked
 from claygrad.core.tensor cimport Tensor, requires
 
 
 def keep(Tensor t):
     """The value of a tensor as it is now, whatever is written to it later; `kept` gives it back, as often as asked."""
-    cdef SavedTensor s = SavedTensor.__new__(SavedTensor)
+    cdef SavedTensor s = new_saved()
     s.layout = t.layout
     s.epoch = t.layout.storage.hold()
     s.original = weakref.ref(t)
@@ -71,7 +71,7 @@ def raw_attribute(Node node, str name):
     cdef int64_t epoch
     cdef SavedTensor s
     if node.freed:
-        s = SavedTensor.__new__(SavedTensor)
+        s = new_saved()
         s.epoch = -1
         return s
     value = node.slot(k, &epoch)
@@ -79,7 +79,7 @@ def raw_attribute(Node node, str name):
         return value if isinstance(value, SavedTensor) else tuple(value)
     if epoch == PLAIN:
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
-    s = SavedTensor.__new__(SavedTensor)
+    s = new_saved()
     s.layout, s.epoch, s.is_output, s.requires_grad = <Layout>value, epoch, op.slot_kind[k] == S_OUT, op.slot_kind[k] == S_OUT
     if not s.is_output:
         for i in range(op.n_tensors):
@@ -129,6 +129,6 @@ def hook_saved(SavedTensor s, tuple hooks):
 
 def nothing_saved():
     """The SavedTensor that stands for None."""
-    cdef SavedTensor s = SavedTensor.__new__(SavedTensor)
+    cdef SavedTensor s = new_saved()
     s.epoch, s.original = -1, _NOTHING
     return s

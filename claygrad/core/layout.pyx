@@ -23,6 +23,9 @@ cdef enum:
 cdef extern from "farewell.h":
     void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
 
+cdef extern from "sealed.h":
+    int clay_seal(PyTypeObject* type) except -1
+
 cdef extern from *:
     """
     static PyObject* clay_array(PyObject* descr, int nd, const npy_intp* dims, const npy_intp* strides, void* data) {
@@ -132,6 +135,7 @@ cdef void _take_leave(PyObject* dying) noexcept:
 
 
 clay_farewell(<PyTypeObject*>Layout, _take_leave)                # Note [Farewell]
+clay_seal(<PyTypeObject*>Layout)                                 # Note [Sealed types]
 
 
 cdef bint _has_zero(const int64_t* shape, int ndim) noexcept:

@@ -6,7 +6,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX
 from claygrad.core.layout cimport CONJ, NEG, Layout, fresh_like, from_array, new_layout
 from claygrad.core.storage cimport storage_on
-from claygrad.core.tensor cimport Tensor, requires
+from claygrad.core.tensor cimport Tensor, bare_tensor, requires
 
 cdef bint _made = False
 
@@ -66,7 +66,7 @@ cdef object _resolved(object value):
         return value
     if not isinstance(value, Tensor):
         return type(value)([_resolved(x) for x in value])
-    out = Tensor.__new__(Tensor)
+    out = bare_tensor()
     out.layout = resolved((<Tensor>value).layout)
     out.inference = (<Tensor>value).inference
     out.leaf_grad = requires(<Tensor>value)      # for checks that ask; nothing is recorded of it

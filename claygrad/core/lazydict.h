@@ -4,9 +4,12 @@
 #pragma once
 #include <Python.h>
 
+#include "farewell.h"
+
 static Py_ssize_t clay_dict_at = 0;
 static traverseproc clay_traverse_fields = NULL;
-static inquiry clay_clear_fields = NULL;
+static void (*clay_clear_links)(PyObject*) = NULL;
+static Py_ssize_t clay_grad_at = 0, clay_tensor_weak_at = 0;
 static destructor clay_dealloc_fields = NULL;
 
 static PyObject** clay_dict(PyObject* o) { return (PyObject**)((char*)o + clay_dict_at); }
@@ -16,22 +19,42 @@ static int clay_traverse(PyObject* o, visitproc visit, void* arg) {
     return clay_traverse_fields(o, visit, arg);
 }
 
-static int clay_clear(PyObject* o) {
-    Py_CLEAR(*clay_dict(o));
-    return clay_clear_fields(o);
-}
-
-/* Instead of Cython's __dealloc__, which saves and restores the error state around a call for every tensor. */
+/* Instead of Cython's __dealloc__, which saves and restores the error state around a call for every tensor. What the __dict__
+   and .grad hold may run Python code when it dies: before that the tensor leaves the collector, which would otherwise find it
+   with a count of 0 and free it a second time, and its weak references, whose callbacks come before everything else. A class
+   made by Python tracks the object again before it calls this, so this holds for subclasses too (Note [Farewell]). */
 static void clay_dealloc(PyObject* o) {
-    Py_CLEAR(*clay_dict(o));
+    PyObject** dict = clay_dict(o);
+    PyObject** grad = (PyObject**)((char*)o + clay_grad_at);
+    if (*dict != NULL || *grad != Py_None) {
+        PyObject_GC_UnTrack(o);
+        if (*(PyObject**)((char*)o + clay_tensor_weak_at) != NULL) PyObject_ClearWeakRefs(o);
+        Py_CLEAR(*dict);
+        if (*grad != NULL && *grad != Py_None) {        /* a.grad.grad.grad ...: Note [Iterative free] */
+            PyObject* held = *grad;
+            *grad = NULL;
+            clay_let_go(held);
+        }
+    }
     clay_dealloc_fields(o);
 }
 
+/* The collector may break cycles at any field but those without which a tensor is not a tensor: until it is freed, code that
+   runs meanwhile can still meet it. */
+static int clay_clear(PyObject* o) {
+    Py_CLEAR(*clay_dict(o));
+    clay_clear_links(o);
+    return 0;
+}
+
 /* The name is what error texts say; the class of the type tells the module. */
-static void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, const char* name) {
+static void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, Py_ssize_t grad, void (*clear_links)(PyObject*),
+                           const char* name) {
     clay_dict_at = offset;
+    clay_grad_at = grad;
+    clay_tensor_weak_at = type->tp_weaklistoffset;
+    clay_clear_links = clear_links;
     clay_traverse_fields = type->tp_traverse;
-    clay_clear_fields = type->tp_clear;
     type->tp_traverse = clay_traverse;
     type->tp_clear = clay_clear;
     clay_dealloc_fields = type->tp_dealloc;

@@ -8,11 +8,11 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, F32
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.layout cimport Layout, dense, fresh_like
-from claygrad.core.listeners cimport own_array
+from claygrad.core.listeners cimport checked, own_array
 from claygrad.core.modes cimport anomaly_checks_nan, modes
 from claygrad.core.node cimport Node
 from claygrad.core.provenance cimport where_text
-from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, leaf_of, shape_text, verbs
+from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, bare_tensor, leaf_of, shape_text, verbs
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
@@ -76,9 +76,8 @@ cdef int _after(Tensor variable) except -1:
         for hook in list(variable.after_hooks.values()):
             out = hook(variable)
             if out is not None:
-                if isinstance(out, Tensor):
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-                raise TypeError(f"expected Variable, but hook returned '{type(out).__name__}'")
+                checked(hook, variable, out)
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     return 0
 
 
@@ -88,11 +87,11 @@ cdef Tensor _own(Tensor variable, Tensor g):
     if Py_REFCNT(<PyObject*>g) == 1 and private(g) and _laid_out_as(g.layout, variable.layout):
         if g.base is None:
             return g
-        out = Tensor.__new__(Tensor)
+        out = bare_tensor()
         out.layout = g.layout
         return out
     if variable.layout.contiguous or not dense(variable.layout):
-        out = Tensor.__new__(Tensor)
+        out = bare_tensor()
         if g.layout.storage.where.kind != CPU:
             out.layout = g.layout
             return out
@@ -143,7 +142,7 @@ cdef Tensor seed_of(Tensor t):
     if t.layout.dtype.code == F32 and t.layout.storage.ptr != NULL:
         v = fresh_like(t.layout)
         (<float*>v.data())[0] = 1
-        out = Tensor.__new__(Tensor)
+        out = bare_tensor()
         out.layout = v
         return out
     was = modes().no_grad

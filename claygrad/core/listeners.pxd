@@ -10,3 +10,4 @@ cdef int tensor_hooks(Node node, list grads) except -1
 cdef list pre_hooks(Node node, list grads)
 cdef list post_hooks(Node node, list out, list grads)
 cdef int after_leaf(Node node, Tensor g) except -1          # the hooks of an accumulator that ran, on what it was given
+cdef object checked(object hook, object before, object after)

@@ -3,7 +3,10 @@ cimport numpy as cnp
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 
-from claygrad.core.layout cimport same_shape
+from claygrad.core.device cimport CPU
+from claygrad.core.dtypes cimport CAT_COMPLEX
+from claygrad.core.dtypes import prefix
+from claygrad.core.layout cimport Layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, requires
@@ -71,25 +74,37 @@ cdef Tensor _copied(Tensor g):
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------
-cdef object _name(object hook):
-    return getattr(hook, "__name__", hook)
+cdef str _name(object hook):
+    name = getattr(hook, "__name__", None)
+    return name if isinstance(name, str) else "<unknown>"
 
 
-cdef object _checked(object hook, object before, object after):
+cdef str _kind(Layout v):
+    """PyTorch's old name for a dtype on a device."""
+    if v.storage.where.kind != CPU:
+        return f"{v.storage.where.type.capitalize()}{v.dtype.legacy}Type"
+    return f"CPU{v.dtype.legacy}Type" if v.dtype.category == CAT_COMPLEX else f"{prefix()}.{v.dtype.legacy}Tensor"
+
+
+cdef object checked(object hook, object before, object after):
     """What a hook puts in the place of a gradient."""
+    cdef Layout was, now
     if after is None or after is before:
         return before
     if before is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(after, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
-    if not same_shape((<Tensor>after).layout, (<Tensor>before).layout):
+    was, now = (<Tensor>before).layout, (<Tensor>after).layout
+    if now.dtype is not was.dtype or now.storage.where.kind != was.storage.where.kind:
+        raise RuntimeError(f"hook '{_name(hook)}' has changed the type of value (was {_kind(was)} got {_kind(now)})")
+    if not same_shape(now, was):
         raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
     return after
 
 
 cdef list _all_checked(object hook, list before, object after):
-    """The same for the hooks of a node, which return a tuple."""
+    """The same for the hooks of a node, which return a tuple; a None in it takes the gradient away."""
     cdef Py_ssize_t i
     if after is None:
         return before
@@ -98,13 +113,13 @@ cdef list _all_checked(object hook, list before, object after):
     if len(after) != len(before):
         raise RuntimeError(f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(after)}, but expected "
                            f"{len(before)})")
-    return [_checked(hook, before[i], after[i]) for i in range(len(before))]
+    return [None if after[i] is None else checked(hook, before[i], after[i]) for i in range(len(before))]
 
 
 cdef int _call_all(list hooks, list grads, Py_ssize_t nr) except -1:
     for hook in hooks:
         own(grads, nr)
-        grads[nr] = _checked(hook, grads[nr], hook(grads[nr]))
+        grads[nr] = checked(hook, grads[nr], hook(grads[nr]))
     own(grads, nr)                                 # a hook may have kept what it saw
     return 0
 
@@ -129,11 +144,11 @@ cdef int tensor_hooks(Node node, list grads) except -1:
     if hooks is None:
         return 0
     if hooks.tensor is not None:
-        for nr, found in hooks.tensor.items():
+        for nr, found in list(hooks.tensor.items()):       # a hook may register another
             if found:
                 _call_all(list(found.values()), grads, nr)
     if hooks.retain is not None:
-        for nr, ref in hooks.retain.items():
+        for nr, ref in list(hooks.retain.items()):
             kept = ref()
             if kept is not None and grads[nr] is not None:
                 kept.grad_ = grads[nr].clone() if kept.grad_ is None else kept.grad_ + grads[nr]

@@ -1,4 +1,5 @@
 """New tensors without a Python frame: factories in their common forms. Whatever else is asked for, the declaration answers."""
+cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
@@ -24,30 +25,23 @@ cdef extern from "places.hpp" namespace "clay" nogil:
     bint powers_between(int dtype, void* out, double start, double end, double base, int64_t n) noexcept
 
 cdef extern from "Python.h":
-    PyObject* PyObject_Vectorcall(PyObject*, PyObject**, size_t, PyObject*) except NULL
+    object PyObject_Vectorcall(object, PyObject**, size_t, PyObject*)
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
     object PyMethod_New(object func, object self)
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
     Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
-    void Py_DECREF(PyObject*)
 
 cdef extern from "callable.h":
     void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
 
 
+@cython.binding(False)
 cdef class Factory:
     """A declared function with a native form for its common calls."""
     cdef vectorcall_t vectorcall
     cdef make_t make
     cdef readonly object __wrapped__
     cdef dict __dict__
-
-    def __init__(self, fn, str name):
-        self.vectorcall = _call
-        self.make = factory(name)
-        self.__wrapped__ = fn
-        for word in ("__name__", "__qualname__", "__module__", "__annotations__", "__defaults__", "__kwdefaults__", "__code__"):
-            setattr(self, word, getattr(fn, word))
 
     @property
     def __doc__(self):
@@ -64,14 +58,19 @@ cdef class Factory:
 
 
 cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
-    cdef PyObject* made
     result = (<Factory>self).make(args, PyVectorcall_NARGS(nargsf), kwnames)
     if result is not None:
         return result
-    made = PyObject_Vectorcall(<PyObject*>(<Factory>self).__wrapped__, args, nargsf, kwnames)
-    result = <object>made
-    Py_DECREF(made)
-    return result
+    return PyObject_Vectorcall((<Factory>self).__wrapped__, args, nargsf, kwnames)
+
+
+def made_by(fn, str name):
+    """The function with the native form that is offered under a name."""
+    cdef Factory self = Factory.__new__(Factory)
+    self.vectorcall, self.make, self.__wrapped__ = _call, factory(name), fn
+    for word in ("__name__", "__qualname__", "__module__", "__annotations__", "__defaults__", "__kwdefaults__", "__code__"):
+        setattr(self, word, getattr(fn, word))
+    return self
 
 
 # --- options -----------------------------------------------------------------------------------------------------

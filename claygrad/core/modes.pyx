@@ -1,6 +1,8 @@
 """Grad mode, inference mode, anomaly mode and saved-tensor hooks: flags of a thread."""
 import threading
 
+cimport cython
+
 cdef extern from *:
     """
     struct ClayModes { int no_grad, inference, tracing_saves, autocast; };
@@ -50,6 +52,7 @@ def set_inference_flag(bint on):
 def set_autocast_flag(bint on):
     clay_modes.autocast = on
 
+@cython.binding(False)
 cdef class Switch:
     """The context that turns recording on or off; `on` is told by the kind below."""
     cdef public bint prev

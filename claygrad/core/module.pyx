@@ -58,7 +58,9 @@ def quicken(cls):
 def settle(Tensor t, cls):
     """Make a tensor of a subclass an instance of another class of the same build, Tensor itself among them."""
     was = type(t)
-    if was.__basicsize__ != cls.__basicsize__ or not issubclass(cls, Tensor):
+    if was is cls:
+        return
+    if not isinstance(cls, type) or was.__basicsize__ != cls.__basicsize__ or not issubclass(cls, Tensor):
         raise TypeError(f"__class__ assignment: '{cls.__name__}' object layout differs from '{was.__name__}'")
     if cls is not Tensor:
         t.__class__ = cls

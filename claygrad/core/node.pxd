@@ -88,5 +88,7 @@ cdef class Node:
     cdef list apply(self, list grads, bint create_graph)
     cpdef str name(self)
 
+cdef Node new_node()                           # bare: to be filled at once
+cdef SavedTensor new_saved()
 cdef object expose(Node node)
 cdef int64_t next_seq() noexcept

@@ -1,9 +1,8 @@
 """A node of the graph: one recorded operation."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
-from libcpp.vector cimport vector
 
 from claygrad.core.handles import InputMetadata, RemovableHandle
 from claygrad.core.size import Size
@@ -21,6 +20,16 @@ cdef extern from "Python.h":
 
 cdef extern from "farewell.h":
     void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
+    Py_ssize_t clay_borrowed_at
+    ctypedef struct clay_level:
+        int depth
+    clay_level* clay_enter(clay_level* mine) noexcept
+    void clay_leave(clay_level* level) noexcept
+    void clay_doom(PyObject* owned) noexcept
+    void clay_let_go(PyObject* owned) noexcept
+
+cdef extern from "sealed.h":
+    int clay_seal(PyTypeObject* type) except -1
 
 cdef int64_t _seq = 0
 
@@ -30,28 +39,10 @@ cdef int64_t next_seq() noexcept:
     return _seq
 
 
-# Note [Iterative free]
-# A graph is a chain of references; letting each node drop the next would recurse as deep as the graph is long.
-# A dying node hands what it holds to `doomed`; the outermost one empties it in a loop.
-cdef vector[PyObject*] doomed
-cdef bint draining = False
-
 cdef inline void _doom(object x) noexcept:
     if x is not None:
         Py_INCREF(x)
-        doomed.push_back(<PyObject*>x)
-
-cdef void _drain() noexcept:
-    global draining
-    cdef PyObject* p
-    if draining:
-        return
-    draining = True
-    while doomed.size():
-        p = doomed.back()
-        doomed.pop_back()
-        Py_DECREF(<object>p)
-    draining = False
+        clay_doom(<PyObject*>x)
 
 
 @cython.final
@@ -73,9 +64,13 @@ cdef class SavedTensor:
         return saved_value(self)
 
     def __dealloc__(self):
+        cdef PyObject* node
         self.release()
-        _doom(self.node)
-        self.node = None
+        if self.node is not None:
+            node = <PyObject*>self.node
+            Py_INCREF(self.node)
+            self.node = None
+            clay_let_go(node)
 
     cdef void release(self):
         if self.epoch >= 0 and self.layout is not None:
@@ -86,10 +81,19 @@ cdef class SavedTensor:
                 (<Storage>storage).release(self.epoch)
         self.epoch = -1
         self.layout = None
-        self.packed = None
         self.unpack = None
         self.memory = None
-        self.original = None
+        cdef PyObject* held
+        if self.packed is not None:                # which may hold another graph: Note [Iterative free]
+            held = <PyObject*>self.packed
+            Py_INCREF(self.packed)
+            self.packed = None
+            clay_let_go(held)
+        if self.original is not None:
+            held = <PyObject*>self.original
+            Py_INCREF(self.original)
+            self.original = None
+            clay_let_go(held)
 
 
 @cython.final
@@ -105,6 +109,7 @@ cdef class Hooks:
 # The garbage collector must not empty a node behind its back: a dying node gives back what it holds of each epoch.
 # Cycles are broken by the tensors, dicts and closures in them.
 @cython.freelist(512)
+@cython.binding(False)
 @cython.no_gc_clear
 cdef class Node:
     """A recorded operation: its edges to the nodes of its inputs, what it saved, and where it was recorded."""
@@ -338,24 +343,45 @@ cdef void _take_leave(PyObject* dying) noexcept:
         PyErr_Fetch(&kind, &value, &trace)
     if not node.freed:
         _free_slots(node)                          # not free_saved: the fields of a subclass are gone by now
-    if node.leaf_place != NULL:
-        node.leaf_place[0] = NULL
-    if node.edge0 is not None and node.edge0.leaf_place == NULL:       # a leaf is no link of a chain
-        _doom(node.edge0)
-    if node.edge1 is not None and node.edge1.leaf_place == NULL:
-        _doom(node.edge1)
+    if node.edge0 is not None and node.edge0.leaf_place == NULL or node.edge1 is not None and node.edge1.leaf_place == NULL \
+            or node.edges is not None or node.hooks is not None:         # a leaf alone is no link of a chain
+        _leave_edges(node)
+    if kind != NULL:
+        PyErr_Restore(kind, value, trace)
+
+
+cdef void _leave_edges(Node node) noexcept:
+    cdef clay_level mine
+    cdef clay_level* level = clay_enter(&mine)
+    _doom(node.edge0)
+    _doom(node.edge1)
     _doom(node.edges)
     _doom(node.hooks)
     node.edge0 = node.edge1 = None                 # else the fields would let go after the loop, and recurse
     node.edges = None
     node.hooks = None
-    if doomed.size():
-        _drain()
-    if kind != NULL:
-        PyErr_Restore(kind, value, trace)
+    clay_leave(level)
+
+
+cdef _find_leaf_place():
+    global clay_borrowed_at
+    cdef Node probe = Node.__new__(Node)
+    clay_borrowed_at = <char*>&probe.leaf_place - <char*><PyObject*>probe
 
 
 clay_farewell(<PyTypeObject*>Node, _take_leave)    # Note [Farewell]
+_find_leaf_place()
+clay_seal(<PyTypeObject*>Node)                     # Note [Sealed types]
+clay_seal(<PyTypeObject*>SavedTensor)
+clay_seal(<PyTypeObject*>Hooks)
+
+
+cdef Node new_node():
+    return Node.__new__(Node)
+
+
+cdef SavedTensor new_saved():
+    return SavedTensor.__new__(SavedTensor)
 
 
 cdef void _free_slots(Node node):

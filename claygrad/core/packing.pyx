@@ -8,7 +8,7 @@ from claygrad.core.dtypes import dtype
 from claygrad.core.handles import Placeholder
 from claygrad.core.layout cimport Layout, new_layout
 from claygrad.core.storage cimport Storage
-from claygrad.core.tensor cimport Tensor
+from claygrad.core.tensor cimport Tensor, bare_tensor
 
 # Note [Packed values]
 # A hook that packs a tensor as it is (or as a view, or in a tuple beside other things) leaves the memory where the next write
@@ -43,7 +43,7 @@ cdef int leads_to(object x, Storage storage, int depth) except -1:
 cdef bint _within(Layout v, Storage storage) noexcept:
     """Whether a layout lies in the live memory of a storage, itself or an array on it."""
     cdef char* p = v.storage.ptr
-    return v.storage is storage or p != NULL and storage.ptr != NULL and storage.ptr <= p < storage.ptr + storage.length
+    return v.storage is storage or p != NULL and storage.ptr != NULL and storage.ptr <= p < storage.ptr + storage.capacity
 
 
 cdef object as_it_was(object x, Storage storage, int64_t epoch, int depth):
@@ -54,7 +54,7 @@ cdef object as_it_was(object x, Storage storage, int64_t epoch, int depth):
         v = t.layout
         if not _within(v, storage):
             return x
-        out = Tensor.__new__(Tensor)
+        out = bare_tensor()
         out.layout = new_layout(storage.at(epoch), v.dtype, v.ndim, v.shape, v.strides,
                                 v.offset + (v.storage.ptr - storage.ptr) // v.dtype.itemsize)
         out.layout.bits = v.bits

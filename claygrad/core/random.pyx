@@ -1,6 +1,7 @@
 """Random numbers: generators, and the filling of tensors in the order that PyTorch fills them."""
 import os
 
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -44,6 +45,7 @@ cdef object _chance():
     return int.from_bytes(os.urandom(8), "little") & ((1 << 53) - 1)
 
 
+@cython.binding(False)
 cdef class Generator:
     """A stream of random numbers with a state of its own. A seed gives the numbers that PyTorch draws on the CPU."""
 
@@ -395,7 +397,7 @@ cdef Storage _block(Layout v):
     return out
 
 
-def sample(Tensor weights, int64_t count, Tensor draws, Tensor out, generator):
+def sample(Tensor weights, int64_t count, Tensor draws or None, Tensor out, generator):
     """Categories drawn from rows of weights into `out`: with replacement, or without it by exponential draws.
 
     Returns 0, or what is wrong with the weights: 1 a negative one, 2 one that is not finite, 3 a row of zeros.
@@ -422,7 +424,7 @@ cdef void* _data(Tensor t, list blocks):
     return block.ptr
 
 
-def draw_each(str kind, Tensor out, Tensor a, Tensor b, generator):
+def draw_each(str kind, Tensor out, Tensor a, Tensor b or None, generator):
     """Fill `out`, new and contiguous, with draws whose parameters are a (and b), of its shape.
 
     Returns False if a parameter is not allowed.
@@ -437,7 +439,7 @@ def draw_each(str kind, Tensor out, Tensor a, Tensor b, generator):
         draw_gamma(g.engine, code, x, to, n)
     elif kind == "gamma_wide":
         draw_gamma_wide(g.engine, code, x, <double*>to, n)
-    elif kind == "binomial":
+    elif kind == "binomial" and b is not None:
         draw_binomial(g.engine, code, x, _data(b, blocks), to, n)
     else:
         return draw_poisson(g.engine, code, x, to, n) < 0

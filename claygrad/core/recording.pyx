@@ -9,10 +9,10 @@ from claygrad.core.kernels cimport copy_strided, fingerprint
 from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.modes cimport anomaly, modes, saved_hooks
 from claygrad.core.packing cimport NO, YES, as_it_was, leads_to
-from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, next_seq
+from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, new_node, new_saved, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.storage cimport Storage
-from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, requires, shape_text, size_of
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, bare_tensor, gradient_edge, leaf_of, requires, shape_text, size_of
 
 # Memory that was handed out is copied when saved up to this size, fingerprinted above it.
 cdef enum:
@@ -63,7 +63,7 @@ cdef bint _among_numbers(Op op, PyObject** slots, int i):
 
 cdef Node record_inputs(Op op, PyObject** slots):
     """A node with edges to the inputs, that holds what its rules will read of them."""
-    cdef Node node = Node.__new__(Node)
+    cdef Node node = new_node()
     cdef int i, k
     cdef unsigned int wanted = 0
     cdef object value
@@ -226,7 +226,7 @@ cdef int _save_more(Node node, int k, Tensor out) except -1:
 
 cdef SavedTensor box(Tensor t, bint is_output):
     """Save a tensor with all it may need: hooks, a private copy or a fingerprint of memory that was handed out."""
-    cdef SavedTensor s = SavedTensor.__new__(SavedTensor)
+    cdef SavedTensor s = new_saved()
     cdef Layout layout = t.layout, copy
     cdef Storage storage = layout.storage
     if t.inference:
@@ -248,7 +248,7 @@ cdef SavedTensor box(Tensor t, bint is_output):
         copy.bits = layout.bits
         layout = copy
     elif storage.exports != 0:
-        s.print_ = fingerprint(storage.ptr, storage.length)
+        s.print_ = fingerprint(storage.ptr, storage.capacity)
         s.printed = True
     s.layout = layout
     s.epoch = layout.storage.hold()
@@ -307,7 +307,7 @@ cdef Tensor attach(Layout layout, Node edge, int nr, bint create_graph):
         variable = leaf_of(edge)
         if variable.layout is layout:
             return variable
-    t = Tensor.__new__(Tensor)
+    t = bare_tensor()
     t.layout = layout
     if create_graph and edge is not None:
         t.node = edge
@@ -398,7 +398,7 @@ cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
         _check_unpacked(s, t, node)
         if not create_graph or s.node is None and not s.is_output and not requires(t):
             return t
-        out = Tensor.__new__(Tensor)
+        out = bare_tensor()
         out.layout = t.layout
         out.node = _giver(node) if s.is_output else s.node
         out.output_nr = s.output_nr
@@ -407,7 +407,7 @@ cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
         raise freed_error(node)
     if s.printed:
         now = s.layout.storage.at(s.epoch)
-        if fingerprint(now.ptr, now.length) != s.print_:
+        if fingerprint(now.ptr, now.capacity) != s.print_:
             code, lasti = s.layout.storage.export_where or (None, 0)
             raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
                                f"operation: [{s.layout.dtype!r} {shape_text(s.layout)}] was changed through memory shared with "

@@ -12,7 +12,7 @@ from claygrad.core.layout cimport (Layout, by_stride, dense, fresh, fresh_like, 
                                    permuted, same_shape, stretched)
 from claygrad.core.modes cimport modes
 from claygrad.core.parts cimport narrowed
-from claygrad.core.tensor cimport Tensor, requires
+from claygrad.core.tensor cimport Tensor, bare_tensor, requires
 from claygrad.core.ways cimport offer_many, take_loops
 
 cdef enum:
@@ -307,7 +307,7 @@ def spread_over(Tensor t, shape):
         dims[i] = n
         zeros[i] = 0
         i += 1
-    out = Tensor.__new__(Tensor)
+    out = bare_tensor()
     out.layout = new_layout(t.layout.storage, t.layout.dtype, i, dims, zeros, t.layout.offset)
     return out
 

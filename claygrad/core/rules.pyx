@@ -12,7 +12,7 @@ from claygrad.core.node cimport Node
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, unpack_slot
 from claygrad.core.storage cimport storage_on
-from claygrad.core.tensor cimport Tensor, new_tensor, shape_text
+from claygrad.core.tensor cimport Tensor, bare_tensor, new_tensor, shape_text
 from libc.string cimport memset
 
 cdef extern from "Python.h":
@@ -34,7 +34,7 @@ cdef Tensor zeros_for(Node node, int nr):
         dims[i] = x
         i += 1
     n = bytes_of(d, i, dims)
-    t = Tensor.__new__(Tensor)
+    t = bare_tensor()
     t.layout = new_contiguous(storage_on(node.device_of(nr), n), d, i, dims)
     if t.layout.storage.ptr != NULL:
         memset(t.layout.storage.ptr, 0, n)

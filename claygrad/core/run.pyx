@@ -226,7 +226,7 @@ cdef class Run:
                 if node.hooks is not None and node.hooks.post:
                     after_leaf(node, g)
             return 0
-        if not came and not node.always and not any([g is not None for g in grads]):
+        if not node.always and not any([g is not None for g in grads]):        # none came, or a hook took it away
             out = [None] * node.n_edges
         elif node.op is not None:
             out = call_rules(node, grads, self.create_graph, 0 if self.captures is None else self.skips(node))

@@ -55,6 +55,8 @@ class Size(tuple):
         return f"{prefix()}.Size([{', '.join([str(int(n)) for n in self])}])"
 
     def __getitem__(self, key):
+        if not isinstance(self, tuple):                # a function of a class made by Python takes any self
+            raise TypeError(f"descriptor '__getitem__' requires a 'Size' object but received a '{type(self).__name__}'")
         return _part(self, key)
 
     def __add__(self, other):

@@ -8,7 +8,8 @@ from claygrad.core.device cimport device
 
 cdef class Storage:
     cdef char* ptr                    # NULL on meta
-    cdef int64_t length                # bytes
+    cdef int64_t length                # bytes, as told
+    cdef int64_t capacity              # bytes there are: tensors made before the storage shrank still read them
     cdef object owner                 # what keeps the bytes alive; None: the pool
     cdef device where
     cdef int64_t version              # counts writes seen through tensors (not through .data)
@@ -25,7 +26,18 @@ cdef class Storage:
     cdef int64_t hold(self) noexcept
     cdef void release(self, int64_t epoch)
     cdef Storage at(self, int64_t epoch)      # the storage that holds that epoch's bytes
+    cdef tuple stretch(self, object at)
+    cdef int readable(self) except -1
+    cdef int set_bytes(self, int64_t first, int64_t count, object value) except -1
+    cdef Storage part(self, int64_t first, int64_t count)
 
 cdef Storage new_storage(int64_t nbytes)                       # CPU, from the pool, not initialised
 cdef Storage borrow(char* ptr, int64_t nbytes, object owner)   # CPU, somebody else's bytes
 cdef Storage storage_on(device where, int64_t nbytes)
+
+# Stands for bytes that others can see, such as an array that was handed out: it is what such an array keeps alive, and tells the
+# storage when the last one is gone.
+cdef class Export:
+    cdef Storage storage
+
+cdef Export export_of(Storage storage)

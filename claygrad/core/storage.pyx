@@ -1,18 +1,39 @@
 """The bytes that all aliases of a tensor share."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove, memset
 
-from claygrad.core.device cimport CPU, cpu, device
+from claygrad.core.device cimport CPU, META, cpu, device
+from claygrad.core.device cimport parse as parse_device
+from claygrad.core.dtypes import prefix
 from claygrad.core.kernels cimport pool_alloc, pool_free
 
 cdef extern from "farewell.h":
     void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
+    void clay_let_go(PyObject* owned) noexcept
+
+cdef extern from "sealed.h":
+    ctypedef object (*newfunc)(PyTypeObject* type, PyObject* args, PyObject* kwargs)
+    int clay_seal(PyTypeObject* type) except -1
+    int clay_replace_new(PyTypeObject* type, newfunc make) except -1
+
+
+cdef int64_t _bytes(object n) except? -1:
+    """A size in bytes as an int64, with PyTorch's complaints."""
+    if n < -(1 << 63) or n >= 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
+    return n
+
+
+cdef bint _is_int(object x) noexcept:
+    return isinstance(x, int) and not isinstance(x, bool)
 
 
 @cython.final
 @cython.freelist(256)
+@cython.binding(False)
 @cython.no_gc
 cdef class Storage:
     """One block of memory, its write counter and its epochs (Note [Epochs] in storage.pxd)."""
@@ -21,9 +42,9 @@ cdef class Storage:
         """Keep what saved values read; to be called before any byte changes."""
         if self.holders == 0:
             return 0
-        cdef Storage copy = storage_on(self.where, self.length)
+        cdef Storage copy = storage_on(self.where, self.capacity)
         if self.ptr != NULL:
-            memcpy(copy.ptr, self.ptr, self.length)
+            memcpy(copy.ptr, self.ptr, self.capacity)
         if self.past is None:
             self.past = {}
         self.past[self.epoch] = [copy, self.holders]
@@ -36,21 +57,18 @@ cdef class Storage:
         cdef Storage larger
         if self.exports:
             raise RuntimeError("Trying to resize storage that is not resizable")
-        self.before_write()
-        if self.ptr != NULL:
-            larger = new_storage(nbytes)
-            memcpy(larger.ptr, self.ptr, self.length)
-            self.ptr, larger.ptr = larger.ptr, self.ptr
-            larger.length, larger.owner = self.length, self.owner      # the old block goes with it
-            self.owner = None
+        if nbytes > self.capacity:
+            self.before_write()
+            if self.where.kind == CPU:
+                larger = new_storage(nbytes)
+                if self.ptr != NULL:
+                    memcpy(larger.ptr, self.ptr, self.capacity)
+                self.ptr, larger.ptr = larger.ptr, self.ptr
+                larger.length = larger.capacity = self.capacity
+                larger.owner, self.owner = self.owner, None             # the old block goes with it
+            self.capacity = nbytes
         self.length = nbytes
         return 0
-
-    def resize_(self, int64_t nbytes):
-        """Grow to this many bytes; a smaller size is kept as it is."""
-        if nbytes > self.length:
-            self.grow(nbytes)
-        return self
 
     cdef int64_t hold(self) noexcept:
         self.holders += 1
@@ -71,7 +89,7 @@ cdef class Storage:
 
     # What Python sees, as torch.UntypedStorage
     def data_ptr(self):
-        return <size_t>self.ptr
+        return <size_t>self.ptr if self.length else 0
 
     def nbytes(self):
         return self.length
@@ -82,44 +100,265 @@ cdef class Storage:
     def __len__(self):
         return self.length
 
-    def __getitem__(self, Py_ssize_t i):
-        if i < 0:
-            i += self.length
-        if i < 0 or i >= self.length:
-            raise IndexError(f"index {i} is out of bounds for storage of size {self.length}")
-        return (<unsigned char*>self.ptr)[i]
+    def element_size(self):
+        return 1
+
+    def __getitem__(self, at):
+        cdef int64_t first, count
+        if isinstance(at, slice):
+            self.readable()
+            first, count = self.stretch(at)
+            return self.part(first, count)
+        if not _is_int(at):
+            raise TypeError(f"can't index a {prefix()}.UntypedStorage with {type(at).__name__}")
+        self.readable()
+        first = _bytes(at)
+        if first < 0:
+            first += self.length
+        if not 0 <= first < self.length:
+            raise IndexError(f"index {first} out of range for storage of size {self.length}")
+        return (<unsigned char*>self.ptr)[first]
+
+    def __setitem__(self, at, value):
+        cdef int64_t first, count = 1
+        if not _is_int(value):
+            raise RuntimeError(f"can only set storage content with a int types, but got {type(value).__name__} instead")
+        if isinstance(at, slice):
+            first, count = self.stretch(at)
+        elif _is_int(at):
+            first = _bytes(at)
+            if first < 0:
+                first += self.length
+            if not 0 <= first < self.length:
+                raise RuntimeError(f"out of bounds\n  index {at} for a storage of size {self.length}")
+        else:
+            raise RuntimeError(f"can't index a {prefix()}.UntypedStorage with {type(at).__name__}")
+        self.set_bytes(first, count, value)
+
+    def __delitem__(self, at):
+        raise TypeError("bytes of a storage cannot be deleted; see resize_")
+
+    cdef tuple stretch(self, object at):
+        """First byte and number of bytes of a slice."""
+        first, last, step = at.indices(self.length)
+        if step != 1:
+            raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+        return first, max(last - first, 0)
+
+    cdef int readable(self) except -1:
+        if self.where.kind != CPU:
+            raise NotImplementedError(f"Not available for '{self.where.type}' device type")
+        return 0
+
+    cdef int set_bytes(self, int64_t first, int64_t count, object value) except -1:
+        cdef int byte = value & 255
+        self.before_write()
+        if self.ptr != NULL and count > 0:
+            memset(self.ptr + first, byte, count)
+        return 0
+
+    cdef Storage part(self, int64_t first, int64_t count):
+        """Some of the bytes as a storage of their own, on the same memory."""
+        cdef Storage out = borrow(self.ptr + first if count else NULL, count, export_of(self))
+        out.exports = 1                          # this storage is the other that can write them
+        return out
 
     def tolist(self):
-        return list(<bytes>(self.ptr[:self.length]))
+        self.readable()
+        return list(<bytes>(self.ptr[:self.length])) if self.length else []
 
-    def fill_(self, int value):
-        self.before_write()
-        cdef int64_t i
-        for i in range(self.length):
-            self.ptr[i] = <char>value
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def fill_(self, value, /):
+        """Set every byte."""
+        if not _is_int(value):
+            raise RuntimeError(f"fill_ expects int, but got {type(value).__name__}")
+        self.set_bytes(0, self.length, value)
         return self
+
+    def resize_(self, nbytes, /):
+        """Another number of bytes; new ones are uninitialised. Tensors that lie beyond the new end keep their memory."""
+        if not _is_int(nbytes):
+            raise RuntimeError(f"resize_ expects an int, but got {type(nbytes).__name__}")
+        cdef int64_t wanted = _bytes(nbytes)
+        _check_size(wanted)
+        if wanted != self.length:
+            self.grow(wanted)
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        """Take over the bytes of another storage of the same size."""
+        cdef Storage other
+        if not isinstance(source, Storage):
+            source = getattr(source, "_untyped", source)
+        if not isinstance(source, Storage):
+            raise TypeError(f"copy_(): argument 'src' (position 1) must be {prefix()}.Storage, not {type(source).__name__}")
+        other = <Storage>source
+        if other.length != self.length:
+            raise RuntimeError(f"size does not match, self was {self.length} bytes but src was {other.length} bytes")
+        if self.where.kind == CPU:
+            if other.where.kind != CPU:
+                raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+            self.before_write()
+            if self.length:
+                memmove(self.ptr, other.ptr, self.length)
+        return self
+
+    def clone(self):
+        """A storage of its own with the same bytes."""
+        cdef Storage out = storage_on(self.where, self.length)
+        if self.ptr != NULL and self.length:
+            memcpy(out.ptr, self.ptr, self.length)
+        return out
+
+    def new(self):
+        """An empty storage on the same device."""
+        return storage_on(self.where, 0)
+
+    def cpu(self):
+        """This storage, or a copy on the CPU of one that lies elsewhere."""
+        if self.where.kind != CPU:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        return self
+
+    def untyped(self):
+        return self
+
+    def type(self):
+        return f"{prefix()}.storage.UntypedStorage"
+
+    def resizable(self):
+        return self.exports == 0
+
+    def is_pinned(self, device=None):            # no-cython-lint: torch's name
+        return False
+
+    def is_shared(self):
+        return False
+
+    def get_device(self):
+        return -1
+
+    @property
+    def is_cuda(self):
+        return False
+
+    @property
+    def is_sparse(self):
+        return False
+
+    @property
+    def filename(self):
+        return None
+
+    @property
+    def _cdata(self):
+        return <size_t><PyObject*>self
 
     @property
     def device(self):
         return self.where
 
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.length
+
+    def __repr__(self):
+        rows = "..." if self.where.kind == META else "\n".join([f" {x}" for x in self.tolist()]) or " "
+        return f"{rows}\n[{prefix()}.storage.UntypedStorage(device={self.where}) of size {self.length}]"
+
 
 cdef void _take_leave(PyObject* dying) noexcept:
     cdef Storage s = <Storage>dying
-    if s.owner is None and s.ptr != NULL:
-        pool_free(s.ptr, s.length)
+    cdef PyObject* owner
+    if s.owner is None:
+        if s.ptr != NULL:
+            pool_free(s.ptr, s.capacity)
+        return
+    owner = <PyObject*>s.owner                   # an array, which may be the first of many: Note [Iterative free]
+    Py_INCREF(s.owner)
+    s.owner = None
+    clay_let_go(owner)
 
 
 clay_farewell(<PyTypeObject*>Storage, _take_leave)                # Note [Farewell]
 
 
+# Note [No tensor without storage] in tensor.pyx holds for storages too: this makes whole ones.
+cdef object _new(PyTypeObject* type, PyObject* args, PyObject* kwargs):
+    given = <tuple>args
+    named = dict(<dict>kwargs) if kwargs != NULL else {}
+    words = dict(named)
+    where, allocator = named.pop("device", None), named.pop("allocator", None)
+    content = given[0] if given else named.pop("size", None) if "size" in named else named.pop("sequence", 0)
+    if len(given) > 1 or named or allocator is not None or given and ("size" in words or "sequence" in words):
+        got = ", ".join([x.__class__.__name__ for x in given] + [f"{k}={v.__class__.__name__}" for k, v in words.items()])
+        raise TypeError(f"{prefix()}.UntypedStorage() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                        f" * (*, int allocator = None, {prefix()}.device device = None)\n"
+                        f" * (int size, *, int allocator = None, {prefix()}.device device = None)\n"
+                        f" * (object sequence, *, int allocator = None, {prefix()}.device device = None)\n")
+    cdef device place = cpu if where is None else parse_device(where)
+    if place is None:
+        raise TypeError(f"{prefix()}.UntypedStorage(): argument 'device' must be {prefix()}.device, not {where.__class__.__name__}")
+    if _is_int(content):
+        return storage_on(place, _bytes(content))
+    return _from_sequence(content, place)
+
+
+cdef Storage _from_sequence(object content, device place):
+    cdef int64_t i = 0
+    name = content.__class__.__name__
+    if isinstance(content, (bool, dict, set)) or not hasattr(content, "__getitem__") or hasattr(content, "untyped_storage"):
+        raise RuntimeError(f"{prefix()}.UntypedStorage(): Expected a sequence type, but got {name}")
+    values = list(content)
+    cdef Storage out = storage_on(place, len(values))
+    for value in values:
+        if not _is_int(value):
+            raise RuntimeError(f"{prefix()}.UntypedStorage(): tried to construct a storage from a sequence ({name}), but one of the items "
+                               f"was of type {value.__class__.__name__} instead of int")
+        if out.ptr != NULL:
+            (<unsigned char*>out.ptr)[i] = <unsigned char>(<int>(value & 255))
+        i += 1
+    return out
+
+
+clay_replace_new(<PyTypeObject*>Storage, _new)
+
+
+@cython.final
+@cython.no_gc                                    # it holds a storage, which the collector does not know
+cdef class Export:
+    def __dealloc__(self):
+        if self.storage is not None:
+            self.storage.exports -= 1
+
+
+clay_seal(<PyTypeObject*>Export)                 # Note [Sealed types]
+
+
+cdef Export export_of(Storage storage):
+    cdef Export token = Export.__new__(Export)
+    storage.before_write()                       # what saved values read must not change behind their back
+    token.storage = storage
+    storage.exports += 1
+    return token
+
+
+cdef int _check_size(int64_t nbytes) except -1:
+    if nbytes < 0:
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:98] ((ptrdiff_t)nbytes) >= 0. alloc_cpu() seems to have been called with "
+                           f"negative number: {nbytes + (1 << 64)}")
+    return 0
+
+
 cdef Storage new_storage(int64_t nbytes):
     cdef Storage s = Storage.__new__(Storage)
     s.where = cpu
-    s.length = nbytes
-    s.ptr = <char*>pool_alloc(nbytes)
+    s.length = s.capacity = nbytes
+    s.ptr = <char*>pool_alloc(nbytes) if nbytes >= 0 else NULL
     if s.ptr == NULL:
-        s.length = 0
+        s.length = s.capacity = 0
+        _check_size(nbytes)
         raise RuntimeError(f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
                            f"you tried to allocate {nbytes} bytes. Error code 12 (Cannot allocate memory)")
     return s
@@ -128,7 +367,7 @@ cdef Storage new_storage(int64_t nbytes):
 cdef Storage borrow(char* ptr, int64_t nbytes, object owner):
     cdef Storage s = Storage.__new__(Storage)
     s.where = cpu
-    s.length = nbytes
+    s.length = s.capacity = nbytes
     s.ptr = ptr
     s.owner = owner
     return s
@@ -137,7 +376,8 @@ cdef Storage borrow(char* ptr, int64_t nbytes, object owner):
 cdef Storage storage_on(device where, int64_t nbytes):
     if where.kind == CPU:
         return new_storage(nbytes)
+    _check_size(nbytes)
     cdef Storage s = Storage.__new__(Storage)
     s.where = where
-    s.length = nbytes
+    s.length = s.capacity = nbytes
     return s

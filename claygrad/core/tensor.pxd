@@ -54,10 +54,9 @@ cdef inline Tensor leaf_of(Node accumulator):
 cdef inline bint requires(Tensor t) noexcept:
     return t.node is not None or t.leaf_grad or (t.base is not None and (t.base.node is not None or t.base.leaf_grad))
 
-cdef class Export:            # the base of every array handed out: tells the storage when the last one is gone
-    cdef object storage
-
 cdef int keep_counter(Tensor t) except -1
+cdef Tensor bare_tensor()                      # without a layout: to be filled at once
+cdef Tensor bare_of(object cls)                # the same, of a subclass
 cdef Tensor new_tensor(Layout layout)
 cdef Tensor mark_made(Tensor t)
 cdef Tensor mark_cut(Tensor t)

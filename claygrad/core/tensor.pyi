@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, SupportsIndex, final, overload
+from typing import Any, Literal, Self, SupportsIndex, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ class TensorMeta(type):
 
 @disjoint_base
 class Tensor(Operations, metaclass=TensorMeta):
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
 
     # memory
     @property

@@ -15,7 +15,7 @@ from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, expose
 from claygrad.core.node import RemovableHandle
 from claygrad.core.provenance cimport here, line_of
-from claygrad.core.storage cimport Storage
+from claygrad.core.storage cimport Export, Storage, export_of
 
 # Functions of the layers above that the tensor calls, filled in when they are loaded.
 LATE = {}
@@ -38,12 +38,6 @@ cdef str shape_text(Layout layout):
 @cython.no_gc
 cdef class Counter:
     pass
-
-
-@cython.final
-cdef class Export:
-    def __dealloc__(self):
-        (<Storage>self.storage).exports -= 1
 
 
 cdef object number_at(Layout layout, int64_t at):
@@ -84,7 +78,13 @@ cdef object _lazy_number(Layout layout, int64_t at):
 
 
 cdef extern from "lazydict.h":
-    void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, const char* name)
+    void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, Py_ssize_t grad, void (*clear_links)(PyObject*) noexcept, const char* name)
+
+cdef extern from "sealed.h":
+    ctypedef object (*newfunc)(PyTypeObject* type, PyObject* args, PyObject* kwargs)
+    int clay_seal(PyTypeObject* type) except -1
+    int clay_replace_new(PyTypeObject* type, newfunc make) except -1
+    object clay_make(PyTypeObject* type)
 
 cdef extern from "Python.h":
     void Py_SET_TYPE(object o, PyTypeObject* t)
@@ -106,14 +106,9 @@ cdef extern from "Python.h":
 
 
 @cython.freelist(256)
+@cython.binding(False)
 cdef class Tensor:
     """A multi-dimensional array of one dtype on one device, with its place in the graph of operations."""
-
-    def __init__(self, *args, **kwargs):
-        if self.layout is None:
-            made = <Tensor?>LATE["legacy_tensor"](*args, **kwargs)
-            self.layout, self.node, self.output_nr, self.counter = made.layout, made.node, made.output_nr, made.counter
-            self.base, self.view_version, self.creation = made.base, made.view_version, made.creation
 
     @property
     def __dict__(self):
@@ -555,8 +550,6 @@ cdef class Tensor:
         return iter(self.unbind(0))
 
     def __repr__(self):
-        if self.layout is None:
-            return "tensor([])"
         return LATE["tensor_text"](self)
 
     def __format__(self, spec):
@@ -591,23 +584,84 @@ cdef class Tensor:
 
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):
-        cdef Tensor source = <Tensor?>data
-        cdef Tensor out = <Tensor?>Tensor.__new__(cls)
+        cdef Tensor source, out
+        if not isinstance(data, Tensor):
+            raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
         if not isinstance(require_grad, bool):
             raise TypeError("_make_subclass(): argument 'require_grad' (position 3) must be bool, not "
                             f"{type(require_grad).__name__}")
+        source = <Tensor>data
         if require_grad and source.layout.dtype.category < CAT_FLOAT:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        out = bare_of(cls)
         out.layout = source.layout
         out.counter = source.counter
         out.inference = source.inference
         out.leaf_grad = require_grad
         return mark_made(out)
 
+    @staticmethod
+    def _make_wrapper_subclass(cls, *args, **kwargs):
+        """In PyTorch, a tensor without memory for a class that handles every operation itself."""
+        _check_subclass(cls)
+        raise TypeError(f"{cls.__name__} must define __torch_dispatch__\n"
+                        "  claygrad has no __torch_dispatch__: every tensor has its own memory; see Tensor._make_subclass")
+
+
+cdef int _check_subclass(object cls) except -1:
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+    if not issubclass(cls, Tensor):
+        raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+                        "class inherits from Tensor.")
+    return 0
+
+
+cdef Tensor bare_tensor():
+    return Tensor.__new__(Tensor)
+
+
+cdef Tensor bare_of(object cls):
+    _check_subclass(cls)
+    return <Tensor>clay_make(<PyTypeObject*>cls)
+
+
+# Note [No tensor without storage]
+# Every function here reads t.layout without asking whether there is one. C code makes a bare tensor and fills it at once; what
+# Python can call (`Tensor(...)`, `Tensor.__new__(cls, ...)`, the `__new__` of a subclass) comes through this slot, which makes a
+# whole tensor as PyTorch's legacy constructor does. So an `__init__` has nothing to add, and Tensor has none of its own.
+cdef object _new(PyTypeObject* type, PyObject* args, PyObject* kwargs):
+    cdef Tensor out
+    cdef Tensor made
+    if kwargs == NULL:
+        made = <Tensor?>LATE["legacy_tensor"](*(<tuple>args))
+    else:
+        made = <Tensor?>LATE["legacy_tensor"](*(<tuple>args), **(<dict>kwargs))
+    out = <Tensor>clay_make(type)
+    out.layout, out.node, out.output_nr, out.counter, out.leaf_grad = (made.layout, made.node, made.output_nr, made.counter,
+                                                                       made.leaf_grad)
+    out.base, out.view_version, out.creation, out.inference = made.base, made.view_version, made.creation, made.inference
+    return mark_made(out)
+
+
+cdef void _clear_links(PyObject* cleared) noexcept:
+    cdef Tensor t = <Tensor>cleared
+    t.node = None
+    t.grad_ = None
+    t.base = None
+    t.hooks = None
+    t.after_hooks = None
+
 
 cdef _init():
-    cdef Tensor probe = Tensor.__new__(Tensor)
-    clay_lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe, b"Tensor")
+    cdef Tensor probe = Tensor.__new__(Tensor), mark = Tensor.__new__(Tensor)
+    cdef Py_ssize_t grad = 0
+    probe.grad_ = mark                           # Cython gives out no addresses of such fields: look where it is
+    while (<PyObject**><PyObject*>probe)[grad] != <PyObject*>mark:
+        grad += 1
+    clay_lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe, grad * sizeof(PyObject*), _clear_links,
+                   b"Tensor")
+    clay_replace_new(<PyTypeObject*>Tensor, _new)
     meta = TensorMeta
     Py_INCREF(meta)
     Py_SET_TYPE(Tensor, <PyTypeObject*>meta)
@@ -627,10 +681,7 @@ def _as_array(array, kind=None, copy=None, **named):      # NumPy's protocol: __
 cdef object _handed_out(Layout layout):
     cdef Storage storage = layout.storage
     cdef int lasti = 0
-    cdef Export token = Export.__new__(Export)
-    token.storage = storage
-    storage.before_write()                 # what saved values read must not change behind their back
-    storage.exports += 1
+    cdef Export token = export_of(storage)
     storage.export_where = (here(&lasti), lasti)
     return layout.array_with_base(token)
 
@@ -680,6 +731,7 @@ cdef _set_requires_grad(Tensor t, bint value, str int_text, bint method):
 
 
 @cython.final
+@cython.binding(False)
 @cython.no_gc_clear
 cdef class AccumulateGrad(Node):
     """The end of a path: adds the gradient to the `.grad` of its leaf."""
@@ -690,6 +742,10 @@ cdef class AccumulateGrad(Node):
     @property
     def variable(self):
         return leaf_of(self)
+
+
+clay_seal(<PyTypeObject*>AccumulateGrad)           # Note [Sealed types]
+clay_seal(<PyTypeObject*>Counter)
 
 
 cdef int keep_counter(Tensor t) except -1:

@@ -12,7 +12,7 @@ from claygrad.core.node cimport Node
 from claygrad.core.parts cimport axis_of, sizes_of
 from claygrad.core.recording cimport move_retained, record_again, record_inputs, record_output, should_record
 from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN,
-                                   Tensor, mark_cut, requires, verbs)
+                                   Tensor, bare_tensor, mark_cut, requires, verbs)
 from claygrad.core.ways cimport offer
 
 
@@ -32,7 +32,7 @@ cdef Layout restride(Tensor t, shape, strides, int64_t offset):
 
 cdef Tensor make_view(Tensor t, Layout layout, bint multi):
     """A view of t with this layout; its node is recorded by the caller."""
-    cdef Tensor out = Tensor.__new__(Tensor)
+    cdef Tensor out = bare_tensor()
     if _lazy_made[0] and layout.bits != t.layout.bits:
         layout = with_bits(layout, t.layout.bits)
     out.layout = layout

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import Op, conj, constant, install, making, missing, zero
+from claygrad.core import Op, conj, constant, declare, install, making, missing, zero
 from claygrad.ops._returns import named_tuple
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
     passed = {key: options[key] for key in _TO_CORE if key in options}
     if isinstance(passed.get("differentiable"), int):
         passed["differentiable"] = (passed["differentiable"],)
-    made = Op(fn, kind, said.promote, names, annotations, defaults, positional, name=said.label,
+    made = declare(fn, kind, said.promote, names, annotations, defaults, positional, name=said.label,
               node=options.get("node") or _camel(said.label) + "Backward0", out=bool(said.out),
               returns=named_tuple(said.label, returns) if returns else None,
               info={key: options.get(key) for key in _TO_INFO} | {"declaration": said}, **passed)
@@ -166,7 +166,7 @@ def _plain(fn: Callable, options: dict[str, Any]) -> Callable:
     said = Declaration("composite", fn, fn, options)
     made = _returning(fn, named_tuple(said.label, options["returns"])) if options.get("returns") else fn
     if options.get("short"):
-        made = making.Factory(fn, options["short"])
+        made = making.made_by(fn, options["short"])
     said.op = made
     if said.inplace:
         METHODS[said.name + "_"] = _in_place(said.name, made)

@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor, prefix
-from claygrad.core.declared import Op, zero
+from claygrad.core.declared import Op, declare, zero
 from claygrad.core.random import KINDS, Generator, fill
 from claygrad.ops._drawing import as_int, is_float, is_int, is_maybe, refused, wrong
 from claygrad.ops._registry import composite
@@ -28,7 +28,7 @@ def written(name: str, node: str, *params: str) -> Op:
     def forward(xp: object, *inputs: object) -> None:
         raise RuntimeError(f"{name}: core.random draws, not the mark of the drawing")
 
-    mark = Op(forward, "op", "none", params, dict.fromkeys(params, "Tensor"), (...,) * len(params), len(params),
+    mark = declare(forward, "op", "none", params, dict.fromkeys(params, "Tensor"), (...,) * len(params), len(params),
               name=name, node=node, out=False)
     return mark.rule(**dict.fromkeys(params, zero))
 

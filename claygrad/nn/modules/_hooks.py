@@ -197,6 +197,8 @@ class BackwardHook:
         self.grad_outputs = None
         return tuple(grads[i] for i in self.inputs or ())
 
+    _at_inputs.__name__ = "hook"        # as messages about what it returns call it
+
     def _at_outputs(self, _: Any, grad_output: tuple[Any, ...]) -> Any:
         self.grad_outputs = _placed(self.outputs, grad_output, self.n_outputs)
         for hook in self.user_pre_hooks:
@@ -210,6 +212,8 @@ class BackwardHook:
         if self.inputs is None:
             self._without_inputs()
         return tuple(grads[i] for i in self.outputs or ())
+
+    _at_outputs.__name__ = "hook"
 
     def _without_inputs(self) -> None:
         warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since "
