@@ -4,7 +4,8 @@
 #   make test       the tests that need claygrad alone
 #   make test-all   these, the slow ones, and the comparison with PyTorch
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
-#   make sanitize   the kernels' tests and some of the operations', on a build that watches every access to memory and every undefined operation
+#   make sanitize   the kernels' tests, some of the operations' and hostile calls, on a build that watches every access to memory
+#                   and every undefined operation;   make hostile CALLS=200000   hostile calls on the usual build
 #   make coverage   which of PyTorch's operations agree, as a table; writes docs/operations.md
 #   make lint       ruff, cython-lint;   make types   mypy, stubtest
 #   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
@@ -28,7 +29,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name 'py.typed' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-all coverage bench scaling instructions sanitize lint types stubs wheel clean FORCE
+.PHONY: help demo test test-oracle test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -66,20 +67,34 @@ scaling: .venv-oracle/.claygrad .venv-oracle/.bench
 instructions: .venv/.claygrad
 	$(BIN)/python benchmarks/instructions.py $(BENCH_ARGS)
 
-# The library of the kernels, built again with the compiler's sanitizers and loaded before the core asks for its own: the
-# linker takes the one that is there. Only the kernels are watched; leaks are not counted, Python leaves much to the end.
-# Masked loads and stores pass unseen: the plain instruction set has none, and the tests keep guards around results.
+# Everything compiled, built again with the compiler's sanitizers, in a folder of its own that comes before .venv on the path.
+# Leaks are not counted: Python leaves much to the end. Masked loads and stores pass unseen: the base instruction set has none,
+# and the tests keep guards around results. SANITIZE=-Dbase_only=true builds the kernels of that set alone, in a third of the time.
 WATCHED := $(addprefix tests/ops/test_,orders.py narrow_types.py gaps.py native_moves.py views_in_place.py)
-SANITIZED := build/sanitize/claygrad/kernels/libclay_kernels.so
-SANITIZERS = $(shell $${CC:-cc} -print-file-name=libasan.so) $(shell $${CC:-cc} -print-file-name=libubsan.so)
+SANITIZE ?=
+SANITIZED_SITE := $(CURDIR)/build/sanitized/usr/lib
+SANITIZERS = $(foreach name,asan ubsan stdc++,$(shell $${CC:-cc} -print-file-name=lib$(name).so))
+WATCH = LD_PRELOAD="$(SANITIZERS)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=3000 \
+  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH="$(SANITIZED_SITE)" CLAYGRAD_SANITIZED=1
 
-sanitize: .venv/.claygrad .venv/.test
-	@test -f build/sanitize/build.ninja || PATH="$(CURDIR)/$(BIN):$$PATH" meson setup build/sanitize \
-	  -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Ddebug=true
-	PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/sanitize claygrad/kernels/libclay_kernels.so
-	LD_PRELOAD="$(SANITIZERS) $(CURDIR)/$(SANITIZED)" ASAN_OPTIONS=detect_leaks=0 \
-	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  CLAYGRAD_KERNELS="$(CURDIR)/$(SANITIZED)" $(BIN)/pytest -s tests/kernels $(WATCHED) $(PYTEST_ARGS)
+sanitize: .venv/.build .venv/.test
+	@test -f build/sanitize/build.ninja || PATH="$(CURDIR)/$(BIN):$$PATH" meson setup build/sanitize --prefix=/usr \
+	  -Dpython.install_env=prefix -Dpython.purelibdir=lib -Dpython.platlibdir=lib \
+	  -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Ddebug=true $(SANITIZE)
+	PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/sanitize
+	PATH="$(CURDIR)/$(BIN):$$PATH" meson install -C build/sanitize --no-rebuild --quiet --destdir "$(CURDIR)/build/sanitized"
+	$(WATCH) CLAYGRAD_KERNELS="$(SANITIZED_SITE)/claygrad/core/libclay_kernels.so" \
+	  $(BIN)/pytest -s tests/kernels $(WATCHED) $(PYTEST_ARGS)
+	$(WATCH) CLAYGRAD_PLAIN_MEMORY=1 PYTHONMALLOC=malloc $(HOSTILE)
+
+# Hostile calls, as many as wanted: make hostile CALLS=200000 SEED=7. What they are: tests/survival/hostile/run.py
+CALLS ?= 4000
+SEED ?= 0
+HOSTILE = $(BIN)/python -c "import sys, claygrad; sys.path.append('.'); from tests.survival.hostile.run import main; \
+  sys.exit(main())" --calls $(CALLS) --seed $(SEED) $(HOSTILE_ARGS)
+
+hostile: .venv/.claygrad .venv/.test
+	$(HOSTILE)
 
 lint: .venv/.lint
 	@bad=0; $(BIN)/ruff check . || bad=1; \
@@ -135,7 +150,7 @@ build/sources.txt: FORCE
 	@printf '%s\n' $(SOURCES) > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-build/wheel.stamp: .venv/.build build/sources.txt $(SOURCES) meson.build pyproject.toml README.md LICENSE tools/not_shipped.py
+build/wheel.stamp: .venv/.build build/sources.txt $(SOURCES) meson.build meson.options pyproject.toml README.md LICENSE tools/not_shipped.py
 	rm -rf build/wheel
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel $(PIP_FLAGS) . --no-build-isolation --no-deps \
 	  --wheel-dir build/wheel --config-settings build-dir=build/meson

@@ -9,7 +9,7 @@
 namespace clay {
 
 namespace base { extern const IsaSet isa_set; }
-#if defined(__x86_64__)
+#if defined(CLAY_WIDE_SETS)
 namespace avx2 { extern const IsaSet isa_set; }
 namespace avx512 { extern const IsaSet isa_set; }
 #endif
@@ -32,7 +32,7 @@ const IsaSet* const sets[] = {
 #if defined(CLAY_AVX512_BF16)
     &with_brains,
 #endif
-#if defined(__x86_64__)
+#if defined(CLAY_WIDE_SETS)
     &avx512::isa_set,
     &avx2::isa_set,
 #endif
@@ -40,7 +40,7 @@ const IsaSet* const sets[] = {
 };
 
 bool machine_has(const IsaSet& set) {
-#if defined(__x86_64__)
+#if defined(CLAY_WIDE_SETS)
     __builtin_cpu_init();
 #if defined(CLAY_AVX512_BF16)
     if (&set == &with_brains) return machine_has(avx512::isa_set) && __builtin_cpu_supports("avx512bf16");
