@@ -1,4 +1,6 @@
 """Arguments of a call put in their places: type checks with torch's texts, keywords, positional ints as one tuple."""
+from operator import index
+
 import numpy
 
 from cpython.object cimport PyObject
@@ -43,6 +45,11 @@ cdef bint _is_number(object value):
     if isinstance(value, Tensor):
         return (<Tensor>value).layout.ndim == 0 and not value.requires_grad
     return type(value).__module__ == "numpy" and value.ndim == 0
+
+
+cdef object exact_int(object x):
+    """What an object says that it is as an index, as an int and no subclass. Its own __index__ may return anything."""
+    return int.__index__(index(x))
 
 
 cdef object from_numpy(object value):
@@ -99,7 +106,7 @@ cdef object checked(Op op, int i, object value, bint by_place):
             return ()
         if isinstance(value, (tuple, list)):
             if all([_is_int(x) for x in value]):
-                made = tuple([x.__index__() for x in value])
+                made = tuple([exact_int(x) for x in value])
                 for k, x in enumerate(made):
                     if not _fits(x):
                         raise TypeError(f"{op.name}(): argument '{op.params[i]}' failed to unpack the object at pos {k + 1} with error "
@@ -126,7 +133,7 @@ cdef inline bint _fits(object value) noexcept:
 
 cdef object _whole(object value):
     """A number as an int of 64 bits."""
-    value = value.__index__()
+    value = exact_int(value)
     if not _fits(value):
         raise ValueError("Overflow when unpacking long long")
     return value
@@ -225,9 +232,11 @@ cdef object collect(Op op, PyObject** args, Py_ssize_t n):
     if n == op.varargs + 1 and not _is_int(<object>args[op.varargs]):
         return None
     value = tuple([<object>args[i] for i in range(op.varargs, n)])
-    for i, x in enumerate(value):
+    for x in value:
         if not _is_int(x):
             return None
+    value = tuple([x if type(x) is int else exact_int(x) for x in value])
+    for i, x in enumerate(value):
         if x > 0x7fffffffffffffff:
             raise TypeError(f"{op.name}(): argument '{op.params[op.varargs]}' failed to unpack the object at pos {i + 1} with error "
                             "\"Overflow when unpacking long long")

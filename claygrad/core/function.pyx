@@ -274,7 +274,7 @@ cdef FunctionNode _new_context(object kind):
 
 
 clay_seal(<PyTypeObject*>FunctionNode)             # Note [Sealed types]
-clay_seal(<PyTypeObject*>DelayedError)
+clay_seal(<PyTypeObject*>Error)
 
 
 cdef object _apply(object cls, tuple args, dict kwargs):

@@ -7,12 +7,14 @@ from cpython.object cimport PyObject
 from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport int64_t
 
+from claygrad.core.arguments cimport exact_int
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.kernels cimport take_rows
 from claygrad.core.layout cimport Layout, check_dims, fresh, new_layout
 from claygrad.core.node cimport Node
+from claygrad.core.parts cimport apart
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs
 from claygrad.core.views cimport make_view
@@ -105,7 +107,7 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
         shape[i] = v.shape[i]
         strides[i] = v.strides[i]
     shape[dim] = length
-    strides[dim] = v.strides[dim] * step
+    strides[dim] = apart(v.strides[dim], step, length)
     v = new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset + start * v.strides[dim])
     if not requires(t):
         return make_view(t, v, False)
@@ -177,8 +179,16 @@ cdef bint _basic(object item) noexcept:
     return item is None or item is Ellipsis or type(item) is slice or type(item) is int
 
 
+cdef bint _settled(object item):
+    """Whether a slice holds plain numbers: others are asked before the shape is looked at, since they may change it."""
+    return ((item.start is None or type(item.start) is int) and (item.stop is None or type(item.stop) is int)
+            and (item.step is None or type(item.step) is int))
+
+
 cdef object _basic_or_tensor(object item):
     """An item of a key as int, slice, None, Ellipsis, bool or tensor."""
+    if type(item) is slice and not _settled(item):
+        return slice(*[None if x is None else exact_int(x) for x in (item.start, item.stop, item.step)])
     if _basic(item) or isinstance(item, (Tensor, bool)):
         return item
     if isinstance(item, (int, numpy.integer)):
@@ -187,7 +197,7 @@ cdef object _basic_or_tensor(object item):
         return _as_index(item)
     if hasattr(item, "__index__"):
         try:
-            return item.__index__()
+            return exact_int(item)
         except TypeError:                          # numpy.bool_ has the method and refuses
             pass
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "

@@ -44,6 +44,13 @@ cdef int sizes_of(object given, int64_t* out) except -2:
     return i
 
 
+cdef int64_t apart(int64_t stride, int64_t step, int64_t length) noexcept:
+    """The stride of every `step`-th entry. With at most one of them the stride is free, and the product may be out of range."""
+    if length <= 1 and (step > 0x7fffffff or stride > 0x7ffffff or stride < -0x7ffffff):
+        return stride
+    return stride * step
+
+
 cdef Layout narrowed(Layout v, int dim, int64_t start, int64_t length, int64_t step):
     """`length` entries of an axis from `start` on, `step` apart."""
     cdef int64_t shape[64]
@@ -52,7 +59,7 @@ cdef Layout narrowed(Layout v, int dim, int64_t start, int64_t length, int64_t s
     for i in range(v.ndim):
         shape[i], strides[i] = v.shape[i], v.strides[i]
     shape[dim] = length
-    strides[dim] *= step
+    strides[dim] = apart(strides[dim], step, length)
     return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset + start * v.strides[dim])
 
 
@@ -91,7 +98,7 @@ cdef Layout _slice(Op op, PyObject** slots, Layout target):
         return None
     start = max(start + n, 0) if start < 0 else min(start, n)
     end = max(end + n, 0) if end < 0 else min(end, n)
-    return narrowed(v, d, start, (end - start + step - 1) // step if end > start else 0, step)
+    return narrowed(v, d, start, (end - start - 1) // step + 1 if end > start else 0, step)
 
 
 cdef Layout _narrow(Op op, PyObject** slots, Layout target):
@@ -163,7 +170,8 @@ cdef Layout _unfold(Op op, PyObject** slots, Layout target):
     for i in range(v.ndim):
         shape[i], strides[i] = v.shape[i], v.strides[i]
     shape[v.ndim], strides[v.ndim] = size, v.strides[d]
-    shape[d], strides[d] = (v.shape[d] - size) // step + 1, v.strides[d] * step
+    shape[d] = (v.shape[d] - size) // step + 1
+    strides[d] = apart(v.strides[d], step, shape[d])
     return new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset)
 
 

@@ -1,0 +1,75 @@
+"""A sample of hostile calls: whatever a call is given, the process lives. More of them: `make hostile`, `make sanitize`."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+
+import pytest
+
+import claygrad as torch
+from tests.survival.hostile.mutate import program
+from tests.survival.hostile.shrink import shrink
+from tests.survival.hostile.things import POOL, Index, Int, fresh, t
+from tests.survival.hostile.worker import run
+
+
+def test_a_seed_gives_the_same_programs():
+    texts = [program(3, number) for number in range(50)]
+    assert texts == [program(3, number) for number in range(50)]
+    assert len(set(texts)) > 45
+
+
+def test_a_process_that_dies_is_noticed_and_its_program_made_short():
+    """By a signal, by SystemError, by running for ever; and what comes before is not blamed."""
+    fatal = "x = t(3)\ny = torch.add(x, __import__('ctypes').string_at(0), alpha=2)"
+    end = run(["t(3)", fatal, "t(3)"])
+    assert (end.at, end.why) == (1, "dies of SIGSEGV")
+    short = shrink(fatal, lambda text: run([text]).why == end.why, tries=30)
+    assert short == "y = __import__('ctypes').string_at(0)"
+    assert "SystemError" in run(["t(3)", "raise SystemError('a')"]).why
+    end = run(["t(3)", "while True: pass"], seconds=0.3)
+    assert (end.at, "hangs" in end.why) == (1, True)
+    assert run(["t(3)", "raise KeyboardInterrupt"]).at is None
+
+
+# What was found
+
+@pytest.mark.parametrize("call", [
+    lambda x: x[Index("a")], lambda x: x[Index(0.5)], lambda x: operator.setitem(x, Index(None), 0), lambda x: x[:Index([])],
+    lambda x: x.sum(Index("a")), lambda x: x.view(Index(0.5), 2), lambda x: x.permute((0, Index("a"))),
+], ids=str)
+def test_an_index_that_is_no_int_is_refused(call):
+    with pytest.raises(TypeError, match=r"__index__ returned non-int"):
+        call(t(2, 3))
+
+
+def test_objects_with_an_index_and_kinds_of_int_are_ints():
+    x = torch.arange(6).view(2, 3)
+    assert x[Index(1), Int(2)].item() == 5
+    assert x[Index(0):Index(1)].tolist() == [[0, 1, 2]]
+    assert x.view(Index(3), 2).shape == (3, 2)
+    assert x.sum(Index(0)).tolist() == [3, 5, 7]
+
+
+def test_an_index_may_change_the_tensor():
+    for key in (lambda: (Index(1, "shape"), 2), lambda: (slice(0, Index(2, "shape")), 2), lambda: (slice(Index(0, "shrink"), None), 1)):
+        fresh()
+        x = POOL[0]
+        with contextlib.suppress(IndexError):
+            assert x[key()].numel() <= 6
+
+
+def test_steps_beyond_the_end():
+    x = torch.arange(6.0).view(2, 3)
+    assert (x[::5].stride(), x[:, ::2].stride()) == ((15, 1), (3, 2))
+    for step in (2**31, 2**60 + 1, 2**62, 2**63 - 1):
+        assert x[::step].tolist() == [[0, 1, 2]]
+        assert x[1::step, ::step].clone().numpy().tolist() == [[3]]
+        assert x[:, 5::step].shape == (2, 0)
+
+
+def test_more_neighbours_than_channels():
+    x, norm = torch.rand(2, 5, 3), torch.nn.LocalResponseNorm
+    assert torch.allclose(norm(2**40, alpha=2.0**40)(x), x / (1 + (x * x).sum(1, keepdim=True)) ** 0.75)
+    assert torch.allclose(norm(11, alpha=11.0)(x), x / (1 + (x * x).sum(1, keepdim=True)) ** 0.75)
