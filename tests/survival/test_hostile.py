@@ -9,9 +9,23 @@ import pytest
 
 import claygrad as torch
 from tests.survival.hostile.mutate import program
+from tests.survival.hostile.run import campaign
 from tests.survival.hostile.shrink import shrink
 from tests.survival.hostile.things import POOL, Index, Int, fresh, t
 from tests.survival.hostile.worker import run
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_sample_of_hostile_calls(part: int):
+    found = campaign(seed=20, begin=part * 500, calls=500, batch=500, effort=20, most=3)
+    assert found == [], "\n".join(found)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_many_hostile_calls():
+    found = campaign(seed=21, begin=0, calls=20_000, most=10)
+    assert found == [], "\n".join(found)
 
 
 def test_a_seed_gives_the_same_programs():
