@@ -192,7 +192,7 @@ cdef object _basic_or_tensor(object item):
     if _basic(item) or isinstance(item, (Tensor, bool)):
         return item
     if isinstance(item, (int, numpy.integer)):
-        return int(item)
+        return exact_int(item)
     if PySequence_Check(item):
         return _as_index(item)
     if hasattr(item, "__index__"):
