@@ -17,21 +17,21 @@ INTERVALS = 16
 
 
 def polynomial(function: Callable[[float], float], middle: float, width: float, degree: int) -> numpy.ndarray:
-    """Fitted at Chebyshev's points for the relative error; the first coefficient is the rounded value itself."""
+    """Fitted at Chebyshev's points for the relative error; the first coefficient is the value itself."""
     points = -numpy.cos(numpy.pi * (numpy.arange(64) + 0.5) / 64) * width / 2
     points = points if middle else numpy.abs(points)
     wanted = numpy.array([function(middle + t) for t in points])
-    first = float(numpy.float32(function(middle)))
+    first = function(middle)
     columns = numpy.stack([points**k for k in range(1, degree + 1)], 1) / wanted[:, None]
     found = numpy.linalg.lstsq(columns, (wanted - first) / wanted, rcond=None)[0]
-    return numpy.array([first, *found], numpy.float32)
+    return numpy.array([first, *found])
 
 
 def table(function: Callable[[float], float], width: float, degree: int) -> numpy.ndarray:
     """One row for each power, a column for each interval."""
     middles = [k * float(numpy.float32(width)) for k in range(INTERVALS - 1)]
     columns = [polynomial(function, middle, width, degree) for middle in middles]
-    end = numpy.zeros(degree + 1, numpy.float32)
+    end = numpy.zeros(degree + 1)
     end[0] = round(2 * function(100.0)) / 2
     return numpy.stack([*columns, end], 1)
 
@@ -67,12 +67,18 @@ def main() -> None:
     print("#pragma once\n\nnamespace clay {\n")
     print("alignas(64) constexpr float POWERS_TABLE[16] = {")
     written([2 ** (k / 16) for k in range(16)], "    ", "};\n")
+    print("alignas(64) constexpr float POWERS_LOST[16] = {")
+    written([2 ** (k / 16) - float(numpy.float32(2 ** (k / 16))) for k in range(16)], "    ", "};\n")
     for name, (function, width, degree) in TABLES.items():
         print(f"constexpr float {name}_WIDTH = {width}f;")
         print(f"alignas(64) constexpr float {name}_TABLE[{degree + 1}][{INTERVALS}] = {{")
-        for row in table(function, width, degree):
+        rows = table(function, width, degree)
+        for row in rows:
             written(row, "    {", "},")
         print("};\n")
+        # What the values at the middles lose as floats: without it a function would step down between intervals.
+        print(f"alignas(64) constexpr float {name}_LOST[{INTERVALS}] = {{")
+        written(rows[0] - rows[0].astype(numpy.float32), "    ", "};\n")
     print("}  // namespace clay")
 
 

@@ -17,6 +17,30 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
+constexpr double NOT_EVEN = 1e300;
+
+// Note [Even enough]
+// The error of an output goes by the largest element and the largest tap that it sees, that of a plain sum by the sizes of all its
+// products. So where the largest are far above the mean, the tiles are not worth their error: that of a sum of `terms` products is to
+// stay about as large as it would be without them.
+template <class T> double largest_over_mean(const T* x, int64_t n) {
+    using V = vec<T>;
+    V most = splat<V>(0);
+    T total, largest = 0;
+    sums<1, T>(0, n, &total, [&](int64_t i, int64_t m, V* term) {
+        term[0] = abs(get<V>(x + i, m));
+        most = larger(most, m == Lanes<V>::width ? term[0] : part(term[0], m, splat<V>(0)));
+    });
+    T lanes[Lanes<V>::width];
+    store<V>(lanes, most);
+    for (T lane : lanes) largest = lane > largest ? lane : largest;
+    return total > 0 ? (double)largest * n / total : total == 0 ? 1 : NOT_EVEN;
+}
+template <class T> bool even_enough(const T* x, int64_t n, const T* w, int64_t count, int64_t terms) {
+    const double of_w = largest_over_mean(w, count);
+    return of_w <= 2.0 * terms && of_w * largest_over_mean(x, n) <= 2.0 * terms;
+}
+
 // Tiles of all images, and how many are at hand at a time. No result depends on the threads.
 template <class T> struct FourByFour {
     using V = vec<T>;

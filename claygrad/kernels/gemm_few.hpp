@@ -106,7 +106,7 @@ inline void stream(int64_t m, const T* a, int64_t a_i, int64_t a_p, const T* b, 
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 16
-            for (int v = 0; v < N; v++) acc[r][v] = load<V>(sum + r * step + v * W<T>);
+            for (int v = 0; v < N; v++) acc[r][v] = splat<V>(0);                     // what is added up P at a time errs less
 #pragma GCC unroll 16
         for (int p = 0; p < P; p++)
 #pragma GCC unroll 16
@@ -118,7 +118,7 @@ inline void stream(int64_t m, const T* a, int64_t a_i, int64_t a_p, const T* b, 
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 16
-            for (int v = 0; v < N; v++) store<V>(sum + r * step + v * W<T>, acc[r][v]);
+            for (int v = 0; v < N; v++) store<V>(sum + r * step + v * W<T>, load<V>(sum + r * step + v * W<T>) + acc[r][v]);
         a += R * a_i, sum += R * step;
     };
     for (; m >= 4; m -= 4) go(std::integral_constant<int, 4>());

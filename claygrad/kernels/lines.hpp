@@ -141,6 +141,26 @@ void sums_of_columns(int64_t begin, int64_t end, int64_t width, T (*out)[TILE], 
     });
 }
 
+// Note [Rounded means]
+// Squares about a mean that is rounded are too large by the square of its error. Where the spread is so small beside the mean that this
+// counts, the sum is taken again in double precision, with the sum of the distances, which tells that error.
+template <class T> bool too_narrow(T squares, T mean, int64_t n) {
+    return squares < 64 * __FLT_EPSILON__ * (sizeof(T) == 4 ? 1 : 0x1p-29) * (double)mean * mean * n;
+}
+struct Distances {
+    double sum = 0, squares = 0;
+    template <class T> void add(const T* x, int64_t n, int64_t step, T mean) {
+        for (int64_t i = 0; i < n; i++) {
+            const double d = (double)x[i * step] - (double)mean;
+            sum += d, squares += d * d;
+        }
+    }
+    template <class T> void settle(int64_t n, T* mean, T* about_it) const {
+        const double less = squares - sum * (sum / n);
+        *about_it = less > 0 ? less : 0, *mean = *mean + sum / n;
+    }
+};
+
 // Mean and sum of squares about it, of one line.
 template <class T> T mean_of(const T* x_n, int64_t n) { return reduce_row<SumOf, T>(x_n, n) / (T)n; }
 template <class T> T squares_about(const T* x_n, int64_t n, T mean) {
@@ -152,6 +172,17 @@ template <class T> T squares_about(const T* x_n, int64_t n, T mean) {
         term[0] = d * d;
     });
     return sum;
+}
+// Both, by Note [Rounded means]
+template <class T> T moments_of(const T* x, int64_t n, T* mean) {
+    *mean = mean_of(x, n);
+    T squares = squares_about(x, n, *mean);
+    if (__builtin_expect(too_narrow(squares, *mean, n), 0)) {
+        Distances all;
+        all.add(x, n, 1, *mean);
+        all.settle(n, mean, &squares);
+    }
+    return squares;
 }
 
 }  // namespace CLAY_ISA

@@ -21,14 +21,48 @@ template <bool S, const auto& NEAR, const auto& FAR, class V> V scaled_first(V x
     }
     return pick(x != x, x, out);
 }
-template <class V> V half_power(V x) { return exp(abs(x) * splat<V>(0.5)); }       // exp(|x|) overflows before the product does
+// y times exp(|x|), which overflows before the product does
+template <class V> V times_exp(V y, V x) {
+    const V size = abs(x), large = splat<V>(700);
+    if (!any(size > large)) return y * exp(size);
+    const V e = exp(size * splat<V>(0.5));
+    return pick(size > large, y * e * e, y * exp(pick(size > large, large, size)));
+}
 
-template <bool S, class V> V scaled_i0(V x) { return scaled_first<S, I0_NEAR, I0_FAR>(abs(x), false); }
-template <bool S, class V> V scaled_i1(V x) { return copysign(scaled_first<S, I1_NEAR, I1_FAR>(abs(x), true), x); }
+// In double precision up to 8 by a sum of positive terms
+template <class V> V near_i0(V x) { const V t = x * x * splat<V>(0.25); return multiply_add(polynomial(I0_SERIES, t), t, splat<V>(1)); }
+template <class V> V near_i1(V x) {
+    const V t = x * x * splat<V>(0.25), half = x * splat<V>(0.5);
+    return multiply_add(polynomial(I1_SERIES, t) * t, half, half);
+}
+template <bool S, class V> V scaled_i0(V x) {
+    const V size = abs(x), eight = splat<V>(8);
+    if constexpr (S) return scaled_first<S, I0_NEAR, I0_FAR>(size, false);
+    const V near = pick(size > eight, eight, size), out = any(size <= eight) ? near_i0(near) * exp(-near) : size;
+    return any(size > eight) ? pick(size > eight, scaled_first<S, I0_NEAR, I0_FAR>(pick(size > eight, size, eight + eight), false), out) : out;
+}
+template <bool S, class V> V scaled_i1(V x) {
+    const V size = abs(x), eight = splat<V>(8);
+    if constexpr (S) return copysign(scaled_first<S, I1_NEAR, I1_FAR>(size, true), x);
+    const V near = pick(size > eight, eight, size), out = any(size <= eight) ? near_i1(near) * exp(-near) : size;
+    return copysign(any(size > eight) ? pick(size > eight, scaled_first<S, I1_NEAR, I1_FAR>(pick(size > eight, size, eight + eight), true), out) : out, x);
+}
+template <bool S, class V> V whole_i0(V x) {
+    const V size = abs(x), eight = splat<V>(8);
+    if (S) return times_exp(scaled_i0<S>(x), x);
+    const V out = near_i0(pick(size > eight, eight, size));
+    return any(size > eight) ? pick(size > eight, times_exp(scaled_i0<S>(x), x), out) : out;
+}
+template <bool S, class V> V whole_i1(V x) {
+    const V size = abs(x), eight = splat<V>(8);
+    if (S) return times_exp(scaled_i1<S>(x), x);
+    const V out = copysign(near_i1(pick(size > eight, eight, size)), x);
+    return any(size > eight) ? pick(size > eight, times_exp(scaled_i1<S>(x), x), out) : out;
+}
 template <bool S> struct I0e : Taking1 { template <class V> V operator()(V x) const { return scaled_i0<S>(x); } };
 template <bool S> struct I1e : Taking1 { template <class V> V operator()(V x) const { return scaled_i1<S>(x); } };
-template <bool S> struct I0 : Taking1 { template <class V> V operator()(V x) const { const V e = half_power(x); return scaled_i0<S>(x) * e * e; } };
-template <bool S> struct I1 : Taking1 { template <class V> V operator()(V x) const { const V e = half_power(x); return scaled_i1<S>(x) * e * e; } };
+template <bool S> struct I0 : Taking1 { template <class V> V operator()(V x) const { return whole_i0<S>(x); } };
+template <bool S> struct I1 : Taking1 { template <class V> V operator()(V x) const { return whole_i1<S>(x); } };
 
 // --- modified, of the second kind -----------------------------------------------------------------------------------------------
 // K0 or K1, times exp(x) if SCALED: inf at 0, NaN below

@@ -52,7 +52,7 @@ struct MishBackward : Costly {
 // The learnt slope of prelu, and what it gets
 CLAY_BINARY(Prelu, Cheap, pick(x > CLAY_NUMBER(0), x, y * x))
 CLAY_BACKWARD(PreluToWeight, Cheap, x, pick(x > CLAY_NUMBER(0), CLAY_NUMBER(0), g * x))
-CLAY_BINARY(Glu, Costly, x / sigmoid_divisor(y))
+CLAY_BINARY(Glu, Costly, times_sigmoid(x, y))
 
 template <class T> struct BinaryJob {
     const T* x;

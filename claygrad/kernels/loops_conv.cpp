@@ -258,6 +258,8 @@ template <class T, bool TURNED> bool by_winograd(const Volume& s, int64_t channe
     const auto axis = [&](int i) { return TURNED ? backward_axis(s, i, phases + i - 1) : forward_axis(s, i, phases + i - 1); };
     const Axis high = axis(1), wide = axis(2);
     if (!FourByFour<T>::applies(s, high, wide, channels, many)) return false;
+    const int64_t inputs = s.n * channels * (TURNED ? s.out[1] * s.out[2] : s.size[1] * s.size[2]);
+    if (!even_enough(x, inputs, w, 9 * channels * many, 9 * channels)) return false;
     return Winograd<T>({high, wide, s.n, channels, many, x}, TURNED, w, (const T*)s.bias, out).run();
 }
 
@@ -280,7 +282,9 @@ template <class T> bool to_weight(const Volume* shape, const void* a, const void
     const Volume& s = *shape;
     Phase phases[2];
     const Axis high = forward_axis(s, 1, phases), wide = forward_axis(s, 2, phases + 1);
+    const int64_t inputs = s.n * s.c * s.size[1] * s.size[2], outputs = s.n * s.o * s.out[1] * s.out[2];
     if (FourByFour<T>::applies(s, high, wide, s.c, s.o) &&
+        even_enough((const T*)a, inputs, (const T*)b, outputs, s.n * s.out[1] * s.out[2]) &&
         WinogradWeight<T>({high, wide, s.n, s.c, s.o, (const T*)a}, (const T*)b, (T*)made).run())
         return true;
     return weight_grad<T>(shape, a, b, made);

@@ -21,15 +21,15 @@ struct ClampBackward : Taking4 {
 struct Lerp : Taking3 {                                          // from the nearer end
     template <class V> V operator()(V x, V y, V z) const {
         const auto first = abs(z) < splat<V>(0.5);
-        return pick(first, x, y) + pick(first, z, -(splat<V>(1) - z)) * (y - x);
+        return multiply_add(pick(first, z, -(splat<V>(1) - z)), y - x, pick(first, x, y));
     }
 };
-CLAY_EACH_3(AddCMul, x + CLAY_VALUE(0) * y * z)
+CLAY_EACH_3(AddCMul, multiply_add(CLAY_VALUE(0) * y, z, x))
 CLAY_EACH_3(AddCDiv, x + CLAY_VALUE(0) * y / z)
 CLAY_EACH_2(ReverseSub, y - x)
 CLAY_EACH_2(ReverseSubScaled, y - CLAY_VALUE(0) * x)
-CLAY_EACH_2(AddScaled, x + CLAY_VALUE(0) * y)
-CLAY_EACH_2(SubScaled, x - CLAY_VALUE(0) * y)
+CLAY_EACH_2(AddScaled, multiply_add(CLAY_VALUE(0), y, x))
+CLAY_EACH_2(SubScaled, multiply_add(-CLAY_VALUE(0), y, x))
 CLAY_EACH_2(CopySign, copysign(x, y))
 // A number wins over NaN, the first of two equal ones
 CLAY_EACH_2(FMax, (pick(x != x, y, pick(y != y, x, pick(y > x, y, x)))))

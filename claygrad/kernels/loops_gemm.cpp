@@ -18,6 +18,7 @@ namespace CLAY_ISA {
 namespace {
 
 constexpr int64_t DEPTH = 512;
+constexpr int64_t CHAIN = 128;           // products added one after the other: the error of longer sums grows with their length
 constexpr int AT_ONCE = 8;               // groups of rows of a transposed a
 constexpr int64_t AHEAD = 32;            // rows of b, and of an a that is laid out, that are fetched before they are needed
 constexpr int64_t NEAR = 8, FAR = 48;    // of a transposed a: to the first-level cache, and to the second
@@ -74,10 +75,6 @@ __attribute__((noinline)) void block(const Block<T>& s) {
 #pragma GCC unroll 16
             for (int v = 0; v < N; v++) __builtin_prefetch(s.start + r * s.start_i + v * W<T>);
     V acc[R][N];
-#pragma GCC unroll 16
-    for (int r = 0; r < R; r++)
-#pragma GCC unroll 16
-        for (int v = 0; v < N; v++) acc[r][v] = zero;
     const auto step = [&](int64_t p) __attribute__((always_inline)) {
         V row[N];
 #pragma GCC unroll 16
@@ -98,31 +95,40 @@ __attribute__((noinline)) void block(const Block<T>& s) {
             for (int v = 0; v < N; v++) acc[r][v] = multiply_add(scale, row[v], acc[r][v]);
         }
     };
-    int64_t p = 0;
-    if (LIE == IN_ROWS)
-        for (; p + R <= s.depth; p += R)
+    int64_t p = 0, start_i = s.start_i;
+    const T* start = s.start;
+    do {
+        const int64_t end = s.depth - p < CHAIN + CHAIN / 2 ? s.depth : p + CHAIN;
 #pragma GCC unroll 16
-            for (int q = 0; q < R; q++) {
-                __builtin_prefetch(a + q * a_i + p + s.next);
-                step(p + q);
-            }
-    for (; p < s.depth; p++) step(p);
-    if (s.start)
+        for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+            for (int v = 0; v < N; v++) acc[r][v] = zero;
+        if (LIE == IN_ROWS)
+            for (; p + R <= end; p += R)
+#pragma GCC unroll 16
+                for (int q = 0; q < R; q++) {
+                    __builtin_prefetch(a + q * a_i + p + s.next);
+                    step(p + q);
+                }
+        for (; p < end; p++) step(p);
+        if (start)
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+                for (int v = 0; v < N; v++) {
+                    const T* from = start + r * start_i + v * W<T>;
+                    acc[r][v] = acc[r][v] + (PART && v == N - 1 ? load_part<V>(from, s.last, zero) : load<V>(from));
+                }
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 16
             for (int v = 0; v < N; v++) {
-                const T* from = s.start + r * s.start_i + v * W<T>;
-                acc[r][v] = acc[r][v] + (PART && v == N - 1 ? load_part<V>(from, s.last, zero) : load<V>(from));
+                T* to = s.c + r * s.ldc + v * W<T>;
+                if (PART && v == N - 1) store_part<V>(to, acc[r][v], s.last);
+                else store<V>(to, acc[r][v]);
             }
-#pragma GCC unroll 16
-    for (int r = 0; r < R; r++)
-#pragma GCC unroll 16
-        for (int v = 0; v < N; v++) {
-            T* to = s.c + r * s.ldc + v * W<T>;
-            if (PART && v == N - 1) store_part<V>(to, acc[r][v], s.last);
-            else store<V>(to, acc[r][v]);
-        }
+        start = s.c, start_i = s.ldc;
+    } while (p < s.depth);
 }
 
 // As block, for 0 < rows <= R

@@ -44,6 +44,10 @@ template <int R, class T> void layer_forward_rows(const Norm& s, int64_t first) 
         term[0] = d * d;
     });
     for (int r = 0; r < R; r++) {
+        if (__builtin_expect(s.mean && too_narrow(squares[r], mean[r], n), 0)) {
+            squares[r] = moments_of(x + r * n, n, mean + r);
+            ((T*)s.mean)[first + r] = mean[r], middle[r] = splat<V>(mean[r]);
+        }
         const T rstd = 1 / sqrt(squares[r] / (T)n + (T)s.eps);
         ((T*)s.rstd)[first + r] = rstd;
         scale[r] = splat<V>(rstd);
@@ -169,7 +173,8 @@ template <class T> void group_forward_range(void* data, int64_t begin, int64_t e
     for (int64_t r = begin; r < end; r++) {
         const T* x = (const T*)s.x + r * n;
         T* out = (T*)s.out + r * n;
-        const T mean = mean_of(x, n), rstd = 1 / sqrt(squares_about(x, n, mean) / (T)n + (T)s.eps);
+        T mean;
+        const T rstd = 1 / sqrt(moments_of(x, n, &mean) / (T)n + (T)s.eps);
         ((T*)s.mean)[r] = mean, ((T*)s.rstd)[r] = rstd;
         const V middle = splat<V>(mean);
         for (int64_t k = 0; k < members; k++, x += s.places, out += s.places) {
@@ -258,6 +263,11 @@ template <class T> void batch_forward_range(void* data, int64_t begin, int64_t e
             sums_of_lines<1, T>(0, s.examples, &squares, [=](int64_t e, T* out) {
                 *out = squares_about(x + e * step, places, mean);
             });
+            if (__builtin_expect(too_narrow(squares, mean, s.examples * places), 0)) {
+                Distances all;
+                for (int64_t e = 0; e < s.examples; e++) all.add(x + e * step, places, 1, mean);
+                all.settle(s.examples * places, &mean, &squares);
+            }
             const T variance = squares / count;
             rstd = 1 / sqrt(variance + eps);
             ((T*)s.mean)[c] = mean, ((T*)s.rstd)[c] = rstd, ((T*)s.variance)[c] = variance;
@@ -292,6 +302,11 @@ template <class T> void columns_forward_range(void* data, int64_t begin, int64_t
                 term[0] = d * d;
             });
             for (int64_t i = 0; i < width; i++) {
+                if (__builtin_expect(too_narrow(squares[0][i], mean[i], s.examples), 0)) {
+                    Distances all;
+                    all.add(x + i, s.examples, step, mean[i]);
+                    all.settle(s.examples, mean + i, squares[0] + i);
+                }
                 ((T*)s.variance)[c + i] = squares[0][i] / count;
                 rstd[i] = 1 / sqrt(squares[0][i] / count + (T)s.eps);
             }

@@ -32,9 +32,8 @@ template <class T> void settle(const T* x, int64_t n, int64_t step, T* mean, T* 
 template <class T> void rows_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(VarianceJob<T>*)data;
     for (int64_t r = begin; r < end; r++) {
-        const T *x = job.x_oni + r * job.n, mean = mean_of(x, job.n);
-        job.mean_oi[r] = mean;
-        job.variance_oi[r] = squares_about(x, job.n, mean) / job.freedom;
+        const T* x = job.x_oni + r * job.n;
+        job.variance_oi[r] = moments_of(x, job.n, job.mean_oi + r) / job.freedom;
         settle(x, job.n, 1, job.mean_oi + r, job.variance_oi + r);
     }
 }
@@ -70,6 +69,11 @@ template <class T> void columns_range(void* data, int64_t begin, int64_t end) {
             term[0] = d * d;
         });
         for (int64_t i = 0; i < width; i++) {
+            if (__builtin_expect(too_narrow(squares[0][i], mean[i], job.n), 0)) {
+                Distances all;
+                all.add(x + i, job.n, step, mean[i]);
+                all.settle(job.n, mean + i, squares[0] + i);
+            }
             variance[i] = squares[0][i] / job.freedom;
             settle(x + i, job.n, step, mean + i, variance + i);
         }
@@ -93,7 +97,13 @@ bool variance(const void* x_oni, void* variance_oi, void* mean_oi, int64_t outer
         parallel_for(job.parts, 2, part_sums<T>, &job);
         job.mean_oi[0] = reduce_row<SumOf, T>(job.partial, job.parts) / (T)n;
         parallel_for(job.parts, 2, part_squares<T>, &job);
-        job.variance_oi[0] = reduce_row<SumOf, T>(job.partial, job.parts) / job.freedom;
+        T squares = reduce_row<SumOf, T>(job.partial, job.parts);
+        if (too_narrow(squares, job.mean_oi[0], n)) {
+            Distances all;
+            all.add(job.x_oni, n, 1, job.mean_oi[0]);
+            all.settle(n, job.mean_oi, &squares);
+        }
+        job.variance_oi[0] = squares / job.freedom;
         settle(job.x_oni, n, (int64_t)1, job.mean_oi, job.variance_oi);
         free(job.partial);
     }

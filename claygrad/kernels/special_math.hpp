@@ -123,9 +123,9 @@ template <bool S, class V> V log_gamma(V x) {
     const V zero = splat<V>(0), one = splat<V>(1);
     const V above = positive_lgamma<S>(pick(x > zero, x, one - x));
     if (!any(x <= zero)) return pick(x != x, x, above);
-    const V sine = abs(sin(splat<V>(PI) * (x - rint(x))));
-    const V reflected = log(splat<V>(PI) / sine) - above;
-    return pick(x != x, x, pick(abs(x) == splat<V>(INF), splat<V>(INF), pick(x <= zero, reflected, above)));
+    // Below zero a reflection would cancel near the roots, one between any two poles: the C library knows where they are.
+    const V below = lanes_of(pick(x <= zero, x, one), [](double y) { int sign; return __builtin_lgamma_r(y, &sign); });
+    return pick(x != x, x, pick(x <= zero, below, above));
 }
 
 // 1/x + ... + 1/(x + 9) in pairs from both ends, below the asymptotic series at x + 10
@@ -141,7 +141,14 @@ template <class V> V positive_digamma(V x) {
     return log(z) - splat<V>(0.5) / z - polynomial(DIGAMMA, inverse) * inverse - sum;
 }
 template <class V> V digamma_of(V x) {
-    const V zero = splat<V>(0), above = positive_digamma(pick(x > zero, x, splat<V>(1) - x));
+    const V zero = splat<V>(0);
+    V above = positive_digamma(pick(x > zero, x, splat<V>(1) - x));
+    // Beside its root, which is between two numbers, by the distance from it
+    const auto middle = (x > splat<V>(1.2)) & (x < splat<V>(1.75));
+    if (any(middle)) {
+        const V s = x - splat<V>(1.4616321449683622) - splat<V>(9.549995429965697e-17);
+        above = pick(middle, s * polynomial(DIGAMMA_ROOT, s), above);
+    }
     if (!any(x <= zero)) return above;
     const V part = x - rint(x);
     const V below = above - splat<V>(PI) / tan(splat<V>(PI) * part);

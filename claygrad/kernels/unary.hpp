@@ -15,6 +15,13 @@ struct Costly { double p, q; static constexpr int64_t grain = COSTLY; };
     };
 #define CLAY_NUMBER(value) splat<V>(value)
 
+// One number of single precision goes the way that vectors of them go.
+inline float times_sigmoid(float x, float y) {
+    const float e = exp(-abs(y));
+    return (y < 0 ? x * e : x) / (1 + e);
+}
+inline float sigmoid(float x) { return times_sigmoid(1.0f, x); }
+
 CLAY_UNARY(Neg, Cheap, -x)
 CLAY_UNARY(Abs, Cheap, abs(x))
 CLAY_UNARY(Square, Cheap, x * x)
@@ -58,7 +65,7 @@ CLAY_UNARY(Erf, Costly, erf(x))
 CLAY_UNARY(Erfc, Costly, erfc(x))
 CLAY_UNARY(Pow, Costly, pow(x, CLAY_NUMBER(p)))
 CLAY_UNARY(Sigmoid, Costly, sigmoid(x))
-CLAY_UNARY(Silu, Costly, x / sigmoid_divisor(x))
+CLAY_UNARY(Silu, Costly, times_sigmoid(x, x))
 CLAY_UNARY(Elu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(p), x))
 
 // log(1 + e**x), by way of a logarithm of at most 2
@@ -75,7 +82,7 @@ CLAY_UNARY(Celu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x * CLAY_NUMBER(1 / p))
 // tanh(log(1 + e)) is n / (n + 2) with n = e * (e + 2). From 40 on it is 1, and n still a number.
 struct Mish : Costly {
     template <class V> V operator()(V x) const {
-        V e = exp(pick(x > splat<V>(40), splat<V>(40), x)), n = e * (e + splat<V>(2));
+        V e = exp(pick(x > splat<V>(40), splat<V>(40), x)), n = multiply_add(e, e, e + e);
         return x * (n / (n + splat<V>(2)));
     }
 };

@@ -4,9 +4,9 @@
 #include "vec.hpp"
 #include "vmath_f32.hpp"
 
-#define CLAY_MATH_INLINE(F) F(exp) F(expm1) F(tanh) F(erf)
-#define CLAY_MATH_CALLED(F) F(exp2) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) \
-    F(asin) F(acos) F(atan) F(sinh) F(cosh) F(asinh) F(acosh) F(atanh) F(erfc)
+#define CLAY_MATH_INLINE(F) F(exp) F(expm1) F(tanh) F(erf) F(log) F(log10) F(sin) F(cos) F(tan) \
+    F(asin) F(acos) F(atan) F(cosh)
+#define CLAY_MATH_CALLED(F) F(exp2) F(log2) F(log1p) F(sinh) F(asinh) F(acosh) F(atanh) F(erfc)
 #define CLAY_MATH_1(F) CLAY_MATH_INLINE(F) CLAY_MATH_CALLED(F)
 #define CLAY_MATH_2(F) F(pow) F(atan2)
 
@@ -39,15 +39,25 @@ extern VectorMath vector_math;
     inline f32v name(f32v x) { return vector_math.name##_f32(x); }         \
     inline f64v name(f64v x) { return vector_math.name##_f64(x); }
 #define CLAY_VECTOR_F64(name) inline f64v name(f64v x) { return vector_math.name##_f64(x); }
-#define CLAY_VECTOR_2(name)                                                        \
-    inline f32v name(f32v x, f32v y) { return vector_math.name##_f32(x, y); }      \
-    inline f64v name(f64v x, f64v y) { return vector_math.name##_f64(x, y); }
 CLAY_MATH_CALLED(CLAY_VECTOR_1)
-CLAY_MATH_INLINE(CLAY_VECTOR_F64)        // single precision: vmath_f32.hpp
-CLAY_MATH_2(CLAY_VECTOR_2)
+#define CLAY_MATH_DOUBLE(F) F(exp) F(expm1) F(tanh) F(erf) F(log) F(log10) F(sin) F(tan) F(asin) F(acos) F(atan) F(cosh)
+CLAY_MATH_DOUBLE(CLAY_VECTOR_F64)        // single precision: vmath_f32.hpp
+inline f32v pow(f32v x, f32v y) { return vector_math.pow_f32(x, y); }
+inline f64v pow(f64v x, f64v y) { return vector_math.pow_f64(x, y); }
+inline f64v atan2(f64v y, f64v x) { return vector_math.atan2_f64(y, x); }
+
+// libmvec's is next to 1, not 1, for some small numbers.
+inline f64v cos(f64v x) { return pick(abs(x) < splat<f64v>(1e-8), splat<f64v>(1), vector_math.cos_f64(x)); }
+
+// Beyond 88 its half is still a number where exp is not.
+inline f32v cosh(f32v x) {
+    const f32v size = abs(x), half = splat<f32v>(0.5), e = exp(size);
+    if (__builtin_expect(anywhere(size > splat<f32v>(88)), 0)) return vector_math.cosh_f32(x);
+    return multiply_add(half, e, half / e);
+}
 #undef CLAY_VECTOR_1
 #undef CLAY_VECTOR_F64
-#undef CLAY_VECTOR_2
+#undef CLAY_MATH_DOUBLE
 #endif
 
 // exp(x) for x <= 0; what would be subnormal may be 0
@@ -56,6 +66,18 @@ template <class V> V exp_down(V x) { return exp(x); }
 // 1 + exp(-x), what a sigmoid divides by
 template <class V> V sigmoid_divisor(V x) { return splat<V>(1) + exp(-x); }
 template <class V> V sigmoid(V x) { return splat<V>(1) / sigmoid_divisor(x); }
+template <class V> V times_sigmoid(V x, V y) { return x / sigmoid_divisor(y); }
+#if defined(__AVX2__)
+// By way of exp(-|x|): a reciprocal may double the units of an error.
+inline f32v times_sigmoid(f32v x, f32v y) {
+    const f32v one = splat<f32v>(1), e = exp_finest(-abs(y));
+    return pick(y < splat<f32v>(0), x * e, x) / (one + e);
+}
+inline f32v sigmoid(f32v x) {
+    const f32v one = splat<f32v>(1), e = exp_finest(-abs(x));
+    return pick(x < splat<f32v>(0), e, one) / (one + e);
+}
+#endif
 
 // log(1 + x) for 0 <= x <= 1
 template <class V> V log1p_of_part(V x) { return log1p(x); }

@@ -48,6 +48,8 @@ inline f32v exp(f32v x) {
     return __builtin_expect(_mm256_movemask_ps(far), 0) ? exp_far(x) : exp_near(x);
 }
 
+inline f32v exp_finest(f32v x) { return exp(x); }
+
 // 2**MORE * exp(x), for x up to 88 less MORE powers of two; zero where that has no exponent.
 template <int MORE> inline f32v exp_times(f32v x) {
     x = larger(splat<f32v>(-88 - MORE * 2 / 3), x);

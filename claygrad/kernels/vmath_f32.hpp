@@ -1,7 +1,7 @@
-// exp, expm1, tanh, erf and gelu of single-precision vectors, inlined into their loops: a call per vector costs more than the function.
-// Coefficients are minimax fits of this project's own; every function stays within 4 ulp, most within 2 (tests/kernels/test_unary.py).
+// Elementary functions of single-precision vectors, inlined into their loops: a call per vector costs more than the function.
+// Coefficients are minimax fits of this project's own; every function stays within 2 ulp (tests/kernels/test_accuracy.py).
 #pragma once
-#include "vec.hpp"
+#include "vmath_f32_logs.hpp"
 
 #if defined(__AVX2__)
 namespace clay {
@@ -30,19 +30,6 @@ inline f32v exponential(f32v x, f32v n) {
 }
 constexpr double LOG2_E = 1.44269504088896341;
 
-// log(1 + x) for 0 <= x <= 1: twice the area tangent of x / (x + 2)
-inline f32v log1p_of_part(f32v x) {
-    using V = f32v;
-    const V s = x / (x + splat<V>(2)), u = s * s;
-    V p = splat<V>(0.11619525796845176);
-    p = multiply_add(p, u, splat<V>(0.10851657374397357));
-    p = multiply_add(p, u, splat<V>(0.14296291717709386));
-    p = multiply_add(p, u, splat<V>(0.199998506778422));
-    p = multiply_add(p, u, splat<V>(0.33333333668808984));
-    const V half = multiply_add(p * u, s, s);
-    return half + half;
-}
-
 }  // namespace CLAY_ISA
 }  // namespace clay
 #if defined(__AVX512F__)
@@ -50,4 +37,5 @@ inline f32v log1p_of_part(f32v x) {
 #else
 #include "vmath_avx2.hpp"
 #endif
+#include "vmath_f32_angles.hpp"
 #endif

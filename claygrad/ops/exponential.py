@@ -78,7 +78,17 @@ log10.rule(input=lambda g, input: g / (conj(input) * LN10))
 @pointwise(kernel="log1p", promote="float", namespace=("torch", "special"), node="Log1PBackward0", samples=half_line)
 def log1p(xp, input: Tensor):
     "The natural logarithm of one plus the element, exact near zero: out = log(1 + input)."
-    return xp.log1p(input)
+    if input.dtype.kind != "c":
+        return xp.log1p(input)
+    z = input.astype(xp.complex128)
+    x, y = z.real, z.imag
+    # log|1 + z| is half of log1p(|1 + z|^2 - 1), whose terms cancel only where the result is small beside both.
+    near = xp.abs(z) < 0.5
+    square = xp.where(near, x * (2 + x) + y * y, 0)
+    size = xp.where(near, 0.5 * xp.log1p(square), xp.log(xp.abs(xp.where(near, 1, 1 + z))))
+    out = xp.empty(z.shape, z.dtype)
+    out.real, out.imag = size, xp.arctan2(y, 1 + x)
+    return out.astype(input.dtype)
 log1p.rule(input=lambda g, input: g / (conj(input) + 1))
 
 

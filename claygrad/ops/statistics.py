@@ -176,6 +176,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
                       "observations.", stacklevel=2)
         freedom = freedom.new_zeros(())
     x = x - mean.unsqueeze(1)
+    if x.dtype.is_floating_point or x.dtype.is_complex:          # what the mean lost when it was rounded
+        x = x - ((x if weights is None else x * weights).sum(1) / total).unsqueeze(1)
     return (x @ (x if weights is None else x * weights).t().conj()).true_divide(freedom).squeeze()
 
 

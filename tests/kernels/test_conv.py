@@ -199,7 +199,9 @@ def test_a_large_number_shows_in_its_own_kernels_alone(isa):
     wanted = numpy.zeros_like(change)
     wanted[:, 3, 1, 1] = 1e7
     numpy.testing.assert_allclose(change[:, 3], wanted[:, 3], rtol=1e-6, atol=10)
-    assert not change[:, numpy.arange(32) != 3].any()
+    # An outlier makes all of them be computed without tiles: that rounds otherwise, but none gets a share of it, which would be 1.
+    others = numpy.arange(32) != 3
+    assert numpy.abs(change[:, others]).max() <= 4 * numpy.finfo(numpy.float32).eps * numpy.abs(before[:, others]).max()
 
 
 def test_tiles_do_not_depend_on_the_threads(isa):
