@@ -74,7 +74,7 @@ cdef Layout in_format_of(Layout made, Layout x):
         strides[i] = step
         step *= made.shape[i]
     strides[0] = step
-    out = new_layout(new_storage(made.numel * made.dtype.itemsize), made.dtype, made.ndim, made.shape, strides, 0)
+    out = fresh_strided(made.dtype, made.ndim, made.shape, strides)
     write_layout(out, made)
     return out
 
