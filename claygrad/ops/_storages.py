@@ -180,11 +180,17 @@ class TypedStorage:
     def _is_pinned(self, device: Any = None) -> bool:
         return False
 
-    def _share_memory_(self) -> TypedStorage:
+    def _share_memory_(self, how: str = "_share_fd_") -> TypedStorage:
         if self._untyped_storage.device.type != "cpu":
-            raise RuntimeError("_share_fd_: only available on CPU")
+            raise RuntimeError(f"{how}: only available on CPU")
         self._line().share_memory_()
         return self
+
+    def _share_fd_cpu_(self) -> TypedStorage:
+        return self._share_memory_("_share_fd_")
+
+    def _share_filename_cpu_(self) -> TypedStorage:
+        return self._share_memory_("_share_filename_")
 
     def _get_device(self) -> int:
         return -1
