@@ -36,7 +36,7 @@ def _run(lib, where, result):
 
 NODE = ["node, before", "leaf's node, before", "node, after"]
 TENSOR = ["tensor", "leaf", "leaf, after"]
-NO_TENSORS = ["a", 3, {}, True, 1.5, [], object()]
+NO_TENSORS = ["a", 3, {}, True, 1.5, [], print]
 
 
 @pytest.mark.parametrize("result", [*NO_TENSORS, "tensor", "list"], ids=repr)

@@ -52,7 +52,7 @@ def test_a_process_that_dies_is_noticed_and_its_program_made_short():
 @pytest.mark.parametrize("call", [
     lambda x: x[Index("a")], lambda x: x[Index(0.5)], lambda x: operator.setitem(x, Index(None), 0), lambda x: x[:Index([])],
     lambda x: x.sum(Index("a")), lambda x: x.view(Index(0.5), 2), lambda x: x.permute((0, Index("a"))),
-], ids=str)
+])
 def test_an_index_that_is_no_int_is_refused(call):
     with pytest.raises(TypeError, match=r"__index__ returned non-int"):
         call(t(2, 3))
