@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 
 from claygrad.core import determinism as _determinism
 from claygrad.core.bridge import flush_denormals
-from claygrad.core.notices import is_always, set_always
+from claygrad.core.notices import is_always, set_always, warn
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -81,8 +80,8 @@ def set_float32_matmul_precision(precision: str) -> None:
     if not isinstance(precision, str):
         raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
     if precision not in ("highest", "high", "medium"):
-        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
-                      "setFloat32MatmulPrecision call has no effect.", UserWarning, stacklevel=2)
+        warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+             "setFloat32MatmulPrecision call has no effect.", UserWarning)
         return
     _matmul_precision = precision
 

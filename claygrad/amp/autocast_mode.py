@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from claygrad.amp._lists import FULL, KEPT, LOWER, WIDEST
 from claygrad.core import LATE, Tensor, bfloat16, device, float16, float32, float64, prefix, promote_types
 from claygrad.core.depth import carry
 from claygrad.core.modes import set_autocast_flag
+from claygrad.core.notices import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,8 +112,7 @@ def autocast_decrement_nesting() -> int:
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warnings.warn(f"{prefix()}.{name} is deprecated. Please use {prefix()}.{instead} instead.", DeprecationWarning,
-                  stacklevel=3)
+    warn(f"{prefix()}.{name} is deprecated. Please use {prefix()}.{instead} instead.", DeprecationWarning)
 
 
 def get_autocast_cpu_dtype() -> dtype:
@@ -214,13 +213,13 @@ class autocast:
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         if enabled and device_type == "cuda":
-            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
+            warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
             enabled = False
         elif enabled and self.fast_dtype not in (bfloat16, float16):
             name = device_type.upper()
-            warnings.warn(f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} "
-                          "Autocast "
-                          f"only supports dtypes of {bfloat16}, {float16} currently.", stacklevel=2)
+            warn(f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} "
+                 "Autocast "
+                 f"only supports dtypes of {bfloat16}, {float16} currently.")
             enabled = False
         self._enabled = enabled
 

@@ -1,11 +1,11 @@
 """`torch.cpu.amp`: the names of old, for CPU programs in bfloat16."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.amp import autocast_mode, grad_scaler
 from claygrad.core import bfloat16
+from claygrad.core.notices import warn
 
 if TYPE_CHECKING:
     from claygrad.core import dtype
@@ -14,8 +14,8 @@ __all__ = ["GradScaler", "autocast"]
 
 
 def _warn(name: str) -> None:
-    warnings.warn(f"`torch.cpu.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cpu', args...)` "
-                  "instead.", FutureWarning, stacklevel=3)
+    warn(f"`torch.cpu.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cpu', args...)` "
+         "instead.", FutureWarning)
 
 
 class autocast(autocast_mode.autocast):

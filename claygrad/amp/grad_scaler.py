@@ -1,7 +1,6 @@
 """GradScaler: losses made larger, so that gradients in half precision do not vanish."""
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor, float16, float32, int32, prefix
+from claygrad.core.notices import warn
 from claygrad.ops.fill import full
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class GradScaler:
         self._device = device
         self._enabled = enabled
         if device == "cuda" and enabled:
-            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         if self._enabled:
             if growth_factor <= 1.0:
@@ -164,9 +164,9 @@ class GradScaler:
     def _step_itself(self, optimizer: Any, state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Step an optimizer that takes the factor out by itself."""
         if "grad_scaler" in signature(optimizer.step).parameters:
-            warnings.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. "
-                          "In the near future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the "
-                          "passed optimizer and let the optimizer use them directly.", FutureWarning, stacklevel=3)
+            warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. "
+                 "In the near future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the "
+                 "passed optimizer and let the optimizer use them directly.", FutureWarning)
             return optimizer.step(*args, grad_scaler=self, **kwargs)
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)

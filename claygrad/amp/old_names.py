@@ -1,11 +1,11 @@
 """`torch.cuda.amp`: the names of old, for programs that use CUDA if there is one."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from claygrad.amp import autocast_mode, grad_scaler
 from claygrad.core import float16
+from claygrad.core.notices import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +16,8 @@ __all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd
 
 
 def _warn(name: str, instead: str) -> None:
-    warnings.warn(f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
-                  FutureWarning, stacklevel=3)
+    warn(f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
+         FutureWarning)
 
 
 def amp_definitely_not_available() -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, overload
 
 from claygrad.autograd.graph import GradientEdge
 from claygrad.core import Size, Tensor, prefix
 from claygrad.core.engine import one_like, run_backward
+from claygrad.core.notices import warn
 from claygrad.ops.fill import ones, zeros_like
 from claygrad.ops.join import stack
 
@@ -35,7 +35,7 @@ def backward(
     A tensor with more than one element needs its own gradient in `grad_tensors`, of the same shape.
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
@@ -109,11 +109,10 @@ def grad(
     roots = _roots(outputs)
     targets = _inputs(inputs, "grad")
     if not only_inputs:
-        warnings.warn(
+        warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
             "other parts of the graph, please use torch.autograd.backward.",
-            FutureWarning,
-            stacklevel=2,
+            FutureWarning
         )
     if retain_graph is None:
         retain_graph = create_graph
@@ -158,12 +157,11 @@ def _warn_of_cycles() -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(
+        warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
             "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
             "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
-            "after use to break the cycle and avoid the leak.",
-            stacklevel=3,
+            "after use to break the cycle and avoid the leak."
         )
 
 

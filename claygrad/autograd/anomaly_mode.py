@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from claygrad.core.modes import get_anomaly, set_anomaly
+from claygrad.core.notices import warn
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 
@@ -23,10 +22,9 @@ class detect_anomaly:
     def __init__(self, check_nan: bool = True) -> None:
         self.prev = get_anomaly()
         self.check_nan = check_nan
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-            "debugging.",
-            stacklevel=2,
+            "debugging."
         )
 
     def __enter__(self) -> None:

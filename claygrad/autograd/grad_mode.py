@@ -6,7 +6,6 @@ and as a decorator of functions and generator functions, which then enter a fres
 
 from __future__ import annotations
 
-import warnings
 from functools import wraps
 from typing import TYPE_CHECKING, cast
 
@@ -20,6 +19,7 @@ from claygrad.core.modes import (
     set_grad_enabled_flag,
     set_inference_flag,
 )
+from claygrad.core.notices import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -60,12 +60,11 @@ class _Mode:
 
         function: Any = orig_func
         if isclass(orig_func):
-            warnings.warn(
+            warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
                 "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
                 "the `__init__` method and nothing else.",
-                FutureWarning,
-                stacklevel=2,
+                FutureWarning
             )
             function = lambda *args, **kwargs: orig_func(*args, **kwargs)
         if isgeneratorfunction(function):

@@ -7,7 +7,6 @@ part. `fast_mode` compares one product v.J.u with random u, v instead of J itsel
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 from claygrad.autograd._finite_differences import (
@@ -28,6 +27,7 @@ from claygrad.autograd._finite_differences import (
 from claygrad.autograd._run import grad
 from claygrad.autograd.function import Function
 from claygrad.core import Generator, Tensor, complex128, float64
+from claygrad.core.notices import warn
 from claygrad.ops.fill import zeros, zeros_like
 
 if TYPE_CHECKING:
@@ -194,10 +194,9 @@ def _check_inputs(args: tuple) -> None:
         if not requires_grad(x):
             continue
         if x.dtype not in (float64, complex128):
-            warnings.warn(
+            warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
-                "will likely fail if all the inputs are not of double precision floating point or complex. ",
-                stacklevel=4,
+                "will likely fail if all the inputs are not of double precision floating point or complex. "
             )
         if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor
 from claygrad.core.engine import queue_callback
+from claygrad.core.notices import warn
 from claygrad.ops.fill import empty
 
 if TYPE_CHECKING:
@@ -21,9 +21,8 @@ class _TensorByAnotherName(type):
 
     def __call__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Tensor:
         if volatile:
-            warnings.warn(
-                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2
-            )
+            warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):

@@ -2,6 +2,7 @@
 import numpy
 
 from cpython.object cimport PyObject
+from claygrad.core.notices import warn
 from claygrad.core cimport each, pointwise, reduce, shaped
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
 from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
@@ -330,12 +331,11 @@ cdef int write_out(str name, Tensor target, Tensor result, bint strided) except 
                            "Please clone() the tensor before performing the operation.")
     if not same_shape(result.layout, target.layout):
         if target.layout.numel:
-            import warnings
-            warnings.warn(f"An output with one or more elements was resized since it had shape {shape_text(target.layout)}, which "
-                          f"does not match the required output shape {shape_text(result.layout)}. This behavior is deprecated, "
-                          "and in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
-                          "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-                          UserWarning, stacklevel=1)
+            warn(f"An output with one or more elements was resized since it had shape {shape_text(target.layout)}, which "
+                 f"does not match the required output shape {shape_text(result.layout)}. This behavior is deprecated, "
+                 "and in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
+                 "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+                 UserWarning)
         target.resize_(result.shape)            # counts as the write
         target.layout.storage.before_write()
         if strided and not result.layout.contiguous and dense(result.layout):

@@ -6,11 +6,11 @@ PyTorch, so that a program that asked for errors gets them here as well.
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core.bridge import array_of, on_storage
 from claygrad.core.modes import get_fills_new_memory, set_deterministic
+from claygrad.core.notices import warn
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -59,11 +59,11 @@ def alert(name: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "claygrad":
         level, frame = level + 1, frame.f_back
-    warnings.warn(f"{name} does not have a deterministic implementation, but you set "
-                  "'torch.use_deterministic_algorithms(True, warn_only=True)'. You can file an issue at "
-                  "https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for "
-                  "this "
-                  "operation.", stacklevel=level)
+    warn(f"{name} does not have a deterministic implementation, but you set "
+         "'torch.use_deterministic_algorithms(True, warn_only=True)'. You can file an issue at "
+         "https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for "
+         "this "
+         "operation.")
 
 
 def initial(made: Tensor) -> Tensor:

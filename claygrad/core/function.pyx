@@ -1,11 +1,11 @@
 """Custom operations: `autograd.Function`, whose context is the node itself."""
 import functools
-import warnings
 import weakref
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
+from claygrad.core.notices import warn
 from claygrad.core.dtypes cimport CAT_FLOAT
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
@@ -68,8 +68,8 @@ cdef class FunctionNode(Node):
         self.constant = tensors
 
     def mark_shared_storage(self, *pairs):
-        warnings.warn("function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked. Note "
-                      "that calls to `set_()` are not tracked", FutureWarning, stacklevel=1)
+        warn("function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked. Note "
+             "that calls to `set_()` are not tracked", FutureWarning)
 
     def set_materialize_grads(self, bint value):
         """Whether absent gradients come as zeros (the default) or as None."""
@@ -227,9 +227,9 @@ class Function(metaclass=FunctionMeta):
     """A differentiable operation with a forward and a backward of your own, as static methods; call it by `apply`."""
 
     def __init__(self, *args, **kwargs):
-        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
-                      "them on the class itself. Instantiating an autograd function will raise an error in a future version of "
-                      "PyTorch.", DeprecationWarning, stacklevel=2)
+        warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
+             "them on the class itself. Instantiating an autograd function will raise an error in a future version of "
+             "PyTorch.", DeprecationWarning)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "

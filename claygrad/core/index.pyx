@@ -1,5 +1,4 @@
 """Indexing and index assignment: views for ints, slices, None and ...; gathers for masks and index tensors."""
-import warnings
 
 import numpy
 
@@ -7,6 +6,7 @@ from cpython.object cimport PyObject
 from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport int64_t
 
+from claygrad.core.notices import warn
 from claygrad.core.arguments cimport exact_int
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.device cimport CPU
@@ -195,11 +195,8 @@ cdef object _basic_or_tensor(object item):
         return exact_int(item)
     if PySequence_Check(item):
         return _as_index(item)
-    if hasattr(item, "__index__"):
-        try:
-            return exact_int(item)
-        except TypeError:                          # numpy.bool_ has the method and refuses
-            pass
+    if hasattr(item, "__index__") and not isinstance(item, numpy.bool_):      # which has the method and refuses
+        return exact_int(item)
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
                      f"(got {LATE['type_name'](item)})")
 
@@ -338,9 +335,9 @@ cdef tuple _as_tuple(object key):
     if type(key) is tuple:
         return <tuple>key
     if not isinstance(key, tuple) and _like_tuple(key):
-        warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-                      "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
-                      "x[torch.tensor(seq)], which will result either in an error or a different result", UserWarning, stacklevel=1)
+        warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+             "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+             "x[torch.tensor(seq)], which will result either in an error or a different result", UserWarning)
         return tuple(key)
     if isinstance(key, tuple):
         return tuple(key)

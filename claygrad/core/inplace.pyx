@@ -1,5 +1,4 @@
 """Writing to tensors: what is refused, what saved values keep, and how history is rewritten."""
-import warnings
 
 import numpy
 
@@ -7,6 +6,7 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t
 
+from claygrad.core.notices import warn
 from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_FLOAT, category_of, dtype, of_code
@@ -85,7 +85,7 @@ cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
             raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
                                "memory location. Please clone() the tensor before performing the operation.")
         if said != "ok":
-            warnings.warn(said, UserWarning, stacklevel=1)
+            warn(said, UserWarning)
     for i in range(1, op.n_tensors):
         value = <object>slots[op.tensors[i]]
         for x in (value if isinstance(value, (list, tuple)) else (value,)):

@@ -1,8 +1,8 @@
 """What backward does besides calling rules: where it starts, the search for NaN, and adding gradients to leaves."""
-import warnings
 
 from cpython.object cimport PyObject
 
+from claygrad.core.notices import warn
 from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, F32
@@ -42,11 +42,11 @@ cdef int look_for_nan(Node node, list out) except -1:
     for i, g in enumerate(out):
         if g is not None and g.dtype.category >= 2 and bool((g != g).any()):
             if node.notes is not None and "traceback_" in node.notes:
-                warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
-                              + "".join(node.notes["traceback_"]), UserWarning, stacklevel=1)
+                warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
+                     + "".join(node.notes["traceback_"]), UserWarning)
             else:
-                warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
-                              "forward pass for more information.", UserWarning, stacklevel=1)
+                warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
+                     "forward pass for more information.", UserWarning)
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."
                                + where_text("the forward ran", node.code, node.lasti))
     return 0

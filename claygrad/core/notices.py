@@ -1,7 +1,11 @@
-"""Warnings that are given once in a process, or every time after `set_warn_always(True)`."""
+"""Warnings: they name the user's line, and some are given once, or every time after `set_warn_always(True)`."""
 from __future__ import annotations
 
+import os
+import sys
 import warnings
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 _given: set[str] = set()
 _always = False
@@ -16,8 +20,16 @@ def is_always() -> bool:
     return _always
 
 
-def warn_once(key: str, text: str, category: type[Warning] = UserWarning, stacklevel: int = 2) -> None:
+def warn(text: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the nearest caller outside claygrad."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, level)
+
+
+def warn_once(key: str, text: str, category: type[Warning] = UserWarning) -> None:
     """Warn, unless a warning with this key was given before."""
     if key not in _given or _always:
         _given.add(key)
-        warnings.warn(text, category, stacklevel + 1)
+        warn(text, category)

@@ -12,7 +12,7 @@ from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, bytes_of, fresh, fresh_like, fresh_strided, new_layout, stretched
+from claygrad.core.layout cimport Layout, bytes_of, fresh, fresh_like, fresh_strided, stretched
 from claygrad.core.lazy cimport resolved, write_lazy
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record

@@ -1,25 +1,26 @@
 """What the tensor says when its state is changed in a way that it does not take. No tensor is needed to say it."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
+
+from claygrad.core.notices import warn, warn_once
 
 NOT_A_LEAF = "you can only change requires_grad flags of leaf variables."
 
 
 def warn_about_grad_of_non_leaf() -> None:
-    warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                  "won't be "
-                  "populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
-                  "non-leaf Tensor, "
-                  "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-                  "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
-                  UserWarning, stacklevel=2)
+    warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+         "won't be "
+         "populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+         "non-leaf Tensor, "
+         "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+         "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
+         UserWarning)
 
 
 def warn_about_scalar() -> None:
-    warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                  "Consider using tensor.detach() first.", UserWarning, stacklevel=2)
+    warn_once("scalar", "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+              "Consider using tensor.detach() first.")
 
 
 def check_assigned_grad(tensor: Any, grad: Any) -> None:
@@ -97,8 +98,8 @@ def old_form(name: str, given: tuple) -> tuple[tuple, dict[str, Any]] | None:
         forms = [", ".join(f"{'Number' if isinstance(value, (int, float, complex)) else 'Tensor'}"
                             for value in given), ", ".join(
             ["Tensor"] * len(tensors) + ["*", *(f"Number {word} = 1" for word in words)])]
-        warnings.warn(f"This overload of {name} is deprecated:\n\t{name}({forms[0]})\nConsider using one of the "
-                      f"following signatures instead:\n\t{name}({forms[1]})", UserWarning, stacklevel=2)
+        warn(f"This overload of {name} is deprecated:\n\t{name}({forms[0]})\nConsider using one of the "
+             f"following signatures instead:\n\t{name}({forms[1]})", UserWarning)
     return tensors, dict(zip(words, factors))
 
 

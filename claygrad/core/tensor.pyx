@@ -7,6 +7,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from claygrad.core.device cimport CPU, META
 from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, F32, F64, I8, I16, I32, I64, U8)
 from claygrad.core import refusals
+from claygrad.core.conversions import as_array, as_real
 from claygrad.core.dtypes import prefix
 from claygrad.core.size import Size
 from claygrad.core.layout cimport CONJ, Layout, new_layout, same_shape
@@ -531,10 +532,10 @@ cdef class Tensor:
         return number_at(self.layout, self.layout.offset)
 
     def __float__(self):
-        return float(_real(_scalar(self), "double"))
+        return float(as_real(_scalar(self), "double"))
 
     def __int__(self):
-        return int(_real(_scalar(self), "int64_t"))
+        return int(as_real(_scalar(self), "int64_t"))
 
     def __complex__(self):
         return complex(_scalar(self))
@@ -578,7 +579,7 @@ cdef class Tensor:
         return _handed_out(self.layout)
 
     def __array__(self, *args, **kwargs):
-        return _as_array(self.numpy(), *args, **kwargs)
+        return as_array(self.numpy(), *args, **kwargs)
 
     __array_priority__ = 1000
 
@@ -669,15 +670,6 @@ cdef _init():
 _init()
 
 
-def _as_array(array, kind=None, copy=None, **named):      # NumPy's protocol: __array__(dtype=None, copy=None)
-    kind = named.get("dtype", kind)
-    if kind is not None and array.dtype != kind:
-        if copy is False:
-            raise ValueError("Unable to avoid copy while creating an array as requested.")
-        return array.astype(kind)
-    return array.copy() if copy else array
-
-
 cdef object _handed_out(Layout layout):
     cdef Storage storage = layout.storage
     cdef int lasti = 0
@@ -686,23 +678,10 @@ cdef object _handed_out(Layout layout):
     return layout.array_with_base(token)
 
 
-cdef object _real(object number, str kind):
-    """A complex number without an imaginary part as a real one."""
-    if type(number) is complex:
-        if number.imag != 0:
-            raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
-        return number.real
-    return number
-
-
-cdef bint _warned_scalar = False
-
 cdef _scalar(Tensor t):
     if t.layout.numel != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
-    global _warned_scalar
-    if requires(t) and not _warned_scalar:
-        _warned_scalar = True
+    if requires(t):
         refusals.warn_about_scalar()
     return t.item()
 

@@ -1,11 +1,11 @@
 """The base of all distributions."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, ClassVar
 
 from claygrad.autograd import no_grad
 from claygrad.core import Size, Tensor
+from claygrad.core.notices import warn
 from claygrad.distributions import constraints
 from claygrad.distributions.utils import broadcast_all, lazy_property
 from claygrad.ops.ranges import arange
@@ -56,9 +56,8 @@ class Distribution:
         try:
             asked = self.arg_constraints
         except NotImplementedError:
-            warnings.warn(f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
-                          "initialize the distribution with `validate_args=False` to turn off validation.",
-                          stacklevel=3)
+            warn(f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                 "initialize the distribution with `validate_args=False` to turn off validation.")
             return
         for name, constraint in asked.items():
             if constraints.is_dependent(constraint):
@@ -152,7 +151,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Any:
         """Draws of shape (n,) + batch_shape + event_shape."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample(Size((n,)))
 
     def log_prob(self, value: Any) -> Any:
@@ -204,8 +203,8 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(f"{self.__class__} does not define `support` to enable sample validation. Please initialize "
-                          "the distribution with `validate_args=False` to turn off validation.", stacklevel=3)
+            warn(f"{self.__class__} does not define `support` to enable sample validation. Please initialize "
+                 "the distribution with `validate_args=False` to turn off validation.")
             return
         if support is None:
             raise AssertionError("support is unexpectedly None")

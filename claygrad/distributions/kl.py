@@ -1,9 +1,9 @@
 """Kullback-Leibler divergences, found by the types of two distributions."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core.notices import warn
 from claygrad.distributions.distribution import Distribution
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
     right_q, right_p = _closest([(q, p) for p, q in matches])
     fun = _KL_REGISTRY[left]
     if fun is not _KL_REGISTRY[right_p, right_q]:
-        warnings.warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please "
-                      f"register_kl({left[0].__name__}, {right_q.__name__})", RuntimeWarning, stacklevel=3)
+        warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please "
+             f"register_kl({left[0].__name__}, {right_q.__name__})", RuntimeWarning)
     return fun
 
 

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from numbers import Number
 from typing import TYPE_CHECKING
 
 from claygrad._info import finfo
 from claygrad.core import Size
+from claygrad.core.notices import warn
 from claygrad.distributions import constraints
 from claygrad.distributions.chi2 import Chi2
 from claygrad.distributions.exp_family import ExponentialFamily
@@ -70,8 +70,8 @@ class Wishart(ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {p - 1}.")
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         if (self.df < p).any():
-            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < "
-                          "ndim.", stacklevel=2)
+            warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < "
+                 "ndim.")
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         self._unbroadcasted_scale_tril = (matrix if name == "scale_tril" else cholesky(matrix)
                                           if name == "covariance_matrix" else precision_to_scale_tril(matrix))
@@ -147,7 +147,7 @@ class Wishart(ExponentialFamily):
         # PyTorch draws again what satisfies the support, and says that it is singular. Streams follow it, so this does.
         again = self._over_batch(self.support.check(sample))
         if again.any():
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warn("Singular sample detected.")
             for _ in range(tries):
                 places, again = again, again.clone()
                 fresh = self._bartlett_sampling(places[places].shape)

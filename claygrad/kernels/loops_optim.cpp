@@ -17,7 +17,7 @@ template <class V> struct Lerp {
     bool near_start;
     explicit Lerp(double w) : weight(splat<V>(w)), rest(splat<V>(1 - w)), near_start(w < 0.5) {}
     V operator()(V start, V end) const {
-        return near_start ? start + weight * (end - start) : end - (end - start) * rest;
+        return near_start ? multiply_add(weight, end - start, start) : multiply_add(-rest, end - start, end);
     }
 };
 
@@ -64,7 +64,7 @@ template <class V> struct Moments {
         const V g = slope(param, grad);
         if (shrinks) param = param * shrink;
         state[0] = average(state[0], g);
-        state[1] = state[1] * keep + fresh * g * g;
+        state[1] = multiply_add(fresh * g, g, state[1] * keep);
         return g;
     }
 };
@@ -91,10 +91,10 @@ template <class V> struct RmsProp {
           fresh(splat<V>(1 - o.beta2)), momentum(splat<V>(o.momentum)), eps(splat<V>(o.eps)), centered(o.centered != 0) {}
     template <int states> void operator()(V& param, V grad, V* state) const {
         const V g = slope(param, grad);
-        V square = state[0] = state[0] * keep + fresh * g * g;
+        V square = state[0] = multiply_add(fresh * g, g, state[0] * keep);
         if (states > 1 && centered) {
             state[1] = average(state[1], g);
-            square = square + splat<V>(-1) * state[1] * state[1];
+            square = multiply_add(-state[1], state[1], square);
         }
         const V deviation = sqrt(square) + eps;
         if (states == 3 || (states == 2 && !centered)) {

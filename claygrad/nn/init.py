@@ -5,10 +5,10 @@ The same seed gives the same numbers as in PyTorch.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd import no_grad
+from claygrad.core.notices import warn
 from claygrad.ops._registry import NAMESPACES
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-                      "incorrect.", stacklevel=2)
+        warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+             "incorrect.")
 
     def below(x: float) -> float:
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
@@ -176,7 +176,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warn("Initializing zero-element tensors is a no-op")
         return None
     fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -236,7 +236,7 @@ def _deprecated(current: Callable[..., Tensor]) -> Callable[..., Tensor]:
     name = current.__name__.removesuffix("_")
 
     def former(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning)
         return current(*args, **kwargs)
 
     former.__name__ = former.__qualname__ = name

@@ -23,6 +23,7 @@ _INT64, _BOOL = DTYPES["int64"], DTYPES["bool"]
 _PLAIN = frozenset((float, int, bool, complex))
 _NESTED = frozenset((list, tuple))
 _FLOAT = {float}
+MOST_ELEMENTS = 2**31          # of a sequence of Python objects: one that says more lies about its length
 _SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
               "uint8, and bool.")
 
@@ -143,6 +144,8 @@ def _inferred(data: Any) -> dtype:
         raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
     if len(data) == 0:
         return default_dtype()
+    if len(data) > MOST_ELEMENTS:
+        raise RuntimeError(f"cannot make a tensor of a {type_name(data)} that says it has {len(data)} elements")
     out = None
     # By position: what a pandas.Series iterates over are Python's numbers, what it holds are NumPy's.
     for item in data if type(data) in _NESTED else (data[i] for i in range(len(data))):

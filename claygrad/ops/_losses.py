@@ -1,10 +1,10 @@
 """What the loss functions share: the ways to reduce, the old arguments, and the warnings about sizes."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import bool as bool_dtype
+from claygrad.core.notices import warn
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -17,11 +17,10 @@ def chosen(size_average: bool | None, reduce: bool | None, reduction: str) -> st
     """The reduction asked for: 'none', 'mean' or 'sum'. The two old flags win over the name, with a warning."""
     if size_average is not None or reduce is not None:
         name = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
-                      stacklevel=3)
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.")
         return name
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3)
+        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
         return "mean"
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -33,9 +32,9 @@ def same_sizes(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     if input.shape == target.shape:
         return input, target
     from claygrad.ops.view import broadcast_tensors
-    warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
-                  "This will likely lead to incorrect results due to broadcasting. "
-                  "Please ensure they have the same size.", stacklevel=3)
+    warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
+         "This will likely lead to incorrect results due to broadcasting. "
+         "Please ensure they have the same size.")
     return broadcast_tensors(input, target)
 
 

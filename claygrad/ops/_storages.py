@@ -6,13 +6,13 @@ with an underscore before it does not.
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from claygrad.core import DTYPES, Storage, Tensor, default_dtype, device, dtype, empty, on_storage, prefix, share
+from claygrad.core.notices import warn
 
 _DEPRECATED = ("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
                "storage class. This should only matter to you if you are using storages directly.  To access "
@@ -48,7 +48,7 @@ def _warn_typed_storage_removal(stacklevel: int = 2) -> None:
     global _warned
     if _always or not _warned:
         _warned = True
-        warnings.warn(_DEPRECATED, UserWarning, stacklevel=stacklevel + 1)
+        warn(_DEPRECATED, UserWarning)
 
 
 def _dtype_to_storage_type_map() -> dict[dtype, str]:

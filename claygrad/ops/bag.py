@@ -1,11 +1,11 @@
 """Sums, means and maxima over bags of embeddings."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64
 from claygrad.core.modes import get_grad_enabled
+from claygrad.core.notices import warn
 from claygrad.ops._norms import wide
 from claygrad.ops._places import out_of_bounds
 from claygrad.ops._registry import composite, op
@@ -267,8 +267,8 @@ def functional_embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | No
                              include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
     "Bags of rows of `weight` reduced: a bag is a row of a 2-D input, or starts at each of `offsets` in a 1-D one."
     if weight.dtype is int64 and input.is_floating_point():
-        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "
-                      "...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=2)
+        warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "
+             "...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.")
         weight, input = input, weight
     check_form(input, weight, offsets, per_sample_weights)
     if input.ndim == 2:

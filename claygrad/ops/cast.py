@@ -1,7 +1,6 @@
 """Other dtypes and devices of a tensor, and questions about them."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import (
@@ -17,6 +16,7 @@ from claygrad.core import Tensor as TensorType
 from claygrad.core import dtype as DType
 from claygrad.core import promote_types as core_promote_types
 from claygrad.core import result_type as core_result_type
+from claygrad.core.notices import warn
 from claygrad.ops._data import type_name
 from claygrad.ops._formats import (
     contiguous_format,
@@ -53,7 +53,7 @@ def to_copy(xp, input: Tensor, dtype: dtype, memory_format: memory_format | None
         return input.astype(dtype.numpy)
     out = empty_array(xp, input.shape, strides_like(input.shape, element_strides(input), memory_format), dtype.numpy)
     if input.dtype.kind == "c" and not dtype.is_complex and dtype.name != "bool":
-        warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
+        warn("Casting complex values to real discards the imaginary part")
         input = input.real
     if out.dtype.itemsize == 2 and dtype.is_floating_point and input.dtype.kind != "b":
         input = input.astype(xp.float32)                     # as PyTorch: rounded twice

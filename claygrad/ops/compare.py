@@ -1,11 +1,11 @@
 """Comparisons, tests of single numbers, and choosing by a mask."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import float32, result_type
 from claygrad.core import rows as native
+from claygrad.core.notices import warn
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._numbers import C_NAMES
 from claygrad.ops._registry import composite, constant, pointwise, zero
@@ -186,8 +186,8 @@ def signbit(xp, input: Tensor):
 def check_where(condition, input, other) -> None:
     name = condition.dtype.name
     if name == "uint8":
-        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
-                      "future version of PyTorch. Use a boolean condition instead.", UserWarning, stacklevel=3)
+        warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
+             "future version of PyTorch. Use a boolean condition instead.", UserWarning)
     elif name != "bool":
         raise RuntimeError("where expected condition to be a boolean tensor, "
                            f"but got a tensor with dtype {condition.dtype.legacy}")
@@ -246,9 +246,9 @@ def check_masked_fill(input, mask, value, inplace) -> None:
     elif value.dtype.is_complex and not input.dtype.is_complex:
         raise RuntimeError(f"value cannot be converted to type {C_NAMES[input.dtype.name]} without overflow")
     if inplace and any(step == 0 and size > 1 for size, step in zip(input.shape, input.stride())):
-        warnings.warn("Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before "
-                      "performing this operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",
-                      UserWarning, stacklevel=3)
+        warn("Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before "
+             "performing this operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",
+             UserWarning)
 
 
 @pointwise(kernel="masked_fill",

@@ -1,9 +1,9 @@
 """Convolution in one to three dimensions, its transpose, and the gradients, which are convolutions themselves."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core.notices import warn
 from claygrad.ops import _conv
 from claygrad.ops._geometry import text
 from claygrad.ops._registry import composite, conj, op
@@ -301,8 +301,8 @@ def worded(input, weight, bias, stride, padding, dilation, groups) -> Tensor:
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:])]
     if any(n % 2 for n in total):
-        warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
-                      "of the input be created", stacklevel=4)
+        warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
+             "of the input be created")
         from claygrad.ops.pad import constant_pad_nd
         input = constant_pad_nd(input, [v for n in reversed(total) for v in (0, n % 2)])
     return convolution(input, weight, bias, stride, [n // 2 for n in total], dilation, False, 0, groups)

@@ -5,7 +5,6 @@ All three go by the storage: tensors that share one go on sharing it in what is 
 from __future__ import annotations
 
 import copyreg
-import warnings
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from claygrad.core import (
     on_storage,
     require_grad,
 )
+from claygrad.core.notices import warn
 from claygrad.ops._registry import composite
 
 if TYPE_CHECKING:
@@ -86,9 +86,8 @@ def __reduce_ex__(self: Tensor, protocol: int) -> tuple:
     """How to make the tensor again: storage, how it sees it, attributes. History, `.grad` and hooks stay behind."""
     for hook in (self._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
-                          "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
-                          stacklevel=2)
+            warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                 "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning")
     return rebuild_tensor, _parts(self, self.untyped_storage()), self.__getstate__()
 
 

@@ -1,7 +1,6 @@
 """Tensors from data that exists: Python numbers and sequences, NumPy arrays, buffers, other tensors."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from claygrad.core import (
     share,
     wrap,
 )
-from claygrad.core.notices import warn_once
+from claygrad.core.notices import warn, warn_once
 from claygrad.ops._constructor import construct
 from claygrad.ops._data import array_from, is_sequence, shareable, supported, type_name
 from claygrad.ops._formats import dense_like, element_strides, strided
@@ -111,9 +110,8 @@ def _exported(data: Any) -> Tensor:
 
 def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> Tensor:
     if isinstance(data, Tensor):
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      f"sourceTensor.detach().clone().requires_grad_(True), rather than {advice}(sourceTensor).",
-                      stacklevel=3)
+        warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+             f"sourceTensor.detach().clone().requires_grad_(True), rather than {advice}(sourceTensor).")
         return data.detach().to(where, wanted or data.dtype, copy=True)
     if isinstance(data, (Storage, TypedStorage)):
         return elements_of(data, wanted).to(where, copy=True)
@@ -123,9 +121,9 @@ def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> T
     if _is_exporter(data):
         return _exported(data).to(where, wanted, copy=True)
     if type(data) is list and data and type(data[0]) is np.ndarray:
-        warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "
-                      "the list to a single numpy.ndarray with numpy.array() before converting to a "
-                      "tensor.", stacklevel=3)
+        warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "
+             "the list to a single numpy.ndarray with numpy.array() before converting to a "
+             "tensor.")
     return _placed(array_from(data, wanted), where)
 
 
@@ -248,10 +246,9 @@ def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | None
         source = source.clone()
     if requires_grad is None:
         if source.requires_grad:
-            warnings.warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of "
-                          "False. Pass requires_grad=False explicitly to get the old behavior and silence this "
-                          "warning.",
-                          stacklevel=2)
+            warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of "
+                 "False. Pass requires_grad=False explicitly to get the old behavior and silence this "
+                 "warning.")
         return source
     if requires_grad is True and not source.requires_grad:
         return leaf("asarray", source, True)

@@ -5,11 +5,11 @@ with PyTorch's in tests/oracle.
 """
 from __future__ import annotations
 
-import warnings
 from math import sqrt
 
 from claygrad.core import Tensor, empty
 from claygrad.core import bool as bool_dtype
+from claygrad.core.notices import warn
 from claygrad.ops._drawing import empty_like, wrong
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import refuse_gradient
@@ -169,11 +169,10 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def _deprecated(name: str, ndim: int, axes: int) -> None:
-    warnings.warn(f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a "
-                  f"future release. To retain the behavior and silence this warning, please use dropout instead. Note "
-                  f"that {name} exists to provide channel-wise dropout on inputs with {axes} spatial dimensions, a "
-                  f"channel dimension, and an optional batch dimension (i.e. {axes + 1}D or {axes + 2}D inputs).",
-                  stacklevel=3)
+    warn(f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a "
+         f"future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+         f"that {name} exists to provide channel-wise dropout on inputs with {axes} spatial dimensions, a "
+         f"channel dimension, and an optional batch dimension (i.e. {axes + 1}D or {axes + 2}D inputs).")
 
 
 @composite(method=False, namespace="nn.functional", errors=_mistakes,
@@ -185,11 +184,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if input.ndim not in (3, 4):
         _deprecated("dropout2d", input.ndim, 2)
     if input.ndim == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior "
-                      "is desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior "
-                      "will change in a future release to interpret the input as one without a batch dimension, i.e. "
-                      "shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using "
-                      "dropout1d instead.", stacklevel=2)
+        warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior "
+             "is desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior "
+             "will change in a future release to interpret the input as one without a batch dimension, i.e. "
+             "shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using "
+             "dropout1d instead.")
     return _of_channels(input, p, training, inplace, True)
 
 

@@ -8,11 +8,11 @@ the neighbours.
 """
 from __future__ import annotations
 
-import warnings
 from itertools import product as every
 from typing import TYPE_CHECKING
 
 from claygrad.core.grid import run as natively
+from claygrad.core.notices import warn
 from claygrad.ops._formats import product
 from claygrad.ops._registry import composite, op
 
@@ -355,9 +355,9 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
                          f"but got: '{padding_mode}'")
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
-                      "Please specify align_corners=True if the old behavior is desired. See the documentation of "
-                      "grid_sample for details.", stacklevel=2)
+        warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+             "grid_sample for details.")
     return run(input, grid, MODES.index(mode), PADDINGS.index(padding_mode), bool(align_corners))
 
 
@@ -425,9 +425,9 @@ def affine_grid(theta: Tensor, size: ints, align_corners: bool | None = None) ->
     """The points of an output (N, C, *size), from -1 to 1, mapped by matrices theta (N, d, d + 1)."""
     from claygrad.core import prefix
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
-                      "Please specify align_corners=True if the old behavior is desired. See the documentation of "
-                      "grid_sample for details.", stacklevel=2)
+        warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+             "grid_sample for details.")
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if len(size) not in (4, 5):

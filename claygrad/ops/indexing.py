@@ -1,11 +1,11 @@
 """Whole entries picked and placed by index tensors: x[i, j], and index_* along one axis."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy
 from claygrad.core import pick as native
+from claygrad.core.notices import warn
 from claygrad.core.rows import where as chosen
 from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
 from claygrad.ops._geometry import axis, broadcast, text, view_strides
@@ -39,8 +39,8 @@ def _as_positions(xp, shape: tuple[int, ...], indices: list) -> list:
         name = index.dtype.name
         if name in ("bool", "uint8"):
             if name == "uint8":
-                warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
-                              "instead.", stacklevel=2)
+                warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+                     "instead.")
             at = len(out)
             for i, n in enumerate(index.shape):
                 if at + i >= len(shape) or shape[at + i] != n:

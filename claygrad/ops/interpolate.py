@@ -1,9 +1,9 @@
 """Images, sounds and volumes at another size."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core.notices import warn
 from claygrad.ops import _resample
 from claygrad.ops._conv import same_format
 from claygrad.ops._registry import composite, op
@@ -194,7 +194,7 @@ def interpolate(input: Tensor, size: ints | None = None, scale_factor: float | t
 def upsample(input: Tensor, size: ints | None = None, scale_factor: float | tuple[float, ...] | None = None,
              mode: str = "nearest", align_corners: bool | None = None) -> Tensor:
     """The older name of interpolate."""
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -202,8 +202,7 @@ def upsample(input: Tensor, size: ints | None = None, scale_factor: float | tupl
 def upsample_nearest(input: Tensor, size: ints | None = None,
                      scale_factor: float | tuple[float, ...] | None = None) -> Tensor:
     """interpolate by the nearest element."""
-    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
-                  stacklevel=2)
+    warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
@@ -211,6 +210,5 @@ def upsample_nearest(input: Tensor, size: ints | None = None,
 def upsample_bilinear(input: Tensor, size: ints | None = None,
                       scale_factor: float | tuple[float, ...] | None = None) -> Tensor:
     """interpolate linearly, the corners of input and result aligned."""
-    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
-                  stacklevel=2)
+    warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,12 +1,12 @@
 """Several tensors made into one, and the grids and products that come of it."""
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import moving
+from claygrad.core.notices import warn
 from claygrad.ops._formats import common_format, contiguous_format, empty_array, strides_for
 from claygrad.ops._geometry import axis, text, view_strides
 from claygrad.ops._registry import composite, op
@@ -231,8 +231,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     """
     tensors = _listed(tensors)
     if indexing is None:
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-                      stacklevel=2)
+        warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     _need_some("meshgrid", tensors)
     if indexing not in ("ij", "xy"):

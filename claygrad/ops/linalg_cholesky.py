@@ -1,11 +1,11 @@
 """Cholesky's factor of a positive-definite matrix and what is solved with it; L D L^T of a symmetric one."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import array_of, int32
 from claygrad.core import linalg as native
+from claygrad.core.notices import warn
 from claygrad.ops import _lapack
 from claygrad.ops._linalg import (
     NOT_DEFINITE,
@@ -129,11 +129,10 @@ def check_old_cholesky(input: Tensor) -> None:
                        "cholesky: The factorization could not be completed because the input is not")])
 def torch_cholesky(xp, input: Tensor, upper: bool = False):
     """Cholesky's factor of a positive-definite matrix. Deprecated by PyTorch in favour of linalg.cholesky."""
-    warnings.warn("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future "
-                  "PyTorch release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand"
-                  "\nU = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\nThis "
-                  "transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
-                  stacklevel=2)
+    warn("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future "
+         "PyTorch release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand"
+         "\nU = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\nThis "
+         "transform will produce equivalent results for all valid (symmetric positive definite) inputs.")
     out, info = factored(xp, input, upper)
     if info.any():
         at = int((info.reshape(-1) != 0).argmax())

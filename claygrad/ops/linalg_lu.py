@@ -1,12 +1,11 @@
 """LU with row exchanges, systems solved with it, and determinants."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import int32
 from claygrad.core import linalg as native
-from claygrad.core.notices import warn_once
+from claygrad.core.notices import warn, warn_once
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import text
 from claygrad.ops._linalg import (
@@ -313,10 +312,9 @@ def lu_solve_rules(g: Tensor, LU: Tensor, pivots: Tensor, out: Tensor, left: boo
            samples=lambda t: [t.args(t(3, 2), mixed(t), t.index((3,), 1, dtype="int32") + 3)])
 def torch_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """Solve A X = input with the LU of A. Deprecated by PyTorch in favour of linalg.lu_solve."""
-    warnings.warn("torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future "
-                  "PyTorch release.\nNote that torch.linalg.lu_solve has its arguments reversed.\nX = "
-                  "torch.lu_solve(B, LU, pivots)\nshould be replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)",
-                  stacklevel=2)
+    warn("torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future "
+         "PyTorch release.\nNote that torch.linalg.lu_solve has its arguments reversed.\nX = "
+         "torch.lu_solve(B, LU, pivots)\nshould be replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)")
     return lu_solve(LU_data, LU_pivots, input)
 
 

@@ -1,10 +1,10 @@
 """QR: a matrix as a product of orthonormal columns and a triangle; and the reflections that make the first factor."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import linalg as native
+from claygrad.core.notices import warn
 from claygrad.ops import _lapack
 from claygrad.ops._linalg import (
     adjoint,
@@ -104,10 +104,9 @@ def square_gradient(of_Q: Tensor | None, of_R: Tensor | None, Q: Tensor, R: Tens
            samples=lambda t: [t.args(t(4, 3)), t.args(t(2, 3, 4)), t.args(t(3, 3), some=False)])
 def torch_qr(input: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
     """A = Q R. Deprecated by PyTorch in favour of linalg.qr: `some` is mode "reduced", else "complete"."""
-    warnings.warn("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release."
-                  "\nThe boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr("
-                  "A, some)\nshould be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
-                  stacklevel=2)
+    warn("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release."
+         "\nThe boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr("
+         "A, some)\nshould be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")
     return tuple(qr(input, "reduced" if some else "complete"))
 
 

@@ -1,11 +1,11 @@
 """Systems of linear equations: with any matrix, a triangular one, or a factor of Cholesky's; inverses."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import int32
 from claygrad.core import linalg as native
+from claygrad.core.notices import warn
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import product
 from claygrad.ops._linalg import (
@@ -110,10 +110,10 @@ def check_triangular_solve(input: Tensor, A: Tensor) -> None:
 def triangular_solve(xp, input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False,
                      unitriangular: bool = False):
     """Solve A X = input for a triangular A, or A^T X = input (`transpose`). Deprecated: see linalg.solve_triangular."""
-    warnings.warn("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed "
-                  "in a future PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not "
-                  "return a copy of one of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced "
-                  "with\nX = torch.linalg.solve_triangular(A, B).", stacklevel=2)
+    warn("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed "
+         "in a future PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not "
+         "return a copy of one of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced "
+         "with\nX = torch.linalg.solve_triangular(A, B).")
     batch = stretched(A.shape, input.shape)
     turned = A.swapaxes(-2, -1) if transpose else A
     return (_lapack.triangular(xp, turned, input, upper != transpose, unitriangular),

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES
 from claygrad.core.modes import get_grad_enabled
+from claygrad.core.notices import warn
 from claygrad.ops._recurrent import gradients_again, linear
 from claygrad.ops._registry import NAMESPACES, composite, constant, op
 
@@ -150,11 +150,11 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
         if (not further and reduction in ("mean", "sum", "none") and label_smoothing == 0
                 and target.dtype is DTYPES["int64"]):
             return in_chunks(input, linear_weight, target, linear_bias, weight, reduction, ignore_index, options)
-        warnings.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in "
-                      "{'mean','sum','none'}, label_smoothing == 0, target.dtype == int64, out_features == (). Got "
-                      f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
-                      f"out_features={tuple(further)}, tracing=False, linear_bias.shape="
-                      f"{None if linear_bias is None else tuple(linear_bias.shape)}.", stacklevel=2)
+        warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in "
+             "{'mean','sum','none'}, label_smoothing == 0, target.dtype == int64, out_features == (). Got "
+             f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
+             f"out_features={tuple(further)}, tracing=False, linear_bias.shape="
+             f"{None if linear_bias is None else tuple(linear_bias.shape)}.")
     if further:
         rows = math.prod(further, start=classes)
         linear_weight = linear_weight.reshape(rows, linear_weight.shape[-1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 from math import log, pi
 from typing import TYPE_CHECKING
 
+from claygrad.core.notices import warn
 from claygrad.ops._losses import (
     chosen,
     functional,
@@ -338,12 +339,10 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
            reduction: str = "mean",
            log_target: bool = False) -> Tensor:
     "The Kullback-Leibler divergence of log-probabilities from a target: target * (log(target) - input), reduced."
-    import warnings
     if size_average is None and reduce is None and reduction == "mean":
-        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
-                      "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-                      "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-                      stacklevel=2)
+        warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
+             "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+             "'mean' will be changed to behave the same as 'batchmean' in the next major release.")
     batch_mean = size_average is None and reduce is None and reduction == "batchmean"
     reduction = "sum" if batch_mean else chosen(size_average, reduce, reduction)
     loss = divergence(input, target, reduction, log_target)

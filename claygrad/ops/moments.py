@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import rows as native
+from claygrad.core.notices import warn
 from claygrad.ops._out import EXACT
 from claygrad.ops._reducing import count, reduced, restored, shared, spread, total
 from claygrad.ops._registry import composite, reduction
@@ -35,8 +36,8 @@ def moments(xp, name: str, input, dim: Axes, keepdim: bool, correction: float):
     """Mean and variance, in two passes."""
     n = count(input.shape, dim)
     if n - correction <= 0:
-        warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
-                      "factor (input numel divided by output numel).", stacklevel=4)
+        warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+             "factor (input numel divided by output numel).")
     made = natively(input, dim, n, correction)
     if made is not None:
         shape = reduced(input.shape, dim, keepdim)

@@ -1,10 +1,10 @@
 """Attention with several heads, with the projections before and after it."""
 from __future__ import annotations
 
-import warnings
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from claygrad.core.notices import warn
 from claygrad.ops._registry import composite
 from claygrad.ops.attention import MINUS, scaled_dot_product_attention
 from claygrad.ops.dropout import dropout_if
@@ -56,8 +56,7 @@ def as_bias(mask: Tensor | None, name: str, other: dtype | None, kind: dtype) ->
 
 
 def mismatched(name: str) -> None:
-    warnings.warn(f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both instead.",
-                  stacklevel=4)
+    warn(f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both instead.")
 
 
 def projected(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, ...]:

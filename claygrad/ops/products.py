@@ -1,12 +1,11 @@
 """Products with a form of their own: chains of matrices, bilinear forms, cross products, distances between rows."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import pick as native
 from claygrad.core.modes import get_grad_enabled
-from claygrad.core.notices import warn_once
+from claygrad.core.notices import warn, warn_once
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, MULTI_DOT
@@ -79,9 +78,9 @@ def multi_dot(tensors: list[Tensor]) -> Tensor:
 @composite(method=False, samples=lambda t: [t.args(t(2, 3), t(3, 4), t(4, 2))])
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of a chain of matrices. Deprecated by PyTorch in favour of linalg.multi_dot."""
-    warnings.warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
-                  "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
-                  "parameters.", stacklevel=2)
+    warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+         "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+         "parameters.")
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     if any(matrix.ndim != 2 for matrix in matrices):

@@ -1,13 +1,13 @@
 """A tensor among Python's objects: lists, membership, functions applied to elements, and questions about its memory."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import array_of, recast, storage_shares, write_into
+from claygrad.core.notices import warn
 from claygrad.ops._data import numbers_from
 from claygrad.ops._formats import contiguous_format, strides_like
 from claygrad.ops._registry import composite
@@ -146,8 +146,8 @@ def share_memory_(input: Tensor) -> Tensor:
 
 def _warn_of_device(name: str, device: Any) -> None:
     if device is not None:
-        warnings.warn(f"The argument 'device' of Tensor.{name}() is deprecated. Please do not pass this argument.",
-                      DeprecationWarning, stacklevel=3)
+        warn(f"The argument 'device' of Tensor.{name}() is deprecated. Please do not pass this argument.",
+             DeprecationWarning)
 
 
 @composite(function=False, raw=True)

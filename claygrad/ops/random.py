@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor, default_dtype, empty, int64
 from claygrad.core.declared import missing
+from claygrad.core.notices import warn
 from claygrad.core.random import KINDS, Generator, fill, filled, record_draws, sample
 from claygrad.ops._drawing import (
     DRAWN,
@@ -279,13 +280,12 @@ def _common(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _resized(out: Tensor, shape: tuple[int, ...]) -> Tensor:
-    import warnings
     if out.numel():
-        warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
-                      f"does not match the required output shape {list(shape)}. This behavior is deprecated, and in "
-                      "a future PyTorch release outputs will not be resized unless they have zero elements. You can "
-                      "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-                      UserWarning, stacklevel=4)
+        warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
+             f"does not match the required output shape {list(shape)}. This behavior is deprecated, and in "
+             "a future PyTorch release outputs will not be resized unless they have zero elements. You can "
+             "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+             UserWarning)
     return out.resize_(shape)
 
 

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor, prefix
 from claygrad.core.declared import Op, declare, zero
+from claygrad.core.notices import warn
 from claygrad.core.random import KINDS, Generator, fill
 from claygrad.ops._drawing import as_int, is_float, is_int, is_maybe, refused, wrong
 from claygrad.ops._registry import composite
@@ -279,10 +279,10 @@ def _check_bounds(low: int, last: int, kind: dtype) -> None:
     digits = DIGITS[kind.name]
     for bound, word in ((low, "from"), (last, "to - 1")):
         if not -(1 << digits) <= bound <= 1 << digits:
-            warnings.warn(f"{word} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
-                          f"{kind.c_name} can support discrete uniform distribution only within this range. This "
-                          "warning will become an error in version 1.7 release, please fix the code in advance",
-                          UserWarning, stacklevel=4)
+            warn(f"{word} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                 f"{kind.c_name} can support discrete uniform distribution only within this range. This "
+                 "warning will become an error in version 1.7 release, please fix the code in advance",
+                 UserWarning)
 
 
 # Large whole numbers have gaps in floating dtypes: the ends of a range move inwards to the next number that exists,

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from claygrad.core import DTYPES, Tensor, default_dtype, empty, wrap
+from claygrad.core.notices import warn
 from claygrad.ops._data import default_complex
 from claygrad.ops._numbers import C_NAMES, fits
 from claygrad.ops._registry import composite
@@ -57,10 +57,9 @@ def ranged(name: str, made: Tensor, out: Tensor | None, requires_grad: bool) -> 
         return finished(name, made, out, requires_grad)
     if out.numel() != n:
         if name not in ("range", "linspace", "logspace") and out.numel():
-            warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which "
-                          f"does not match the computed number of elements {n}. Note that this may occur as a result "
-                          f"of rounding error. The out tensor will be resized to a tensor of shape ({n},).",
-                          stacklevel=4)
+            warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which "
+                 f"does not match the computed number of elements {n}. Note that this may occur as a result "
+                 f"of rounding error. The out tensor will be resized to a tensor of shape ({n},).")
         out.resize_(n)
     return finished(name, made.view(out.shape), out, requires_grad)
 
@@ -188,10 +187,9 @@ def closed_range(start: Number = 0, end: Number | None = None, step: Number = 1,
     "The numbers start, start + step, ... up to end, end included. `arange` is what one wants."
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
-    warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is "
-                  "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
-                  "[start, end).",
-                  stacklevel=2)
+    warn("torch.range is deprecated and will be removed in a future release because its behavior is "
+         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+         "[start, end).")
     given = chosen_dtype("range", dtype)
     kind = out_dtype("range", out, given) or default_dtype()
     for place, (word, value) in enumerate((("start", start), ("end", end), ("step", step)), 1):

@@ -1,10 +1,10 @@
 """Elements picked and placed one by one along an axis: gather, scatter and their kin."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy
+from claygrad.core.notices import warn
 from claygrad.ops._geometry import axis, broadcast, text
 from claygrad.ops._numbers import element
 from claygrad.ops._places import add_at, along, as_vectors, check_bounds, legacy, widened
@@ -126,9 +126,9 @@ def scatter(xp, input: Tensor, dim: int, index: Tensor, src: Tensor | Number | N
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if reduce and array is not None:
-        warnings.warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a "
-                      "future PyTorch release. Use torch.scatter_reduce instead for more reduction "
-                      "options.", stacklevel=2)
+        warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a "
+             "future PyTorch release. Use torch.scatter_reduce instead for more reduction "
+             "options.")
     out = widened(xp, input) if reduce else xp.array(input, order="C")
     if index.size == 0:
         return out.astype(input.dtype, copy=False)

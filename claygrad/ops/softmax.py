@@ -1,10 +1,10 @@
 """Softmax and its kin: scores to probabilities along an axis."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import empty
+from claygrad.core.notices import warn
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._reducing import no_complex_gradient, total
 from claygrad.ops._registry import composite, op
@@ -124,11 +124,10 @@ def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return log_normalise(input if dtype is None else input.to(dtype), dim)
 
 
-def implied(name: str, ndim: int, stacklevel: int) -> int:
+def implied(name: str, ndim: int) -> int:
     """The axis nn.functional takes when none is given."""
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.",
-                  stacklevel=stacklevel)
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+         "argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -137,7 +136,7 @@ def functional_softmax(input: Tensor, dim: int | None = None, _stacklevel: int =
                        dtype: dtype | None = None) -> Tensor:
     """Positive numbers that sum to 1 along an axis: out = exp(input) / sum(exp(input))."""
     if dim is None:
-        dim = implied("softmax", input.ndim, _stacklevel)
+        dim = implied("softmax", input.ndim)
     return normalise(input if dtype is None else input.to(dtype), dim)
 
 
@@ -146,7 +145,7 @@ def functional_log_softmax(input: Tensor, dim: int | None = None, _stacklevel: i
                            dtype: dtype | None = None) -> Tensor:
     """The logarithm of softmax, without its rounding to 0: out = input - log(sum(exp(input)))."""
     if dim is None:
-        dim = implied("log_softmax", input.ndim, _stacklevel)
+        dim = implied("log_softmax", input.ndim)
     return log_normalise(input if dtype is None else input.to(dtype), dim)
 
 
@@ -154,7 +153,7 @@ def functional_log_softmax(input: Tensor, dim: int | None = None, _stacklevel: i
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """The softmax of the negated scores: out = exp(-input) / sum(exp(-input))."""
     if dim is None:
-        dim = implied("softmin", input.ndim, _stacklevel)
+        dim = implied("softmin", input.ndim)
     return normalise((-input) if dtype is None else (-input).to(dtype), dim)
 
 
@@ -165,7 +164,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     `hard` gives the choice itself, a one among zeros, with the gradient of the softened one.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn("`eps` parameter is deprecated and has no effect.")
     noise = -empty(logits.shape, logits.dtype, logits.device).exponential_().log()
     soft = normalise((logits + noise) / tau, dim)
     if not hard:

@@ -1,11 +1,11 @@
 """Statistics: quantiles, covariance and correlation, and numerical derivatives."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import int64
+from claygrad.core.notices import warn
 from claygrad.ops._geometry import axes, axis
 from claygrad.ops._registry import composite
 from claygrad.ops._words import refuse_gradient
@@ -172,8 +172,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     else:
         freedom = total - correction
     if bool(freedom <= 0):
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
-                      "observations.", stacklevel=2)
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
+             "observations.")
         freedom = freedom.new_zeros(())
     x = x - mean.unsqueeze(1)
     if x.dtype.is_floating_point or x.dtype.is_complex:          # what the mean lost when it was rounded

@@ -1,9 +1,9 @@
 """The short-time Fourier transform and its inverse: spectra of overlapping frames of a signal."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
+from claygrad.core.notices import warn
 from claygrad.ops._fft import MEAN, PLAIN, ROOT, fft_c2c, fft_c2r, fft_r2c
 from claygrad.ops._geometry import text
 from claygrad.ops._registry import composite
@@ -76,10 +76,10 @@ def _framed(input: Tensor, n_fft: int, hop_length: int | None, win_length: int |
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if window is None:
-        warnings.warn("A window was not provided. A rectangular window will be applied,which is known to cause "
-                      "spectral leakage. Other windows such as torch.hann_window or torch.hamming_window are "
-                      "recommended to reduce spectral leakage.To suppress this warning and use a rectangular window, "
-                      "explicitly set `window=torch.ones(n_fft, device=<device>)`.", stacklevel=3)
+        warn("A window was not provided. A rectangular window will be applied,which is known to cause "
+             "spectral leakage. Other windows such as torch.hann_window or torch.hamming_window are "
+             "recommended to reduce spectral leakage.To suppress this warning and use a rectangular window, "
+             "explicitly set `window=torch.ones(n_fft, device=<device>)`.")
 
     def refused(why: str) -> RuntimeError:
         said = _call("stft", input, window, n_fft=n_fft, hop_length=hop, win_length=win, normalized=normalized,
@@ -91,10 +91,9 @@ def _framed(input: Tensor, n_fft: int, hop_length: int | None, win_length: int |
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further "
                            "require that return_complex=True in a future PyTorch release.")
     if return_complex is False:
-        warnings.warn("stft with return_complex=False is deprecated. In a future pytorch release, stft will return "
-                      "complex tensors for all inputs, and return_complex=False will raise an error.\nNote: you can "
-                      "still call torch.view_as_real on the complex output to recover the old return format.",
-                      stacklevel=3)
+        warn("stft with return_complex=False is deprecated. In a future pytorch release, stft will return "
+             "complex tensors for all inputs, and return_complex=False will raise an error.\nNote: you can "
+             "still call torch.view_as_real on the complex output to recover the old return format.")
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise refused("expected a tensor of floating point or complex values")
     if input.ndim not in (1, 2):
@@ -153,9 +152,9 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if window is None:
-        warnings.warn("A window was not provided. A rectangular window will be applied.Please provide the same window "
-                      "used by stft to make the inversion lossless.To suppress this warning and use a rectangular "
-                      "window, explicitly set `window=torch.ones(n_fft, device=<device>)`.", stacklevel=2)
+        warn("A window was not provided. A rectangular window will be applied.Please provide the same window "
+             "used by stft to make the inversion lossless.To suppress this warning and use a rectangular "
+             "window, explicitly set `window=torch.ones(n_fft, device=<device>)`.")
     said = _call("istft", input, window, n_fft=n_fft, hop_length=hop, win_length=win, center=center,
                  normalized=normalized, onesided=onesided, length=length, return_complex=return_complex) + " "
     onesided = _check_inverse(said, input, n_fft, hop, win, window, onesided)
@@ -186,8 +185,8 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     if input.ndim == 2:
         y = y.squeeze(0)
     if end > total:
-        warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in "
-                      "the tail. Please check your center and hop_length settings.", stacklevel=2)
+        warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in "
+             "the tail. Please check your center and hop_length settings.")
         y = pad(y, (0, end - total))
     return y
 

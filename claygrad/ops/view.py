@@ -1,11 +1,11 @@
 """Other shapes of the same memory: reshaping, reordering, stretching."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, Size, parse_dtype
 from claygrad.core import Tensor as TensorType
+from claygrad.core.notices import warn
 from claygrad.ops import _geometry as geometry
 from claygrad.ops._geometry import axes, axis, sizes, text
 from claygrad.ops._registry import composite, op
@@ -222,19 +222,17 @@ t.rule(input=lambda g: g.t())
 def T(input: Tensor) -> Tensor:
     "All axes in reverse order: the transpose of a matrix."
     if input.ndim == 0:
-        warnings.warn("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.",
-                      stacklevel=2)
+        warn("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
     elif input.ndim != 2:
-        warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
-                      "it will throw an error in a future release. Consider `x.mT` to transpose batches of matrices "
-                      "or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-                      stacklevel=2)
+        warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
+             "it will throw an error in a future release. Consider `x.mT` to transpose batches of matrices "
+             "or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.")
     return permute(input, tuple(range(input.ndim))[::-1])
 
 
 def _last_two(input: Tensor, name: str, scalar: str) -> Tensor:
     if input.ndim == 0:
-        warnings.warn(scalar, stacklevel=3)
+        warn(scalar)
         return input
     if input.ndim == 1:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
@@ -264,7 +262,7 @@ def H(input: Tensor) -> Tensor:
     if input.ndim:
         batch = " For batches of matrices, consider using tensor.mH" if input.ndim > 2 else ""
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {input.ndim}-D tensor.{batch}")
-    warnings.warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=2)
+    warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
     return _conjugate(input)
 
 

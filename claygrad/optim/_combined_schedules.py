@@ -1,11 +1,11 @@
 """Schedules made of others, and the one that looks at a metric."""
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_right
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.notices import warn
 from claygrad.optim._schedule import (
     EPOCH_DEPRECATION_WARNING,
     LRScheduler,
@@ -177,7 +177,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current

@@ -1,12 +1,12 @@
 """The base of learning-rate schedules."""
 from __future__ import annotations
 
-import warnings
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from claygrad.core import Tensor
+from claygrad.core.notices import warn
 from claygrad.optim.optimizer import Optimizer, as_scalar
 
 if TYPE_CHECKING:
@@ -77,20 +77,20 @@ class LRScheduler:
         """Set the rates of the next epoch."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn("Seems like `optimizer.step()` has been overridden after learning rate scheduler "
-                              "initialization. "
-                              "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. " + _ORDER,
-                              UserWarning, stacklevel=2)
+                warn("Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+                     "initialization. "
+                     "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. " + _ORDER,
+                     UserWarning)
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 "
-                              "and later, "
-                              "you should call them in the opposite order: `optimizer.step()` before "
-                              "`lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the first "
-                              "value "
-                              "of the learning rate schedule. " + _ORDER, UserWarning, stacklevel=2)
+                warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 "
+                     "and later, "
+                     "you should call them in the opposite order: `optimizer.step()` before "
+                     "`lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the first "
+                     "value "
+                     "of the learning rate schedule. " + _ORDER, UserWarning)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -117,8 +117,8 @@ class LRScheduler:
     def _asked(self) -> None:
         """To be called first by every `get_lr`."""
         if not self._get_lr_called_within_step:
-            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                          UserWarning, stacklevel=3)
+            warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                 UserWarning)
 
     def _scaled(self, factor: float) -> list[Any]:
         """The rates as they are, times a factor."""

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from copy import deepcopy
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from claygrad._legacy import typename
 from claygrad.core import RemovableHandle, Tensor, default_dtype, float32, float64
 from claygrad.core.modes import get_grad_enabled, set_grad_enabled_flag
+from claygrad.core.notices import warn
 from claygrad.core.optimize import clear_gradients, gather
 from claygrad.ops.complex import view_as_real
 from claygrad.ops.creation import tensor
@@ -218,9 +218,9 @@ class Optimizer:
             param_group.setdefault(name, default)
         here = set(params)
         if len(params) != len(here):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will "
-                          "cause an error; "
-                          "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+            warn("optimizer contains a parameter group with duplicate parameters; in future, this will "
+                 "cause an error; "
+                 "see github.com/pytorch/pytorch/issues/40967 for more information")
         named = "param_names" in param_group
         if any(named != ("param_names" in group) for group in self.param_groups):
             raise ValueError("all optimizer param groups should be with/without names. cannot add param group "

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import warnings
 import weakref
 from collections import defaultdict
 from functools import partial
@@ -18,6 +17,7 @@ from claygrad.core import Tensor, current_run, empty, float32
 from claygrad.core.engine import run_has_inputs
 from claygrad.core.handles import Placeholder
 from claygrad.core.keeping import keep, kept
+from claygrad.core.notices import warn
 from claygrad.nn.modules.container import Sequential
 
 if TYPE_CHECKING:
@@ -113,13 +113,13 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     use_reentrant=False is the better way; True runs a backward inside backward, and takes no keyword arguments.
     """
     if use_reentrant is None:
-        warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in "
-                      "PyTorch 2.9, "
-                      "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is "
-                      "recommended, but "
-                      "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer "
-                      "to docs for "
-                      "more details on the differences between the two variants.", stacklevel=2)
+        warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in "
+             "PyTorch 2.9, "
+             "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is "
+             "recommended, but "
+             "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer "
+             "to docs for "
+             "more details on the differences between the two variants.")
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if not use_reentrant:
@@ -135,12 +135,11 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
                           **kwargs: Any) -> Any:
     """A chain of functions in so many segments, each a checkpoint but the last."""
     if use_reentrant is None:
-        warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
-                      "explicitly. In "
-                      "version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
-                      "recommended, but if you need to preserve the current default behavior, you can pass "
-                      "use_reentrant=True. Refer to docs for more details on the differences between the two variants.",
-                      stacklevel=2)
+        warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
+             "explicitly. In "
+             "version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
+             "recommended, but if you need to preserve the current default behavior, you can pass "
+             "use_reentrant=True. Refer to docs for more details on the differences between the two variants.")
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -187,7 +186,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Any) -> None:
     """Warn if there is nothing to differentiate by."""
     if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class CheckpointFunction(Function):

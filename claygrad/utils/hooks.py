@@ -1,12 +1,12 @@
 """Handles of hooks, and hooks that are not stored with a tensor."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from claygrad.core import Tensor
 from claygrad.core.handles import RemovableHandle
+from claygrad.core.notices import warn
 from claygrad.nn.modules._hooks import BackwardHook
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
@@ -22,6 +22,5 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
     """Warn of hooks that storing a tensor loses."""
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
-                          "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
-                          stacklevel=2)
+            warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                 "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning")

@@ -1,13 +1,13 @@
 """Calling a module: its hooks, and the way through them to its forward."""
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from claygrad.core import Node, Tensor
 from claygrad.core.handles import RemovableHandle
+from claygrad.core.notices import warn
 from claygrad.nn.modules import _hooks
 from claygrad.nn.modules._hooks import (
     _BOTH_KINDS,
@@ -147,8 +147,8 @@ class _Call:
             self._after()
             if gates is not None:
                 if not isinstance(self.result, (Tensor, tuple)):
-                    warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of "
-                                  f"Tensors but received {type(self.result)}", stacklevel=5)
+                    warn("For backward hooks to be called, module output should be a Tensor or a tuple of "
+                         f"Tensors but received {type(self.result)}")
                 self.result = gates.setup_output_hook(self.result)
             if old:
                 self._hang_old_hooks(old)
@@ -197,8 +197,8 @@ class _Call:
                 try:
                     self._call(number, hook)
                 except Exception as failure:
-                    warnings.warn(f"{kind} forward hook with ``always_call=True`` raised an exception that was "
-                                  f"silenced as another error was raised in forward: {failure}", stacklevel=5)
+                    warn(f"{kind} forward hook with ``always_call=True`` raised an exception that was "
+                         f"silenced as another error was raised in forward: {failure}")
 
     def _hang_old_hooks(self, hooks: list[Hook]) -> None:
         first = self.result
@@ -213,7 +213,7 @@ class _Call:
                 node.register_hook(_WrappedHook(hook, self.module))
             text = _what_old_hooks_miss(self.args, self.result, node)
             if text is not None:
-                warnings.warn(text, FutureWarning, stacklevel=5)
+                warn(text, FutureWarning)
 
 
 def _what_old_hooks_miss(args: Any, result: Any, node: Node) -> str | None:

@@ -1,11 +1,11 @@
 """Moving all tensors of a module at once: to another dtype, another device, another memory."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd import no_grad
+from claygrad.core.notices import warn
 from claygrad.nn.parameter import Parameter
 from claygrad.ops.cast import parse_to
 from claygrad.ops.fill import empty_like
@@ -121,10 +121,10 @@ class Convertible:
             raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
                             f"dtype={kind}")
         if kind is not None and kind.is_complex:
-            warnings.warn("Complex modules are a new feature under active development whose design may change, and "
-                          "some modules might not work as expected when using complex tensors as parameters or "
-                          "buffers. Please file an issue at https://github.com/pytorch/pytorch/issues/new?template="
-                          "bug-report.yml if a complex module does not work as expected.", stacklevel=2)
+            warn("Complex modules are a new feature under active development whose design may change, and "
+                 "some modules might not work as expected when using complex tensors as parameters or "
+                 "buffers. Please file an issue at https://github.com/pytorch/pytorch/issues/new?template="
+                 "bug-report.yml if a complex module does not work as expected.")
 
         def convert(t: Tensor) -> Tensor:
             wanted = kind if t.is_floating_point() or t.is_complex() else None

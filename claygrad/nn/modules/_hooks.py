@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from claygrad.autograd import Function
 from claygrad.autograd.grad_mode import is_grad_enabled
 from claygrad.core import Tensor
 from claygrad.core.handles import RemovableHandle
+from claygrad.core.notices import warn
 
 Hook = Callable[..., Any]
 
@@ -216,9 +216,9 @@ class BackwardHook:
     _at_outputs.__name__ = "hook"
 
     def _without_inputs(self) -> None:
-        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since "
-                      "no inputs require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module."
-                      "html#torch.nn.Module.register_full_backward_hook for more details.", stacklevel=2)
+        warn("Full backward hook is firing when gradients are computed with respect to module outputs since "
+             "no inputs require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module."
+             "html#torch.nn.Module.register_full_backward_hook for more details.")
         for hook in self.user_hooks:
             out = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
             if out is not None and not (isinstance(out, tuple) and all(one is None for one in out)):

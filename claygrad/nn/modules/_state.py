@@ -1,7 +1,6 @@
 """A module's state: taking it out by name, and putting it in again."""
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 from claygrad.autograd import no_grad
 from claygrad.core import Tensor
 from claygrad.core.handles import RemovableHandle
+from claygrad.core.notices import warn
 from claygrad.nn.modules._hooks import Hook, _WrappedHook
 from claygrad.nn.parameter import Parameter, is_lazy
 
@@ -98,9 +98,9 @@ class Stateful:
         ['weight', 'bias']
         """
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
-                          "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for "
-                          "details.", FutureWarning, stacklevel=2)
+            warn("Positional args are being deprecated, use kwargs instead. Refer to "
+                 "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for "
+                 "details.", FutureWarning)
             given = dict(zip(("destination", "prefix", "keep_vars"), args))
             destination = given.get("destination") if destination is None else destination
             prefix = given.get("prefix", prefix) if prefix == "" else prefix
@@ -226,10 +226,10 @@ def _load_one(module: Any, name: str, key: str, tensor: Tensor, given: Any, assi
             return (f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape "
                     f"in current model is {tensor.shape}.")
     if tensor.is_meta and not given.is_meta and not assign:
-        warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
-                      "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
-                      "state dictionary to their corresponding key in the module instead of copying them in "
-                      "place?)", stacklevel=2)
+        warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+             "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
+             "state dictionary to their corresponding key in the module instead of copying them in "
+             "place?)")
     try:
         with no_grad():
             if not assign:

@@ -1,9 +1,9 @@
 """Activations: layers that apply one function to every element, or to every row of scores."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.notices import warn
 from claygrad.nn import functional as F
 from claygrad.nn import init as initial
 from claygrad.nn.modules.attention import MultiheadAttention
@@ -195,10 +195,10 @@ class Hardtanh(_Tuned):
         super().__init__()
         renamed = "keyword argument `{0}_value` is deprecated and renamed to `{0}_val`"
         if min_value is not None:
-            warnings.warn(renamed.format("min"), FutureWarning, stacklevel=2)
+            warn(renamed.format("min"), FutureWarning)
             min_val = min_value
         if max_value is not None:
-            warnings.warn(renamed.format("max"), FutureWarning, stacklevel=2)
+            warn(renamed.format("max"), FutureWarning)
             max_val = max_value
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
         if max_val <= min_val:

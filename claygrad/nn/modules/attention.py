@@ -1,10 +1,10 @@
 """Multi-head attention, and the masks that say which places may be looked at."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES
+from claygrad.core.notices import warn
 from claygrad.nn import functional as F
 from claygrad.nn import init
 from claygrad.nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -27,8 +27,7 @@ def added_mask(mask: Tensor | None, name: str, target: dtype, other: Tensor | No
     if mask.dtype is not DTYPES["bool"] and not numbers:
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and other.dtype is not mask.dtype:
-        warnings.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-                      stacklevel=3)
+        warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
     return mask if numbers else zeros(mask.shape, dtype=target, device=mask.device).masked_fill_(mask, float("-inf"))
 
 

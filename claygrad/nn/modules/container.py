@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core.module import prepare_sequence
+from claygrad.core.notices import warn
 from claygrad.nn.modules.module import Module
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ class Container(Module):
     """Deprecated: a module with the children given. Use `Module`."""
 
     def __init__(self, **kwargs: Any) -> None:
-        warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
-                      "Subclass that instead.", FutureWarning, stacklevel=2)
+        warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
+             "Subclass that instead.", FutureWarning)
         super().__init__()
         for name, module in kwargs.items():
             self.add_module(name, module)

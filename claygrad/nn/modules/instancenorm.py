@@ -1,9 +1,9 @@
 """Instance normalisation: each channel of each sample by itself."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.notices import warn
 from claygrad.nn import functional as F
 from claygrad.nn.modules.batchnorm import _LazyNormBase, _NormBase
 
@@ -55,8 +55,8 @@ class _InstanceNorm(_NormBase):
             if self.affine:
                 raise ValueError(f"expected input's size at dim={axis} to match num_features ({self.num_features}), "
                                  f"but got: {input.size(axis)}.")
-            warnings.warn(f"input's size at dim={axis} does not match num_features. You can silence this warning by "
-                          "not passing in num_features, which is not used because affine=False", stacklevel=2)
+            warn(f"input's size at dim={axis} does not match num_features. You can silence this warning by "
+                 "not passing in num_features, which is not used because affine=False")
         if input.dim() == alone:
             return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
         return self._apply_instance_norm(input)

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.notices import warn
 from claygrad.nn import init
 from claygrad.nn.modules.module import Module
 from claygrad.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
@@ -61,9 +61,8 @@ class RNNBase(Module):
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element "
                              "being zeroed")
         if self.dropout > 0 and self.num_layers == 1:
-            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-                          f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}",
-                          stacklevel=4)
+            warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}")
         for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
             value = getattr(self, name)
             if not isinstance(value, kind):

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd.grad_mode import is_grad_enabled
+from claygrad.core.notices import warn
 from claygrad.nn import functional as F
 from claygrad.nn import init
 from claygrad.nn.modules.activation import GELU, ReLU
@@ -170,8 +170,8 @@ class TransformerEncoder(Module):
         self.mask_check = mask_check
         why_not = _not_nested(encoder_layer)
         if enable_nested_tensor and why_not:
-            warnings.warn("enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                          f"{why_not}", stacklevel=2)
+            warn("enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                 f"{why_not}")
             self.use_nested_tensor = False
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,

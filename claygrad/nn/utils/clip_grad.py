@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from claygrad.autograd import no_grad
 from claygrad.core import Tensor
 from claygrad.core import bounded as native
+from claygrad.core.notices import warn
 from claygrad.ops._registry import NAMESPACES
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
@@ -87,7 +87,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     """
     listed = _listed(parameters)
     if not listed and isinstance(parameters, types.GeneratorType):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     total = _get_total_norm([p.grad for p in listed if p.grad is not None], norm_type, error_if_nonfinite, foreach)
     _clip_grads_with_norm_(listed, max_norm, total, foreach)
     return total
@@ -96,8 +96,8 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
 def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
     """Deprecated name of `clip_grad_norm_`."""
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-                  FutureWarning, stacklevel=2)
+    warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+         FutureWarning)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from claygrad.core import Tensor
+from claygrad.core.notices import warn
 from claygrad.nn.modules.module import Module
 
 __all__ = ["functional_call"]
@@ -106,9 +106,9 @@ def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tens
 def functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any = None,
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
     """Deprecated: `claygrad.func.functional_call` under its former name."""
-    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a "
-                  "future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
-                  "replacement.", FutureWarning, stacklevel=2)
+    warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a "
+         "future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
+         "replacement.", FutureWarning)
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 

@@ -1,10 +1,10 @@
 """Weights as length times direction, recomputed before every forward. The older form; see `parametrizations`."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from claygrad.core import Tensor
+from claygrad.core.notices import warn
 from claygrad.nn.modules.module import Module
 from claygrad.nn.parameter import Parameter, UninitializedParameter
 
@@ -39,8 +39,8 @@ class WeightNorm:
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
         """Split a parameter of a module into length and direction."""
-        warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
-                      "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=3)
+        warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
+             "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning)
         if any(isinstance(hook, WeightNorm) and hook.name == name for hook in module._forward_pre_hooks.values()):
             raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
         fn = WeightNorm(name, dim)

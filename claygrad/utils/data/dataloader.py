@@ -5,11 +5,11 @@ import copy
 import math
 import multiprocessing
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from claygrad.core import Generator, Tensor
+from claygrad.core.notices import warn
 from claygrad.ops._formats import contiguous_format
 from claygrad.utils.data.collate import _tensors, default_collate, default_collate_fn_map, default_convert
 from claygrad.utils.data.dataset import Dataset, IterableDataset, Subset, TensorDataset
@@ -125,11 +125,11 @@ class DataLoader(Generic[T_co]):
         """Warn if there are more workers than cores that this process may use."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if self.num_workers and cores is not None and self.num_workers > cores:
-            warnings.warn(
+            warn(
                 f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
                 f"of worker in current system is {cores}, which is smaller than what this DataLoader is going to "
                 "create. Please be aware that excessive worker creation might get DataLoader running slow or even "
-                "freeze, lower the worker number to avoid potential slowness/freeze if necessary.", stacklevel=3)
+                "freeze, lower the worker number to avoid potential slowness/freeze if necessary.")
 
 
 def _check_workers(count: int, timeout: float, ahead: int | None, persistent: bool) -> None:
@@ -151,8 +151,8 @@ class Epoch:
 
     def __init__(self, loader: DataLoader) -> None:
         if loader.pin_memory:
-            warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
-                          "won't be used.", stacklevel=4)
+            warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
+                 "won't be used.")
         self.loader, self.yielded = loader, 0
         self.indices = iter(loader._index_sampler)
         self.seed = fresh_seed(loader.generator)
@@ -168,8 +168,8 @@ class Epoch:
         self.yielded += 1
         told = self.loader._told
         if told is not None and self.yielded > told:
-            warnings.warn(f"Length of IterableDataset {self.loader.dataset} was reported to be {told}(when accessing "
-                          f"len(dataloader)), but {self.yielded} samples have been fetched. ", stacklevel=2)
+            warn(f"Length of IterableDataset {self.loader.dataset} was reported to be {told}(when accessing "
+                 f"len(dataloader)), but {self.yielded} samples have been fetched. ")
         return batch
 
     def next_batch(self) -> Any:

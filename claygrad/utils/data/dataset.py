@@ -4,11 +4,11 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from claygrad.core import Generator, Tensor
+from claygrad.core.notices import warn
 from claygrad.ops.random import randperm
 
 T_co = TypeVar("T_co", covariant=True)
@@ -111,7 +111,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @property
     def cummulative_sizes(self) -> list[int]:
-        warnings.warn("cummulative_sizes attribute is renamed to cumulative_sizes", DeprecationWarning, stacklevel=2)
+        warn("cummulative_sizes attribute is renamed to cumulative_sizes", DeprecationWarning)
         return self.cumulative_sizes
 
 
@@ -181,8 +181,7 @@ def random_split(dataset: Dataset[T_co], lengths: Sequence[int | float],
             sizes[n % len(sizes)] += 1
         for n, size in enumerate(sizes):
             if size == 0:
-                warnings.warn(f"Length of split at index {n} is 0. This might result in an empty dataset.",
-                              stacklevel=2)
+                warn(f"Length of split at index {n} is 0. This might result in an empty dataset.")
         lengths = sizes
     if sum(lengths) != total:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
