@@ -23,7 +23,6 @@ _INT64, _BOOL = DTYPES["int64"], DTYPES["bool"]
 _PLAIN = frozenset((float, int, bool, complex))
 _NESTED = frozenset((list, tuple))
 _FLOAT = {float}
-MOST_ELEMENTS = 2**31          # of a sequence of Python objects: one that says more lies about its length
 _SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
               "uint8, and bool.")
 
@@ -106,7 +105,20 @@ def _array_element_wise(data: Any, wanted: dtype | None) -> np.ndarray:
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     shape = _shape(data)
+    _have_room(shape)
     return _stored(data, shape, wanted or _inferred(data))
+
+
+def _have_room(shape: tuple[int, ...]) -> None:
+    """Refuse what no memory holds before it is read: a length may be a lie, or that of range(2**62)."""
+    count = math.prod(shape)
+    if count < 2**20:
+        return
+    try:
+        np.empty(count, np.uint8)
+    except (MemoryError, ValueError, OverflowError):
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
+                           f"you tried to allocate {count} bytes. Error code 12 (Cannot allocate memory)") from None
 
 
 def numbers_from(values: list, kind: dtype) -> np.ndarray:
@@ -144,8 +156,7 @@ def _inferred(data: Any) -> dtype:
         raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
     if len(data) == 0:
         return default_dtype()
-    if len(data) > MOST_ELEMENTS:
-        raise RuntimeError(f"cannot make a tensor of a {type_name(data)} that says it has {len(data)} elements")
+    _have_room((len(data),))
     out = None
     # By position: what a pandas.Series iterates over are Python's numbers, what it holds are NumPy's.
     for item in data if type(data) in _NESTED else (data[i] for i in range(len(data))):

@@ -11,7 +11,7 @@ import claygrad as torch
 from tests.survival.hostile.mutate import program
 from tests.survival.hostile.run import campaign
 from tests.survival.hostile.shrink import shrink
-from tests.survival.hostile.things import POOL, Index, Int, fresh, t
+from tests.survival.hostile.things import POOL, Index, Int, Lie, fresh, t
 from tests.survival.hostile.worker import run
 
 
@@ -49,13 +49,17 @@ def test_a_process_that_dies_is_noticed_and_its_program_made_short():
 
 # What was found
 
-@pytest.mark.parametrize("call", [
-    lambda x: x[Index("a")], lambda x: x[Index(0.5)], lambda x: operator.setitem(x, Index(None), 0), lambda x: x[:Index([])],
-    lambda x: x.sum(Index("a")), lambda x: x.view(Index(0.5), 2), lambda x: x.permute((0, Index("a"))),
-])
-def test_an_index_that_is_no_int_is_refused(call):
-    with pytest.raises(TypeError, match=r"__index__ returned non-int"):
-        call(t(2, 3))
+CALLS = {
+    "get": lambda x: x[Index("a")], "get float": lambda x: x[Index(0.5)], "set": lambda x: operator.setitem(x, Index(None), 0),
+    "slice": lambda x: x[:Index([])], "dim": lambda x: x.sum(Index("a")), "size": lambda x: x.view(Index(0.5), 2),
+    "dims": lambda x: x.permute((0, Index("a"))),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_index_that_is_no_int_is_refused(name):
+    with pytest.raises((TypeError, IndexError), match=r"__index__ returned non-int|only integers, slices"):
+        CALLS[name](t(2, 3))
 
 
 def test_objects_with_an_index_and_kinds_of_int_are_ints():
@@ -87,3 +91,10 @@ def test_more_neighbours_than_channels():
     x, norm = torch.rand(2, 5, 3), torch.nn.LocalResponseNorm
     assert torch.allclose(norm(2**40, alpha=2.0**40)(x), x / (1 + (x * x).sum(1, keepdim=True)) ** 0.75)
     assert torch.allclose(norm(11, alpha=11.0)(x), x / (1 + (x * x).sum(1, keepdim=True)) ** 0.75)
+
+
+@pytest.mark.parametrize("data", [range(2**62), Lie(2**53), [1.0, Lie(2**62)], [Lie(2**40)] * 2**20], ids=["range", "object", "entry", "many"])
+def test_lengths_that_no_memory_holds_are_refused_before_they_are_read(data):
+    for call in (torch.tensor, torch.as_tensor, lambda data: t(3)[data]):
+        with pytest.raises((RuntimeError, TypeError, IndexError, ValueError, OverflowError)):
+            call(data)

@@ -82,7 +82,8 @@ class Draw:
         kind, effect = rng.choice(["Lie", "Lie", "Index", "Index", "Func", "Like", "Late"]), rng.choice(list(EFFECTS))
         if kind == "Late":
             return f"Late({effect!r})"
-        value = rng.choice([*_WHOLE, *_WHOLE, "t(3)", "None", "'a'", "[1]", "np.zeros(3)", "0.5", "np.array([None])"])
+        fast = [text for text in _WHOLE if not text.startswith(("2**3", "2**29"))]      # a length of 2**31 takes its time to read
+        value = rng.choice([*fast, *fast, "t(3)", "None", "'a'", "[1]", "np.zeros(3)", "0.5", "np.array([None])"])
         return f"{kind}({value}, {effect!r})"
 
     def of_kind(self, node: ast.expr) -> str:

@@ -167,11 +167,11 @@ x = POOL[3]; y = x * 2; y.register_hook(giving(None, 'shrink')); y.sum().backwar
 torch.stack([POOL[1], Func(t(3), 'drop'), POOL[1]])
 torch.cat(Long([t(2), t(2)]))
 torch.tensor(Long([1, 2])), torch.tensor([Index(1, 'collect')])
-x = POOL[0]; race(lambda: x.resize_(2000, 200), lambda: x + 1, rounds=5)
+x = POOL[0]; race(lambda: x.resize_(2000, 200), lambda: x + 1)
 x = t(300, 300); race(lambda: x.untyped_storage().resize_(0), lambda: x.exp(), lambda: x.add_(1))
 x = t(300, 300); race(lambda: x.resize_(1), lambda: x.resize_(300, 300), lambda: x @ x)
-x = leaf(300, 300); race(lambda: (x * x).sum().backward(), lambda: (x * x).sum().backward(), rounds=5)
-x = leaf(100, 100); y = (x * x).sum(); race(lambda: y.backward(retain_graph=True), lambda: x.detach().add_(1), rounds=5)
+x = leaf(300, 300); race(lambda: (x * x).sum().backward(), lambda: (x * x).sum().backward())
+x = leaf(100, 100); y = (x * x).sum(); race(lambda: y.backward(retain_graph=True), lambda: x.detach().add_(1))
 x = t(1000); race(lambda: x.set_(t(1000)), lambda: x.sort(), lambda: x.cumsum(0))
 x = t(10); race(lambda: setattr(x, 'data', t(20)), lambda: repr(x), lambda: x.tolist())
 a = torch.amp.autocast('cpu', dtype=torch.bfloat16); a.__enter__(); y = t(2, 3) @ t(3, 2); a.__exit__(None, None, None); y
@@ -185,27 +185,15 @@ torch.set_default_dtype(torch.float64); torch.tensor(1.5); torch.get_default_dty
 torch.set_printoptions(precision=4, threshold=10, edgeitems=3, linewidth=80); repr(t(100))
 x = t(3); x.apply_(lambda v: v + 1); x.map_(t(3), lambda a, b: a + b); x
 torch.vmap(lambda x: x * 2)(t(2, 3)) if hasattr(torch, 'vmap') else None
-x = leaf(3); y = x
-for i in range(50): y = y * x
-y.sum().backward(); x.grad
+x = leaf(3); again(lambda y: y * x, x).sum().backward(); x.grad
 x = t(3); x.real, x.T, x.mT if x.dim() > 1 else None, x.is_leaf, x.names, x.nbytes, x.itemsize, x.layout
 torch.nn.functional.scaled_dot_product_attention(t(1, 2, 4, 8), t(1, 2, 5, 8), t(1, 2, 5, 8), attn_mask=(t(4, 5) > 0), dropout_p=0.0, is_causal=False)
 torch.nested_tensor([t(2)]) if hasattr(torch, 'nested_tensor') else None
 """
 
 
-def _by_hand() -> list[str]:
-    made: list[str] = []
-    for line in _BY_HAND.strip().splitlines():
-        if made and (line.startswith("for ") or made[-1].splitlines()[-1].startswith("for ")):
-            made[-1] += "\n" + line
-        else:
-            made.append(line)
-    return made
-
-
 PROGRAMS = [
-    *_by_hand(),
+    *_BY_HAND.strip().splitlines(),
     *(f"p = [leaf(2, 3), leaf(3)]\nfor q in p: q.grad = t(*q.shape)\no = torch.optim.{text}\no.step(lambda: (p[0] * p[1]).sum()); o.step(lambda: t(1)); p"
       for text in _OPTIMIZERS),
     *(f"o = torch.optim.SGD([leaf(3)], lr=0.1)\ns = torch.optim.lr_scheduler.{text}\no.step(); s.step({'1.0' if 'Plateau' in text else ''}); s.get_last_lr(); s.state_dict()"

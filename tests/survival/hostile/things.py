@@ -276,10 +276,10 @@ def loop():
     return made
 
 
-def nested(n=2000):
+def nested():
     """A list in a list in a list."""
     made = 1
-    for _ in range(n):
+    for _ in range(2000):
         made = [made]
     return made
 
@@ -339,10 +339,17 @@ def repickled(thing, protocol=2):
     return pickle.loads(pickle.dumps(thing, protocol))
 
 
-def race(*functions, rounds=20):
+def again(function, x, times=50):
+    """A function of its own result, but not for ever."""
+    for _ in range(min(times, 200)):
+        x = function(x)
+    return x
+
+
+def race(*functions):
     """Each in a thread of its own, again and again."""
     def again(function):
-        for _ in range(rounds):
+        for _ in range(10):
             with contextlib.suppress(Exception):
                 function()
     threads = [threading.Thread(target=again, args=(f,), daemon=True) for f in functions]
