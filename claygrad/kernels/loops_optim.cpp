@@ -15,7 +15,7 @@ namespace {
 template <class V> struct Lerp {
     V weight, rest;
     bool near_start;
-    explicit Lerp(double w) : weight(splat<V>(w)), rest(splat<V>(1 - w)), near_start(w < 0.5) {}
+    explicit Lerp(double w) : weight(splat<V>(w)), rest(splat<V>(1) - splat<V>(w)), near_start(w < 0.5) {}
     V operator()(V start, V end) const {
         return near_start ? multiply_add(weight, end - start, start) : multiply_add(-rest, end - start, end);
     }
@@ -29,7 +29,7 @@ template <class V> struct Slope {
         : decay(splat<V>(o.decay)), maximize(o.maximize != 0), decays(o.decay != 0 && !o.decoupled) {}
     V operator()(V param, V grad) const {
         if (maximize) grad = -grad;
-        return decays ? grad + decay * param : grad;
+        return decays ? multiply_add(decay, param, grad) : grad;
     }
 };
 
@@ -44,10 +44,10 @@ template <class V> struct Sgd {
     template <int states> void operator()(V& param, V grad, V* state) const {
         V g = slope(param, grad);
         if (states == 1) {
-            state[0] = state[0] * momentum + fresh * g;
-            g = nesterov ? g + momentum * state[0] : state[0];
+            state[0] = multiply_add(fresh, g, state[0] * momentum);
+            g = nesterov ? multiply_add(momentum, state[0], g) : state[0];
         }
-        param = param + size * g;
+        param = multiply_add(size, g, param);
     }
 };
 
@@ -100,7 +100,7 @@ template <class V> struct RmsProp {
         if (states == 3 || (states == 2 && !centered)) {
             V& buffer = state[states - 1];
             buffer = buffer * momentum + g / deviation;
-            param = param + size * buffer;
+            param = multiply_add(size, buffer, param);
         } else {
             param = param + size * g / deviation;
         }
@@ -187,7 +187,7 @@ template <class V> struct Asgd {
     template <int states> void operator()(V& param, V grad, V* state) const {
         const V g = slope(param, grad);
         param = param * left;
-        param = param + size * g;
+        param = multiply_add(size, g, param);
         state[0] = whole ? param : state[0] + (param - state[0]) * share;
     }
 };

@@ -78,8 +78,10 @@ def plainly(monkeypatch, *args, **kwargs):
         return trained(*args, **kwargs)
 
 
-def same(a, b, dtype):
-    tolerance = 4 * claygrad.finfo(dtype).eps
+def same(a, b, dtype, isa=None):
+    """Up to a few roundings. The plain steps run on the instruction set that was chosen at import, which multiplies and
+    adds with one rounding; base has two, and the quotients of RMSprop enlarge the difference."""
+    tolerance = (64 if isa == "base" else 4) * claygrad.finfo(dtype).eps
     return claygrad.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
@@ -91,10 +93,10 @@ def test_compiled_steps_are_the_plain_ones(monkeypatch, compiled, isa, name, opt
     fast, fast_states = trained(name, options, dtype, shapes)
     assert compiled.taken[-1] is True
     for p, q, state, fast_state in zip(plain, fast, states, fast_states, strict=True):
-        assert same(p, q, dtype)
+        assert same(p, q, dtype, isa)
         assert list(state) == list(fast_state)
         for key in state:
-            assert same(state[key], fast_state[key], dtype), key
+            assert same(state[key], fast_state[key], dtype, isa), key
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad"])
