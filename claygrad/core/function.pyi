@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import disjoint_base
 
@@ -40,3 +40,6 @@ class Function(metaclass=FunctionMeta):
 class InplaceFunction(Function): ...
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]: ...
+
+@final
+class Error(Node): ...

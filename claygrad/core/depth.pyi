@@ -1,0 +1,3 @@
+from typing import Any
+
+def carry(read: Any, write: Any) -> Any: ...
