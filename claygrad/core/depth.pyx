@@ -6,15 +6,21 @@ from claygrad.core.modes cimport Modes, modes
 # As in torch. Each level takes a few frames of Python, which allows a thousand of them in a thread.
 cdef enum:
     LIMIT = 60
+    MOST_THREADS = 100                 # a backward that calls itself has no end; each of its threads has a stack to map
 
 cdef extern from *:
     """
     static thread_local int clay_depth = 0;
+    static thread_local int clay_threads = 0;       // that wait for this one
+    static inline int clay_get_threads(void) { return clay_threads; }
+    static inline void clay_set_threads(int n) { clay_threads = n; }
     static inline int clay_get_depth(void) { return clay_depth; }
     static inline void clay_add_depth(int n) { clay_depth += n; }
     """
     int clay_get_depth() noexcept
     void clay_add_depth(int n) noexcept
+    int clay_get_threads() noexcept
+    void clay_set_threads(int n) noexcept
 
 cdef bint too_deep() noexcept:
     return clay_get_depth() >= LIMIT
@@ -40,9 +46,11 @@ cdef class _Errand:
     cdef tuple args
     cdef Modes here
     cdef list settings
+    cdef int threads
 
     def __call__(self):
         modes()[0] = self.here
+        clay_set_threads(self.threads)
         try:
             for write, value in self.settings:
                 write(value)
@@ -54,7 +62,11 @@ cdef class _Errand:
 
 
 cdef object elsewhere(object fn, tuple args):
-    cdef _Errand errand = _Errand.__new__(_Errand)
+    cdef _Errand errand
+    if clay_get_threads() >= MOST_THREADS:
+        raise RecursionError(f"maximum recursion depth exceeded: more than {LIMIT * MOST_THREADS} calls of backward inside one another")
+    errand = _Errand.__new__(_Errand)
+    errand.threads = clay_get_threads() + 1
     errand.fn, errand.args, errand.here = fn, args, modes()[0]
     errand.settings = [(write, read()) for read, write in _carried]
     args = None

@@ -98,3 +98,11 @@ def test_lengths_that_no_memory_holds_are_refused_before_they_are_read(data):
     for call in (torch.tensor, torch.as_tensor, lambda data: t(3)[data]):
         with pytest.raises((RuntimeError, TypeError, IndexError, ValueError, OverflowError)):
             call(data)
+
+
+def test_a_backward_that_calls_itself_for_ever_ends():
+    """The function that is run again returns the very tensor whose gradient is asked for."""
+    same = t(1)
+    out = torch.utils.checkpoint.checkpoint(lambda x: same, t(3).requires_grad_(), use_reentrant=True)
+    with pytest.raises(RecursionError, match="calls of backward inside one another"):
+        out.backward()

@@ -47,8 +47,11 @@ def alone(texts: list[str], end: End, seconds: float) -> tuple[list[str], End]:
 def shortened(texts: list[str], end: End, seconds: float, effort: float) -> list[str]:
     if "not again" in end.why or effort <= 0:
         return texts
+    until = time.monotonic() + effort
     while len(texts) > 1:                            # which of those before are needed
         for at in range(len(texts) - 1):
+            if time.monotonic() > until:             # it may fail only now and then
+                return texts
             fewer = texts[:at] + texts[at + 1:]
             if run(fewer, seconds).why:
                 texts = fewer
@@ -82,7 +85,7 @@ def campaign(seed: int, begin: int, calls: int, batch: int = 200, effort: float 
         known = seen.setdefault(kind(again), 0)
         seen[kind(again)] += 1
         guilty = shortened(guilty, again, seconds, effort if known < 5 else effort / 4)
-        text = "\n# then\n".join(guilty)
+        text = "\n# then\n".join(guilty[-5:])
         found.append(f"--- seed {seed}, program {number - 1}: {again.why}\n{HEAD}{text}\n" + _excerpt(again.said))
         print(found[-1], file=out, flush=True)
     print(f"{number - begin} programs in {time.monotonic() - began:.0f} s, {len(found)} ended their process", file=out, flush=True)
