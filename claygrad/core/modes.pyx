@@ -105,6 +105,8 @@ cdef extern from *:
 
 def quicken(cls):
     """Give a class that comes from SwitchOff or SwitchOn the quick way to make one. Its subclasses do not have it."""
+    if not (isinstance(cls, type) and issubclass(cls, (SwitchOff, SwitchOn))):
+        raise TypeError(f"quicken() takes a class that comes from SwitchOff or SwitchOn, not {cls!r}")
     clay_quicken_switch(cls)
     return cls
 

@@ -50,6 +50,8 @@ def prepare_sequence(forward):
 
 def quicken(cls):
     """Give a class of modules the quick forms of those methods that it has from Module."""
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        raise TypeError(f"quicken() takes a class of modules, not {cls!r}")
     clay_quicken(<PyTypeObject*>cls,
                  cls.__getattr__ is base.__getattr__ and cls.__getattribute__ is object.__getattribute__,
                  cls.__call__ is base.__call__)

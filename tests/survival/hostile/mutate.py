@@ -29,7 +29,7 @@ _SHAPES = ["3", "2, 3", "", "0", "1", "2, 0, 3", "1, 1, 1, 1", "2, 3, 4", "6", "
 _SPECIAL = ["deep()", "deep('float64', 63)", "deep('int64')", "full(float('nan'), 2, 3)", "full(float('inf'), 3, 3)", "full(2**62, 3, dtype='int64')",
             "full(-2**63, 4, dtype='int64')", "full(-1, 2, dtype='int64')", "full(255, 3, dtype='uint8')", "full(-128, 3, dtype='int8')", "full(1e30, 2, 3)",
             "full(100, 3, dtype='int64')", "full(-2**31, 2, 3, dtype='int32')", "POOL[0]", "POOL[1]", "POOL[2]", "POOL[3]", "POOL[4]", "POOL[5]", "POOL[0]", "POOL[0]",
-            "inferred(2, 3)", "wide(t(1))", "wide(t(3), 2**17)", "wide(none(0), 2**62)", "meta(2, 3)", "meta(2**40, 2**20)", "meta()",
+            "inferred(2, 3)", "wide(t(1))", "wide(t(3), 2**13)", "wide(none(0), 2**62)", "meta(2, 3)", "meta(2**40, 2**20)", "meta()",
             "none(2, 0)", "none(0, 2**40)", "t(2, 3).conj()", "t(2, dtype='complex64').conj()", "t(2, dtype='complex64').imag", "torch.eye(3)", "torch.zeros(3, 3)"]
 _WRAPS = ["turned", "spaced", "behind", "stretched", "lapped", "backed", "emptied", "swapped", "sub", "keen", "wide", "leaf_of", "inner_of"]
 _KEYWORDS = ["out", "dim", "dtype", "keepdim", "inplace", "device", "generator", "requires_grad", "axis", "alpha", "size", "memory_format", "layout",

@@ -59,7 +59,7 @@ def behind(x):
     return torch.cat([x.reshape(-1)[:0], torch.zeros(3, dtype=x.dtype), x.reshape(-1)])[3:].view(x.shape)
 
 
-def wide(x, n=2**18):
+def wide(x, n=2**12):
     """Many times the same memory. Not too many: to sum 2**40 elements takes its time, and rightly."""
     return x.unsqueeze(0).expand(n, *x.shape)
 
