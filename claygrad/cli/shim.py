@@ -13,6 +13,8 @@ from typing import Any
 from claygrad.cli._usage import UsageError
 
 _INIT = '''"""claygrad under the name torch."""
+__claygrad_shim__ = True
+
 import claygrad
 
 claygrad.as_torch()

@@ -144,7 +144,7 @@ class as_torch:
     def __init__(self) -> None:
         global _depth
         there = sys.modules.get("torch")
-        if there is not None and there is not claygrad:
+        if there is not None and there is not claygrad and not hasattr(there, "__claygrad_shim__"):
             raise ImportError("claygrad cannot stand in for torch: torch itself is imported already.\n"
                               "  Call claygrad.as_torch() before the first `import torch`, or start the program with "
                               "`claygrad run`.")

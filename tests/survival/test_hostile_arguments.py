@@ -15,11 +15,13 @@ from pathlib import Path
 
 import pytest
 
+import claygrad
 from tests.ops.cases import declared
 
 ROOT = Path(__file__).parents[2]
 GROUPS = 8
-WITH_TESTS = os.environ | {"PYTHONPATH": os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)])}
+# The claygrad of this process first, then the tests: beside them are the sources, which are not built.
+WITH_TESTS = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(claygrad.__file__).parents[1]), str(ROOT)])}
 
 
 def names(group: int) -> list[str]:
