@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import claygrad.ops as _ops  # declares every operation, before anything names one
-from claygrad import autograd, cuda, memory, random, version
+from claygrad import _late, autograd, cuda, memory, random, version
 from claygrad.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from claygrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from claygrad.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
@@ -78,9 +78,11 @@ UntypedStorage = Storage
 globals().update(_STORAGES)
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
-_LAZY = ("amp", "backends", "compat", "cpu", "distributions", "fft", "func", "linalg", "masked", "nn", "optim",
-         "return_types", "serialization", "signal", "special", "storage", "testing", "utils")
-_LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp"}
+_LAZY = ("amp", "backends", "compat", "compiler", "cpu", "distributions", "fft", "func", "futures", "jit", "linalg",
+         "masked", "nn", "optim", "return_types", "serialization", "signal", "special", "storage", "testing", "types",
+         "utils")
+_LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp",
+               "compile": "compiler", "Future": "futures", "ScriptModule": "jit"}
 _LAZY_NAMES.update(dict.fromkeys((
     "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"))
 _LAZY_NAMES.update(dict.fromkeys((
@@ -91,13 +93,5 @@ _LAZY_NAMES.update(dict.fromkeys((
     "set_autocast_enabled"), "amp.autocast_mode"))
 
 
-def __getattr__(name: str) -> object:
-    import importlib
-    if name in _LAZY:
-        return importlib.import_module(f"claygrad.{name}")
-    if name in _LAZY_NAMES:
-        return getattr(importlib.import_module(f"claygrad.{_LAZY_NAMES[name]}"), name)
-    if name.startswith("__"):
-        raise AttributeError(f"module 'claygrad' has no attribute '{name}'")
-    absent = importlib.import_module("claygrad.compat.absent")
-    raise AttributeError(absent.message("claygrad", name, sorted(globals())), name=name)
+__getattr__ = _late.late(__name__, _LAZY, _LAZY_NAMES)
+_late.listen()

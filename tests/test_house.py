@@ -22,13 +22,14 @@ CODE = {".py", ".pyx", ".pxd", ".hpp", ".cpp", ".h", ".c"}
 # Imports point to a lower rank, or stay in the same part; parts of one rank do not see each other.
 # A part is a folder of claygrad/ or a module beside them; claygrad/__init__.py only gathers, and may see all.
 RANK = {
-    "kernels": 0, "version": 0,
+    "kernels": 0, "version": 0, "_late": 0,
     "core": 1,
     "ops": 2, "_info": 2, "_printing": 2, "_settings": 2, "cpu": 2, "cuda": 2, "memory": 2, "random": 2,
     "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "signal": 3, "special": 3, "storage": 3,
     "nn": 4,
     "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
-    "utils": 6, "func": 6,
+    "utils": 6, "func": 6, "futures": 6, "types": 6,
+    "compiler": 7, "jit": 7,
     "claygrad": 9,
     "testing": 10,
     "compat": 10,        # loaded when asked for: it sees the whole package
@@ -68,7 +69,7 @@ MACHINE_FOLDERS = ("home", "root", "work", "opt", "tmp", "Users", "mnt")
 
 
 def our_files(*suffixes: str) -> list[Path]:
-    found = [path for path in ROOT.iterdir() if path.is_file()]
+    found = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]
     for folder in OURS:
         found += [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     return sorted(path for path in found if not suffixes or path.suffix in suffixes)

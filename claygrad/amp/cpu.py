@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad._late import late
 from claygrad.amp import autocast_mode, grad_scaler
 from claygrad.core import bfloat16
 from claygrad.core.notices import warn
@@ -33,3 +34,6 @@ class GradScaler(grad_scaler.GradScaler):
                  growth_interval: int = 2000, enabled: bool = True) -> None:
         _warn("GradScaler")
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+__path__: list[str] = []         # the modules below it have no files
+__getattr__ = late("claygrad.cpu.amp")

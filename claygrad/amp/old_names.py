@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from claygrad._late import late
 from claygrad.amp import autocast_mode, grad_scaler
 from claygrad.core import float16
 from claygrad.core.notices import warn
@@ -52,3 +53,6 @@ def custom_bwd(bwd: Callable[..., Any]) -> Any:
     """custom_bwd(device_type="cuda")."""
     _warn("custom_bwd", "custom_bwd(args..., device_type='cuda')")
     return autocast_mode.custom_bwd(bwd, device_type="cuda")
+
+__path__: list[str] = []         # the modules below it have no files
+__getattr__ = late("claygrad.cuda.amp")

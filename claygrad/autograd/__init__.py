@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from claygrad._late import late
 from claygrad.autograd import functional, graph
 from claygrad.autograd._run import backward, grad
 from claygrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -28,3 +29,5 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+__getattr__ = late(__name__)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from claygrad._late import late
 from claygrad.core import Node, Tensor
 from claygrad.core.bridge import gradient_edge_of
 from claygrad.core.bridge import increment_version as count_write
@@ -171,3 +172,5 @@ def _any_hooks(tensors: Sequence[Tensor], fn: Callable[[Tensor], None]) -> tuple
             fn(g)
 
     return tuple(t.register_hook(arrived) for t in tensors if t.requires_grad)
+
+__getattr__ = late(__name__)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from claygrad import _settings
+from claygrad._late import late
 from claygrad.core.device import no_cuda
 
 _sdp = _settings.attention_ways
@@ -108,3 +109,5 @@ def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_e
         yield {}
     finally:
         _sdp.update(former)
+
+__getattr__ = late(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+from claygrad._late import late
 from claygrad.backends._flags import Precision, holding, make_flags
 
 enabled: bool
@@ -37,3 +38,6 @@ def flags(enabled: bool = False, benchmark: bool = False, benchmark_limit: int =
     """The flags at these values in a context."""
     return holding(__name__, enabled=enabled, benchmark=benchmark, deterministic=deterministic, allow_tf32=allow_tf32,
                    fp32_precision=fp32_precision)
+
+__path__: list[str] = []         # the modules below it have no files
+__getattr__ = late(__name__)

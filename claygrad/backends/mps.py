@@ -1,4 +1,5 @@
 """`torch.backends.mps`: GPUs of Apple, which claygrad does not use."""
+from claygrad._late import late
 
 
 def is_built() -> bool:
@@ -19,3 +20,6 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 def is_macos13_or_newer(minor: int = 0) -> bool:
     """Asked only where there are such GPUs."""
     return is_macos_or_newer(13, minor)
+
+
+__getattr__ = late(__name__)

@@ -19,35 +19,65 @@ class Absent(NamedTuple):
 _NO_GRAPHS = "claygrad runs programs as they are written and keeps no compiled graphs"
 _NO_DEVICE = "claygrad runs on the CPU"
 
+_NO_DISPATCHER = "operations are declared in Python, without a dispatcher"
+_NOT_QUANTIZED = "there are no quantized tensors"
+_ONE_PROCESS = "claygrad runs in one process"
+_LEAVE_OUT = "leave it out: nothing is compiled"
+_PUBLIC = "use the public names"
+
 ABSENT: dict[str, Absent] = {
-    "torch.compile": Absent(_NO_GRAPHS, "call the function itself: small operations cost a fraction of PyTorch's"),
+    "torch": Absent("claygrad has no counterpart to this part of PyTorch", "leave it out, or open an issue that says "
+                    "what it is needed for"),
+    "torch.Stream": Absent(_NO_DEVICE, "leave it out: every call is done when it returns"),
+    "torch.Event": Absent(_NO_DEVICE, "leave it out: every call is done when it returns"),
+    "torch.SymInt": Absent(_NO_GRAPHS, "sizes are plain ints"),
+    "torch.SymFloat": Absent(_NO_GRAPHS, "sizes are plain ints"),
+    "torch.SymBool": Absent(_NO_GRAPHS, "sizes are plain ints"),
     "torch.jit": Absent(_NO_GRAPHS, "use the module itself; save its state_dict()"),
-    "torch.fx": Absent(_NO_GRAPHS, "use the module itself"),
+    "torch.fx": Absent("this part of torch.fx serves compilers, which claygrad has not", "use torch.fx.symbolic_trace, "
+                       "Graph and GraphModule"),
     "torch.export": Absent(_NO_GRAPHS, "save the state_dict() and the code of the model"),
     "torch.onnx": Absent(_NO_GRAPHS, "save the state_dict(), load it in PyTorch and export from there"),
-    "torch._dynamo": Absent(_NO_GRAPHS, "leave it out: nothing is compiled"),
-    "torch._inductor": Absent(_NO_GRAPHS, "leave it out: nothing is compiled"),
-    "torch.compiler": Absent(_NO_GRAPHS, "leave it out: nothing is compiled"),
-    "torch.library": Absent("operations are declared in Python, without a dispatcher", "use autograd.Function"),
-    "torch.ops": Absent("operations are declared in Python, without a dispatcher", "call the function by its name"),
+    "torch.package": Absent(_NO_GRAPHS, "save the state_dict() and the code of the model"),
+    "torch.compiler": Absent(_NO_GRAPHS, _LEAVE_OUT),
+    "torch._dynamo": Absent(_NO_GRAPHS, _LEAVE_OUT),
+    "torch._inductor": Absent(_NO_GRAPHS, _LEAVE_OUT),
+    "torch._functorch": Absent(_NO_GRAPHS, "use torch.func"),
+    "torch._subclasses": Absent(_NO_GRAPHS, "tensors on device 'meta' have shapes and no values"),
+    "torch._higher_order_ops": Absent(_NO_GRAPHS, "write the loop or the branch in Python"),
+    "torch.library": Absent(_NO_DISPATCHER, "use torch.library.custom_op, or autograd.Function"),
+    "torch.ops": Absent(_NO_DISPATCHER, "call the function by its name"),
+    "torch.classes": Absent(_NO_DISPATCHER, "write the class in Python"),
     "torch.hub": Absent("claygrad downloads nothing", "download the file, then torch.load it"),
-    "torch.ao": Absent("there are no quantized tensors", "use float16 or bfloat16"),
-    "torch.quantization": Absent("there are no quantized tensors", "use float16 or bfloat16"),
-    "torch.distributed": Absent("claygrad runs in one process", "share the work with joblib or Dask"),
-    "torch.nn.parallel": Absent("claygrad runs in one process", "use the module itself"),
+    "torch.ao": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
+    "torch.quantization": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
+    "torch.nn.quantized": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
+    "torch.nn.quantizable": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
+    "torch.nn.intrinsic": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
+    "torch.nn.qat": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
+    "torch.distributed": Absent(_ONE_PROCESS, "share the work with joblib or Dask"),
+    "torch.nn.parallel": Absent(_ONE_PROCESS, "use the module itself"),
+    "torch.nn.attention": Absent("on the CPU claygrad has one way to compute attention, its own",
+                                 "use nn.functional.scaled_dot_product_attention with a mask"),
     "torch.multiprocessing": Absent("tensors are not shared between processes", "multiprocessing pickles tensors"),
     "torch.sparse": Absent("there are no sparse tensors", "use dense tensors, or scipy.sparse outside of gradients"),
     "torch.sparse_coo_tensor": Absent("there are no sparse tensors", "use dense tensors, index_add or scatter_add"),
     "torch.nested": Absent("there are no nested tensors", "pad, and mask what was padded"),
-    "torch.profiler": Absent("there is no profiler yet", "use cProfile or py-spy"),
+    "torch.profiler": Absent("there is no such part of the profiler", "use cProfile or py-spy"),
+    "torch.monitor": Absent("claygrad sends no statistics", "use tensorboard or logging"),
     "torch.autograd.forward_ad": Absent("there is no forward mode yet", "use autograd.grad twice"),
     "torch.vmap": Absent("there is no vmap yet", "write the batch dimension out"),
     "torch.func": Absent("there are no function transforms yet, but functional_call", "use autograd.grad"),
+    "torch.cuda": Absent(_NO_DEVICE, "use device 'cpu'"),
     "torch.xpu": Absent(_NO_DEVICE, "use device 'cpu'"),
     "torch.mps": Absent(_NO_DEVICE, "use device 'cpu'"),
     "torch.mtia": Absent(_NO_DEVICE, "use device 'cpu'"),
     "torch.accelerator": Absent(_NO_DEVICE, "use device 'cpu'"),
-    "torch._C": Absent("PyTorch's internals in C++ have no counterpart", "use the public names"),
+    "torch.utils.cpp_extension": Absent("claygrad builds no extensions in C++", "write the operation in Python with "
+                                        "torch.library.custom_op or autograd.Function"),
+    "torch.utils.data.datapipes": Absent("pipes of data, which PyTorch gave up, are not there", "use a Dataset"),
+    "torch._C": Absent("PyTorch's internals in C++ have no counterpart", _PUBLIC),
+    "torch._prims_common": Absent("PyTorch's internals have no counterpart", _PUBLIC),
 }
 
 
@@ -71,8 +101,10 @@ def explanation(name: str) -> list[str]:
 def message(module: str, attribute: str, known: list[str]) -> str:
     """The text of the AttributeError: PyTorch's first line, then the reason or the nearest name."""
     first = f"module '{module}' has no attribute '{attribute}'"
-    told = explanation(f"torch{module.removeprefix('claygrad').removeprefix('torch')}.{attribute}")
-    if not told:
-        near = difflib.get_close_matches(attribute, known, 1, 0.8)
-        told = [f"did you mean '{near[0]}'?"] if near else []
+    full = f"torch{module.removeprefix('claygrad').removeprefix('torch')}.{attribute}"
+    near = difflib.get_close_matches(attribute, known, 1, 0.8)
+    if full not in ABSENT and near:
+        told = [f"did you mean '{near[0]}'?"]
+    else:
+        told = explanation(full) if lookup(full) is not ABSENT["torch"] else []
     return "\n  ".join([first, *told])

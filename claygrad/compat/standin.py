@@ -20,24 +20,11 @@ from typing import Any
 
 import claygrad
 from claygrad.compat.absent import explanation
+from claygrad.compat.names import our_name, torch_name
 from claygrad.core import set_prefix
 from claygrad.version import TORCH_VERSION, TorchVersion
 
 DISTRIBUTION_VERSION = f"{TORCH_VERSION}+claygrad"
-
-
-# Private modules of torch that packages ask for, where another module of claygrad answers.
-PRIVATE = {"torch.utils._pytree": "claygrad.compat._pytree"}
-
-
-def torch_name(name: str) -> str:
-    """A name of claygrad's as torch's; torch's own stay."""
-    return "torch" + name.removeprefix("claygrad") if name.startswith("claygrad") else name
-
-
-def our_name(name: str) -> str:
-    """The module of claygrad behind a module of torch."""
-    return PRIVATE.get(name) or "claygrad" + name.removeprefix("torch")
 
 
 class _Loader(importlib.abc.Loader):
@@ -91,8 +78,6 @@ class _Finder(importlib.abc.MetaPathFinder):
             found = importlib.machinery.PathFinder.find_spec(fullname, path, target)
             if found is not None and found.loader is not None:
                 found.loader = _OwnLoader(found.loader)
-            elif torch_name(fullname) in PRIVATE:       # `from torch.utils import _pytree`
-                return importlib.machinery.ModuleSpec(fullname, _Loader())
             return found
         if fullname != "torch" and not fullname.startswith("torch."):
             return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+from claygrad._late import late
+
 __all__ = ["Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "is_available",
            "is_initialized", "set_device", "stream", "synchronize"]
 
@@ -92,8 +94,4 @@ def current_stream(device: Any = None) -> Stream:
     return _stream
 
 
-def __getattr__(name: str) -> Any:
-    if name == "amp":
-        import importlib
-        return importlib.import_module("claygrad.cpu.amp")
-    raise AttributeError(f"module 'claygrad.cpu' has no attribute '{name}'")
+__getattr__ = late(__name__, ("amp",))

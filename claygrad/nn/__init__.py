@@ -1,4 +1,5 @@
 """Neural networks: modules, their parameters, and the functions they are made of."""
+from claygrad._late import late
 from claygrad.nn import attention, functional, grad, init, modules, parallel, parameter, utils
 from claygrad.nn.modules import *  # noqa: F403
 from claygrad.nn.modules.utils import factory_kwargs
@@ -8,3 +9,5 @@ from claygrad.nn.parameter import Buffer, Parameter, UninitializedBuffer, Uninit
 __all__ = ["Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter", "attention",
            "factory_kwargs", "functional", "grad", "init", "modules", "parallel", "parameter", "utils"]
 __all__ += modules.__all__
+
+__getattr__ = late(__name__)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from claygrad._late import late
 from claygrad._printing import plain_classes
 from claygrad.core import Size, Tensor, default_dtype, empty, parse_device, parse_dtype
 from claygrad.core.module import settle
@@ -176,3 +177,5 @@ _close(UninitializedBuffer)
 for _name in ("to", "half", "float", "double", "bfloat16", "cpu", "cuda"):
     setattr(UninitializedBuffer, _name, _converted(_name))
 plain_classes.append(Parameter)
+
+__getattr__ = late(__name__)

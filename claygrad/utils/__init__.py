@@ -1,13 +1,7 @@
 """Things around training: hooks, data, checkpoints, summaries."""
+from claygrad._late import late
 from claygrad.utils import hooks, model_summary
 
 __all__ = ["hooks", "model_summary"]
 
-_LAZY = ("checkpoint", "data", "deterministic", "dlpack", "pytree", "tensorboard")
-
-
-def __getattr__(name: str) -> object:
-    if name in _LAZY:
-        import importlib
-        return importlib.import_module(f"claygrad.utils.{name}")
-    raise AttributeError(f"module 'claygrad.utils' has no attribute '{name}'")
+__getattr__ = late(__name__, ("checkpoint", "data", "deterministic", "dlpack", "pytree", "tensorboard"))

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from claygrad import random
+from claygrad._late import late
 from claygrad.amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
 from claygrad.autograd import Function, backward
 from claygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
@@ -420,3 +421,5 @@ def _checkpoint(function: Callable[..., Any], preserve: bool, context_fn: Callab
                            "forward.")
     frame.complete = True
     return out
+
+__getattr__ = late(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from claygrad._late import late
 from claygrad._legacy import typename
 from claygrad.core import Tensor
 from claygrad.core.module import prepare, quicken
@@ -450,3 +451,5 @@ class _WithGlobalHooks(ModuleType):
 
 
 sys.modules[__name__].__class__ = _WithGlobalHooks
+
+__getattr__ = late(__name__)

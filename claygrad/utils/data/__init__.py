@@ -1,4 +1,5 @@
 """`torch.utils.data`: datasets, samplers and the loader that makes batches of them."""
+from claygrad._late import late
 from claygrad.utils.data import dataloader, dataset, distributed, sampler
 from claygrad.utils.data.collate import default_collate, default_convert
 from claygrad.utils.data.dataset import (
@@ -27,3 +28,5 @@ __all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Datas
            "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset",
            "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
            "get_worker_info", "random_split"]
+
+__getattr__ = late(__name__)

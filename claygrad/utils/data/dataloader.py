@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from claygrad._late import late
 from claygrad.core import Generator, Tensor
 from claygrad.core.notices import warn
 from claygrad.ops._formats import contiguous_format
@@ -242,3 +243,5 @@ class _Rows:
             raise StopIteration
         self.at = end
         return [tensor[begin:end].clone(memory_format=contiguous_format) for tensor in self.tensors]    # to be changed
+
+__getattr__ = late(__name__)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from claygrad._late import late
 from claygrad.nn.modules.module import Module
 
 if TYPE_CHECKING:
@@ -33,3 +34,5 @@ def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Place] | Non
                   output_device: Place | None = None, dim: int = 0, module_kwargs: Any = None) -> Any:
     """Spread the inputs over GPUs, call `module` on each, gather the results: there are none."""
     raise RuntimeError("device type could not be determined\n  claygrad sees no GPU to spread the inputs over.")
+
+__getattr__ = late(__name__)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from claygrad._late import late
 from claygrad._settings import attention_ways
 
 if TYPE_CHECKING:
@@ -47,3 +48,5 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
         yield
     finally:
         attention_ways.update(former)
+
+__getattr__ = late(__name__)

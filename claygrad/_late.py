@@ -1,0 +1,42 @@
+"""Names that a module has when somebody asks for them: its submodules, and what stands in the tables of `compat`."""
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def late(module: str, modules: tuple[str, ...] = (), names: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+    """The `__getattr__` of a module: submodules are imported, `names` are taken from the modules they are listed
+    with, and what only other packages ask for comes from `compat.names`, or is explained there."""
+
+    def __getattr__(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(f"{module}.{name}")
+        if names is not None and name in names:
+            return getattr(importlib.import_module(f"claygrad.{names[name]}"), name)
+        if name.startswith("__"):
+            raise AttributeError(f"module '{module}' has no attribute '{name}'", name=name, obj=sys.modules.get(module))
+        return importlib.import_module("claygrad.compat.names").find(module, name)
+
+    return __getattr__
+
+
+class Finder:
+    """Finds the modules of `compat.names` for `import claygrad.x`, after everything that has a file of its own."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: Any = None) -> Any:
+        """The spec of a module that the tables know, or None."""
+        if not fullname.startswith("claygrad.") or fullname.startswith(("claygrad.compat.", "claygrad.core.")):
+            return None
+        return importlib.import_module("claygrad.compat.names").spec(fullname)
+
+
+def listen() -> None:
+    """Let imports find the modules of the tables."""
+    if Finder not in sys.meta_path:
+        sys.meta_path.append(Finder)       # type: ignore[arg-type]

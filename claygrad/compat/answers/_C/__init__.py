@@ -1,0 +1,81 @@
+"""`torch._C`: what public packages ask of PyTorch's inner library."""
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import claygrad
+from claygrad.compat.refusing import always
+from claygrad.core import Generator, Size, Tensor, device, dtype
+
+_nothing = always(None)
+_no = always(False)
+
+TensorBase = _TensorBase = Tensor
+_TensorMeta = type(Tensor)
+_log_api_usage_once = _log_api_usage_metadata = _nothing
+_get_tracing_state = _get_privateuse1_backend_name_or_none = _nothing
+_jit_set_profiling_executor = _jit_set_profiling_mode = _jit_override_can_fuse_on_cpu = _no
+_jit_override_can_fuse_on_gpu = _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _no
+_jit_set_nvfuser_guard_mode = _jit_set_nvfuser_single_node_mode = _jit_set_nvfuser_horizontal_mode = _no
+_jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _jit_nvfuser_enabled = _jit_texpr_fuser_enabled = _no
+_jit_set_fusion_strategy = _jit_set_bailout_depth = _jit_set_num_profiled_runs = _nothing
+_debug_only_display_vmap_fallback_warnings = _debug_set_autodiff_subgraph_inlining = _nothing
+_is_tracing = _are_functorch_transforms_active = _is_torch_function_mode_enabled = _no
+_cuda_isInBadFork = _is_multithreading_enabled = _cuda_isCurrentStreamCapturing = _no
+_cuda_clearCublasWorkspaces = _cuda_emptyCache = _nothing
+_cuda_getDeviceCount = _mps_is_available = always(0)
+_has_cuda = _has_xpu = _has_mps = has_cuda = has_cudnn = has_mps = _has_distributed = has_mkldnn_tf32 = False
+has_openmp = has_mkl = has_lapack = has_mkldnn = True
+_GLIBCXX_USE_CXX11_ABI = True
+_get_accelerator = always(device("cpu"))
+_get_privateuse1_backend_name = always("privateuseone")
+_current_graph_task_id = always(-1)
+_current_autograd_node = _nothing
+_len_torch_function_stack = _len_torch_dispatch_stack = _get_dispatch_stack_len = always(0)
+_storage_Use_Count = always(1)
+
+
+class _DisableTorchDispatch(contextlib.ContextDecorator):
+    """A context without dispatch modes: none is on."""
+
+    def __enter__(self) -> None:
+        """Nothing to turn off."""
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing to turn on again."""
+
+
+class _DisableFuncTorch(_DisableTorchDispatch):
+    """A context without function transforms: none is on."""
+
+
+class _AutoDispatchBelowAutograd(claygrad.no_grad):
+    """A context in which operations record no graph."""
+
+
+def _get_default_device() -> str:
+    return str(claygrad.get_default_device())
+
+
+def _get_cudnn_enabled() -> bool:
+    return bool(claygrad.backends.cudnn.enabled)
+
+
+def _is_alias_of(a: Tensor, b: Tensor) -> bool:
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+
+
+def _set_math_sdp_allow_fp16_bf16_reduction(allow: bool) -> None:
+    claygrad.backends.cuda.allow_fp16_bf16_reduction_math_sdp(allow)
+
+
+def get_num_interop_threads() -> int:
+    return claygrad.get_num_interop_threads()
+
+
+def _get_tensor_dtype(text: str) -> dtype:
+    return getattr(claygrad, text)
+
+

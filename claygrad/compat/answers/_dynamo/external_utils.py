@@ -1,0 +1,1 @@
+"""`torch._dynamo.external_utils`: nothing is compiled."""

@@ -1,0 +1,4 @@
+"""`torch._inductor.config`: settings of a compiler that is not there; they can be set and read."""
+from claygrad.compat.settings import patch_of
+
+patch = patch_of("claygrad._inductor.config")

@@ -1,0 +1,3 @@
+"""Names of `torch.backends` that other packages ask for."""
+
+fp32_precision = "none"

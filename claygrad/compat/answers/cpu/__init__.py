@@ -1,0 +1,1 @@
+"""Names of `torch.cpu` that other packages ask for."""

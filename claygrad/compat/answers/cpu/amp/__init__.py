@@ -1,0 +1,1 @@
+"""Names of `torch.cpu.amp` that other packages ask for."""

@@ -1,0 +1,1 @@
+"""Names of `torch.cuda.amp` that other packages ask for."""

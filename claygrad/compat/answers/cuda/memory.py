@@ -1,0 +1,2 @@
+"""`torch.cuda.memory`: where PyTorch keeps names of `torch.cuda`."""
+from claygrad.compat.answers.cuda import *  # noqa: F403

@@ -1,0 +1,4 @@
+"""`torch.distributed.autograd`, which is not available."""
+from claygrad.compat.refusing import always
+
+is_available = always(False)

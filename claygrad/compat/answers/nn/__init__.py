@@ -1,0 +1,1 @@
+"""Names of `torch.nn` that other packages ask for."""

@@ -1,0 +1,1 @@
+"""Names of `torch.nn.modules` that other packages ask for."""

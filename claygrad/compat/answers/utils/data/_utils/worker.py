@@ -1,0 +1,2 @@
+"""`torch.utils.data._utils.worker`."""
+from claygrad.utils.data.worker import Failure, WorkerInfo, get_worker_info  # noqa: F401

@@ -1,0 +1,146 @@
+"""Names that exist so that other packages find them, made from tables when they are asked for.
+
+`names.txt` lists what PyTorch has where claygrad has nothing: a line for a module, below it its names by kind. They may
+be imported, mentioned in `isinstance` and annotations, and subclassed; used, they raise `NotImplementedError` with the
+reason and the way out (`absent`). Where a name has an answer all the same (`torch.distributed.is_available()` is
+False), a module in `answers/` of the same path gives it. Regenerate the list with `python -m tests.oracle.names.make`.
+"""
+from __future__ import annotations
+
+import enum
+import functools
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+import types
+from ast import literal_eval
+from pathlib import Path
+from typing import Any
+
+from claygrad.compat.absent import message
+from claygrad.compat.refusing import RefusingObject, refusing_class, refusing_function
+
+ANSWERS = "claygrad.compat.answers"
+
+
+@functools.cache
+def table() -> dict[str, dict[str, tuple[str, str]]]:
+    """The list: by module, by name, the kind and what is written after the name."""
+    modules: dict[str, dict[str, tuple[str, str]]] = {}
+    names: dict[str, tuple[str, str]] = {}
+    for line in Path(__file__).with_suffix(".txt").read_text().splitlines():
+        if not line.startswith(" "):
+            names = modules.setdefault(line, {})
+            continue
+        kind, _, rest = line.strip().partition(" ")
+        if kind in ("enum", "value"):
+            name, _, text = rest.partition(" ")
+            names[name] = kind, text
+        elif kind == "same":
+            names.update((full.rpartition(".")[2], (kind, full)) for full in rest.split())
+        else:
+            names.update(dict.fromkeys(rest.split(), (kind, "")))
+    return modules
+
+
+def torch_name(module: str) -> str:
+    """The name of one of claygrad's modules in PyTorch."""
+    return "torch" + module.removeprefix("claygrad") if module.startswith("claygrad") else module
+
+
+def our_name(module: str) -> str:
+    """The name of one of PyTorch's modules in claygrad."""
+    return "claygrad" + module.removeprefix("torch") if module.startswith("torch") else module
+
+
+def make(module: str, name: str, kind: str, text: str) -> Any:
+    """The object behind a name of the list."""
+    full = f"{torch_name(module)}.{name}"
+    if kind == "module":
+        return importlib.import_module(f"{our_name(module)}.{name}")
+    if kind == "same":
+        home = text.rpartition(".")[0]
+        return getattr(importlib.import_module(our_name(home)), name)
+    if kind == "value":
+        return literal_eval(text)
+    if kind == "any":
+        return Any
+    if kind == "function":
+        return refusing_function(full)
+    if kind == "object":
+        return RefusingObject(full)
+    if kind == "protocol":
+        return types.new_class(name, (), exec_body=lambda body: body.update(__module__=torch_name(module)))
+    if kind == "enum":
+        members = [word.partition("=") for word in text.split()]
+        return enum.Enum(name, [(key, literal_eval(value) if value else order)  # type: ignore[misc]
+                                for order, (key, _, value) in enumerate(members)], module=torch_name(module))
+    return refusing_class(full, _base(kind.removeprefix("class").strip("()")))
+
+
+def _base(name: str) -> type:
+    """`RuntimeError`, or `torch.nn.modules.module.Module`; object where nothing is named."""
+    home, _, last = name.rpartition(".")
+    base: type = getattr(importlib.import_module(our_name(home) if home else "builtins"), last or "object")
+    return base
+
+
+def answers(module: str) -> types.ModuleType | None:
+    """The module in `answers/` that speaks for one of PyTorch's modules, if there is one."""
+    path = ANSWERS + (module.removeprefix("claygrad") if module != "claygrad" else ".top")
+    try:
+        found = importlib.util.find_spec(path)
+    except ModuleNotFoundError:             # the package above it is not there either
+        return None
+    return importlib.import_module(path) if found is not None else None
+
+
+def find(module: str, name: str) -> Any:
+    """A name of a module that has none of its own; AttributeError with the reason where PyTorch's is unknown too."""
+    held = importlib.import_module(module)
+    speaker = answers(module)
+    if speaker is not None and name in vars(speaker):
+        value = vars(speaker)[name]
+    else:
+        known = table().get(torch_name(module), {})
+        if name not in known:
+            raise AttributeError(message(module, name, sorted(vars(held))), name=name, obj=held)
+        value = make(module, name, *known[name])
+    setattr(held, name, value)
+    return value
+
+
+class _Loader:
+    """Makes a module of names: each is made when it is asked for."""
+
+    def create_module(self, spec: Any) -> None:
+        """As for any module."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        name = module.__name__
+        speaker = answers(name)
+        known = table().get(torch_name(name), {})
+        module.__doc__ = f"`{torch_name(name)}`, as far as other packages ask for it."
+        offered: set[str] = {one for one in known if not one.startswith("_")}
+        if speaker is not None:
+            module.__doc__ = speaker.__doc__
+            own = {one: value for one, value in vars(speaker).items() if not one.startswith("__")}
+            vars(module).update(own)
+            offered |= {one for one in own if not one.startswith("_")}
+        module.__all__ = sorted(offered)                                    # type: ignore[attr-defined]
+        module.__dir__ = lambda: sorted({*vars(module), *known})            # type: ignore[method-assign]
+        module.__getattr__ = lambda one: _attribute(name, one)              # type: ignore[method-assign]
+
+
+def _attribute(module: str, name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module '{module}' has no attribute '{name}'", name=name, obj=sys.modules[module])
+    return find(module, name)
+
+
+def spec(module: str) -> importlib.machinery.ModuleSpec | None:
+    """What the import system needs to make a module of names; None where neither table nor answers know it."""
+    if torch_name(module) not in table() and answers(module) is None:
+        return None
+    return importlib.machinery.ModuleSpec(module, _Loader(), is_package=True)    # type: ignore[arg-type]

@@ -1,0 +1,129 @@
+"""Names that other packages ask for: they are found under both names, and refuse to be used with a reason."""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import claygrad
+from claygrad.cli.check import resolve
+from claygrad.compat import names
+
+ASKED = [line.split() for line in Path(__file__).with_name("asked.txt").read_text().splitlines()]
+SHARE = 0.90            # of the names that public packages mention; what is left belongs to features, not to names
+TABLE = names.table()
+
+
+def _there(name: str) -> bool:
+    """Whether a name resolves; its value may be None."""
+    parent, _, last = name.rpartition(".")
+    return resolve(name) is not None or hasattr(resolve(parent), last)
+
+
+def test_the_names_that_public_packages_mention_are_there() -> None:
+    missing = {name for name, _ in ASKED if not _there(name)}
+    assert 1 - len(missing) / len(ASKED) >= SHARE, sorted(missing)
+
+
+@pytest.mark.parametrize("part", sorted({".".join(name.split(".")[:2]) for name in TABLE}))
+def test_every_name_of_the_table_is_made(part: str) -> None:
+    for module, known in TABLE.items():
+        if module != part and not module.startswith(part + "."):
+            continue
+        held = importlib.import_module(names.our_name(module))
+        for name in known:
+            assert hasattr(held, name), f"{module}.{name}"
+
+
+def _of_kind(kind: str) -> list[tuple[str, str]]:
+    """Names of the table of one kind, without those that claygrad or an answer has itself."""
+    found = []
+    for module, known in TABLE.items():
+        if any(word in module for word in (".config", "torch._C")) or names.answers(names.our_name(module)):
+            continue
+        found += [(module, name) for name, (what, _) in known.items() if what == kind]
+    return found
+
+
+@pytest.mark.parametrize(("module", "name"), _of_kind("function")[::23])
+def test_a_function_that_is_only_a_name_refuses_to_be_called(module: str, name: str) -> None:
+    made = names.make(module, name, "function", "")
+    with pytest.raises(NotImplementedError) as told:
+        made()
+    first, *rest = str(told.value).splitlines()
+    assert first == f"{module}.{name} is only a name in claygrad"
+    assert rest, "no reason and no way out"
+
+
+@pytest.mark.parametrize(("module", "name"), _of_kind("class")[::23])
+def test_a_class_that_is_only_a_name(module: str, name: str) -> None:
+    made = names.make(module, name, "class", "")
+    assert not isinstance(3, made)
+    assert made | None
+    assert made[int]
+    derived = type("Derived", (made,), {"__init__": lambda self: None})
+    assert isinstance(derived(), made)
+    with pytest.raises(NotImplementedError, match="only a name in claygrad"):
+        made()
+
+
+def test_classes_have_the_bases_that_except_and_isinstance_look_at() -> None:
+    assert issubclass(claygrad.distributed.DistBackendError, RuntimeError)
+    assert issubclass(claygrad.distributed.fsdp.FullyShardedDataParallel, claygrad.nn.Module)
+    assert issubclass(claygrad.distributed.fsdp.ShardingStrategy, enum.Enum)
+    one = importlib.import_module("claygrad.distributed.fsdp.fully_sharded_data_parallel")
+    assert one.FullyShardedDataParallel is claygrad.distributed.fsdp.FullyShardedDataParallel
+
+
+def test_imports_under_both_names() -> None:
+    program = """
+import claygrad
+from claygrad.distributed.fsdp import FullyShardedDataParallel as Ours
+import claygrad._dynamo.config
+claygrad.as_torch()
+import torch.distributed.fsdp
+from torch.distributed.fsdp import *
+from torch._C import _log_api_usage_once
+from torch.utils import _pytree, cpp_extension
+import torch.utils._pytree as again
+import torch.nn.parallel.distributed, torch.cuda.amp.common, torch.ao.quantization
+assert Ours is torch.distributed.fsdp.FullyShardedDataParallel is FullyShardedDataParallel
+assert _pytree is again
+print(torch.distributed.is_available(), torch.cuda.is_bf16_supported(), torch.distributed.group.WORLD)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "False False None\n"), done.stderr
+
+
+def test_importing_claygrad_reads_no_table() -> None:
+    program = "import json, sys, claygrad; print(json.dumps([m for m in sys.modules if 'claygrad.compat' in m]))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert json.loads(done.stdout) == []
+
+
+def test_unknown_names_stay_unknown() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'reluu'"):
+        claygrad.reluu
+    with pytest.raises(AttributeError, match="has no attribute 'init_process_groups'"):
+        claygrad.distributed.init_process_groups
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("claygrad.distributed.fdsp")
+
+
+@pytest.mark.parametrize("name", ["_dynamo", "_inductor"])
+def test_settings_can_be_set_and_patched(name: str) -> None:
+    config: ModuleType = importlib.import_module(f"claygrad.{name}.config")
+    option = "verbose" if name == "_dynamo" else "freezing"
+    former = getattr(config, option)
+    with config.patch({option: 3}):
+        assert getattr(config, option) == 3
+    with config.patch(option, 4):
+        assert getattr(config, option) == 4
+    assert getattr(config, option) == former
