@@ -8,26 +8,58 @@ namespace CLAY_ISA {
 
 struct SumOf {
     static constexpr double identity = 0;
+    static constexpr bool compares = false;
     template <class V> static V combine(V x, V y) { return x + y; }
 };
 struct ProdOf {
     static constexpr double identity = 1;
+    static constexpr bool compares = false;
     template <class V> static V combine(V x, V y) { return x * y; }
 };
 struct MaxOf {
     static constexpr double identity = -__builtin_inf();
     template <class V> static V combine(V x, V y) { return maximum(x, y); }
+    static constexpr bool compares = true;
+    template <class V> static V keep(V acc, V x) { return larger(x, acc); }          // acc where x is NaN
 };
 struct MinOf {
     static constexpr double identity = __builtin_inf();
     template <class V> static V combine(V x, V y) { return minimum(x, y); }
+    static constexpr bool compares = true;
+    template <class V> static V keep(V acc, V x) { return smaller(x, acc); }
 };
+
+// The largest or smallest of n > 0 contiguous elements, a multiple of 4 vectors; false where one of them is NaN. To look for NaN
+// beside the comparisons takes half the time of passing it on through each of them.
+template <class Op, class T> bool compare_row(const T* x_n, int64_t n, T* out) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width, K = 4;
+    V acc[K];
+    unsigned nan = 0;
+    for (int k = 0; k < K; k++) acc[k] = splat<V>(Op::identity);
+    for (int64_t i = 0; i < n; i += K * W) {
+        V x[K];
+        for (int k = 0; k < K; k++) x[k] = load<V>(x_n + i + k * W), acc[k] = Op::keep(acc[k], x[k]);
+        for (int k = 0; k < K; k += 2) nan |= any_nan(x[k], x[k + 1]);
+    }
+    for (int half = K / 2; half > 0; half /= 2)
+        for (int k = 0; k < half; k++) acc[k] = Op::combine(acc[k], acc[k + half]);
+    *out = first_lane(folded<Op>(acc[0]));
+    return !nan;
+}
 
 // One row of n contiguous elements.
 template <class Op, class T> T reduce_row(const T* x_n, int64_t n) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width, K = W > 1 ? 4 : 8;
     constexpr int64_t BLOCK = 32 * K * W;
+    if constexpr (Op::compares)
+        if (n >= BLOCK) {
+            const int64_t whole = n / (4 * W) * (4 * W);
+            T best;
+            if (!compare_row<Op, T>(x_n, whole, &best)) return (T)__builtin_nan("");
+            return whole < n ? Op::combine(best, reduce_row<Op, T>(x_n + whole, n - whole)) : best;
+        }
     if (n > BLOCK) {
         int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
         return Op::combine(reduce_row<Op, T>(x_n, half), reduce_row<Op, T>(x_n + half, n - half));

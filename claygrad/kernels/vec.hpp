@@ -30,6 +30,8 @@ inline float larger(float x, float y) { return x > y ? x : y; }
 inline double larger(double x, double y) { return x > y ? x : y; }
 inline float smaller(float x, float y) { return x < y ? x : y; }
 inline double smaller(double x, double y) { return x < y ? x : y; }
+inline bool any_nan(float x, float y) { return x != x || y != y; }
+inline bool any_nan(double x, double y) { return x != x || y != y; }
 template <class T> T multiply_add(T x, T y, T z) { return x * y + z; }
 template <class Op> float folded(float x) { return x; }
 template <class Op> double folded(double x) { return x; }
@@ -75,6 +77,8 @@ inline f32v larger(f32v x, f32v y) { return _mm512_max_ps(x, y); }
 inline f64v larger(f64v x, f64v y) { return _mm512_max_pd(x, y); }
 inline f32v smaller(f32v x, f32v y) { return _mm512_min_ps(x, y); }
 inline f64v smaller(f64v x, f64v y) { return _mm512_min_pd(x, y); }
+inline unsigned any_nan(f32v x, f32v y) { return _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q); }
+inline unsigned any_nan(f64v x, f64v y) { return _mm512_cmp_pd_mask(x, y, _CMP_UNORD_Q); }
 inline f32v multiply_add(f32v x, f32v y, f32v z) { return _mm512_fmadd_ps(x, y, z); }
 inline f64v multiply_add(f64v x, f64v y, f64v z) { return _mm512_fmadd_pd(x, y, z); }
 
@@ -127,6 +131,8 @@ inline f32v larger(f32v x, f32v y) { return _mm256_max_ps(x, y); }
 inline f64v larger(f64v x, f64v y) { return _mm256_max_pd(x, y); }
 inline f32v smaller(f32v x, f32v y) { return _mm256_min_ps(x, y); }
 inline f64v smaller(f64v x, f64v y) { return _mm256_min_pd(x, y); }
+inline unsigned any_nan(f32v x, f32v y) { return _mm256_movemask_ps(_mm256_cmp_ps(x, y, _CMP_UNORD_Q)); }
+inline unsigned any_nan(f64v x, f64v y) { return _mm256_movemask_pd(_mm256_cmp_pd(x, y, _CMP_UNORD_Q)); }
 inline f32v multiply_add(f32v x, f32v y, f32v z) { return _mm256_fmadd_ps(x, y, z); }
 inline f64v multiply_add(f64v x, f64v y, f64v z) { return _mm256_fmadd_pd(x, y, z); }
 
