@@ -1,7 +1,7 @@
 """Every operation of PyTorch's database, claygrad's time over PyTorch's: python benchmarks/every.py [NAME ...]
 
-A sample of each is timed as it is, a few elements, and tiled to some 10^5; with --backward together with its gradient.
-The table lists the slowest first.
+A sample of each is timed as it is, a few elements, and tiled to some 10^5, or 10^7 with --size large; with --backward
+together with its gradient. The table lists the slowest first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.oracle.opdb.checks import samples, translated
 from tests.oracle.opdb.compare import is_float, leaves
 from tests.oracle.opdb.database import entries, ours
 
-ELEMENTS = {"small": 0, "medium": 200_000}
+ELEMENTS = {"small": 0, "medium": 200_000, "large": 10_000_000}
 LEAST = 50                      # of the elements asked for: a sample that does not grow so far is left out
 MEMORY = 1 << 30                # bytes for one call: an operation that asks for more (outer) is tried on less
 
@@ -135,7 +135,7 @@ def main() -> None:
     for threads in told.threads or (1, 2):
         torch.set_num_threads(threads)
         claygrad.set_num_threads(threads)
-        for size in told.size or ELEMENTS:
+        for size in told.size or ("small", "medium"):
             found = {}
             for i, name in enumerate(chosen):
                 print(f"\r{i + 1:4} of {len(chosen)}  {name:60.60}", end="", file=sys.stderr, flush=True)
