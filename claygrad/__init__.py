@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import claygrad.ops as _ops  # declares every operation, before anything names one
-from claygrad import _late, autograd, cuda, memory, random, version
+from claygrad import _friends, _late, autograd, cuda, memory, random, version
 from claygrad.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from claygrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from claygrad.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
@@ -79,8 +79,8 @@ globals().update(_STORAGES)
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
 _LAZY = ("amp", "backends", "compat", "compiler", "cpu", "distributions", "fft", "func", "futures", "jit", "linalg",
-         "masked", "nn", "optim", "return_types", "serialization", "signal", "special", "storage", "testing", "types",
-         "utils")
+         "masked", "multiprocessing", "nn", "optim", "return_types", "serialization", "signal", "special", "storage",
+         "testing", "types", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp",
                "compile": "compiler", "Future": "futures", "ScriptModule": "jit"}
 _LAZY_NAMES.update(dict.fromkeys((

@@ -24,10 +24,10 @@ CODE = {".py", ".pyx", ".pxd", ".hpp", ".cpp", ".h", ".c"}
 RANK = {
     "kernels": 0, "version": 0, "_late": 0,
     "core": 1,
-    "ops": 2, "_info": 2, "_printing": 2, "_settings": 2, "cpu": 2, "cuda": 2, "memory": 2, "random": 2,
+    "ops": 2, "_friends": 2, "_info": 2, "_printing": 2, "_settings": 2, "cpu": 2, "cuda": 2, "memory": 2, "random": 2,
     "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "signal": 3, "special": 3, "storage": 3,
     "nn": 4,
-    "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
+    "multiprocessing": 5, "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
     "utils": 6, "func": 6, "futures": 6, "types": 6,
     "compiler": 7, "jit": 7,
     "claygrad": 9,

@@ -13,12 +13,14 @@ import importlib.abc
 import importlib.machinery
 import importlib.metadata
 import importlib.util
+import operator
 import sys
 from collections.abc import Iterator, Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
 import claygrad
+from claygrad._friends import tell
 from claygrad.compat.absent import explanation
 from claygrad.compat.names import our_name, torch_name
 from claygrad.core import set_prefix
@@ -150,6 +152,33 @@ class as_torch:
         _depth -= 1
         if _depth == 0:
             _end()
+
+
+class _Ours:
+    """In a pickle, claygrad by its own name."""
+
+    def __reduce__(self) -> tuple:
+        return importlib.import_module, ("claygrad",)
+
+
+class _InChild:
+    """Where a new process reads this, claygrad stands in for torch there too, before the program is imported."""
+
+    def __reduce__(self) -> tuple:
+        return operator.methodcaller("as_torch"), (_Ours(),)
+
+
+def _tell_children(spawn: Any) -> None:
+    """Have processes that multiprocessing starts afresh (not by a fork) stand in as well."""
+    own = spawn.get_preparation_data
+
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        data: dict[str, Any] = own(name)
+        return {"claygrad": _InChild(), **data} if stands_in() else data
+    spawn.get_preparation_data = get_preparation_data
+
+
+tell("multiprocessing.spawn", _tell_children)
 
 
 def _begin() -> None:

@@ -42,6 +42,7 @@ from claygrad.core.engine import current_run, one_like, run_backward, will_run
 from claygrad.core.function import Function, once_differentiable
 from claygrad.core.promotion import describe, result_type
 from claygrad.core import index as _index
+from claygrad.core import sharing
 from claygrad.core.node import Node, RemovableHandle
 from claygrad.core.random import Generator
 from claygrad.core.storage import Storage

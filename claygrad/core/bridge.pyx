@@ -25,14 +25,14 @@ cdef extern from *:
     void clay_lock(PyTypeObject* t)
 
 
-def attach(dict methods):
-    """Give the tensor class its methods: the one time that the compiled class is opened."""
-    clay_unlock(<PyTypeObject*>Tensor)
+def attach(dict methods, cls=Tensor):
+    """Give a compiled class its methods that are written in Python: the one time that it is opened."""
+    clay_unlock(<PyTypeObject*>cls)
     try:
         for name, fn in methods.items():
-            setattr(Tensor, name, fn)
+            setattr(cls, name, fn)
     finally:
-        clay_lock(<PyTypeObject*>Tensor)
+        clay_lock(<PyTypeObject*>cls)
 
 
 def wrap(array, d=None):

@@ -98,7 +98,7 @@ static void clay_die(PyObject* o) {
     clay_leave_and_give_up(o);
 }
 
-/* The same for a final class that the collector does not know, */
+/* The same for a class that the collector does not know, */
 static void clay_die_alone(PyObject* o) {
     if (*(PyObject**)((char*)o + clay_weak_at) != NULL) PyObject_ClearWeakRefs(o);
     clay_leave_and_give_up(o);
@@ -108,7 +108,7 @@ static void clay_die_alone(PyObject* o) {
 static void clay_die_unseen(PyObject* o) { clay_leave_and_give_up(o); }
 
 static void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*)) {
-    int known = PyType_IS_GC(type) || PyType_HasFeature(type, Py_TPFLAGS_BASETYPE);
+    int known = PyType_IS_GC(type);             /* of a class that is not, Python untracks the instances of subclasses itself */
     clay_take_leave = take_leave;
     clay_weak_at = type->tp_weaklistoffset;
     clay_give_up_fields = type->tp_dealloc;

@@ -7,6 +7,7 @@ from claygrad.core.declared cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_C
                                      S_PARAM, S_SHAPE, S_STRIDE, Op)
 from claygrad.core.kernels cimport copy_strided, fingerprint
 from claygrad.core.layout cimport Layout, fresh, new_layout
+from claygrad.core.mapping cimport Mapping
 from claygrad.core.modes cimport anomaly, modes, saved_hooks
 from claygrad.core.packing cimport NO, YES, as_it_was, leads_to
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, new_node, new_saved, next_seq
@@ -14,7 +15,8 @@ from claygrad.core.provenance cimport here, where_text
 from claygrad.core.storage cimport Storage
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, bare_tensor, gradient_edge, leaf_of, requires, shape_text, size_of
 
-# Memory that was handed out is copied when saved up to this size, fingerprinted above it.
+# Memory that was handed out is copied when saved up to this size, fingerprinted above it. Memory of several processes is always
+# copied: the others write it while this one trains (Hogwild), and that is no error.
 cdef enum:
     COPY_LIMIT = 65536
 
@@ -242,7 +244,7 @@ cdef SavedTensor box(Tensor t, bint is_output):
     hooks = saved_hooks() if modes().tracing_saves else None
     if hooks is not None:
         return pack(s, t, hooks)
-    if storage.exports != 0 and layout.numel * layout.dtype.itemsize <= COPY_LIMIT:
+    if storage.exports != 0 and (layout.numel * layout.dtype.itemsize <= COPY_LIMIT or isinstance(storage.owner, Mapping)):
         copy = fresh(layout.dtype, layout.ndim, layout.shape)
         _copy_bytes(layout, copy)
         copy.bits = layout.bits

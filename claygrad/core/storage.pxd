@@ -34,6 +34,7 @@ cdef class Storage:
 cdef Storage new_storage(int64_t nbytes)                       # CPU, from the pool, not initialised
 cdef Storage borrow(char* ptr, int64_t nbytes, object owner)   # CPU, somebody else's bytes
 cdef Storage storage_on(device where, int64_t nbytes)
+cdef Storage as_class(object cls, Storage made)
 
 # Stands for bytes that others can see, such as an array that was handed out: it is what such an array keeps alive, and tells the
 # storage when the last one is gone.

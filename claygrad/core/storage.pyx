@@ -9,6 +9,7 @@ from claygrad.core.device cimport CPU, META, cpu, device
 from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes import prefix
 from claygrad.core.kernels cimport pool_alloc, pool_free
+from claygrad.core.mapping cimport Mapping
 
 cdef extern from "farewell.h":
     void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
@@ -18,6 +19,7 @@ cdef extern from "sealed.h":
     ctypedef object (*newfunc)(PyTypeObject* type, PyObject* args, PyObject* kwargs)
     int clay_seal(PyTypeObject* type) except -1
     int clay_replace_new(PyTypeObject* type, newfunc make) except -1
+    object clay_make(PyTypeObject* type)
 
 
 cdef int64_t _bytes(object n) except? -1:
@@ -31,7 +33,6 @@ cdef bint _is_int(object x) noexcept:
     return isinstance(x, int) and not isinstance(x, bool)
 
 
-@cython.final
 @cython.freelist(256)
 @cython.binding(False)
 @cython.no_gc
@@ -161,7 +162,7 @@ cdef class Storage:
         """Some of the bytes as a storage of their own, on the same memory."""
         cdef Storage out = borrow(self.ptr + first if count else NULL, count, export_of(self))
         out.exports = 1                          # this storage is the other that can write them
-        return out
+        return as_class(type(self), out)
 
     def tolist(self):
         self.readable()
@@ -210,11 +211,11 @@ cdef class Storage:
         cdef Storage out = storage_on(self.where, self.length)
         if self.ptr != NULL and self.length:
             memcpy(out.ptr, self.ptr, self.length)
-        return out
+        return as_class(type(self), out)
 
     def new(self):
         """An empty storage on the same device."""
-        return storage_on(self.where, 0)
+        return as_class(type(self), storage_on(self.where, 0))
 
     def cpu(self):
         """This storage, or a copy on the CPU of one that lies elsewhere."""
@@ -225,8 +226,13 @@ cdef class Storage:
     def untyped(self):
         return self
 
-    def type(self):
-        return f"{prefix()}.storage.UntypedStorage"
+    def type(self, dtype=None, non_blocking=False):
+        """The name of the class; with the class itself given, the storage. Bytes are cast by `float()` and its like."""
+        if dtype is None:
+            return f"{prefix()}.storage.UntypedStorage"
+        if dtype is self.__class__ or dtype == self.type():
+            return self
+        raise TypeError(f"type(): bytes are not cast to {dtype!r}; see float(), long() and their like")
 
     def resizable(self):
         return self.exports == 0
@@ -235,7 +241,8 @@ cdef class Storage:
         return False
 
     def is_shared(self):
-        return False
+        """Whether the bytes lie in memory that other processes can see, or in that of a file."""
+        return isinstance(self.owner, Mapping)
 
     def get_device(self):
         return -1
@@ -250,7 +257,8 @@ cdef class Storage:
 
     @property
     def filename(self):
-        return None
+        """The file whose contents the bytes are, of a storage that `from_file` made."""
+        return (<Mapping>self.owner).path if isinstance(self.owner, Mapping) else None
 
     @property
     def _cdata(self):
@@ -265,7 +273,8 @@ cdef class Storage:
 
     def __repr__(self):
         rows = "..." if self.where.kind == META else "\n".join([f" {x}" for x in self.tolist()]) or " "
-        return f"{rows}\n[{prefix()}.storage.UntypedStorage(device={self.where}) of size {self.length}]"
+        name = f"{prefix()}.storage.UntypedStorage" if type(self) is Storage else f"{type(self).__module__}.{type(self).__name__}"
+        return f"{rows}\n[{name}(device={self.where}) of size {self.length}]"
 
 
 cdef void _take_leave(PyObject* dying) noexcept:
@@ -300,9 +309,19 @@ cdef object _new(PyTypeObject* type, PyObject* args, PyObject* kwargs):
     cdef device place = cpu if where is None else parse_device(where)
     if place is None:
         raise TypeError(f"{prefix()}.UntypedStorage(): argument 'device' must be {prefix()}.device, not {where.__class__.__name__}")
-    if _is_int(content):
-        return storage_on(place, _bytes(content))
-    return _from_sequence(content, place)
+    return as_class(<object>type, storage_on(place, _bytes(content)) if _is_int(content) else _from_sequence(content, place))
+
+
+cdef Storage as_class(object cls, Storage made):
+    """A new storage, or an instance of a subclass that takes over its bytes."""
+    cdef Storage out
+    if cls is Storage:
+        return made
+    out = <Storage>clay_make(<PyTypeObject*>cls)
+    out.where, out.length, out.capacity, out.exports, out.owner = made.where, made.length, made.capacity, made.exports, made.owner
+    out.ptr = made.ptr
+    made.ptr = NULL
+    return out
 
 
 cdef Storage _from_sequence(object content, device place):
@@ -381,3 +400,44 @@ cdef Storage storage_on(device where, int64_t nbytes):
     s.where = where
     s.length = s.capacity = nbytes
     return s
+
+
+# Note [Mapped memory] in mapping.pxd
+def on_mapping(Mapping block, int64_t nbytes, cls=Storage):
+    """A storage of class `cls` on mapped memory. Others can write it, so it counts as handed out."""
+    if not isinstance(cls, type) or not issubclass(cls, Storage):
+        raise TypeError(f"a storage cannot be of class {cls!r}")
+    if nbytes < 0 or nbytes > block.size:
+        raise RuntimeError(f"a storage of {nbytes} bytes does not fit in {block.size} bytes of mapped memory")
+    cdef Storage s = borrow(block.ptr, nbytes, block)
+    s.exports = 1
+    return as_class(cls, s)
+
+
+def move_to_mapping(Storage self, Mapping block):
+    """Let the bytes lie in mapped memory from now on. Others can write it, so it counts as handed out."""
+    cdef Storage former
+    if self.where.kind != CPU or block.size < self.capacity:
+        raise RuntimeError("the bytes of this storage do not fit in that memory")
+    self.before_write()                          # what saved values read must not change behind their back
+    if self.capacity:
+        memcpy(block.ptr, self.ptr, self.capacity)
+    former = borrow(self.ptr, self.capacity, self.owner)
+    if self.exports:
+        block.former = former                    # arrays that were handed out see it, and keep this storage
+    self.ptr, self.owner = block.ptr, block
+    self.exports += 1
+
+
+def mapping_of(Storage self):
+    """(mapping, its descriptor or -1, its name or None) of memory that other processes can see; None of other memory."""
+    cdef Mapping block
+    if not isinstance(self.owner, Mapping) or (<Mapping>self.owner).apart:
+        return None
+    block = <Mapping>self.owner
+    return block, block.descriptor, block.name
+
+
+def capacity_of(Storage self):
+    """Bytes there are, also beyond the end that a shrunken storage tells."""
+    return self.capacity

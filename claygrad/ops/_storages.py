@@ -11,8 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from claygrad.core import DTYPES, Storage, Tensor, default_dtype, device, dtype, empty, on_storage, prefix, share
+from claygrad.core import (
+    DTYPES,
+    Storage,
+    Tensor,
+    attach,
+    default_dtype,
+    device,
+    dtype,
+    empty,
+    on_storage,
+    prefix,
+    share,
+    sharing,
+)
 from claygrad.core.notices import warn
+from claygrad.ops._untyped import elements_from_buffer
 
 _DEPRECATED = ("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
                "storage class. This should only matter to you if you are using storages directly.  To access "
@@ -175,22 +189,76 @@ class TypedStorage:
         return f"{self.dtype.legacy}Storage"
 
     def _is_shared(self) -> bool:
-        return False
+        return self._untyped_storage.is_shared()
 
     def _is_pinned(self, device: Any = None) -> bool:
         return False
 
-    def _share_memory_(self, how: str = "_share_fd_") -> TypedStorage:
-        if self._untyped_storage.device.type != "cpu":
-            raise RuntimeError(f"{how}: only available on CPU")
-        self._line().share_memory_()
+    def _share_memory_(self) -> TypedStorage:
+        self._untyped_storage.share_memory_()
         return self
 
-    def _share_fd_cpu_(self) -> TypedStorage:
-        return self._share_memory_("_share_fd_")
+    def _share_fd_cpu_(self) -> tuple[int, int]:
+        """Share the memory; its descriptor, which stays the storage's, and its size in elements."""
+        descriptor, _ = self._untyped_storage._share_fd_cpu_()
+        return descriptor, self._size()
 
-    def _share_filename_cpu_(self) -> TypedStorage:
-        return self._share_memory_("_share_filename_")
+    def _share_filename_cpu_(self) -> tuple[bytes, bytes, int]:
+        """Share the memory; who cares for its name, its name, and its size in elements."""
+        manager, name, _ = self._untyped_storage._share_filename_cpu_()
+        return manager, name, self._size()
+
+    def _new_shared(self, size: int, *, device: Any = None) -> TypedStorage:
+        """A new storage of the same dtype in memory that other processes can see."""
+        return self._wrapped(Storage._new_shared(size * self.dtype.itemsize, device=device or "cpu"))
+
+    _new_wrapped_storage = _wrapped
+
+    def _weak_ref(self) -> int:
+        """A number that stands for the storage and does not keep it alive."""
+        return self._untyped_storage._weak_ref()
+
+    _expired = staticmethod(Storage._expired)
+    _free_weak_ref = staticmethod(Storage._free_weak_ref)
+
+    def _shared_incref(self) -> TypedStorage:
+        """As that of the storage's bytes."""
+        self._untyped_storage._shared_incref()
+        return self
+
+    _shared_decref = _shared_incref
+    is_hpu = property(lambda self: False)
+
+    def _pin_memory(self, device: Any = None) -> TypedStorage:
+        return self._wrapped(self._untyped_storage.pin_memory(device))
+
+    def _to_device(self, name: str, *args: Any, **kwargs: Any) -> TypedStorage:
+        return self._wrapped(getattr(self._untyped_storage, name)(*args, **kwargs))
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> TypedStorage:
+        """The storage on a device: itself if it lies there."""
+        _warn_typed_storage_removal()
+        return self._to_device("to", device=device, non_blocking=non_blocking)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        """A copy on a GPU; an error where there is none."""
+        _warn_typed_storage_removal()
+        return self._to_device("cuda", device, non_blocking)
+
+    def hpu(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        """A copy on an HPU; an error where there is none."""
+        _warn_typed_storage_removal()
+        return self._to_device("hpu", device, non_blocking)
+
+    @property
+    def pickle_storage_type(self) -> str:
+        """The name that a storage of this dtype has in files."""
+        _warn_typed_storage_removal()
+        return self._pickle_storage_type()
+
+    def _get_legacy_storage_class(self) -> type | None:
+        """FloatStorage for float32, and so on."""
+        return CLASSES.get(f"{self.dtype.legacy}Storage")
 
     def _get_device(self) -> int:
         return -1
@@ -211,15 +279,11 @@ class TypedStorage:
             raise RuntimeError(f"from_buffer: '{'dtype' if dtype is not None else 'device'}' can only be specified in "
                                "UntypedStorage.from_buffer and TypedStorage.from_buffer")
         kind = (default_dtype() if dtype is None else dtype) if cls is TypedStorage else cls.dtype
-        order = {"native": "=", "big": ">", "little": "<"}.get(byte_order)
-        if order is None:
-            raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big' or 'little')")
-        if kind.name == "bool":
-            array = np.frombuffer(buffer, np.uint8, count, offset) != 0
+        if byte_order == "native" or byte_order in ("big", "little"):
+            array = elements_from_buffer(buffer, byte_order, count, offset, kind)
         else:
-            code = f"u{kind.itemsize}" if kind.itemsize < 16 else "c16"
-            raw = np.frombuffer(buffer, order + code, count, offset)
-            array = raw.astype(raw.dtype.newbyteorder("=")).view(kind.numpy)
+            raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big' or 'little')")
+        array = array.view(kind.numpy)
         return TypedStorage(wrap_storage=share(array).untyped_storage(), dtype=kind, _internal=True)
 
     @classmethod
@@ -228,8 +292,8 @@ class TypedStorage:
         _warn_typed_storage_removal()
         if cls is TypedStorage:
             raise RuntimeError("from_file can only be called on derived classes")
-        return TypedStorage(wrap_storage=mapped(filename, shared, size, cls.dtype).untyped_storage(), dtype=cls.dtype,
-                            _internal=True)
+        storage = sharing.from_file(filename, bool(shared), size * cls.dtype.itemsize)
+        return TypedStorage(wrap_storage=storage, dtype=cls.dtype, _internal=True)
 
     def __eq__(self, other: object) -> bool:
         return (isinstance(other, TypedStorage) and self._data_ptr() == other._data_ptr() and self.dtype == other.dtype)
@@ -263,7 +327,7 @@ def _public(name: str) -> Any:
 
 
 for _name in ("size nbytes element_size data_ptr tolist fill_ copy_ clone cpu resize_ type is_shared is_pinned "
-              "share_memory_ get_device resizable from_buffer __getitem__ __setitem__ __deepcopy__").split():
+              "share_memory_ pin_memory get_device resizable from_buffer __getitem__ __setitem__ __deepcopy__").split():
     setattr(TypedStorage, _name, _public(_name))
 
 
@@ -282,9 +346,10 @@ TypedStorage.__len__ = _length                                                  
 TypedStorage.__copy__ = TypedStorage.clone                                          # type: ignore[attr-defined]
 TypedStorage.untyped = _bytes_of                                                    # type: ignore[attr-defined]
 TypedStorage.device = property(lambda self: self._untyped_storage.device)           # type: ignore[attr-defined]
-for _name, _kind in {"double": "float64", "float": "float32", "half": "float16", "bfloat16": "bfloat16",
-                     "long": "int64", "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool",
-                     "complex_double": "complex128", "complex_float": "complex64"}.items():
+_CASTS = {"double": "float64", "float": "float32", "half": "float16", "bfloat16": "bfloat16",
+          "long": "int64", "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool",
+          "complex_double": "complex128", "complex_float": "complex64"}
+for _name, _kind in _CASTS.items():
     setattr(TypedStorage, _name, lambda self, kind=DTYPES[_kind]: self._to(kind))
 
 
@@ -340,16 +405,6 @@ def _from_sequence(content: Sequence, kind: dtype, place: device) -> Storage:
     return made.untyped_storage()
 
 
-def mapped(filename: str, shared: bool, size: int, kind: dtype) -> Tensor:
-    """A tensor on the memory of a file, which grows to the size wanted if it is shared."""
-    wanted = size * kind.itemsize
-    if shared:
-        with open(filename, "ab") as file:
-            if file.tell() < wanted:
-                file.truncate(wanted)
-    return share(np.memmap(filename, kind.numpy, "r+" if shared else "c", shape=(size,)))
-
-
 def elements_of(given: Any, kind: dtype | None) -> Tensor | None:
     """The elements of a storage as a tensor on its memory, if it is a storage; bytes are read as `kind`."""
     if isinstance(given, TypedStorage):
@@ -366,3 +421,19 @@ def elements_of(given: Any, kind: dtype | None) -> Tensor | None:
 KINDS = {f"{kind.legacy}Storage": kind for kind in DTYPES.values()}
 CLASSES = {name: _Old(name, (_LegacyStorage,), {"_dtype": kind, "__module__": "claygrad"})
            for name, kind in KINDS.items()}
+
+
+# --- what bytes do as elements ----------------------------------------------------------------------------------
+def _bytes_to(self: Storage, dtype: dtype) -> TypedStorage:
+    """Every byte as an element of a dtype."""
+    return TypedStorage(wrap_storage=self, dtype=DTYPES["uint8"], _internal=True)._to(dtype)
+
+
+def _cast(kind: dtype) -> Any:
+    def cast(self: Storage) -> TypedStorage:
+        return _bytes_to(self, kind)
+    cast.__doc__ = f"Every byte as an element of {kind.name}."
+    return cast
+
+
+attach({"_to": _bytes_to, **{name: _cast(DTYPES[kind]) for name, kind in _CASTS.items()}}, Storage)

@@ -4,8 +4,8 @@ All three go by the storage: tensors that share one go on sharing it in what is 
 """
 from __future__ import annotations
 
-import copyreg
 from copy import deepcopy
+from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,15 +14,17 @@ from claygrad.core import (
     DTYPES,
     Storage,
     Tensor,
-    array_of,
+    attach,
     empty,
     fresh_storage,
     increment_version,
     on_storage,
     require_grad,
+    share,
 )
 from claygrad.core.notices import warn
 from claygrad.ops._registry import composite
+from claygrad.ops._untyped import bytes_of
 
 if TYPE_CHECKING:
     from claygrad.core import dtype
@@ -33,17 +35,20 @@ _LEAVES_ONLY = (
     "https://github.com/pytorch/pytorch/pull/103001")
 
 
-def _bytes_of(storage: Storage) -> np.ndarray:
-    return array_of(on_storage(storage, DTYPES["uint8"], (storage.nbytes(),), (1,), 0))
-
-
 # --- what a pickle calls: these names and parameters are in files, so they stay ---------------------------------
-def rebuild_storage(content: bytes | int, device: str) -> Storage:
-    """A storage with these bytes; on the meta device, which has none, with this many."""
+def rebuild_storage(content: Any, device: str, kind: type[Storage] = Storage) -> Storage:
+    """A storage with these bytes; on the meta device, which has none, with this many.
+
+    Memory that comes beside a pickle (out-of-band buffers) is not copied, if it may be written.
+    """
     if isinstance(content, int):
-        return fresh_storage(content, device)
-    storage = fresh_storage(len(content), device)
-    _bytes_of(storage)[:] = np.frombuffer(content, np.uint8)
+        return kind(content, device=device)
+    if kind is Storage and not isinstance(content, (bytes, bytearray)):
+        array = np.frombuffer(content, np.uint8)
+        if array.flags.writeable:
+            return share(array).untyped_storage()
+    storage = kind(memoryview(content).nbytes, device=device)
+    bytes_of(storage)[:] = np.frombuffer(content, np.uint8)
     return storage
 
 
@@ -65,12 +70,20 @@ def rebuild_tensor(kind: type[Tensor], storage: Storage, dtype: dtype, offset: i
     return require_grad(out, requires_grad)
 
 
-def _reduce_storage(storage: Storage) -> tuple:
-    where = str(storage.device)
-    return rebuild_storage, (storage.nbytes() if where == "meta" else _bytes_of(storage).tobytes(), where)
+def _reduce_storage(self: Storage, protocol: int) -> tuple:
+    """How to make the storage again. From protocol 5 on its bytes may travel beside the pickle, without a copy."""
+    where = str(self.device)
+    content: Any
+    if where == "meta":
+        content = self.nbytes()
+    elif protocol < 5:
+        content = bytes_of(self).tobytes()
+    else:
+        content = PickleBuffer(on_storage(self, DTYPES["uint8"], (self.nbytes(),), (1,), 0).numpy())
+    return rebuild_storage, (content, where) if type(self) is Storage else (content, where, type(self))
 
 
-copyreg.pickle(Storage, _reduce_storage)  # type: ignore[arg-type]
+attach({"__reduce_ex__": _reduce_storage}, Storage)
 
 
 # --- the protocol -----------------------------------------------------------------------------------------------
@@ -113,7 +126,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(storage) not in memo:
         memo[id(storage)] = fresh_storage(storage.nbytes(), storage.device)
         if not self.is_meta:
-            _bytes_of(memo[id(storage)])[:] = _bytes_of(storage)
+            bytes_of(memo[id(storage)])[:] = bytes_of(storage)
     memo[id(self)] = out = rebuild_tensor(*_parts(self, memo[id(storage)]))
     return _with_the_rest(out, self, memo)
 

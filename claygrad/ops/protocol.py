@@ -132,16 +132,18 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_for
 
 @composite(function=False, samples=lambda t: [t.args(t(3))])
 def is_shared(input: Tensor) -> bool:
-    "Whether other processes see the memory: never."
-    return False
+    "Whether the tensor lies in memory that other processes can see, or in that of a file."
+    return input.untyped_storage().is_shared()
 
 
-@composite(function=False)
-def share_memory_(input: Tensor) -> Tensor:
-    "Move the memory to where other processes see it: not supported."
-    raise NotImplementedError("share_memory_: tensors of claygrad live in the memory of one process. To share numbers, "
-                              "make the tensor on shared memory: claygrad.from_numpy(numpy.ndarray(shape, dtype, "
-                              "multiprocessing.shared_memory.SharedMemory(...).buf))")
+@composite(function=False, raw=True)
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the tensor's storage to memory that other processes can see; nothing if it is there.
+
+    What one process writes the others see, and the memory is freed when the last of them lets go.
+    """
+    self.untyped_storage().share_memory_()
+    return self
 
 
 def _warn_of_device(name: str, device: Any) -> None:

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import default_dtype
+from claygrad.core import default_dtype, on_storage, sharing
 from claygrad.ops import _storages
 from claygrad.ops._registry import composite
-from claygrad.ops._storages import CLASSES, TypedStorage, mapped
+from claygrad.ops._storages import CLASSES, TypedStorage
 from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype
     if chosen_device("from_file", device).type != "cpu":
         raise NotImplementedError(f"from_file: files are mapped on the CPU, not on {device}")
     kind = chosen_dtype("from_file", dtype) or default_dtype()
-    return leaf("from_file", mapped(filename, bool(shared), size, kind), requires_grad)
+    storage = sharing.from_file(filename, bool(shared), size * kind.itemsize, told=False)
+    return leaf("from_file", on_storage(storage, kind, (size,), (1,), 0), requires_grad)
 
 
 @composite(function=False, raw=True)

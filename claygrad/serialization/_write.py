@@ -24,7 +24,7 @@ class Pickler(_InPython):
         self.storages: dict[int, tuple[str, Typed]] = {}      # by identity: its key in the file, and itself
 
     def persistent_id(self, value: Any) -> Any:
-        if type(value) is Storage:
+        if isinstance(value, Storage):
             value = Typed(value, _BYTES)
             kind = "UntypedStorage"
         elif type(value) is Typed:

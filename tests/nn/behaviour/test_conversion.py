@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.nn.behaviour.layers import affine, nested
-from tests.support import is_torch, raises, silent, warns
+from tests.support import raises, silent, warns
 
 
 @pytest.mark.parametrize(("how", "name"), [("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("float", "float32")])
@@ -102,12 +102,8 @@ def test_cpu_keeps_parameters(lib):
 
 def test_share_memory(lib):
     m = affine(lib)
-    if is_torch(lib):
-        assert m.share_memory() is m
-        assert m.weight.is_shared()
-    else:       # tensors of claygrad live in the memory of one process, and say so
-        with pytest.raises(NotImplementedError, match="share_memory_"):
-            m.share_memory()
+    assert m.share_memory() is m
+    assert m.weight.is_shared()
 
 
 def test_cuda_without_a_gpu(lib):
