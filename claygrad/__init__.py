@@ -78,11 +78,11 @@ UntypedStorage = Storage
 globals().update(_STORAGES)
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
-_LAZY = ("amp", "backends", "compat", "compiler", "cpu", "distributions", "fft", "func", "futures", "jit", "linalg",
-         "masked", "multiprocessing", "nn", "optim", "return_types", "serialization", "signal", "special", "storage",
-         "testing", "types", "utils")
+_LAZY = ("amp", "backends", "compat", "compiler", "cpu", "distributions", "fft", "func", "futures", "jit", "library",
+         "linalg", "masked", "multiprocessing", "nn", "optim", "return_types", "serialization", "signal", "special",
+         "storage", "testing", "types", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp",
-               "compile": "compiler", "Future": "futures", "ScriptModule": "jit"}
+               "compile": "compiler", "Future": "futures", "ScriptModule": "jit", "ops": "library._operators"}
 _LAZY_NAMES.update(dict.fromkeys((
     "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"))
 _LAZY_NAMES.update(dict.fromkeys((
@@ -93,5 +93,7 @@ _LAZY_NAMES.update(dict.fromkeys((
     "set_autocast_enabled"), "amp.autocast_mode"))
 
 
+# `claygrad.ops` is `torch.ops`, operators by their namespaces; the package of that name is found by imports.
+del globals()["ops"]
 __getattr__ = _late.late(__name__, _LAZY, _LAZY_NAMES)
 _late.listen()

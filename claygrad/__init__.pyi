@@ -13,7 +13,6 @@ from claygrad import autograd as autograd
 from claygrad import core as core
 from claygrad import cuda as cuda
 from claygrad import memory as memory
-from claygrad import ops as ops
 from claygrad import random as random
 from claygrad import version as version
 from claygrad._info import finfo as finfo

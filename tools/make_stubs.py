@@ -169,7 +169,7 @@ def methods() -> str:
 def names() -> str:
     """What `import claygrad` gives: operations by signature, everything else by where it comes from."""
     imported, values, functions = [], [], []
-    for name in sorted(set(vars(claygrad)) - set(HIDDEN)):
+    for name in GIVEN:
         value = vars(claygrad)[name]
         said = declaration(value)
         if said is not None:
@@ -187,7 +187,8 @@ def names() -> str:
     return NOTE + head + "\n".join(values) + "\n\n" + "\n".join(functions) + "\n"
 
 
-HIDDEN = [name for name in vars(claygrad) if name.startswith("_") and name != "__version__"] + ["annotations"]
+# As the import gives them, before a question loads more.
+GIVEN = sorted(name for name in vars(claygrad) if name != "annotations" and (name[0] != "_" or name == "__version__"))
 FILES = {PACKAGE / "core" / "_operations.pyi": methods, PACKAGE / "__init__.pyi": names}
 
 

@@ -6,7 +6,6 @@ from claygrad.ops import (
     activation_smooth,
     arithmetic,
     assign,
-    aten,
     attention,
     bag,
     bessel,

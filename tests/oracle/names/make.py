@@ -211,9 +211,22 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def aten() -> str:
+    """The overloads of PyTorch's own operators that claygrad has: a line for all operators that have the same."""
+    from claygrad.library._operators import _declared
+    alike: dict[str, list[str]] = {}
+    for name in sorted({one.removeprefix("aten::").partition(".")[0] for one in torch._C._dispatch_get_all_op_names()
+                        if one.startswith("aten::")}):
+        packet = getattr(torch.ops.aten, name, None)
+        if packet is not None and _declared(name) is not None and packet.overloads() != ["default"]:
+            alike.setdefault(" ".join(packet.overloads()), []).append(name)
+    return "".join(f"{overloads}: {' '.join(names)}\n" for overloads, names in sorted(alike.items()))
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         text = table()
     TABLE.write_text(text)
+    (ROOT / "claygrad/library/aten.txt").write_text(aten())
     print(f"{text.count(chr(10))} lines, {len(text)} characters")

@@ -1,0 +1,25 @@
+"""`torch.library`: operators of one's own, under `torch.ops.<namespace>.<name>`, with shapes and gradients."""
+from __future__ import annotations
+
+from claygrad._late import late
+from claygrad.library._custom import CustomOpDef, custom_op
+from claygrad.library._library import (
+    Library,
+    define,
+    fallthrough_kernel,
+    impl,
+    impl_abstract,
+    register_autograd,
+    register_fake,
+    register_kernel,
+    register_torch_dispatch,
+    register_vmap,
+)
+from claygrad.library._checks import OpCheckError, get_ctx, opcheck
+from claygrad.library._schema import infer_schema
+
+__all__ = ["CustomOpDef", "Library", "OpCheckError", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl",
+           "impl_abstract", "infer_schema", "opcheck", "register_autograd", "register_fake", "register_kernel",
+           "register_torch_dispatch", "register_vmap"]
+
+__getattr__ = late(__name__)

@@ -1,0 +1,216 @@
+"""`torch.ops`: operators by namespace, name and overload."""
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from claygrad.core import Tensor
+from claygrad.library._schema import FunctionSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class OpOverload:
+    """One signature of an operator, which can be called."""
+
+    def __init__(self, packet: OpOverloadPacket, overload: str, call: Callable[..., Any],
+                 schema: FunctionSchema | None = None) -> None:
+        self._overloadpacket = self.overloadpacket = packet
+        self._overloadname = overload or "default"
+        self._op = call
+        name = packet._qualified_op_name
+        self._schema = schema or FunctionSchema(name, overload, (), (), f"{name}.{overload}(...)" if overload else
+                                                f"{name}(...)")
+        self._name = f"{name}.{overload}" if overload else name
+        self.namespace = name.split("::")[0]
+        self.__name__ = f"{packet.__name__}.{self._overloadname}"
+        self.__module__ = packet.__module__
+        self.__qualname__ = self._name
+        self.tags: list[Any] = []
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._op(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        space, name = self._overloadpacket._qualified_op_name.split("::")
+        return f"<OpOverload(op='{space}.{name}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return ".".join([*self._overloadpacket._qualified_op_name.split("::"), self._overloadname])
+
+    def name(self) -> str:
+        """`namespace::name.overload`."""
+        return self._name
+
+    @property
+    def op(self) -> Any:
+        """What a call runs."""
+        return self._op
+
+    def __deepcopy__(self, memo: Any = None) -> OpOverload:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _overload_named, (self._overloadpacket._qualified_op_name, self._overloadname)
+
+
+class OpOverloadPacket:
+    """An operator with all its signatures; a call chooses the first, which takes all forms of arguments."""
+
+    def __init__(self, qualified: str) -> None:
+        space, name = qualified.split("::")
+        self._qualified_op_name = qualified
+        self.__name__ = name
+        self.__module__ = f"torch.ops.{space}"
+        self.__qualname__ = name
+        self._overloads: dict[str, OpOverload] = {}
+
+    def overloads(self) -> list[str]:
+        """The names of the signatures."""
+        return list(self._overloads)
+
+    def add(self, overload: str, call: Callable[..., Any], schema: FunctionSchema | None = None) -> OpOverload:
+        """One more signature."""
+        made = self._overloads[overload or "default"] = OpOverload(self, overload, call, schema)
+        return made
+
+    def __getattr__(self, name: str) -> OpOverload:
+        known = self.__dict__.get("_overloads", {})
+        if name in known:
+            return known[name]          # type: ignore[no-any-return]
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'", name=name, obj=self)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        first, *rest = self._overloads.values()
+        for overload in rest:            # signatures of a library's own: the first that takes these arguments
+            try:
+                return first(*args, **kwargs)
+            except TypeError:
+                first = overload
+        return first(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __str__(self) -> str:
+        return self._qualified_op_name.replace("::", ".")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._overloads]
+
+    def __iter__(self) -> Any:
+        return iter(self._overloads)
+
+    def __deepcopy__(self, memo: Any = None) -> OpOverloadPacket:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _packet_named, (self._qualified_op_name,)
+
+
+class OpNamespace(types.ModuleType):
+    """The operators of one library."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"torch.ops.{name}")
+        self.name = name
+        self.__file__ = "torch.ops"
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if self.__dict__.get("name") == "aten":
+            packet = _aten(name)
+            if packet is not None:
+                setattr(self, name, packet)
+                return packet
+        raise AttributeError(f"'_OpNamespace' '{self.__dict__.get('name')}' object has no attribute '{name}'",
+                             name=name, obj=self)
+
+    def packet(self, name: str) -> OpOverloadPacket:
+        """The operator of a name, made where there is none yet."""
+        found = vars(self).get(name)
+        if not isinstance(found, OpOverloadPacket):
+            found = OpOverloadPacket(f"{self.name}::{name}")
+            setattr(self, name, found)
+        return found
+
+
+class Ops(types.ModuleType):
+    """`torch.ops`: a namespace for every library."""
+
+    def __init__(self) -> None:
+        super().__init__("torch.ops")
+        self.__file__ = "_ops.py"
+        self.__path__: list[str] = []
+        self.loaded_libraries: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.namespace(name)
+
+    def namespace(self, name: str) -> OpNamespace:
+        """The namespace of a name, made where there is none yet."""
+        found = vars(self).get(name)
+        if not isinstance(found, OpNamespace):
+            found = OpNamespace(name)
+            setattr(self, name, found)
+        return found
+
+    def load_library(self, path: Any) -> NoReturn:
+        """Refused: libraries for PyTorch's dispatcher are built against PyTorch."""
+        raise OSError(f"Could not load this library: {path}\n  It is built against PyTorch's C++ library, which "
+                      f"claygrad is "
+                      "not;\n  instead: write the operator in Python with torch.library.custom_op")
+
+    def import_module(self, module: str) -> None:
+        """Import a Python module that registers operators."""
+        importlib.import_module(module)
+
+    @property
+    def higher_order(self) -> NoReturn:
+        """Refused: operators on functions serve compilers."""
+        raise AttributeError("torch.ops.higher_order serves compilers, which claygrad has not")
+
+
+ops = Ops()
+
+
+def _packet_named(qualified: str) -> OpOverloadPacket:
+    space, name = qualified.split("::")
+    return getattr(ops.namespace(space), name)          # type: ignore[no-any-return]
+
+
+def _overload_named(qualified: str, overload: str) -> OpOverload:
+    return getattr(_packet_named(qualified), overload)  # type: ignore[no-any-return]
+
+
+def _aten(name: str) -> OpOverloadPacket | None:
+    """A declared operation under its name in PyTorch's own library, with the overloads that it has there."""
+    from claygrad.library._aten import overloads_of
+    call = _declared(name)
+    if call is None:
+        return None
+    packet = OpOverloadPacket(f"aten::{name}")
+    for overload in overloads_of(name):
+        packet.add("" if overload == "default" else overload, call)
+    return packet
+
+
+def _declared(name: str) -> Callable[..., Any] | None:
+    registry = sys.modules["claygrad.ops._registry"]
+    for space in ("torch", "nn.functional", "special", "linalg", "fft"):
+        prefix = "" if space in ("torch", "nn.functional") else f"{space}_"
+        known = registry.NAMESPACES[space]
+        if name.startswith(prefix) and name.removeprefix(prefix) in known:
+            return known[name.removeprefix(prefix)]      # type: ignore[no-any-return]
+    if name in registry.REGISTRY:
+        return registry.REGISTRY[name].op                # type: ignore[no-any-return]
+    method = getattr(Tensor, name, None)
+    return method if callable(method) else None
