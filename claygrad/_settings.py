@@ -105,6 +105,8 @@ def set_num_interop_threads(num: int) -> None:
     global _interop_threads
     if not isinstance(num, int):
         raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(num).__name__}")
+    if not -(1 << 63) <= num < 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
     if _interop_threads is not None:

@@ -29,6 +29,8 @@ from claygrad.autograd.function import Function
 from claygrad.core import Generator, Tensor, complex128, float64
 from claygrad.core.notices import warn
 from claygrad.ops.fill import zeros, zeros_like
+from claygrad.ops.join import stack
+from claygrad.ops.random import randn_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +73,8 @@ def gradcheck(
 
     If not, a `GradcheckError` shows both, or False is returned under `raise_exception=False`. The default tolerances
     are for float64. Backward is run twice and may differ by `nondet_tol` at most; it must give zeros for a zero
-    gradient (to within rounding if `masked`) and, with `check_undefined_grad`, bear with an absent one.
+    gradient (to within rounding if `masked`) and, with `check_undefined_grad`, bear with an absent one. With
+    `check_batched_grad`, `grad(..., is_grads_batched=True)` must give what the seeds give one by one.
 
     >>> x = claygrad.tensor([1.0, 2.0], dtype=claygrad.float64, requires_grad=True)
     >>> claygrad.autograd.gradcheck(lambda x: x**2, x)
@@ -84,11 +87,10 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     _refuse(check_forward_ad, "check_forward_ad", "claygrad has no forward-mode differentiation yet")
-    _refuse(check_batched_grad, "check_batched_grad", _NOT_BATCHED)
     args = as_tuple(inputs)
     rules = _Rules(eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
-        _check(func, args, rules, fast_mode, check_undefined_grad, bool(masked))
+        _check(func, args, rules, fast_mode, check_batched_grad, check_undefined_grad, bool(masked))
     except GradcheckError:
         if raise_exception:
             raise
@@ -165,13 +167,12 @@ def _refuse(asked: bool, argument: str, why: str) -> None:
         raise NotImplementedError(f"{argument}=True is not supported: {why}")
 
 
-_NOT_BATCHED = "claygrad computes batched gradients one by one, so there is nothing to compare"
-
-
 # ---- the check ------------------------------------------------------------------------------------------------------
 
 
-def _check(func: Callable, args: tuple, rules: _Rules, fast: bool, undefined: bool, masked: bool) -> None:
+def _check(
+    func: Callable, args: tuple, rules: _Rules, fast: bool, batched: bool, undefined: bool, masked: bool
+) -> None:
     _check_inputs(args)
     outputs = as_tuple(func(*args))
     compare = _compare_products if fast else _compare_jacobians
@@ -184,6 +185,8 @@ def _check(func: Callable, args: tuple, rules: _Rules, fast: bool, undefined: bo
             compare(part_func, args, as_tuple(part_func(*args)), rules, prefixes)
     else:
         compare(func, args, outputs, rules, {})
+    if batched:
+        _check_batched(differentiable(outputs), args)
     _check_linear_in_seed(differentiable(outputs), args, masked)
     if undefined:
         _check_undefined(func, args)
@@ -296,6 +299,24 @@ def _columns(out: Tensor, targets: list[Tensor], seeds: Tensor | Sequence[Tensor
                 raise GradcheckError("Gradient has dtype mismatch")
             jacobian[:, column] = g.detach().reshape(-1)
     return jacobians
+
+
+def _check_batched(outputs: tuple[Tensor, ...], args: tuple) -> None:
+    targets = sources(args)
+    for i, out in enumerate(outputs):
+        seeds = [randn_like(out) for _ in range(2)]
+        singly = [grad(out, targets, seed, retain_graph=True, allow_unused=True) for seed in seeds]
+        try:
+            batch = grad(out, targets, stack(seeds), retain_graph=True, allow_unused=True, is_grads_batched=True)
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+        for j, (found, *expected) in enumerate(zip(batch, *singly, strict=True)):
+            if found is None and expected == [None, None]:
+                continue
+            rows = stack([zeros_like(targets[j]) if g is None else g for g in expected])
+            if found is None or not close(found, rows, 1e-5, 1e-8):
+                raise GradcheckError(f"For output {i} and input {j}, batched gradients are not those of the seeds "
+                                     f"one by one.\n\nGot:\n{found}\n\nExpected:\n{rows}")
 
 
 def _check_linear_in_seed(outputs: tuple[Tensor, ...], args: tuple, masked: bool) -> None:

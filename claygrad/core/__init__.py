@@ -20,6 +20,7 @@ from claygrad.core.bridge import (
     set_num_threads,
     share,
     storage_shares,
+    without_writes,
     wrap,
     write_into,
 )

@@ -10,6 +10,7 @@ from claygrad.core.declared cimport (P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOA
                                      P_STR, P_STR_OPT, P_TENSOR_NUM, P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, Op)
 from claygrad.core.dtypes cimport CAT_FLOAT, parse
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.refusals import kind_of
 from claygrad.core.tensor import LATE
 
 cdef extern from "Python.h":
@@ -24,7 +25,7 @@ _NAMES = ("Tensor", "Tensor", "Tensor", "Tensor", "tuple of Tensors", "Number", 
 cdef object _wrong(Op op, int i, object value, bint by_place):
     wanted = _NAMES[op.kinds[i]]
     place = f" (position {i + 1 - op.method})" if by_place else ""
-    kind = type(value).__name__
+    kind = kind_of(value)
     if op.kinds[i] in (P_INTS, P_INTS_OPT) and isinstance(value, (tuple, list)) and value:
         bad = next((k for k, x in enumerate(value) if not _is_int(x)), 0)
         return TypeError(f"{op.name}(): argument '{op.params[i]}'{place} must be tuple of ints, but found element of type "
@@ -53,7 +54,7 @@ cdef object exact_int(object x):
 
 
 cdef object from_numpy(object value):
-    """A NumPy number as a Python one, an array as a tensor."""
+    """A NumPy number as a Python one, an array, beside an operator, as a tensor."""
     return LATE["as_tensor"](value) if isinstance(value, numpy.ndarray) else value.item()
 
 
@@ -66,8 +67,10 @@ cdef object checked(Op op, int i, object value, bint by_place):
         if kind >= P_TENSOR_NUM:
             if isinstance(value, (int, float, complex)):
                 return value
-            if type(value).__module__ == "numpy":
-                return from_numpy(value)
+            if isinstance(value, numpy.generic):
+                return value.item()
+        elif isinstance(value, (int, float, complex)) and op.info.get("numbers"):
+            return LATE["as_tensor"](numpy.asarray(value))
         raise _wrong(op, i, value, by_place)
     if kind == P_TENSORS:
         if not isinstance(value, (tuple, list)):

@@ -199,10 +199,14 @@ def get_num_threads():
     return max_threads()
 
 
-def set_num_threads(int n):
+def set_num_threads(n):
+    if not isinstance(n, int):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    if not -(1 << 63) <= n < 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
-    set_max_threads(n)
+    set_max_threads(min(n, 0x7fffffff))
 
 
 cdef extern from *:
@@ -245,3 +249,10 @@ def gradient_edge_of(Tensor t):
 def increment_version(Tensor t):
     """Count a write that happened elsewhere."""
     t.bump()
+
+
+def without_writes(Tensor t):
+    """A tensor that was just made by writing into it, as nobody wrote to it yet."""
+    if t.counter is None and t.layout.storage.shared_version is None:
+        t.layout.storage.version = 0
+    return t

@@ -68,13 +68,15 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
             slots[op.varargs] = <PyObject*>value
             taken = op.varargs
     if taken > op.n_positional:
-        old = old_form(op.name, tuple([<object>args[i] for i in range(n)]))
+        old = old_form(op.name, op.params[:op.n_positional], op.method, op.has_out,
+                       tuple([<object>args[i] for i in range(n)]))
         if old is not None:
             named = {} if kwnames == NULL else {name: <object>args[n + i] for i, name in enumerate(<object>kwnames)}
             return op(*old[0], **old[1], **named)
-        plural = "" if op.n_positional == 1 else "s"
+        plural = "" if op.n_positional - op.method == 1 else "s"
         raise _refused(op, args, n, kwnames, TypeError(
-            f"{op.name}() takes {op.n_positional} positional argument{plural} but {taken} were given"))
+            f"{op.name}() takes {op.n_positional - op.method} positional argument{plural} but {taken - op.method} "
+            f"{'was' if taken - op.method == 1 else 'were'} given"))
     for i in range(taken):
         slots[i] = args[i]
     if kwnames != NULL:

@@ -314,7 +314,7 @@ cdef object _instance_norm(Op op, PyObject** slots):
     cdef int64_t places, i
     cdef double momentum
     cdef tuple made
-    cdef PyObject* view[2]
+    cdef PyObject* view[3]
     if x is None or not 3 <= x.ndim <= 16 or x.numel == 0 or <object>slots[5] is not True:
         return None
     if type(<object>slots[6]) is not float or type(<object>slots[7]) is not float or <object>slots[7] <= 0:
@@ -333,7 +333,7 @@ cdef object _instance_norm(Op op, PyObject** slots):
     for i in range(2, x.ndim):
         shape[i] = x.shape[i]
     size = tuple_of(x.ndim, shape)
-    view[0], view[1] = slots[0], <PyObject*>size
+    view[0], view[1], view[2] = slots[0], <PyObject*>size, <PyObject*>None
     flat = call_view(find_op("view"), view)
     made = <tuple>_run(op.parts[0], [flat, _tensor(_repeated(slots[3], x, x.shape[0])), _tensor(_repeated(slots[4], x, x.shape[0])),
                                      None, None, True, <object>slots[7]])

@@ -99,9 +99,9 @@ cdef object _multilabel(Op op, PyObject** slots):
 # --- bags ------------------------------------------------------------------------------------------------------------------------
 cdef object _line(object x, int64_t n):
     """A tensor as one axis."""
-    cdef PyObject* slots[2]
+    cdef PyObject* slots[3]
     size = (n,)
-    slots[0], slots[1] = <PyObject*>x, <PyObject*>size
+    slots[0], slots[1], slots[2] = <PyObject*>x, <PyObject*>size, <PyObject*>None
     return call_view(find_op("view"), slots)
 
 

@@ -78,35 +78,62 @@ def view_detached() -> RuntimeError:
 
 _SCALED = {"add": ("alpha",), "sub": ("alpha",), "addcmul": ("value",), "addcdiv": ("value",),
            **dict.fromkeys(("addmm", "addmv", "addr", "addbmm", "baddbmm"), ("beta", "alpha"))}
-_told: set[str] = set()
 
 
-def old_form(name: str, given: tuple) -> tuple[tuple, dict[str, Any]] | None:
-    """Arguments of torch's deprecated signatures, which have factors among the tensors (`add(x, 2, y)`,
+def old_form(name: str, operands: tuple[str, ...], method: bool, out: bool, given: tuple) \
+        -> tuple[tuple, dict[str, Any]] | None:
+    """Arguments of torch's deprecated signatures, which have factors among the operands (`add(x, 2, y)`,
     `addmm(beta, x, alpha, a, b)`), in the order of today; None if these are not such."""
     words = _SCALED.get(name.rstrip("_"))
     if words is None:
         return None
-    factors = [value for value in given if isinstance(value, (int, float, complex))]
-    tensors = tuple(value for value in given if not isinstance(value, (int, float, complex)))
-    if not 0 < len(factors) <= len(words) or len(tensors) != (2 if words == ("alpha",) else 3):
-        return None
-    if (len(words) == 1 and not isinstance(given[1], (int, float, complex))) or given[-1] is not tensors[-1]:
-        return None
-    if not _told:                                # once, as torch
-        _told.add(name)
-        forms = [", ".join(f"{'Number' if isinstance(value, (int, float, complex)) else 'Tensor'}"
-                            for value in given), ", ".join(
-            ["Tensor"] * len(tensors) + ["*", *(f"Number {word} = 1" for word in words)])]
-        warn(f"This overload of {name} is deprecated:\n\t{name}({forms[0]})\nConsider using one of the "
-             f"following signatures instead:\n\t{name}({forms[1]})", UserWarning)
-    return tensors, dict(zip(words, factors))
+    first, *rest = operands
+    if len(words) == 1:
+        orders = [(first, *words, *rest)]
+    else:
+        orders = [(first, *some, *rest) if method else (*some[:1], first, *some[1:], *rest)
+                  for some in (words, words[:1])]
+    for order in orders:
+        if len(order) != len(given):
+            continue
+        named = dict(zip(order, given, strict=True))
+        if not all(_is_factor(value) if word in words else _is_operand(word, value) for word, value in named.items()):
+            continue
+        _tell_of_old_form(name, order, operands, words, method, out)
+        return tuple(named[word] for word in operands), {word: named[word] for word in words if word in named}
+    return None
+
+
+def _is_factor(value: Any) -> bool:
+    if isinstance(value, (int, float, complex)):
+        return True
+    return getattr(value, "ndim", 1) == 0 and not getattr(value, "requires_grad", True)
+
+
+def _is_operand(word: str, value: Any) -> bool:
+    return hasattr(value, "requires_grad") or (word == "other" and isinstance(value, (int, float, complex)))
+
+
+def _tell_of_old_form(name: str, order: tuple[str, ...], operands: tuple[str, ...], words: tuple[str, ...],
+                      method: bool, out: bool) -> None:
+    old = [f"{'Number' if word in words else 'Tensor'} {word}" for word in order][method:]
+    now = [*[f"Tensor {word}" for word in operands][method:], "*", *(f"Number {word} = 1" for word in words)]
+    if out and not method:
+        old, now = [*old, "*", "Tensor out = None"], [*now, "Tensor out = None"]
+    warn_once("old form", f"This overload of {name} is deprecated:\n\t{name}({', '.join(old)})\nConsider using one of "
+                          f"the following signatures instead:\n\t{name}({', '.join(now)})")
+
+
+def kind_of(value: Any) -> str:
+    """The type of an argument as torch's refusals print it."""
+    kind = type(value)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 def no_such_overload(op: Any, method: bool, out: bool, given: tuple, named: dict[str, Any]) -> TypeError:
     """torch's text for a call that fits neither the signature with a tensor nor the one with a number."""
-    got = [type(value).__name__ for value in given[method:]]
-    got += [f"{name}={type(value).__name__}" for name, value in named.items()]
+    got = [kind_of(value) for value in given[method:]]
+    got += [f"{name}={kind_of(value)}" for name, value in named.items()]
     first, last = ("" if method else "Tensor input, "), (", *, Tensor out = None" if out and not method else "")
     forms = [f" * ({first}{kind} {op.params[1]}{last})" for kind in ("Tensor", "Number")]
     return TypeError(f"{op.name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected "

@@ -60,10 +60,16 @@ class Size(tuple):
         return _part(self, key)
 
     def __add__(self, other):
-        return Size(tuple.__add__(self, tuple(other)))
+        if isinstance(other, tuple):
+            return Size(tuple.__add__(self, other))
+        added = getattr(type(other), "__radd__", None)
+        result = NotImplemented if added is None else added(other, self)
+        if result is not NotImplemented:
+            return result
+        raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
 
     def __radd__(self, other):
-        return Size(tuple.__add__(tuple(other), self))
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, n):
         return Size(tuple.__mul__(self, n))

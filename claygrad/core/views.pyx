@@ -283,7 +283,7 @@ cdef Layout _view(Op op, PyObject** slots, Layout target):
     cdef int64_t strides[64]
     cdef int64_t known = 1
     cdef int i, hole = -1
-    if v.numel == 0:
+    if v.numel == 0 or op.n_params > 2 and <object>slots[2] is not None:
         return None
     cdef int n = sizes_of(<object>slots[1], shape)
     if n < 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING
 
-from claygrad.core import Tensor, empty, empty_strided, parse_device, parse_dtype, prefix
+from claygrad.core import Tensor, empty, empty_strided, parse_device, parse_dtype, prefix, without_writes
 from claygrad.core.random import Generator
 from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._formats import strided, strides_like
@@ -130,6 +130,8 @@ class Options:
         return self.out if self.out.shape == size else self.out.resize_(size)
 
     def finish(self, made: Tensor) -> Tensor:
+        if self.out is None:
+            without_writes(made)
         if not self.requires_grad:
             return made
         if not (made.dtype.is_floating_point or made.dtype.is_complex):

@@ -95,7 +95,7 @@ def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dic
 
 
 _TO_INFO = ("kernel", "geometry", "no_dims", "names_given_dims", "wide", "overlap", "alias", "contiguous", "out",
-            "check_out", "overloads", "out_alias", "across", "short", "parts", "check_of",
+            "check_out", "overloads", "numbers", "out_alias", "across", "short", "parts", "check_of",
             "variants", "plain", "half", "lazy")
 _TO_CORE = ("kernel", "kernel_if", "varargs", "half", "meta", "differentiable", "keep", "check", "number_edge")
 

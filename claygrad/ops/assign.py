@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import adopt, empty, on_storage, refuse_unwritable
 from claygrad.core.determinism import initial_from
+from claygrad.core.modes import get_inference
 from claygrad.ops._formats import contiguous_strides, preserve_format, strides_for
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import composite, op, zero
@@ -32,7 +33,8 @@ def _onto_itself(input: Tensor, src: Tensor, non_blocking: bool) -> str | None:
     return "ok" if same else None
 
 
-@op(kernel="copy", inplace=True, across=True, overlap=_onto_itself, function=False, method=False, out=False, half="raw",
+@op(kernel="copy", inplace=True, across=True, numbers=True, overlap=_onto_itself, function=False, method=False,
+    out=False, half="raw",
     check=check_copy, node="torch::autograd::CopyBackwards", meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3), t())])
 def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):
@@ -79,7 +81,7 @@ def ones(xp, input: Tensor):
 def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = None) -> Tensor:
     "Another shape on the same storage, which grows if it must; new elements are uninitialised."
     shape = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
-    if self.requires_grad:
+    if self.requires_grad and not get_inference():
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
@@ -90,6 +92,8 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
     plain = contiguous_strides(shape)
     strides = plain if memory_format is None else strides_for(shape, memory_format)
     numel = plain[0] * max(shape[0], 1) if shape else 1
+    if numel >= 1 << 63:
+        raise RuntimeError("Stride calculation overflowed" if 0 in shape else "numel: integer multiplication overflow")
     storage, needed = self.untyped_storage(), (numel + self.storage_offset()) * self.element_size()
     if 0 in shape:
         needed = 0
@@ -127,6 +131,8 @@ def set_(self: Tensor, source: Tensor | Storage | TypedStorage | None = None, st
     if size is None:
         size = (source.nbytes() // self.element_size(),)
     size = tuple(size)
+    given = [] if stride is None else list(stride)
+    same = size == self.shape and (stride is None or tuple(stride) == self.stride())
     stride = contiguous_strides(size) if stride is None else tuple(stride)
     if storage_offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
@@ -138,9 +144,11 @@ def set_(self: Tensor, source: Tensor | Storage | TypedStorage | None = None, st
     if any(step < 0 for step in stride) or span * self.element_size() >= 1 << 63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={text(size)} and strides={text(stride)}")
     if span * self.element_size() > source.nbytes():
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, "
-                           f"and itemsize {self.element_size()} requiring a storage size of "
-                           f"{span * self.element_size()} are out of bounds for storage of size {source.nbytes()}")
+        if same:
+            raise RuntimeError(f"setStorage: sizes {list(size)}, strides {given}, storage offset {storage_offset}, "
+                               f"and itemsize {self.element_size()} requiring a storage size of "
+                               f"{span * self.element_size()} are out of bounds for storage of size {source.nbytes()}")
+        source.resize_(span * self.element_size())       # for another geometry it grows, as in PyTorch
     return adopt(self, on_storage(source, self.dtype, size, stride, storage_offset))
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import float32, result_type
+from claygrad.core import float32, result_type, storage_shares
 from claygrad.core import rows as native
 from claygrad.core.notices import warn
 from claygrad.ops._geometry import broadcast
@@ -251,8 +251,13 @@ def check_masked_fill(input, mask, value, inplace) -> None:
              UserWarning)
 
 
+def _shares_with_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> str | None:
+    """The value may lie anywhere, the mask not in a part of what is written."""
+    return None if storage_shares(input, mask) else "ok"
+
+
 @pointwise(kernel="masked_fill",
-           keep=("mask", "value"), overlap="ok", alias="ok", contiguous=True, check=check_masked_fill,
+           keep=("mask", "value"), overlap="ok", alias=_shares_with_fill, contiguous=True, check=check_masked_fill,
            node=lambda value: "MaskedFillBackward0" if is_number(value) else "MaskedFillBackward1",
            samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), 2.0), t.args(t(4), t(3, 1, dtype="bool"), -1),
                               t.args(t(3, 4), t(4, dtype="bool"), t()),

@@ -48,7 +48,7 @@ def view_as_complex(input: Tensor):
     strides, offset = input.stride(), input.storage_offset()
     if strides[-1] != 1 and input.numel():
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(s % 2 for s in strides[:-1]) and input.numel():
+    if any(s % 2 for s, n in zip(strides[:-1], input.shape) if n != 1) and input.numel():
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if offset % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")

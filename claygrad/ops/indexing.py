@@ -55,10 +55,14 @@ def _as_positions(xp, shape: tuple[int, ...], indices: list) -> list:
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(out)})")
     given = [index.shape for index in out if index is not None]
     try:
-        xp.broadcast_shapes(*given)
+        named = xp.broadcast_shapes(*given)
     except ValueError:
         raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
                          + ", ".join(map(text, given))) from None
+    if 0 not in named and any(n == 0 and index is not None for n, index in zip(shape, out)):
+        raise IndexError("index is out of bounds for dimension with size 0")
+    if 0 in named or 0 in shape:                 # nothing is named: as in PyTorch, no entry is looked at
+        return [None if index is None else xp.zeros_like(index) for index in out]
     for dim, index in enumerate(out):
         if index is not None:
             bad = out_of_bounds(xp, index, shape[dim], -shape[dim])
@@ -171,10 +175,7 @@ def index_put(xp, input: Tensor, indices: list[Tensor | None], values: Tensor, a
 
     Where positions repeat the last value wins; with `accumulate` all are added to what is there.
     """
-    if values.dtype != input.dtype:
-        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {legacy(input)} for the "
-                           f"destination and {legacy(values)} for the source.")
-    if input.flags.c_contiguous and _whole_mask(input, indices):
+    if values.dtype == input.dtype and input.flags.c_contiguous and _whole_mask(input, indices):
         made = _put_by_mask(xp, input, indices[0], values, accumulate)
         if made is not None:
             return made
@@ -193,6 +194,9 @@ def index_put(xp, input: Tensor, indices: list[Tensor | None], values: Tensor, a
     except ValueError:
         raise RuntimeError(f"shape mismatch: value tensor of shape {text(values.shape)} cannot be broadcast to "
                            f"indexing result of shape {text(target)}") from None
+    if values.dtype != input.dtype:
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {legacy(input)} for the "
+                           f"destination and {legacy(values)} for the source.")
     if not accumulate:
         out[key] = values
     elif out.dtype == bool:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import Tensor, default_dtype, empty, int64
+from claygrad.core import Tensor, default_dtype, empty, int64, without_writes
 from claygrad.core.declared import missing
 from claygrad.core.notices import warn
 from claygrad.core.random import KINDS, Generator, fill, filled, record_draws, sample
@@ -260,6 +260,8 @@ def _normal_of(mean: Tensor | float, std: Tensor | float, generator: Generator |
         target.mul_(kept[1])
     if isinstance(mean, Tensor) or mean:
         target.add_(kept[0])
+    if out is None:
+        without_writes(target)
     if not isinstance(mean, Tensor):
         return record_draws(_by_std, target, std)
     if not isinstance(std, Tensor):
@@ -314,8 +316,9 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
         return bernoulli_(out.resize_(input.shape), input, generator=generator)
     made = empty(input.shape, input.dtype, input.device)
     if p is None:
-        return record_draws(_bernoulli_each, bernoulli_(made, input.detach(), generator=generator), input)
-    return record_draws(_bernoulli_one, bernoulli_(made, float(p), generator=generator), input)
+        drawn = without_writes(bernoulli_(made, input.detach(), generator=generator))
+        return record_draws(_bernoulli_each, drawn, input)
+    return record_draws(_bernoulli_one, without_writes(bernoulli_(made, float(p), generator=generator)), input)
 
 
 _BAD_WEIGHTS = ("", "invalid multinomial distribution (encountering probability entry < 0)",

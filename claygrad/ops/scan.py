@@ -174,7 +174,9 @@ logcumsumexp.rule(input=logcumsumexp_gradient)
 
 # Extremes
 
-def check_record(name: str, input: Tensor) -> None:
+def check_record(name: str, input: Tensor, dim: int) -> None:
+    if not input.ndim and dim not in (-1, 0):
+        raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
     if not input.ndim or not input.numel():
         no_complex_gradient(name, input)
 
@@ -206,14 +208,14 @@ recording = {"out": SCALAR, "returns": PAIR, "differentiable": (0,), "meta": run
              "samples": lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), -1), t.args(t(), 0), t.args(t(0), 0)]}
 
 
-@op(kernel="running_max", check=lambda input: check_record("cummax", input), **recording)
+@op(kernel="running_max", check=lambda input, dim: check_record("cummax", input, dim), **recording)
 def cummax(xp, input: Tensor, dim: int):
     """The running maximum, and the index of its last occurrence so far."""
     return record(xp, "cummax", xp.maximum.accumulate, input, dim)
 cummax.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
 
-@op(kernel="running_min", check=lambda input: check_record("cummin", input), **recording)
+@op(kernel="running_min", check=lambda input, dim: check_record("cummin", input, dim), **recording)
 def cummin(xp, input: Tensor, dim: int):
     """The running minimum, and the index of its last occurrence so far."""
     return record(xp, "cummin", xp.minimum.accumulate, input, dim)

@@ -105,7 +105,7 @@ view.rule(input=lambda g, input_shape: g.reshape(input_shape))
 
 
 def _not_viewable(*args: object) -> TypeError:
-    got = ", ".join(type(arg).__name__ for arg in args)
+    got = ", ".join("torch.dtype" if parse_dtype(arg) is not None else type(arg).__name__ for arg in args)
     return TypeError(f"view() received an invalid combination of arguments - got ({got}), but expected one of:\n * "
                      "(torch.dtype dtype)\n * (tuple of ints size)\n")
 
@@ -479,6 +479,9 @@ def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
 @composite(method=False, samples=lambda t: [t.args((2, 1), (3,)), t.args(), t.args(4, (1,))])
 def broadcast_shapes(*shapes: ints) -> Size:
     "The shape to which tensors of these shapes are stretched."
+    for shape in shapes:
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
     shapes = [sizes(shape) for shape in shapes]
     out: list[int] = []
     for number, shape in enumerate(shapes):

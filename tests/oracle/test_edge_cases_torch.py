@@ -11,6 +11,63 @@ import torch
 import claygrad
 
 CASES = """
+torch.Size([1, 2]) + [1]
+torch.Size([1, 2]) + (1,)
+(1,) + torch.Size([1, 2])
+torch.Size([1, 2]) + range(3)
+torch.Size([1, 2]) + 3
+torch.Size([1, 2]) + (1.5,)
+torch.Size([1, 2]) + type('Any', (), {'__radd__': lambda self, other: 43})()
+torch.set_num_threads(2**65)
+torch.set_num_threads(1.5)
+torch.set_num_interop_threads(2**65)
+torch.ones(1).set_(torch.ones(1).untyped_storage(), 5, (3,), (2,)).untyped_storage().nbytes()
+torch.ones(1).set_(torch.ones(1).untyped_storage(), 5, (1,))
+torch.ones(2).set_(torch.ones(4).untyped_storage(), 3, (2,))
+torch.ones(2).set_(torch.ones(4).untyped_storage(), 3, (2,), (1,))
+torch.set_default_tensor_type(torch.cuda.HalfTensor)
+torch.cuda.LongTensor(3)
+torch.cummax(torch.tensor(1.0), 100)
+torch.cummin(torch.tensor(1.0), -2)
+torch.cummax(torch.ones(2), 1)
+(lambda m: m[1:].masked_fill_(m[:-1], False))(torch.tensor([True, False, True]))
+(lambda m: m.masked_fill_(m, False))(torch.tensor([True, False, True]))
+(lambda x: x.masked_fill_(torch.tensor([True, False, True]), x[1]))(torch.tensor([1.0, 2.0, 3.0]))
+torch.ones(3, dtype=torch.float64).copy_(0.1)
+torch.ones(3).copy_(True)
+torch.ones(3, dtype=torch.int64).copy_(2.75)
+torch.ones(3, dtype=torch.complex64).copy_(1j)
+torch.broadcast_shapes(1.5)
+torch.broadcast_shapes((2,), 1.0)
+torch.empty((), dtype=torch.float64).resize_([2, 4, 2**29, 2**29])
+torch.empty((), dtype=torch.float64).resize_([8, 8, 2**29, 2**29])
+torch.empty((), dtype=torch.float64).resize_([0, 4, 2**61])
+torch.zeros(12).view((12,), torch.float32)
+torch.zeros(12).reshape((12,), 3)
+torch.zeros(1, 12).expand((12, 12), 3)
+torch.ones(12).flip((0,), 0)
+torch.view_as_complex(torch.ones(3, 1, 2).as_strided((3, 1, 2), (2, 1, 1))).stride()
+torch.view_as_complex(torch.ones(6).as_strided((2, 2), (1, 1)))
+torch.zeros(4, dtype=torch.int64).index_put_((torch.tensor([0]),), torch.tensor([1.5, 2.0]))
+torch.zeros(4, dtype=torch.int64).index_put_((torch.tensor([0]),), torch.tensor([1.5]))
+torch.zeros(4, dtype=torch.int64).index_put_((torch.tensor([True] * 4),), torch.tensor([]))
+torch.empty(10, 0)[:, [1, 2]]
+torch.empty(0, 10)[[1, 2]]
+torch.empty(2, 0, 3)[torch.tensor([0, 1]), torch.tensor([0, 0])]
+torch.empty(2, 0)[torch.tensor([5])].shape
+torch.empty(2, 0, 3)[:, :, torch.tensor([5])].shape
+torch.zeros(0, 3).index_put_((torch.tensor([0]),), torch.ones(3))
+torch.zeros(2, 0).index_put_((torch.tensor([5]),), torch.ones(1, 0))
+torch.add(torch.ones(2), np.ones(2))
+torch.add(np.ones(2), torch.ones(2))
+torch.ones(2).add_(np.ones(2))
+torch.mul(torch.ones(2), np.array(2.0))
+torch.mul(torch.ones(2), np.float64(2.0))
+torch.sin(np.ones(2))
+torch.eq(torch.ones(2), np.ones(2))
+[f(3, device='cpu')._version for f in (torch.rand, torch.randn, torch.randperm, torch.zeros)]
+[torch.randint(3, (2,), device='cpu')._version, torch.randint_like(torch.ones(2), 3)._version]
+[torch.bernoulli(torch.ones(2))._version, torch.normal(torch.ones(2), 1.0)._version, torch.normal(0.0, 1.0, (2,))._version]
 torch.frombuffer([1], dtype=torch.int8)
 torch.frombuffer(bytearray(), dtype=torch.int8)
 torch.frombuffer(bytearray(4), dtype=torch.int8, offset=4)
