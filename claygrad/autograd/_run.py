@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 from claygrad.autograd.graph import GradientEdge
 from claygrad.core import Size, Tensor, prefix
 from claygrad.core.engine import one_like, run_backward
-from claygrad.core.notices import warn
+from claygrad.core.notices import warn, warn_once
 from claygrad.ops.fill import ones, zeros_like
 from claygrad.ops.join import stack
 
@@ -154,18 +154,13 @@ def _inputs(inputs: Any, name: str) -> tuple[Root, ...]:
 
 
 def _warn_of_cycles() -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
-            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
-            "after use to break the cycle and avoid the leak."
-        )
-
-
-_warned = False
+    warn_once(
+        "create_graph",
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+        "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+        "the cycle and avoid the leak.",
+    )
 
 
 # ---- the gradients that a backward pass starts from -----------------------------------------------------------------

@@ -367,6 +367,11 @@ def _check_absent(outputs: list[Tensor], args: tuple) -> None:
     try:
         grads = grad(outputs, sources(args), zeros, allow_unused=True)
     except RuntimeError as error:
+        warn(
+            "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it "
+            "may break existing callers of this function. If this is true for you, you can call this function with "
+            '"check_undefined_grad=False" to disable the feature'
+        )
         raise GradcheckError(f"Expected backward function to handle undefined output grads. {where}") from error
     if not all(g is None or g.eq(0).all() for g in grads):
         raise GradcheckError(

@@ -117,14 +117,15 @@ def empty_strided(shape, strides, d=None, where=None):
     return mark_made(new_tensor(new_layout(storage_on(place, span * kind.itemsize), kind, n, dims, steps, 0)))
 
 
-def adopt(Tensor t, Tensor other, str label="", bint record=True):
+def adopt(Tensor t, Tensor other, str label="", bint record=True, bint new_leaf=False):
     """Make t what other is (memory, shape, history) and count it as a write: unsqueeze_, t_, set_, resize_ ...
 
     label: the name of the new node; "Name+3" adds to the number that it has.
+    new_leaf: former graphs end at the leaf that it was.
     """
     if t.layout.storage is not other.layout.storage:
         keep_counter(t)
-    if t.accumulator != NULL and not same_shape(t.layout, other.layout):
+    if t.accumulator != NULL and (new_leaf or not same_shape(t.layout, other.layout)):
         (<Node>t.accumulator).leaf_place = NULL      # it adds gradients of the former shape: later graphs need another
         t.accumulator = NULL
     t.layout = other.layout

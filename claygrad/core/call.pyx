@@ -17,7 +17,7 @@ from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.refusals import no_such_overload, old_form
 from claygrad.core.recording cimport record_inputs, record_output, should_record
-from claygrad.core.tensor cimport (ADD, AND, CUT, DIV, EQ, INVERT, MATMUL, MUL, N_VERBS, NE, OR, SUB, XOR, Tensor, mark_cut,
+from claygrad.core.tensor cimport (ADD, AND, CUT, DIV, EQ, GE, INVERT, MATMUL, MUL, N_VERBS, OR, SUB, XOR, Tensor, mark_cut,
                                    new_tensor, requires, shape_text, verbs)
 from claygrad.core.tensor import LATE
 from claygrad.core.views cimport call_view
@@ -279,8 +279,8 @@ cdef object _into(Op op, PyObject** slots, object out):
             if isinstance(x, Tensor) and overlaps(<Tensor>x, <Tensor>targets[0], op.info.get("out_alias") == "refuse"):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
-    for target, result in zip(targets, results):
-        _check_out(op, slots, <Tensor>target, <Tensor>result, len(results) > 1)
+    for number, (target, result) in enumerate(zip(targets, results)):
+        _check_out(op, slots, <Tensor>target, <Tensor>result, number, len(results) > 1)
         write_out(op.name, <Tensor>target, <Tensor>result, op.kind == POINTWISE)
     return out if not isinstance(out, list) else tuple(out)
 
@@ -295,20 +295,24 @@ cdef list _flat(Op op, PyObject** slots):
     return out
 
 
-cdef int _check_out(Op op, PyObject** slots, Tensor target, Tensor result, bint several) except -1:
+cdef int _check_out(Op op, PyObject** slots, Tensor target, Tensor result, int number, bint several) except -1:
     """What an operation demands of the tensor given as out=, beside what all do.
 
-    A text, or a function of the arguments that gives one, is the refusal of another dtype; one that starts with `pair:` is
-    meant for several results only.
+    A text, a tuple of them (one per result), or a function of the arguments that gives one, is the refusal of another
+    dtype; one that starts with `pair:` is meant for several results only.
     """
     cdef int i
     check, said = op.info.get("check_out"), op.info.get("out")
     if callable(said):
         said = said(*[<object>slots[i] for i in range(op.n_params)])
+    if isinstance(said, tuple):
+        said = said[number]
     if check is not None:
         check(target, result)
     elif said == "dtype":
-        return 0
+        asked = <object>slots[op.params.index("dtype")]
+        if asked is not target.layout.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {asked.c_name}, but got {target.dtype.c_name} instead")
     elif isinstance(said, str) and target.layout.dtype is not result.layout.dtype:
         if said.startswith("pair:"):
             if not several:
@@ -423,8 +427,8 @@ cdef object _binary(int which, object a, object b):
                 return _binary(which, a, from_numpy(other)) if other is b else _binary(which, from_numpy(other), b)
             if isinstance(other, (int, float, complex)):
                 return _binary(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
-            if which == EQ or which == NE:
-                return which == NE
+            if which >= EQ and which <= GE:
+                return NotImplemented
             if other is None or isinstance(other, (str, list, tuple, dict)):
                 raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_plain_name(a)}' and '{_plain_name(b)}'")
             return NotImplemented

@@ -346,6 +346,13 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
     constant = [id(x) for x in (ctx.constant or ())]
     _check_dirty(ctx, outs)
     inputs = [id(a) for a in args if isinstance(a, Tensor)]
+    for x in ctx.dirty or ():
+        if id(x) not in inputs:
+            said = ("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should "
+                    "be passed to ctx.mark_dirty().")
+            if (<Tensor>x).base is not None:
+                raise RuntimeError(said)
+            warn(said, UserWarning)
     for x in outs:
         if isinstance(x, Tensor) and ((<Tensor>x).base is not None or id(x) in inputs and id(x) not in dirty):
             views += 1
@@ -404,6 +411,7 @@ cdef Tensor _of_class(Tensor t, object cls):
 
 
 cdef int _check_dirty(FunctionNode ctx, tuple outs) except -1:
+    """What was marked as changed in place must have come in and go out again."""
     returned = [id(x) for x in outs]
     for i, x in enumerate(ctx.dirty or ()):
         if not isinstance(x, Tensor):

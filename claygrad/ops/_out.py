@@ -12,8 +12,12 @@ DOT = "result dtype {1.legacy} does not match input dtype {0.legacy}"
 MULTI_DOT = "multi_dot(): expected out tensor to have dtype {0.c_name} but got {1.c_name}"
 FOUND = "Found dtype {1.legacy} but expected {0.legacy}"
 OBJECT = "Expected object of scalar type {0.legacy} but got scalar type {1.legacy} for argument 'out'"
-MEDIAN = ("pair:Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
-          "torch.{1.legacy}Tensor does not equal torch.{0.legacy}Tensor (while checking arguments for median)")
+MEDIAN = (
+    ("pair:Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
+     "torch.{1.legacy}Tensor does not equal torch.{0.legacy}Tensor (while checking arguments for median)"),
+    ("pair:Expected tensor for argument #1 'indices' to have scalar type {0.legacy}; but got "
+     "torch.{1.legacy}Tensor instead (while checking arguments for median)"),
+)
 SEARCH = ("torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
           "whether out_int32 flag is True, but we got output tensor's dtype {1.legacy} and out_int32 flag is False")
 ALL = "all only supports bool tensor for result, got: {1.legacy}"

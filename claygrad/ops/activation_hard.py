@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core import dtype_of_numpy
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, pointwise, zero
-from claygrad.ops._words import FLOATS, INTS, need, refuse_complex
+from claygrad.ops._words import FLOATS, INTS, need, refuse_complex, refuse_overflow
 from claygrad.ops.activation import functional, line, private
 
 if TYPE_CHECKING:
@@ -142,8 +143,10 @@ softshrink.rule(input=lambda g, input, lambd: shrink_backward(g, input, lambd))
 def threshold(xp, input: Tensor, threshold: Number, value: Number, inplace: bool = False):
     "out = input above threshold, value elsewhere."
     need(input, FLOATS + INTS, "threshold_cpu")
-    number = input.dtype.type
-    return xp.where(input <= number(threshold), number(value), input)
+    for given in (threshold, value):
+        refuse_overflow(given, dtype_of_numpy(input.dtype))
+    threshold, value = (xp.asarray(given).astype(input.dtype) for given in (threshold, value))
+    return xp.where(input <= threshold, value, input)
 threshold.rule(input=lambda g, input, threshold: threshold_backward(g, input, threshold))
 
 

@@ -115,13 +115,13 @@ def set_(self: Tensor, source: Tensor | Storage | TypedStorage | None = None, st
     from claygrad.core import Tensor as TensorType
     refuse_unwritable(self)
     if source is None:
-        return adopt(self, empty((0,), self.dtype, self.device))
+        return adopt(self, empty((0,), self.dtype, self.device), new_leaf=True)
     if isinstance(source, TensorType):
         if source.dtype != self.dtype:
             raise RuntimeError(f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "
                                f"{self.dtype.c_name}")
         if size is None:
-            return adopt(self, source, record=False)
+            return adopt(self, source, record=False, new_leaf=True)
         source = source.untyped_storage()
     if isinstance(source, TypedStorage):
         if source.dtype is not self.dtype:
@@ -149,7 +149,7 @@ def set_(self: Tensor, source: Tensor | Storage | TypedStorage | None = None, st
                                f"and itemsize {self.element_size()} requiring a storage size of "
                                f"{span * self.element_size()} are out of bounds for storage of size {source.nbytes()}")
         source.resize_(span * self.element_size())       # for another geometry it grows, as in PyTorch
-    return adopt(self, on_storage(source, self.dtype, size, stride, storage_offset))
+    return adopt(self, on_storage(source, self.dtype, size, stride, storage_offset), new_leaf=True)
 
 
 # torch numbers the nodes of these forms apart; squeeze_ counts on from its own three.

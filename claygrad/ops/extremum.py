@@ -267,7 +267,8 @@ def check_rank(input: Tensor, k: int, dim: int) -> None:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
 
 
-@op(kernel="kth", out="output values must be of same type as input", out_alias="refuse",
+@op(kernel="kth", out=("output values must be of same type as input", "output indices must be of scalar type Long"),
+    out_alias="refuse",
     **along("kthvalue") | {"check": check_rank},
     samples=lambda t: [t.args(far(t, 3, 4), 2), t.args(far(t, 3, 4), 1, 0), t.args(far(t, 3, 4), 4, -1, True),
                        t.args(t(), 1)],
@@ -290,7 +291,8 @@ def check_mode(input: Tensor, dim: int) -> None:
 
 
 @op(kernel="mode", **along("mode") | {"check": check_mode},
-    out="expected scalar type '{0.legacy}' but got '{1.legacy}' for values output",
+    out=("expected scalar type '{0.legacy}' but got '{1.legacy}' for values output",
+         "expected scalar type '{0.legacy}' but got '{1.legacy}' for indices output"),
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(6, dtype="int64"), -1, True), t.args(t())],
     errors=lambda t: [(t.args(t(0)), IndexError, "mode(): Expected reduction dim 0 to have non-zero size.")])
 def mode(xp, input: Tensor, dim: int = -1, keepdim: bool = False):

@@ -95,6 +95,9 @@ def check_fold(input: Tensor, size: ints, kernel: ints, dilation: ints, padding:
     if ndim not in (2, 3) or 0 in shape[ndim - 2:]:
         raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
                            f"dimensions for input, but got: {shape}")
+    if product(kernel) >= 1 << 63:
+        raise RuntimeError(f"Given kernel_width = {kernel[1]} and kernel_height = {kernel[0]} the product of "
+                           "kernel_width and kernel_height overflowed.")
     if shape[-2] % product(kernel):
         raise RuntimeError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but "
                            f"got input.size(1)={shape[-2]} and kernel_size={tuple(kernel)}.")

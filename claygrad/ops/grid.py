@@ -439,4 +439,7 @@ def affine_grid(theta: Tensor, size: ints, align_corners: bool | None = None) ->
                          f"Got {prefix()}.Size({list(theta.shape)}).")
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    if align_corners and 1 in size[2:]:
+        warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
+             "This is not an intended use case of affine_grid. See the documentation of affine_grid for details.")
     return affine_grid_generator(theta, size, bool(align_corners))

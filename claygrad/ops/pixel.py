@@ -21,6 +21,9 @@ def check_pixels(name: str, word: str, input: Tensor, factor: int) -> None:
 
 def check_shuffle(input: Tensor, upscale_factor: int) -> None:
     check_pixels("pixel_shuffle", "upscale_factor", input, upscale_factor)
+    if upscale_factor ** 2 >= 1 << 63:
+        raise ValueError("upscale factor is too large, (upscale_factor)^2 overflowed: "
+                         f"upscale_factor={upscale_factor}")
     if input.shape[-3] % upscale_factor ** 2:
         raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
                            f"upscale_factor, but input.size(-3)={input.shape[-3]} is not divisible by "

@@ -14,15 +14,16 @@ def check_cell(input: Tensor, states: tuple[Tensor, ...], w_ih: Tensor, w_hh: Te
     features, size = w_ih.size(1), w_hh.size(1)
     if input.size(1) != features:
         raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {features}")
+    for name, weight in (("weight_ih", w_ih), ("weight_hh", w_hh)):
+        if weight.size(0) != gates * size:
+            raise RuntimeError(f"{name} first dim must be {gates} * hidden_size = {gates * size}, but got "
+                               f"{weight.size(0)}")
     for number, state in enumerate(states):
         if input.size(0) != state.size(0):
             raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{number} batch size "
                                f"{state.size(0)}")
         if state.size(1) != size:
             raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {state.size(1)}, expected {size}")
-    if gates > 1 and w_ih.size(0) != gates * size:
-        raise RuntimeError(f"weight_ih first dim must be {gates} * hidden_size = {gates * size}, but got "
-                           f"{w_ih.size(0)}")
 
 
 def gated(sums: Tensor) -> Tensor:

@@ -287,6 +287,8 @@ halved.rule(input=lambda g: g / 2)
 def check_spacing(name: str, x: Tensor | None, dx: Number | None) -> None:
     if x is not None and dx is not None:
         raise TypeError(f"{name}() received an invalid combination of arguments: give x or dx, not both")
+    if isinstance(dx, complex):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
 
 
 def areas(y: Tensor, x: Tensor | None, dim: int, name: str) -> Tensor:

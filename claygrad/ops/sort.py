@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy, int32, int64
 from claygrad.core import pick as picking
+from claygrad.core.notices import warn_once
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
 from claygrad.ops._out import EXACT, SEARCH
@@ -252,6 +253,15 @@ def need_order(xp, rows, values) -> None:
     need(values if rows.dtype.kind == "b" else rows, NUMBERS, "searchsorted_out_cpu")
 
 
+def _warn_of_copies(boundaries: Tensor, input: Tensor | Number) -> None:
+    for name, value in (("boundary", boundaries), ("input value", input)):
+        if not is_number(value) and not value.is_contiguous():
+            warn_once(f"search {name}",
+                      f"torch.searchsorted(): {name} tensor is non-contiguous, this will lower the performance due to "
+                      "extra data copy when converting non-contiguous tensor to contiguous, please use contiguous "
+                      f"{name} tensor if possible. This message will only appear once per program.")
+
+
 def check_search(sorted_sequence: Tensor, input: Tensor | Number, right: bool, side: str | None,
                  sorter: Tensor | None) -> None:
     words = "torch.searchsorted(): "
@@ -268,6 +278,7 @@ def check_search(sorted_sequence: Tensor, input: Tensor | Number, right: bool, s
     if sorter is not None and sorter.dtype.name != "int64":
         raise RuntimeError(f"{words}sorter must be a tensor of long dtype but got dtype {sorter.dtype.legacy}")
     if sorted_sequence.ndim == 1:
+        _warn_of_copies(sorted_sequence, input)
         return
     if not shape:
         raise RuntimeError(f"{words}input value can be a scalar only when boundaries tensor dimension is 1, but we "
@@ -276,6 +287,7 @@ def check_search(sorted_sequence: Tensor, input: Tensor | Number, right: bool, s
         raise RuntimeError(f"{words}boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
                            "tensor and input value tensor must match, but we got boundaries tensor "
                            f"{text(sorted_sequence.shape)} and input value tensor {text(shape)}")
+    _warn_of_copies(sorted_sequence, input)
 
 
 def places(input: Tensor | Number, out_int32: bool) -> tuple:
@@ -303,9 +315,10 @@ def searchsorted(xp, sorted_sequence: Tensor, input: Tensor | Number, *, out_int
     return found.astype("int32") if out_int32 else found
 
 
-def check_boundaries(boundaries: Tensor) -> None:
+def check_boundaries(input: Tensor | Number, boundaries: Tensor) -> None:
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    _warn_of_copies(boundaries, input)
 
 
 @op(kernel="bucketize", out=SEARCH, method=False, check=check_boundaries, meta=places,
@@ -360,9 +373,9 @@ def histc(xp, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0):
     """How many elements fall into each of `bins` equal intervals from min to max (both 0: the range of the data)."""
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    need(input, "fV", "histogram_cpu")
     if min > max:
         raise RuntimeError("torch.histc: max must be larger than min")
+    need(input, "fV", "histogram_cpu")
     for end in (min, max):
         refuse_overflow(end, dtype_of_numpy(input.dtype))
     low, high = input.dtype.type(min), input.dtype.type(max)

@@ -19,6 +19,6 @@ def lib() -> Iterator[ModuleType]:
 
 
 for _part in ["backward_arguments", "functional", "grad_modes", "gradcheck", "graph_hooks", "accumulation", "restricted",
-              "saved_tensor_hooks", "node_api", "second_after_first"]:
+              "saved_tensor_hooks", "node_api", "second_after_first", "marks"]:
     _tests = importlib.import_module(f"tests.autograd.test_{_part}")
     globals().update({name: test for name, test in vars(_tests).items() if name.startswith("test_")})

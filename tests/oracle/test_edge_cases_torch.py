@@ -11,6 +11,38 @@ import torch
 import claygrad
 
 CASES = """
+torch.ones(2) == 'a'
+torch.ones(2) != None
+torch.ones(2).__eq__('a')
+torch.ones(2).__ne__(object())
+torch.ones(2) < 'a'
+torch.ones(2) >= [1, 2]
+torch.sum(torch.ones(2, 3), 0, dtype=torch.int32, out=torch.empty(0))
+torch.prod(torch.ones(2, 3), 0, dtype=torch.int32, out=torch.empty(0))
+torch.cumsum(torch.ones(2, 3), 0, dtype=torch.int32, out=torch.empty(0))
+torch.cumprod(torch.ones(2, 3), 0, dtype=torch.int32, out=torch.empty(0))
+torch.sum(torch.ones(2, 3), 0, dtype=torch.int32, out=torch.empty(0, dtype=torch.int32))
+torch.mode(torch.ones(3), out=(torch.empty(0), torch.empty(0, dtype=torch.int8)))
+torch.mode(torch.ones(3), out=(torch.empty(0, dtype=torch.int8), torch.empty(0, dtype=torch.int64)))
+torch.median(torch.ones(3), 0, out=(torch.empty(0), torch.empty(0, dtype=torch.int8)))
+torch.median(torch.ones(3), 0, out=(torch.empty(0, dtype=torch.int8), torch.empty(0, dtype=torch.int64)))
+torch.kthvalue(torch.ones(3), 1, out=(torch.empty(0), torch.empty(0, dtype=torch.int8)))
+torch.histogram(torch.ones(3), 3, out=(torch.empty(0, dtype=torch.float64), torch.empty(0)))
+torch.histogram(torch.ones(3), 3, out=(torch.empty(0), torch.empty(0, dtype=torch.float64)))
+torch.histc(torch.tensor([1, 2, 3]), 4, 3, 1)
+F.threshold(torch.tensor([1, 2, 3], dtype=torch.uint8), 2, -9)
+F.threshold(torch.tensor([1, 2, 3], dtype=torch.int8), 1.5, 300)
+F.threshold(torch.tensor([1, 2, 3], dtype=torch.int16), 1.5, 7)
+torch.trapezoid(torch.ones(3), dx=1j)
+torch.cumulative_trapezoid(torch.ones(3), dx=1j)
+str(torch.logaddexp(torch.tensor([complex(math.inf, 1), complex(-math.inf, 0), complex(math.nan, 0), 1 + 2j]), torch.tensor([complex(math.inf, 2), complex(-math.inf, 0), 1 + 0j, 1 + 1j])))
+F.pixel_shuffle(torch.ones(2, 16, 9, 3), 545460846592)
+F.fold(torch.ones(1, 8, 1), (2, 2), (2**40, 2**40))
+torch.rnn_tanh_cell(torch.ones(3, 10), torch.ones(3, 4), torch.ones(4, 10), torch.ones(5, 4))
+torch.rnn_relu_cell(torch.ones(3, 10), torch.ones(3, 4), torch.ones(3, 10), torch.ones(4, 4))
+torch.gru_cell(torch.ones(3, 10), torch.ones(3, 4), torch.ones(12, 10), torch.ones(11, 4))
+torch.lstm_cell(torch.ones(3, 10), (torch.ones(3, 4), torch.ones(3, 4)), torch.ones(16, 10), torch.ones(16, 5))
+torch.lstm_cell(torch.ones(3, 10), (torch.ones(3, 5), torch.ones(3, 5)), torch.ones(16, 10), torch.ones(16, 4))
 torch.Size([1, 2]) + [1]
 torch.Size([1, 2]) + (1,)
 (1,) + torch.Size([1, 2])
@@ -25,8 +57,6 @@ torch.ones(1).set_(torch.ones(1).untyped_storage(), 5, (3,), (2,)).untyped_stora
 torch.ones(1).set_(torch.ones(1).untyped_storage(), 5, (1,))
 torch.ones(2).set_(torch.ones(4).untyped_storage(), 3, (2,))
 torch.ones(2).set_(torch.ones(4).untyped_storage(), 3, (2,), (1,))
-torch.set_default_tensor_type(torch.cuda.HalfTensor)
-torch.cuda.LongTensor(3)
 torch.cummax(torch.tensor(1.0), 100)
 torch.cummin(torch.tensor(1.0), -2)
 torch.cummax(torch.ones(2), 1)
@@ -151,7 +181,10 @@ def test_the_outcome_is_pytorchs(text):
     (lambda lib: lib.from_numpy(np.frombuffer(b"abcd", np.int8)), "The given NumPy array is not writable, and PyTorch does not"),
     (lambda lib: lib.frombuffer(b"abcd", dtype=lib.int8), "The given buffer is not writable, and PyTorch does not support"),
     (lambda lib: lib.cross(lib.ones(3), lib.ones(3)), "Using torch.cross without specifying the dim arg is deprecated."),
-], ids=["from_numpy", "frombuffer", "cross"])
+    (lambda lib: lib.bucketize(lib.ones(2, 3).t(), lib.ones(3)), "torch.searchsorted(): input value tensor is non-contiguous"),
+    (lambda lib: lib.searchsorted(lib.ones(6)[::2], 1.0), "torch.searchsorted(): boundary tensor is non-contiguous, this"),
+    (lambda lib: lib.ones(1, requires_grad=True).square().backward(create_graph=True), "Using backward() with create_graph"),
+], ids=["from_numpy", "frombuffer", "cross", "bucketize", "searchsorted", "create_graph"])
 def test_warnings_given_once_are_given_every_time_when_asked(lib, make, text):
     def given():
         with warnings.catch_warnings(record=True) as seen:

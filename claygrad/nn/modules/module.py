@@ -404,7 +404,7 @@ def _forget(module: Module, name: str, *tables: dict[str, Any]) -> None:
 
 
 def _set_buffer(module: Module, name: str, value: Any) -> None:
-    if value is not None and not isinstance(value, Tensor):
+    if value is not None and not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
         raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
                         "None expected)")
     if isinstance(value, Buffer):
