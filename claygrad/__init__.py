@@ -72,8 +72,9 @@ globals().update(_NAMESPACES["torch"])
 globals().update(DTYPES)
 globals().update(_TYPES)
 half, float, double = DTYPES["float16"], DTYPES["float32"], DTYPES["float64"]
-cfloat, cdouble = DTYPES["complex64"], DTYPES["complex128"]
+chalf, cfloat, cdouble = DTYPES["complex32"], DTYPES["complex64"], DTYPES["complex128"]
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
+bit = DTYPES["uint1"]
 UntypedStorage = Storage
 globals().update(_STORAGES)
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}

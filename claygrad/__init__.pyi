@@ -93,17 +93,30 @@ IntTensor: Any
 LATE: Any
 LongStorage: Any
 LongTensor: Any
+QInt32Storage: Any
+QInt8Storage: Any
+QUInt2x4Storage: Any
+QUInt4x2Storage: Any
+QUInt8Storage: Any
 ShortStorage: Any
 ShortTensor: Any
 Tensor: Any
 __version__: _str
 bfloat16: _dtype
+bit: _dtype
+bits16: _dtype
+bits1x8: _dtype
+bits2x4: _dtype
+bits4x2: _dtype
+bits8: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
+chalf: _dtype
 channels_last: _memory_format
 channels_last_3d: _memory_format
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 contiguous_format: _memory_format
 default_generator: Generator
@@ -112,13 +125,26 @@ e: _float
 float: _dtype
 float16: _dtype
 float32: _dtype
+float4_e2m1fn_x2: _dtype
 float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
 inf: _float
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 jagged: _layout
 long: _dtype
@@ -126,6 +152,11 @@ nan: _float
 newaxis: Any
 pi: _float
 preserve_format: _memory_format
+qint32: _dtype
+qint8: _dtype
+quint2x4: _dtype
+quint4x2: _dtype
+quint8: _dtype
 short: _dtype
 sparse_bsc: _layout
 sparse_bsr: _layout
@@ -133,6 +164,16 @@ sparse_coo: _layout
 sparse_csc: _layout
 sparse_csr: _layout
 strided: _layout
+uint1: _dtype
+uint16: _dtype
+uint2: _dtype
+uint3: _dtype
+uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
+uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -402,6 +443,7 @@ def gt_(input: Tensor, other: Tensor | _Number) -> Tensor: ...
 def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
 def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = None) -> Tensor: ...
+def hash_tensor(input: Tensor, dim: _int | Sequence[_int] | None = None, *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor: ...
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def heaviside_(input: Tensor, values: Tensor) -> Tensor: ...
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor: ...

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 _FLOATS = {"float16": (2.0**-10, 65504.0, 2.0**-14, 1e-3),
            "bfloat16": (2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126, 1e-2),
            "float32": (2.0**-23, (2 - 2.0**-23) * 2.0**127, 2.0**-126, 1e-6),
-           "float64": (2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022, 1e-15)}
+           "float64": (2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022, 1e-15),
+           "float8_e4m3fn": (2.0**-3, 448.0, 2.0**-6, 1.0), "float8_e5m2": (2.0**-2, 57344.0, 2.0**-14, 1.0),
+           "float8_e4m3fnuz": (2.0**-3, 240.0, 2.0**-7, 1.0), "float8_e5m2fnuz": (2.0**-3, 57344.0, 2.0**-15, 1.0),
+           "float8_e8m0fnu": (1.0, 2.0**127, 2.0**-127, 1.0)}
 
 
 class _Info:
@@ -70,11 +73,15 @@ class finfo(_Info):
 
     def __init__(self, type: Any = ...) -> None:
         kind = (default_dtype() if type is ... else _asked("finfo", type)).to_real()
+        if kind.name == "float4_e2m1fn_x2":
+            raise TypeError("bad argument type for built-in operation\n"
+                            f"  {prefix()}.finfo knows no limits of {kind.name}")
         if kind.name not in _FLOATS:
             raise TypeError(f"{prefix()}.finfo() requires a floating point input type. Use {prefix()}.iinfo to handle "
                             f"'{prefix()}.finfo'")
         eps, largest, smallest, resolution = _FLOATS[kind.name]
-        self._set(bits=8 * kind.itemsize, dtype=kind.name, eps=eps, max=largest, min=-largest, resolution=resolution,
+        self._set(bits=8 * kind.itemsize, dtype=kind.name, eps=eps, max=largest,
+                  min=-largest if kind.is_signed else smallest, resolution=resolution,
                   smallest_normal=smallest, tiny=smallest)
 
 
@@ -95,6 +102,11 @@ class iinfo(_Info):
             raise TypeError('iinfo() missing 1 required positional arguments: "type"')
         kind = _asked("iinfo", type)
         if kind.is_floating_point or kind.is_complex:
+            raise TypeError(f"{prefix()}.iinfo() requires an integer input type. Use {prefix()}.finfo to handle "
+                            f"'{prefix()}.iinfo'")
+        if kind.name[0] == "q":
+            raise NotImplementedError(f"\"dtype\" not implemented for '{kind.legacy}'")
+        if kind.numpy.names:
             raise TypeError(f"{prefix()}.iinfo() requires an integer input type. Use {prefix()}.finfo to handle "
                             f"'{prefix()}.iinfo'")
         if kind.name == "bool":

@@ -58,7 +58,8 @@ def _named(kind: dtype, cuda: bool) -> tensortype:
 
 
 TYPES: dict[str, tensortype] = {
-    kind.legacy + "Tensor": _named(kind, False) for kind in DTYPES.values() if not kind.is_complex}
+    kind.legacy + "Tensor": _named(kind, False) for kind in DTYPES.values()
+    if not kind.is_complex and kind.code < DTYPES["uint16"].code}
 CUDA_TYPES: dict[str, tensortype] = {name: _named(kind.dtype, True) for name, kind in TYPES.items()}
 
 

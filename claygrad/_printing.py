@@ -143,6 +143,10 @@ def _contents(t: Tensor, indent: int) -> str:
     array = core.array_of(t)
     if array.size == 0:
         return "[]"
+    if array.dtype.names:
+        if not t.is_complex():
+            raise NotImplementedError(f"\"_local_scalar_dense_cpu\" not implemented for '{t.dtype.legacy}'")
+        array = core.recast_array(array, "complex64")
     shown = _shown(array, array.size > _options["threshold"])
     text, width = _style(list(_leaves(shown)), t.dtype)
     if array.ndim == 0:

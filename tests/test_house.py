@@ -56,7 +56,7 @@ UNSAMPLED = {
     "of layouts that claygrad's tensors do not have": "dim_order is_coalesced coalesce indices values crow_indices "
         "col_indices ccol_indices row_indices sparse_dim dense_dim to_sparse to_sparse_coo to_sparse_csr to_sparse_csc "
         "to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm "
-        "int_repr q_scale q_zero_point qscheme q_per_channel_scales q_per_channel_zero_points q_per_channel_axis chalf "
+        "int_repr q_scale q_zero_point qscheme q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
         "xpu ipu mtia to_mkldnn record_stream eig symeig solve lstsq storage const_data_ptr",
     "memory as elements: tests/oracle/test_typed_storages_torch.py": "_typed_storage storage_type from_file",
     "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ "

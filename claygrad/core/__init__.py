@@ -36,6 +36,7 @@ from claygrad.core.dtypes import (
     parse_dtype,
     prefix,
     promote_types,
+    recast_array,
     set_default_dtype,
     set_prefix,
 )
@@ -57,5 +58,5 @@ for _name in ("alignments", "alike", "assign", "attend", "bags", "chosen", "conv
               "windows"):
     __import__(f"claygrad.core.{_name}")
 
-uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool, bfloat16 = DTYPES.values()
+uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool, bfloat16, *_ = DTYPES.values()
 default_device = get_default_device

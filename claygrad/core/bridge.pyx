@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.device cimport device
 from claygrad.core.device cimport parse as parse_device_c
-from claygrad.core.dtypes cimport default_float, dtype
+from claygrad.core.dtypes cimport cast_array, default_float, dtype
 from claygrad.core.dtypes cimport parse as parse_dtype_c
 from claygrad.core.inplace cimport begin_write, check_writable, write_layout
 from claygrad.core.kernels cimport (blas_ready, isa, max_threads, pool_stats, pool_trim, set_max_threads)
@@ -38,7 +38,7 @@ def attach(dict methods, cls=Tensor):
 def wrap(array, d=None):
     """A new tensor that owns the array; no copy."""
     if d is not None and array.dtype != (<dtype>d).numpy:
-        array = array.astype((<dtype>d).numpy)
+        array = cast_array(array, (<dtype>d).numpy)
     if not isinstance(array, numpy.ndarray):
         array = numpy.asarray(array)
     if not array.flags.owndata or not array.flags.writeable:

@@ -1,5 +1,6 @@
 from cpython.object cimport PyObject
 
+from claygrad.core.dtypes cimport N_DTYPES
 from claygrad.core.layout cimport Layout
 
 cdef enum:
@@ -93,15 +94,15 @@ cdef class Op:
     cdef short_t short
     cdef tuple parts              # of a composite: the operations that it comes to in its common case
     cdef fast_rule_t fast_rules[4]  # by tensor parameter
-    cdef void* kernels[12]        # by dtype code
-    cdef void* number_kernels[12]  # the same with a Python number as second operand
+    cdef void* kernels[N_DTYPES]        # by dtype code
+    cdef void* number_kernels[N_DTYPES]  # the same with a Python number as second operand
     cdef int family
     cdef fast_t own_fast          # the path of its family, where each.pyx stands behind it
-    cdef void* each_kernels[12]   # by dtype code: kernels for operands of any layout,
-    cdef signed char each_kinds[12]    # how they are called,
-    cdef signed char each_results[12]  # the dtype of what they make,
-    cdef long long each_grains[12]     # the least share of a thread,
-    cdef bint each_refuses[12]         # whether they may refuse an element, when some of the result is written
+    cdef void* each_kernels[N_DTYPES]   # by dtype code: kernels for operands of any layout,
+    cdef signed char each_kinds[N_DTYPES]    # how they are called,
+    cdef signed char each_results[N_DTYPES]  # the dtype of what they make,
+    cdef long long each_grains[N_DTYPES]     # the least share of a thread,
+    cdef bint each_refuses[N_DTYPES]         # whether they may refuse an element, when some of the result is written
     cdef bint checks_dtypes       # its check is about dtypes alone, and content with equal floating ones
     cdef dict variants            # by the value of a parameter: operations whose kernel computes that
     cdef int variant_at

@@ -1,7 +1,7 @@
 """An operation as it was declared: signature, kernels, rules. What happens on a call is in call.pyx."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
-from claygrad.core.dtypes cimport N_DTYPES
+from claygrad.core.dtypes cimport N_NATIVE
 from claygrad.core.kernels cimport find as find_kernel
 
 cdef extern from "Python.h":
@@ -88,7 +88,7 @@ cdef class Op:
         twin.each_results, twin.each_grains, twin.each_refuses = self.each_results, self.each_grains, self.each_refuses
         twin.plain = self.plain
         twin.lazy = self.lazy
-        for i in range(N_DTYPES):
+        for i in range(N_NATIVE):
             twin.kernels[i] = self.kernels[i]
             twin.number_kernels[i] = self.number_kernels[i]
         twin.forward, twin.kind, twin.promote, twin.half_raw = self.forward, self.kind, self.promote, self.half_raw
@@ -403,13 +403,13 @@ cdef _find_kernels(Op op, bytes name):
     for family, number in _FAMILIES:
         found = False
         encoded = family.encode()
-        for code in range(N_DTYPES):
+        for code in range(N_NATIVE):
             op.kernels[code] = find_kernel(encoded, name, code)
             found = found or op.kernels[code] != NULL
         if found:
             op.family = number
             if number == FAMILY_BINARY:
-                for code in range(N_DTYPES):
+                for code in range(N_NATIVE):
                     op.number_kernels[code] = find_kernel(b"unary", name, code)
             return
 

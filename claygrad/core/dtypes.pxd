@@ -1,4 +1,5 @@
-# The element types. A code indexes every table of the core and of the kernels.
+# The element types. A code indexes every table of the core. Kernels are written for those below N_NATIVE; those below
+# N_COMPUTING are computed with, over arrays; the others are kept, moved and cast alone.
 cdef enum:
     U8 = 0
     I8 = 1
@@ -12,7 +13,15 @@ cdef enum:
     C128 = 9
     BOOL = 10
     BF16 = 11
-    N_DTYPES = 12
+    N_NATIVE = 12
+    U16 = 12
+    U32 = 13
+    U64 = 14
+    C32 = 15
+    N_COMPUTING = 16
+    F8_E4M3FN = 16                    # the first of the floats of a byte
+    F4_X2 = 21                        # the first of those that are not even cast
+    N_DTYPES = 46
 
 # Categories, in the order in which a number of a higher one changes the result type.
 cdef enum:
@@ -37,5 +46,10 @@ cdef dtype parse(object spec)                 # dtype, or Python's float/int/boo
 cdef dtype default_float()
 cdef int category_of(int code) noexcept nogil
 cdef Py_ssize_t size_of(int code) noexcept nogil
-cdef int promote(int a, int b) noexcept nogil
+cdef int promote(int a, int b) noexcept nogil           # -1: they have no common type
+cdef object no_common_type(int a, int b)                # the error that says so
+cdef bint narrow(int code) noexcept nogil               # computed with in a wider type, and rounded: halves, complex or not
+cdef int wider(int code) noexcept nogil                 # the type that a narrow one is computed in
+cdef object number_of(object array, dtype d)           # the only element as a Python number
+cdef object cast_array(object array, object numpy_dtype)     # array.astype for any of our types
 cdef int default_of_category(int category) noexcept

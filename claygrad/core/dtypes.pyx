@@ -4,8 +4,8 @@ import ml_dtypes
 
 cimport cython
 
-from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_BOOL, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F16, F32, F64, I8,
-                                   I16, I32, I64, N_DTYPES, U8)
+from claygrad.core.dtypes cimport (BF16, BOOL, C32, C64, C128, CAT_BOOL, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F8_E4M3FN, F16, F32,
+                                   F64, I8, I16, I32, I64, N_COMPUTING, N_DTYPES, U8, U16, U32, U64)
 
 cdef str _prefix = "claygrad"
 
@@ -43,19 +43,26 @@ cdef class dtype:
 
     @property
     def is_signed(self):
-        return self.code != U8 and self.code != BOOL
+        if self.name.startswith("bits"):
+            raise RuntimeError("Bits types are undefined")
+        if self.name.startswith("q"):
+            raise RuntimeError("isSignedType not supported for quantized types")
+        return not (self.name.startswith("uint") or self.code == BOOL or self.name == "float8_e8m0fnu")
 
     def to_complex(self):
         """The complex type with parts of this one."""
         if self.category == CAT_COMPLEX:
             return self
-        return of_code(C128 if self.code in (F64, I64) else C64)
+        found = {F16: C32, BF16: C64, F32: C64, F64: C128}.get(self.code)
+        if found is None:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.legacy}")
+        return of_code(found)
 
     def to_real(self):
         """The type of this complex type's parts."""
-        if self.code == C64:
-            return of_code(F32)
-        return of_code(F64) if self.code == C128 else self
+        if self.category != CAT_COMPLEX:
+            return self
+        return of_code(F16 if self.code == C32 else F32 if self.code == C64 else F64)
 
     def __repr__(self):
         return f"{_prefix}.{self.name}"
@@ -102,6 +109,30 @@ _define(C64, CAT_COMPLEX, "complex64", "ComplexFloat", "c10::complex<float>", nu
 _define(C128, CAT_COMPLEX, "complex128", "ComplexDouble", "c10::complex<double>", numpy.complex128)
 _define(BOOL, CAT_BOOL, "bool", "Bool", "bool", numpy.bool_)
 _define(BF16, CAT_FLOAT, "bfloat16", "BFloat16", "c10::BFloat16", ml_dtypes.bfloat16)
+_define(U16, CAT_INT, "uint16", "UInt16", "short unsigned int", numpy.uint16)
+_define(U32, CAT_INT, "uint32", "UInt32", "unsigned int", numpy.uint32)
+_define(U64, CAT_INT, "uint64", "UInt64", "long unsigned int", numpy.uint64)
+# NumPy has no complex numbers of two halves, nor what follows the floats of a byte: fields of those names keep the bytes.
+_define(C32, CAT_COMPLEX, "complex32", "ComplexHalf", "c10::complex<c10::Half>", [("real", "f2"), ("imag", "f2")])
+
+
+def _define_kept():
+    code = F8_E4M3FN
+    for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"):
+        legacy = name.capitalize()
+        _define(code, CAT_FLOAT, name, legacy, "c10::" + legacy, getattr(ml_dtypes, name))
+        code += 1
+    _define(code, CAT_FLOAT, "float4_e2m1fn_x2", "Float4_e2m1fn_x2", "c10::Float4_e2m1fn_x2", [("float4_e2m1fn_x2", "u1")])
+    names = [(f"{kind}{n}", f"c10::dummy_{kind}1_7_t<{n}>", "u1") for kind in ("uint", "int") for n in range(1, 8)]
+    names += [(name, "c10::" + name, "i4" if name == "qint32" else "u2" if name == "bits16" else "u1")
+              for name in ("quint8", "qint8", "qint32", "quint4x2", "quint2x4", "bits8", "bits16", "bits1x8", "bits2x4", "bits4x2")]
+    for name, c_name, kept in names:
+        code += 1
+        legacy = name.replace("q", "Q").replace("bits", "Bits").replace("uint", "UInt").replace("int", "Int")
+        _define(code, CAT_INT, name, legacy, c_name, [(name, kept)])
+
+
+_define_kept()
 
 
 def _named(name):
@@ -111,9 +142,9 @@ def _named(name):
 _complete = True
 DTYPES = {d.name: d for d in _all}
 
-cdef int _category[12]
-cdef Py_ssize_t _size[12]
-cdef int _promoted[12][12]
+cdef int _category[N_DTYPES]
+cdef Py_ssize_t _size[N_DTYPES]
+cdef int _promoted[N_DTYPES][N_DTYPES]
 cdef dtype _default_float = _all[F32]
 
 
@@ -126,14 +157,27 @@ cdef _fill_tables():
         for b in range(N_DTYPES):
             _promoted[a][b] = _promote_pair(a, b)
 
+
+# Note [Unsigned integers]
+# PyTorch makes uint16, uint32 and uint64 but gives most operations no loop for them, and no type in common with other integers.
+# Here they are integers as the others are: the array API standard asks it of them, and of a pair of integers the smallest type
+# that holds both. Where it has no answer, nor PyTorch (uint64 with a signed type, uint16 with bool), there is no common type.
 cdef int _promote_pair(int a, int b):
     cdef int ca = _category[a], cb = _category[b]
     if a == b:
         return a
     if ca > cb:
         a, b, ca, cb = b, a, cb, ca
+    if _unpromoted(a) or _unpromoted(b):
+        return b if _kept_unsigned(a) and cb == CAT_FLOAT and (b < F8_E4M3FN or b == F4_X2) else -1
+    if _unsigned(a) or _unsigned(b):
+        if cb == CAT_FLOAT:
+            return b
+        return _promote_unsigned(a, b) if ca == CAT_INT and cb == CAT_INT else -1
     if cb == CAT_COMPLEX:                       # b is the higher category from here on
-        return C128 if (a == F64 or a == C128 or b == C128) else C64
+        if a == F64 or a == C128 or b == C128:
+            return C128
+        return C64 if a == F32 or a == BF16 or a == C64 or b == C64 else C32
     if cb > ca:
         return b
     if ca == CAT_INT:
@@ -144,6 +188,45 @@ cdef int _promote_pair(int a, int b):
     if (a == F16 and b == BF16) or (a == BF16 and b == F16):
         return F32
     return a if _size[a] > _size[b] else b
+
+
+cdef bint _unsigned(int code):
+    return code == U16 or code == U32 or code == U64
+
+
+cdef bint _kept_unsigned(int code):
+    return code != U8 and (<dtype>_all[code]).name.startswith("uint")
+
+
+cdef bint _unpromoted(int code):
+    return code >= N_COMPUTING
+
+
+cdef int _promote_unsigned(int a, int b):
+    """The smallest integer type that holds two, of which one is of the unsigned ones above a byte; -1: there is none."""
+    cdef bint a_unsigned = _unsigned(a) or a == U8, b_unsigned = _unsigned(b) or b == U8
+    if a_unsigned and b_unsigned:
+        return a if _size[a] > _size[b] else b
+    if b_unsigned:
+        a, b = b, a
+    if _size[b] > _size[a]:
+        return b
+    return I32 if a == U16 else I64 if a == U32 else -1
+
+
+cdef object no_common_type(int a, int b):
+    """PyTorch's words for two types that nothing is made of."""
+    cdef dtype x = of_code(a), y = of_code(b)
+    if x.name.startswith("q") or y.name.startswith("q"):
+        return RuntimeError("promoteTypes with quantized numbers is not handled yet; figure out what the correct rules should be, "
+                            f"offending types: {x.legacy} {y.legacy}")
+    if x.name.startswith("bits") or y.name.startswith("bits"):
+        return RuntimeError(f"Promotion from {x.legacy} and {y.legacy} is unsupported.")
+    for kinds, said in (("float8", "Float8 Types"), ("uint", "uint16, uint32, uint64 types")):
+        if any([d.name.startswith(kinds) and d.code != U8 for d in (x, y)]):
+            return RuntimeError(f"Promotion for {said} is not supported, attempted to promote {x.legacy} and {y.legacy}")
+    return RuntimeError(f"Promotion from {x.legacy} and {y.legacy} is unsupported.")
+
 
 _fill_tables()
 
@@ -180,6 +263,47 @@ cdef Py_ssize_t size_of(int code) noexcept nogil:
 cdef int promote(int a, int b) noexcept nogil:
     return _promoted[a][b]
 
+cdef bint narrow(int code) noexcept nogil:
+    return code == F16 or code == BF16 or C32 <= code < F4_X2
+
+cdef int wider(int code) noexcept nogil:
+    return C64 if code == C32 else F32 if narrow(code) else code
+
+cdef object _COMPLEX32 = (<dtype>_all[C32]).numpy
+
+
+cdef bint _foreign(object numpy_dtype):
+    """Whether it is a float of ml_dtypes."""
+    return numpy_dtype.kind == "V" or numpy_dtype.kind == "f" and numpy_dtype.itemsize == 1
+
+
+cdef object _to_byte(object array, object numpy_dtype):
+    """Single precision as torch has it before it is rounded to a byte: what is too large becomes the largest number of a type
+    that has no infinity, and of a type of powers of two the sign is dropped and nothing is less than the least."""
+    array = (array.real if array.dtype.kind == "c" else array).astype(numpy.float32)
+    if numpy_dtype == ml_dtypes.float8_e4m3fn:
+        return numpy.clip(array, -448, 448)
+    return numpy.maximum(numpy.abs(array), 2.0 ** -127) if numpy_dtype == ml_dtypes.float8_e8m0fnu else array
+
+
+cdef object cast_array(object array, object numpy_dtype):
+    cdef object made
+    if array.dtype == _COMPLEX32:
+        made = numpy.empty_like(array, numpy.complex64)
+        made.real, made.imag = array["real"], array["imag"]
+        return made if numpy_dtype == numpy.complex64 else cast_array(made, numpy_dtype)
+    if numpy_dtype != _COMPLEX32:
+        if array.dtype == numpy_dtype:
+            return array
+        if _foreign(array.dtype) and numpy_dtype.kind != "b":                # ml_dtypes knows some ways only
+            array = array.astype(numpy.float32)
+        return (_to_byte(array, numpy_dtype) if _foreign(numpy_dtype) and numpy_dtype.itemsize == 1 else array).astype(numpy_dtype)
+    if _foreign(array.dtype):
+        array = array.astype(numpy.float32)
+    made = numpy.empty_like(array, _COMPLEX32)
+    made["real"], made["imag"] = array.real, array.imag
+    return made
+
 cdef int default_of_category(int category) noexcept:
     if category == CAT_FLOAT:
         return _default_float.code
@@ -214,12 +338,27 @@ def promote_types(type1, type2):
     cdef dtype a = parse(type1), b = parse(type2)
     if a is None or b is None:
         raise TypeError("promote_types(): arguments must be dtypes")
+    if promote(a.code, b.code) < 0:
+        raise no_common_type(a.code, b.code)
     return of_code(promote(a.code, b.code))
 
 
 def dtype_of_numpy(numpy_dtype):
     """The dtype with the same bytes as a NumPy one, or None."""
     return _by_numpy.get(numpy_dtype)
+
+
+cdef object number_of(object array, dtype d):
+    if d.code >= F4_X2:
+        raise NotImplementedError(f"\"_local_scalar_dense_cpu\" not implemented for '{d.legacy}'")
+    if d.code == C32:
+        array = cast_array(array, numpy.dtype(numpy.complex64))
+    return float(array) if d.category == CAT_FLOAT else array.item()
+
+
+def recast_array(array, numpy_dtype):
+    """An array as one of another type, of which NumPy may know no cast."""
+    return cast_array(array, numpy.dtype(numpy_dtype))
 
 
 def parse_dtype(spec):

@@ -8,7 +8,7 @@ from libc.stdint cimport INT8_MAX, INT16_MAX, INT32_MAX, int64_t
 
 from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8, dtype, of_code
+from claygrad.core.dtypes cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_NATIVE, U8, dtype, of_code
 from claygrad.core.elements cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.general cimport iterated_order
 from claygrad.core.layout cimport Layout, by_stride, fresh, fresh_strided, row_major, same_place
@@ -379,7 +379,7 @@ cdef bint prepare(Op op, str kernel) except -1:
     cdef bytes name = kernel.encode()
     if op.n_tensors > 4 or op.n_tensors == 0 or op.list_at >= 0:
         return False
-    for code in range(N_DTYPES):
+    for code in range(N_NATIVE):
         entry = find_entry(b"each", name, code)
         if entry != NULL:
             op.each_kernels[code], op.each_grains[code] = entry.function, entry.grain

@@ -3,20 +3,20 @@ from libc.math cimport INFINITY
 from libc.stdint cimport (INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t,
                           uint16_t)
 
-from claygrad.core.dtypes cimport BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8, dtype, of_code
+from claygrad.core.dtypes cimport BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, N_NATIVE, U8, dtype, of_code
 from claygrad.core.kernels cimport find
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
 
-cdef cast_fn _casts[12][12]              # from, to
+cdef cast_fn _casts[N_DTYPES][N_DTYPES]              # from, to
 
 
 cdef _find_casts():
     cdef int a, b
-    for b in range(N_DTYPES):
+    for b in range(N_NATIVE):
         name = of_code(b).name.encode()
-        for a in range(N_DTYPES):
+        for a in range(N_NATIVE):
             _casts[a][b] = <cast_fn>find(b"cast", name, a)
 
 _find_casts()

@@ -7,11 +7,12 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport (GENERAL, P_DTYPE_OPT, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
+from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
 from claygrad.core.device cimport CPU, META, device
-from claygrad.core.dtypes cimport (BF16, BOOL, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F16, F32, F64, I64, category_of, dtype, of_code,
-                                   promote)
+from claygrad.core.dtypes cimport (BF16, BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F16, F32, F64, I64, N_COMPUTING,
+                                   cast_array, category_of, dtype, narrow, of_code, promote, wider)
 from claygrad.core.halves cimport by_float, cast_half
+from claygrad.core.loops import COMPUTED_BY_BYTES, loop_of
 from claygrad.core.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
 from claygrad.core.storage cimport storage_on
@@ -74,31 +75,33 @@ cdef int leave_quiet(object ctx) except -1:
 
 
 # Note [Halves]
-# Halves compute in float32. What else takes part (a number, a tensor of another dtype) is rounded to half first, as torch
-# does; except, as torch again, a number or 0-dim tensor in the parameter that a declaration names as `wide`.
+# Halves compute in float32, and complex32, which NumPy has not, in complex64, even where elements are only moved. What else takes
+# part (a number, a tensor of another dtype) is rounded to half first, as torch does; except, as torch again, a number or 0-dim
+# tensor in the parameter that a declaration names as `wide`.
 cdef inline object _array(Layout v, int code, bint half_raw, bint wide=False):
     """The tensor's array in the compute dtype."""
     array = v.array()
     cdef int want = code if code >= 0 else v.dtype.code
-    if not half_raw and (want == F16 or want == BF16):
+    if narrow(want) and (not half_raw or want == C32):
         if want != v.dtype.code and not wide:
-            array = array.astype(of_code(want).numpy)
-            return array.astype(numpy.float32)
-        want = F32
+            return cast_array(cast_array(array, of_code(want).numpy), of_code(wider(want)).numpy)
+        want = wider(want)
     if want == F32 and (v.dtype.code == F16 or v.dtype.code == BF16) and v.storage.where.kind == CPU and dense(v):
         return cast_half(v, of_code(F32)).array()
     if want != v.dtype.code:
-        array = array.astype(of_code(want).numpy)
+        array = cast_array(array, of_code(want).numpy)
     return array
 
 
 cdef object _number_array(object value, int code, bint half_raw, bint wide):
-    if not half_raw and not wide and (code == F16 or code == BF16):
-        return numpy.float32(of_code(code).numpy.type(value))
-    cdef int want = F32 if not half_raw and (code == F16 or code == BF16) else code
+    cdef int want = code if half_raw and code != C32 else wider(code)
     d = of_code(want).numpy
+    if want != code and not wide or code == C32:
+        return cast_array(cast_array(numpy.asarray(value), of_code(code).numpy), d)[()]
     if category_of(want) == CAT_INT and isinstance(value, int):
-        return numpy.array(value, dtype=object).astype(numpy.int64).astype(d)[()] if abs(value) < 2**63 else d.type(value)
+        if not -2**63 <= value < 2**64:
+            return d.type(value)
+        return numpy.array(value if value < 2**63 else value - 2**64, numpy.int64).astype(d)[()]
     return d.type(value)
 
 
@@ -118,7 +121,7 @@ cdef Layout layout_of_result(object array, dtype want, bint keep_order):
         if ((want.code == F16 or want.code == BF16) and array.dtype == numpy.float32
                 and cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_C_CONTIGUOUS)):
             return cast_half(from_array(array), want)
-        array = array.astype(want.numpy)
+        array = cast_array(array, want.numpy)
     if not _owns(array) or not cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_WRITEABLE):
         array = array.copy(order="K" if keep_order else "C")
     elif not keep_order and not cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_C_CONTIGUOUS):
@@ -136,8 +139,10 @@ cdef dtype _final(Op op, int code, object array, int half):
     if code >= 0 and op.kind != GENERAL:
         d = of_code(code)
         if d.category == CAT_COMPLEX and array.dtype.kind == "f":
-            return of_code(F64 if code == C128 else F32)
+            return of_code(F64 if code == C128 else F32 if code == C64 else F16)
         return d
+    if half == C32:
+        return of_code(C32) if array.dtype == numpy.complex64 else of_code(F16) if array.dtype == numpy.float32 else None
     if half >= 0 and array.dtype == numpy.float32:
         return of_code(half)
     return None
@@ -160,7 +165,23 @@ cdef int _refuse_dims(object error) except -1:
     return 0
 
 
+cdef int _check_kept(Op op, PyObject** slots) except -1:
+    """Refuse to compute with what is kept alone: floats of a byte (but for a few operations, as in torch), bits and their kin."""
+    cdef int i, code
+    for i in range(op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        for x in (value if isinstance(value, (list, tuple)) else (value,)):
+            if not isinstance(x, Tensor):
+                continue
+            code = (<Tensor>x).layout.dtype.code
+            if code >= N_COMPUTING and not op.half_raw and not (code < F4_X2 and op.name in COMPUTED_BY_BYTES):
+                raise NotImplementedError(f"\"{loop_of(op.name)}\" not implemented for '{(<Tensor>x).layout.dtype.legacy}'\n"
+                                          "  such elements are kept, moved and cast: compute in another dtype, say x.to(float32)")
+    return 0
+
+
 cdef object _general(Op op, PyObject** slots):
+    _check_kept(op, slots)
     run_check(op, slots)
     cdef device where = common_device(op, slots)
     cdef int code = result_code(op, slots)
@@ -177,7 +198,7 @@ cdef object _general(Op op, PyObject** slots):
         result = by_copies(op, slots)
     if result is not None:
         return result
-    if code == F16 or code == BF16:
+    if narrow(code):
         half = code
     ctx = enter_quiet()
     try:
@@ -191,21 +212,21 @@ cdef object _general(Op op, PyObject** slots):
             elif op.kinds[i] <= P_TENSORS:
                 if isinstance(value, Tensor):
                     v = (<Tensor>value).layout
-                    if not op.half_raw and half < 0 and (v.dtype.code == F16 or v.dtype.code == BF16):
+                    if half < 0 and narrow(v.dtype.code) and (not op.half_raw or v.dtype.code == C32 and i == op.tensors[0]):
                         half = v.dtype.code
                     value = _array(v, code if op.dtype_at < 0 or code < 0 else _cast_code(op, slots, code, v), op.half_raw,
                                    i == op.wide_at and v.ndim == 0)
                 elif op.kinds[i] == P_TENSORS:
                     value = [_list_item(x, code, op.half_raw) for x in value]
                     for x in <object>slots[i]:
-                        if x is not None and ((<Tensor>x).layout.dtype.code == F16 or (<Tensor>x).layout.dtype.code == BF16):
+                        if x is not None and narrow((<Tensor>x).layout.dtype.code):
                             half = (<Tensor>x).layout.dtype.code if half < 0 else promote(half, (<Tensor>x).layout.dtype.code)
                 elif value is not None and code >= 0:
                     value = _number_array(value, code, op.half_raw, i == op.wide_at)
-            elif op.kinds[i] == P_DTYPE_OPT and value is not None:
+            elif isinstance(value, dtype):
                 told = True                        # the forward says what the result is of
             args.append(value)
-        if op.half_raw or told or (code >= 0 and code != F16 and code != BF16):
+        if op.half_raw and half != C32 or told or (code >= 0 and not narrow(code)):
             half = -1
         result = call_declared(op, args, 1)
         if isinstance(result, tuple):

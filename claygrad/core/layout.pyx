@@ -75,13 +75,20 @@ cdef class Layout:
 
 cdef object _turned(object array, int bits):
     """A copy of the bytes of a lazy layout, as the values that they stand for."""
+    if array.dtype.names:                        # complex32
+        turned = array.copy()
+        if bool(bits & NEG) != bool(bits & CONJ):
+            numpy.negative(turned["imag"], out=turned["imag"])
+        if bits & NEG:
+            numpy.negative(turned["real"], out=turned["real"])
+        return turned
     if array.dtype.kind == "b":
         raise NotImplementedError("\"neg_cpu\" not implemented for 'Bool'")
     if bits & CONJ:
         array = numpy.asarray(numpy.conjugate(array))
     if not bits & NEG:
         return array
-    if array.dtype.kind == "V":                  # bfloat16, which NumPy does not know: the sign is its highest bit
+    if array.dtype.kind == "V" and array.itemsize == 2:      # bfloat16, which NumPy does not know: the sign is its highest bit
         return (array.view("u2") ^ 0x8000).view(array.dtype)
     return numpy.asarray(numpy.negative(array))
 

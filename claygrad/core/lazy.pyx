@@ -3,7 +3,7 @@ import numpy
 
 from cpython.object cimport PyObject
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport CAT_COMPLEX
+from claygrad.core.dtypes cimport CAT_COMPLEX, cast_array
 from claygrad.core.layout cimport CONJ, NEG, Layout, fresh_like, from_array, new_layout
 from claygrad.core.storage cimport storage_on
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
@@ -84,10 +84,10 @@ cdef list resolve(PyObject** slots, int n, PyObject** plain):
 cdef int write_lazy(Layout dst, Layout src) except -1:
     cdef Layout memory = with_bits(dst, 0)
     source = src.array()
-    if source.dtype.kind == "c" and dst.dtype.category != CAT_COMPLEX:
-        source = source.real
+    if src.dtype.category == CAT_COMPLEX and dst.dtype.category != CAT_COMPLEX:
+        source = source["real"] if source.dtype.names else source.real
+    source = cast_array(source, dst.dtype.numpy)
     if dst.bits:
-        made = source.astype(dst.dtype.numpy)
-        source = with_bits(from_array(made), dst.bits & (CONJ | NEG if made.dtype.kind == "c" else NEG)).array()
-    numpy.copyto(memory.array(), source, casting="unsafe")
+        source = with_bits(from_array(source), dst.bits & (CONJ | NEG if dst.dtype.category == CAT_COMPLEX else NEG)).array()
+    numpy.copyto(memory.array(), source)
     return 0

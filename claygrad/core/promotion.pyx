@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport POINTWISE, PROMOTE_FLOAT, PROMOTE_NONE, PROMOTE_SUM, Op, promotion_of
 from claygrad.core.device cimport CPU, device
-from claygrad.core.dtypes cimport (BOOL, C64, C128, CAT_COMPLEX, CAT_FLOAT, F64, I64, category_of, default_float,
-                                   default_of_category, dtype, of_code, promote)
+from claygrad.core.dtypes cimport (BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, F16, F64, I64, category_of, default_float,
+                                   default_of_category, dtype, no_common_type, of_code, promote)
 from claygrad.core.layout cimport Layout
 from claygrad.core.provenance cimport where_text
 from claygrad.core.tensor cimport Tensor, shape_text
@@ -23,7 +23,7 @@ cdef int _number_code(object value) except -2:
     return -1
 
 
-cdef int _over(int higher, int lower) noexcept:
+cdef int _over(int higher, int lower) except -2:
     """How a stronger group of operands combines with a weaker one (-1: the group is empty)."""
     cdef int ch, cl
     if higher < 0:
@@ -36,11 +36,18 @@ cdef int _over(int higher, int lower) noexcept:
         return higher
     if ch == CAT_FLOAT:
         if cl == CAT_COMPLEX:
-            return C128 if higher == F64 else C64
+            return C128 if higher == F64 else C32 if higher == F16 else C64
         return higher
     if higher == BOOL or cl >= CAT_FLOAT:
-        return promote(higher, lower)
+        return _common(higher, lower)
     return higher
+
+
+cdef inline int _common(int a, int b) except -2:
+    cdef int found = promote(a, b)
+    if found < 0:
+        raise no_common_type(a, b)
+    return found
 
 
 cdef class _Types:
@@ -57,16 +64,16 @@ cdef class _Types:
             v = (<Tensor>value).layout
             code = v.dtype.code
             if v.ndim:
-                self.dims = code if self.dims < 0 else promote(self.dims, code)
+                self.dims = code if self.dims < 0 else _common(self.dims, code)
             else:
-                self.zero = code if self.zero < 0 else promote(self.zero, code)
+                self.zero = code if self.zero < 0 else _common(self.zero, code)
         elif value is not None:
             code = _number_code(value)
             if code >= 0:
-                self.number = code if self.number < 0 else promote(self.number, code)
+                self.number = code if self.number < 0 else _common(self.number, code)
         return 0
 
-    cdef int result(self) noexcept:
+    cdef int result(self) except -2:
         return _over(self.dims, _over(self.zero, self.number))
 
 

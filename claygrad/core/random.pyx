@@ -7,7 +7,8 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op
 from claygrad.core.device cimport CPU, cpu, device
-from claygrad.core.dtypes cimport C64, C128, CAT_COMPLEX, CAT_FLOAT, F32, F64, U8, default_float, dtype, of_code
+from claygrad.core.dtypes cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I16, I32, I64, N_NATIVE, U16, U32,
+                                   U8, default_float, dtype, of_code)
 from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
@@ -188,8 +189,22 @@ cdef bint _is_block(Layout v, int* order) noexcept:
     return True
 
 
+cdef int _drawn_as(int kind, int code) except -1:
+    """The type with a loop whose elements have the same bits."""
+    if code < C32 and kind in (RANGE, NATURAL_RANGE, FULL_RANGE, BERNOULLI, GEOMETRIC, PERMUTATION):
+        return I16 if code == U16 else I32 if code == U32 else I64
+    if code == C32 and (kind == UNIFORM or kind == NORMAL):
+        return F16
+    loop = {UNIFORM: "check_uniform_bounds", NORMAL: "normal_kernel_cpu", RANGE: "random_update_from_to", PERMUTATION: "randperm",
+            BERNOULLI: "bernoulli_scalar_cpu_"}.get(kind, "random_kernel_cpu")
+    raise NotImplementedError(f"\"{loop}\" not implemented for '{of_code(code).legacy}'")
+
+
 cdef int _draw(Generator g, int kind, int code, void* out, int64_t n, a, b, bint blocks) except -1:
-    """Fill n elements; a complex element is two real ones."""
+    """Fill n elements; a complex element is two real ones, an unsigned one has the bits of a signed one."""
+    if code >= N_NATIVE:
+        code = _drawn_as(kind, code)
+        n = 2 * n if code == F16 else n
     if code == C64 or code == C128:
         code = F32 if code == C64 else F64
         n *= 2

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I64, N_DTYPES, dtype, of_code
+from claygrad.core.dtypes cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I64, N_NATIVE, dtype, of_code
 from claygrad.core.halves cimport cast_half
 from claygrad.core.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
 from claygrad.core.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout,
@@ -417,7 +417,7 @@ cdef Layout _rows2(Op op, PyObject** slots, Layout target):
 cdef int _loops_of_both(Op op) except -1:
     cdef int code
     take_loops(op, b"reduce", b"amin")
-    for code in range(N_DTYPES):
+    for code in range(N_NATIVE):
         op.number_kernels[code] = find(b"reduce", b"amax", code)
     return 0
 
@@ -434,12 +434,12 @@ cdef bint prepare(Op op, str kernel) except -1:
             return False
         op.fast = _reduce
         name = b"sum" if kernel == "nansum" or kernel == "count" else name
-        for code in range(N_DTYPES):                     # of results: what is made of several runs of axes
+        for code in range(N_NATIVE):                     # of results: what is made of several runs of axes
             op.number_kernels[code] = find(b"reduce", name, code if op.promote != PROMOTE_BOOL else BOOL)
         for code in (F16, BF16):                         # halves become floats, which are rounded in the end
             op.kernels[<int>code], op.number_kernels[<int>code] = find(b"reduce_halves", said, code), op.number_kernels[F32]
         if kernel == "count" or op.promote == PROMOTE_SUM:       # counted and added up in 64 bits
-            for code in range(N_DTYPES):
+            for code in range(N_NATIVE):
                 if kernel == "count" or of_code(code).category < CAT_FLOAT:
                     op.number_kernels[code] = op.number_kernels[I64]
         if kernel == "sum":

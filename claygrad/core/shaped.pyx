@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.declared cimport POINTWISE, Op
 from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, I32, N_DTYPES, dtype, of_code
+from claygrad.core.dtypes cimport F32, F64, I32, N_NATIVE, dtype, of_code
 from claygrad.core.each cimport cast_apart
 from claygrad.core.elements cimport cast_between, cast_fn
 from claygrad.core.inplace cimport write_layout
@@ -235,7 +235,7 @@ cdef bint prepare(Op op, str kernel) except -1:
     if op.kind == POINTWISE:
         op.fast = _shaped
         return True
-    for code in range(N_DTYPES):
+    for code in range(N_NATIVE):
         op.number_kernels[code] = find(b"total", name, code)
     op.fast = _loss
     return True

@@ -5,7 +5,8 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from claygrad.core.device cimport CPU, META
-from claygrad.core.dtypes cimport (BF16, BOOL, C64, C128, CAT_FLOAT, F32, F64, I8, I16, I32, I64, U8)
+from claygrad.core.dtypes cimport (BF16, BOOL, C32, C64, C128, CAT_FLOAT, F32, F64, I8, I16, I32, I64, U8,
+                                   number_of)
 from claygrad.core import refusals
 from claygrad.core.conversions import as_array, as_real
 from claygrad.core.dtypes import prefix
@@ -67,15 +68,14 @@ cdef object number_at(Layout layout, int64_t at):
     if code == C128:
         return complex((<double*>p)[0], (<double*>p)[1])
     one = new_layout(layout.storage, layout.dtype, 0, NULL, NULL, at)
-    return float(one.array())
+    return number_of(one.array(), layout.dtype)
 
 
 cdef object _lazy_number(Layout layout, int64_t at):
     """The element of a layout with bits (Note [Lazy conjugates])."""
     cdef Layout one = new_layout(layout.storage, layout.dtype, 0, NULL, NULL, at)
     one.bits = layout.bits
-    value = one.array()
-    return float(value) if layout.dtype.code == BF16 else value.item()
+    return number_of(one.array(), layout.dtype)
 
 
 cdef extern from "lazydict.h":
@@ -569,8 +569,8 @@ cdef class Tensor:
                                 "host memory first.")
         if not force and requires(self) and not modes().no_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self.layout.dtype.code == BF16:
-            raise TypeError("Got unsupported ScalarType BFloat16")
+        if self.layout.dtype.code == BF16 or self.layout.dtype.code >= C32:
+            raise TypeError(f"Got unsupported ScalarType {self.layout.dtype.legacy}")
         if self.layout.bits:
             if force:
                 return self.layout.array().copy()

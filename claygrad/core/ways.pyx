@@ -1,6 +1,6 @@
 """Short ways by name: the modules of the core offer theirs when they are loaded, declarations ask for them."""
 from claygrad.core.declared cimport MULTI_VIEW, Op
-from claygrad.core.dtypes cimport N_DTYPES
+from claygrad.core.dtypes cimport N_NATIVE
 from claygrad.core.kernels cimport find
 
 cdef dict _of_arrays = {}        # ways that give layouts
@@ -53,7 +53,7 @@ cdef bint take(Op op, str name) except -1:
 cdef bint take_loops(Op op, bytes family, bytes name):
     cdef int code
     cdef bint found = False
-    for code in range(N_DTYPES):
+    for code in range(N_NATIVE):
         op.kernels[code] = find(family, name, code)
         found = found or op.kernels[code] != NULL
     return found

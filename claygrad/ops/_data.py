@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claygrad.core import DTYPES, Size, Tensor, default_dtype, device, dtype_of_numpy, prefix, promote_types
+from claygrad.core import (
+    DTYPES,
+    Size,
+    Tensor,
+    default_dtype,
+    device,
+    dtype_of_numpy,
+    prefix,
+    promote_types,
+    recast_array,
+)
 from claygrad.core import dtype as DType
 from claygrad.ops._numbers import fits
 
@@ -75,7 +85,8 @@ def array_from(data: Any, wanted: dtype | None) -> np.ndarray:
             else default_complex()
     # Where nothing can overflow NumPy reads the data at once; what it refuses is read again for PyTorch's words.
     wide_float = wanted.is_floating_point and wanted.itemsize >= 4
-    if wanted.is_complex or (complex not in leaves and (wide_float or (wanted is _INT64 and float not in leaves))):
+    real = complex not in leaves and (wide_float or (wanted is _INT64 and float not in leaves))
+    if real or (wanted.is_complex and not wanted.numpy.names):
         try:
             return quietly(np.array, data, wanted.numpy)
         except (ValueError, OverflowError, TypeError):
@@ -128,11 +139,13 @@ def numbers_from(values: list, kind: dtype) -> np.ndarray:
 
 def _stored(data: Any, shape: tuple[int, ...], inferred: dtype) -> np.ndarray:
     flat: list = []
-    _store(data, shape, 0, _READERS[inferred.name if inferred.name == "bool" else inferred.numpy.kind], inferred, flat)
-    kind = inferred.numpy.kind
-    wide = {"f": np.float64, "V": np.float64, "c": np.complex128}.get(kind)
+    kind = "c" if inferred.is_complex else "f" if inferred.is_floating_point else inferred.numpy.kind
+    if inferred.numpy.names and kind != "c":
+        raise NotImplementedError(f"\"tensor_cpu\" not implemented for '{inferred.legacy}'")
+    _store(data, shape, 0, _READERS[inferred.name if inferred.name == "bool" else kind], inferred, flat)
+    wide = {"f": np.float64, "c": np.complex128}.get(kind)
     array = np.array(flat, wide or inferred.numpy).reshape(shape)
-    return quietly(array.astype, inferred.numpy) if wide else array
+    return quietly(recast_array, array, inferred.numpy) if wide else array
 
 
 def is_sequence(data: Any) -> bool:
@@ -209,18 +222,18 @@ def _read_complex(value: Any, into: dtype) -> complex:
 def _read_int(value: Any, into: dtype) -> int:
     if not isinstance(value, float):
         value = index(value)
-        if not -1 << 63 <= value < 1 << 63:
+        if not -1 << 63 <= value < 1 << (64 if into.name == "uint64" else 63):
             raise ValueError("Overflow when unpacking long long")
     if not fits(value, into):
         raise RuntimeError(f"value cannot be converted to type {into.name} without overflow")
-    return int(value) % 256 if into.name == "uint8" else int(value)
+    return int(value) % (1 << 8 * into.itemsize) if into.name[0] == "u" else int(value)
 
 
 def _read_bool(value: Any, into: dtype) -> bool:
     return bool(value) if isinstance(value, (float, complex, np.bool_)) else index(value) != 0
 
 
-_READERS = {"f": _read_float, "V": _read_float, "c": _read_complex, "i": _read_int, "u": _read_int, "bool": _read_bool}
+_READERS = {"f": _read_float, "c": _read_complex, "i": _read_int, "u": _read_int, "bool": _read_bool}
 
 
 def type_name(value: Any) -> str:

@@ -4,22 +4,27 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from claygrad.core import recast_array
+
 if TYPE_CHECKING:
     from numbers import Number
 
     from claygrad.core import dtype
 
 C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+           "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "complex32": "c10::complex<c10::Half>",
            "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
            "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool"}
 _LARGEST = {"float16": 65504.0, "float32": 3.4028234663852886e38, "bfloat16": 3.3895313892515355e38,
-            "complex64": 3.4028234663852886e38}
-_BITS = {"uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63}
+            "complex64": 3.4028234663852886e38, "complex32": 65504.0}
+_BITS = {"uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63, "uint16": 16, "uint32": 32, "uint64": 64}
 
 
 def fits(value: Number, dtype: dtype, *, floats: bool = True) -> bool:
-    """Whether a dtype can hold a number; fractions may be cut, negative integers may wrap in uint8. Finite numbers too
-    large for a floating dtype count as infinite unless `floats`."""
+    """Whether a dtype can hold a number; fractions may be cut, negative integers may wrap in unsigned ones. Finite
+    numbers too large for a floating dtype count as infinite unless `floats`."""
     name = dtype.name
     if name == "bool":
         return True
@@ -29,10 +34,10 @@ def fits(value: Number, dtype: dtype, *, floats: bool = True) -> bool:
         value = value.real
     if name in _BITS:
         if isinstance(value, float):
-            if not math.isfinite(value) or (value < 0 and name == "uint8"):
+            if not math.isfinite(value) or (value < 0 and name[0] == "u"):
                 return False
             value = int(value)
-        lowest = -255 if name == "uint8" else -(1 << _BITS[name])
+        lowest = 1 - (1 << _BITS[name]) if name[0] == "u" else -(1 << _BITS[name])
         return lowest <= value < 1 << _BITS[name]
     if not floats or name not in _LARGEST:
         return True
@@ -58,6 +63,8 @@ def _converted(value: Number, dtype: dtype) -> object:
         value = value.real
     if dtype.name in _BITS:
         value = int(value)
-        if dtype.name == "uint8":
-            value %= 256
+        if dtype.name[0] == "u":
+            value %= 1 << _BITS[dtype.name]
+    if dtype.numpy.kind == "V" or dtype.itemsize == 1:
+        return recast_array(np.asarray(value), dtype.numpy)[()]
     return dtype.numpy.type(value)

@@ -1,12 +1,12 @@
 """Indices as arrays: checks of their dtype and bounds, and sums over places that may repeat."""
 from __future__ import annotations
 
-from claygrad.ops._words import NAMES
+from claygrad.core import dtype_of_numpy
 
 
 def legacy(array) -> str:
     """The dtype of an array as messages name it: Float."""
-    return NAMES[array.dtype.name]
+    return dtype_of_numpy(array.dtype).legacy
 
 
 def widened(xp, array):

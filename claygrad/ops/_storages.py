@@ -418,7 +418,8 @@ def elements_of(given: Any, kind: dtype | None) -> Tensor | None:
     return None
 
 
-KINDS = {f"{kind.legacy}Storage": kind for kind in DTYPES.values()}
+KINDS = {f"{kind.legacy}Storage": kind for kind in DTYPES.values()
+         if kind.code < DTYPES["uint16"].code or kind.name.startswith("q")}
 CLASSES = {name: _Old(name, (_LegacyStorage,), {"_dtype": kind, "__module__": "claygrad"})
            for name, kind in KINDS.items()}
 

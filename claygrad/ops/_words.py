@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import DTYPES, prefix
+from claygrad.core import DTYPES, dtype_of_numpy, prefix
 from claygrad.ops._numbers import C_NAMES, fits
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ FLOATS, INTS, COMPLEX = "fV", "iu", "c"      # NumPy's dtype.kind; V is bfloat16
 def need(array, kinds: str, kernel: str) -> None:
     """Refuse an array whose kind of numbers `kernel` has no loop for."""
     if array.dtype.kind not in kinds:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[array.dtype.name]}'")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype_of_numpy(array.dtype).legacy}'")
 
 
 def refuse_complex(array, text: str, error: type[Exception] = NotImplementedError) -> None:
@@ -44,7 +44,7 @@ def same_dtype(expected: Tensor, **others: object) -> None:
 
 def tensor_type(dtype) -> str:
     """What PyTorch's refusals call a tensor of this dtype: those that came later have no class of their own there."""
-    late = dtype.name == "bfloat16" or dtype.name == "bool" or dtype.is_complex
+    late = dtype.name == "bfloat16" or dtype.name == "bool" or dtype.is_complex or dtype.code >= DTYPES["uint16"].code
     return f"CPU{dtype.legacy}Type" if late else f"{prefix()}.{dtype.legacy}Tensor"
 
 

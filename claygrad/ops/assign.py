@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import adopt, empty, on_storage, refuse_unwritable
+from claygrad.core import adopt, dtype_of_numpy, empty, on_storage, recast_array, refuse_unwritable
 from claygrad.core.determinism import initial_from
 from claygrad.core.modes import get_inference
 from claygrad.ops._formats import contiguous_strides, preserve_format, strides_for
@@ -39,9 +39,18 @@ def _onto_itself(input: Tensor, src: Tensor, non_blocking: bool) -> str | None:
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3), t())])
 def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):
     "The elements of src, broadcast and cast, in the memory of the tensor: input[:] = src."
-    if src.dtype.kind == "c" and input.dtype.kind != "c":
+    if input.dtype != src.dtype and "V" in (input.dtype.kind, src.dtype.kind):
+        into, given = dtype_of_numpy(input.dtype), dtype_of_numpy(src.dtype)
+        for kind in (into, given):
+            if kind.numpy.names and not kind.is_complex:
+                raise NotImplementedError(f"\"copy_\" not implemented for '{into.legacy}'")
+        if given.is_complex and src.dtype.names:
+            src = recast_array(src, "complex64")
+        elif src.dtype.kind != "c" or not into.is_complex:
+            src = recast_array(src.real if src.dtype.kind == "c" else src, "float32")
+    if src.dtype.kind == "c" and not dtype_of_numpy(input.dtype).is_complex:
         src = src.real
-    return xp.broadcast_to(src, input.shape).astype(input.dtype)
+    return recast_array(xp.broadcast_to(src, input.shape), input.dtype)
 copy.rule(input=zero, src=lambda g: g)
 
 

@@ -7,10 +7,12 @@ from claygrad.core import (
     DTYPES,
     Storage,
     default_dtype,
+    dtype_of_numpy,
     empty_strided,
     parse_device,
     parse_dtype,
     prefix,
+    recast_array,
 )
 from claygrad.core import Tensor as TensorType
 from claygrad.core import dtype as DType
@@ -49,12 +51,21 @@ _OWN = (None, preserve_format, contiguous_format)     # formats in which row-maj
 def to_copy(xp, input: Tensor, dtype: dtype, memory_format: memory_format | None):
     "A copy of another dtype; the fraction of a number that becomes an int is cut."
     plain = input.flags.c_contiguous and input.size and 1 not in input.shape and memory_format in _OWN
-    if plain and dtype.itemsize >= 4 and input.dtype.kind != "c":
+    kept = input.dtype.names or dtype.numpy.names              # complex32, and what has no numbers to cast
+    if kept and not (dtype.is_complex or dtype_of_numpy(input.dtype).is_complex) and input.dtype != dtype.numpy:
+        raise NotImplementedError(f"\"copy_\" not implemented for '{dtype.legacy}'")
+    if plain and dtype.itemsize >= 4 and input.dtype.kind not in "cV" and not kept:
         return input.astype(dtype.numpy)
     out = empty_array(xp, input.shape, strides_like(input.shape, element_strides(input), memory_format), dtype.numpy)
+    if input.dtype.names and not dtype.is_complex and dtype_of_numpy(input.dtype).is_complex:
+        input = recast_array(input, "complex64")
     if input.dtype.kind == "c" and not dtype.is_complex and dtype.name != "bool":
         warn("Casting complex values to real discards the imaginary part")
         input = input.real
+    byte = dtype.is_floating_point and dtype.itemsize == 1
+    if (input.dtype.kind == "V" or kept or byte) and input.dtype != dtype.numpy:
+        out[...] = recast_array(input, dtype.numpy)
+        return out
     if out.dtype.itemsize == 2 and dtype.is_floating_point and input.dtype.kind != "b":
         input = input.astype(xp.float32)                     # as PyTorch: rounded twice
     elif out.dtype.kind in "iu" and out.dtype.itemsize < 4 and input.dtype.kind in "fV":
@@ -160,7 +171,7 @@ def _cast_method(name: str, dtype_name: str) -> None:
 
 for _name, _dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
                       ("int", "int32"), ("long", "int64"), ("short", "int16"), ("char", "int8"), ("byte", "uint8"),
-                      ("bool", "bool"), ("cfloat", "complex64"), ("cdouble", "complex128")):
+                      ("bool", "bool"), ("chalf", "complex32"), ("cfloat", "complex64"), ("cdouble", "complex128")):
     _cast_method(_name, _dtype)
 
 
@@ -231,6 +242,8 @@ def _need_dtype(name: str, argument: str, position: int, value: Any) -> dtype:
 def can_cast(from_: dtype, to: dtype) -> bool:
     "Whether values of one dtype may be written into another: never complex into real, real into int, int into bool."
     source, target = _need_dtype("can_cast", "from_", 1, from_), _need_dtype("can_cast", "to", 2, to)
+    if target.code > DTYPES["float4_e2m1fn_x2"].code and source.is_floating_point:   # bits are no integers to PyTorch
+        return True
     return source.category <= target.category
 
 

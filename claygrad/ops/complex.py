@@ -4,7 +4,7 @@ from __future__ import annotations
 from math import pi
 from typing import TYPE_CHECKING
 
-from claygrad.core import complex64, complex128, float32, float64
+from claygrad.core import DTYPES, complex64, complex128, float32, float64
 from claygrad.ops._out import FOUND, OBJECT
 from claygrad.ops._registry import composite, pointwise, view
 from claygrad.ops._words import zeros
@@ -12,8 +12,8 @@ from claygrad.ops._words import zeros
 if TYPE_CHECKING:
     from claygrad.core import Tensor
 
-REAL_OF = {complex64: float32, complex128: float64}
-COMPLEX_OF = {float32: complex64, float64: complex128}
+REAL_OF = {DTYPES["complex32"]: DTYPES["float16"], complex64: float32, complex128: float64}
+COMPLEX_OF = {part: whole for whole, part in REAL_OF.items()}
 
 
 # Two views of the same memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from claygrad.core import DTYPES, default_dtype, empty_strided, prefix
+from claygrad.core import DTYPES, default_dtype, empty_strided
 from claygrad.core.determinism import initial
 from claygrad.ops._formats import memory_format, strided
 from claygrad.ops._geometry import sizes, text
@@ -180,12 +180,6 @@ def dequantize(input: Tensor) -> Tensor:
 
 
 # --- what is not there -------------------------------------------------------------------------------------------
-@composite(function=False, raw=True)
-def chalf(self: Tensor, *, memory_format: object = None) -> Tensor:
-    "Refused: complex numbers of half precision are not there."
-    raise NotImplementedError(f"chalf: claygrad has no {prefix()}.complex32; use cfloat()")
-
-
 def _no_device(name: str, error: type[Exception], text: str) -> None:
     def method(self: Tensor, *args: object, **kwargs: object) -> None:
         raise error(text)

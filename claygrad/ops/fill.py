@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 def set_to(made: Tensor, value: Number) -> Tensor:
     """Fill a tensor that was just made: no history, no count."""
-    number = value if type(value) is int and 0 <= value <= 1 else element(value, made.dtype)
+    plain = type(value) is int and 0 <= value <= 1 and made.dtype.numpy.isbuiltin == 1
+    bits = made.dtype.numpy.names and not made.dtype.is_complex
+    if bits and value:
+        raise NotImplementedError(f"\"fill_cpu\" not implemented for '{made.dtype.legacy}'")
+    number = value if plain or bits else element(value, made.dtype)
     if made.device.type == "cpu":
         array_of(made).fill(number)
     return made

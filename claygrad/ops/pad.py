@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core import recast_array
 from claygrad.ops._conv import same_format
 from claygrad.ops._geometry import text
 from claygrad.ops._registry import composite, op
@@ -52,7 +53,7 @@ def constant_pad_nd(xp, input: Tensor, pad: ints, value: Number = 0):
     pads = by_axis(pad, input.ndim)
     if all(p <= 0 for p in pad):
         return input[tuple([slice(-before, n + after) for n, (before, after) in zip(input.shape, pads)])].copy("K")
-    out = xp.full(padded_shape(input, pad), xp.asarray(value).astype(input.dtype))
+    out = xp.full(padded_shape(input, pad), recast_array(xp.asarray(value), input.dtype))
     inner = tuple([slice(max(before, 0), n + before + after - max(after, 0))
                    for n, (before, after) in zip(input.shape, pads)])
     out[inner] = input[tuple([slice(max(-before, 0), n - max(-after, 0))

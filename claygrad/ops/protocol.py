@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import array_of, recast, storage_shares, write_into
+from claygrad.core import array_of, recast, recast_array, storage_shares, write_into
 from claygrad.core.notices import warn
 from claygrad.ops._data import numbers_from
 from claygrad.ops._formats import contiguous_format, strides_like
@@ -30,7 +30,11 @@ def tolist(self: Tensor) -> Any:
     [[1, 2], [3, 4]]
     """
     array = array_of(self)
-    return (array.astype("float32") if array.dtype.kind == "V" else array).tolist()
+    if array.dtype.kind == "V":
+        if array.dtype.names and not self.is_complex():
+            raise NotImplementedError(f"\"_local_scalar_dense_cpu\" not implemented for '{self.dtype.legacy}'")
+        array = recast_array(array, "complex64" if self.is_complex() else "float32")
+    return array.tolist()
 
 
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(3), 1.5), t.args(t(2, 3), t(3))])

@@ -145,7 +145,7 @@ def _check_permutation(n: int, target: Tensor) -> None:
         most = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1}.get(kind.name, 2**63)
         if kind.name == "float16" and n > most:
             raise RuntimeError(f"n cannot be greater than {most} for Half type.")
-    elif kind.is_complex or kind.name == "bool":
+    elif kind.is_complex or kind.name not in BOUNDS or kind.name == "bool":
         raise unknown("randperm", kind)
     elif n > BOUNDS[kind.name][1]:
         raise RuntimeError(f"value cannot be converted to type {kind.name}_t without overflow")

@@ -20,7 +20,8 @@ LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4
            "float64": 1.7976931348623157e308}
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 BOUNDS = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-2**15, 2**15 - 1), "int32": (-2**31, 2**31 - 1),
-          "int64": (-2**63, 2**63 - 1), "bool": (0, 1)}
+          "int64": (-2**63, 2**63 - 1), "bool": (0, 1), "uint16": (0, 2**16 - 1), "uint32": (0, 2**32 - 1),
+          "uint64": (0, 2**64 - 1)}
 
 
 def written(name: str, node: str, *params: str) -> Op:
@@ -244,6 +245,8 @@ def range_of(target: Tensor, low: int, to: int | None) -> tuple[int, int, int]:
     if kind.is_complex:
         words = "random_from_to_impl" if to is None else "check_random_bounds"
         raise RuntimeError(f"{words} handles only integral, floating-point and boolean types")
+    if kind.itemsize == 1 and kind.is_floating_point:
+        raise unknown("random_update_from_to", kind)
     last = to - 1 if to is not None else 1 << DIGITS[kind.name] if kind.is_floating_point else BOUNDS[kind.name][1]
     if kind.is_floating_point:
         low = _next_from(low, kind)

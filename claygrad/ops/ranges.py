@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claygrad.core import DTYPES, Tensor, default_dtype, empty, wrap
+from claygrad.core import DTYPES, Tensor, default_dtype, empty, recast_array, wrap
 from claygrad.core.notices import warn
 from claygrad.ops._data import default_complex
 from claygrad.ops._numbers import C_NAMES, fits
@@ -247,6 +247,8 @@ def _in_dtype(value: Any, kind: dtype) -> Any:
 
 def _between(start: Any, end: Any, steps: int, kind: dtype) -> np.ndarray:
     """`steps` numbers from start to end: the first half counted from the start, the second back from the end."""
+    if kind.name == "complex32":
+        return recast_array(_between(start, end, steps, DTYPES["complex64"]), kind.numpy)
     first, last = _in_dtype(start, kind), _in_dtype(end, kind)
     if steps < 2:
         return np.full(steps, first, kind.numpy)
@@ -296,6 +298,8 @@ def linspace(start: Number, end: Number, steps: int | None = None, *, out: Tenso
 
 def _powers(start: Any, end: Any, steps: int, base: float, kind: dtype) -> np.ndarray:
     """base to the power of numbers from start to end, in double precision, one by one as the C library has them."""
+    if kind.name == "complex32":
+        return recast_array(_powers(start, end, steps, base, DTYPES["complex64"]), kind.numpy)
     if kind.is_complex:
         return np.power(kind.numpy.type(base), _between(start, end, steps, kind)).astype(kind.numpy)
     first, last = float(_in_dtype(start, kind)), float(_in_dtype(end, kind))

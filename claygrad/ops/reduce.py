@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core import DTYPES, dtype_of_numpy, uint8
 from claygrad.core import bool as boolean
 from claygrad.core import pick as native
-from claygrad.core import uint8
 from claygrad.ops._geometry import product
 from claygrad.ops._out import ALL, ANY, EXACT, MATCHING
 from claygrad.ops._reducing import count, need_elements, reduced, restored, shared, shift, spread, total
@@ -52,6 +52,20 @@ def nansum(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *,
             input = input.astype(dtype.numpy)
     return total(xp, input, dim, keepdim)
 nansum.rule(input=lambda g, input, dim, keepdim: spread(g, input.shape, dim, keepdim) * input.isnan().logical_not())
+
+
+@reduction(promote="none", out="exact",
+           meta=lambda input, dim, keepdim: (reduced(input.shape, dim, keepdim), DTYPES["uint64"]),
+           samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="int64"), 1),
+                              t.args(t(2, 3), (0, 1), keepdim=True)])
+def hash_tensor(xp, input: Tensor, dim: ints | None = None, *, keepdim: bool = False, mode: int = 0):
+    """The bits of the elements as 64-bit numbers, combined by exclusive or: a hash that no order changes."""
+    if mode:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    wide = xp.float64 if input.dtype.kind in "fV" else xp.uint64 if input.dtype.kind in "ub" else xp.int64
+    if input.dtype.kind == "c":
+        raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{dtype_of_numpy(input.dtype).legacy}'")
+    return xp.bitwise_xor.reduce(input.astype(wide).view(xp.uint64), axis=dim, keepdims=keepdim)
 
 
 def check_mean(input: Tensor, dtype: dtype | None) -> None:

@@ -35,7 +35,8 @@ class Pickler(_InPython):
         if known.dtype != value.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         count = value.storage.nbytes() // value.dtype.itemsize
-        return "storage", named("torch", kind), key, str(value.storage.device), count
+        place = "torch.storage" if kind == "UntypedStorage" else "torch"
+        return "storage", named(place, kind), key, str(value.storage.device), count
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Tensor):
@@ -80,6 +81,9 @@ def reduced(tensor: Tensor) -> tuple[Name, tuple[Any, ...]]:
         arguments = (Typed(tensor.untyped_storage(), tensor.dtype), tensor.storage_offset(), shape, strides,
                      tensor.requires_grad, OrderedDict())
         bits = {name: True for name, is_so in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if is_so}
+        if tensor.dtype.name not in KIND_OF:              # no class of storages has such elements: bytes, and a dtype
+            function = rebuilding("_rebuild_tensor_v3")
+            arguments = (tensor.untyped_storage(), *arguments[1:], tensor.dtype)
         arguments = (*arguments, bits) if bits else arguments
     if type(tensor) is not Tensor or state:
         kind: Any = named("torch", "Tensor") if type(tensor) is Tensor else type(tensor)

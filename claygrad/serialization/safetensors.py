@@ -15,7 +15,9 @@ from claygrad.serialization._archive import replacing
 __all__ = ["load", "load_file", "load_model", "save", "save_file", "save_model"]
 
 _CODES = {"BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64", "F16": "float16",
-          "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64"}
+          "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64",
+          "U16": "uint16", "U32": "uint32", "U64": "uint64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
+          "F8_E8M0": "float8_e8m0fnu", "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz"}
 
 
 def _library() -> Any:

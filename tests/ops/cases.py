@@ -102,8 +102,10 @@ def kind_of(dtype: Any) -> str:
 def numbers(tensor: Any) -> numpy.ndarray:
     """The values as an array; bfloat16 as float32. By way of a copy: nothing of the tensor is handed out."""
     t = tensor.detach()
-    if kind_of(t.dtype) == "bfloat16":
+    if kind_of(t.dtype) == "bfloat16" or kind_of(t.dtype).startswith("float8"):
         t = t.float()
+    if kind_of(t.dtype) == "complex32":
+        t = t.cfloat()
     t = t.resolve_conj().resolve_neg() if hasattr(t, "resolve_conj") else t
     return numpy.array(t.clone().contiguous().numpy())
 

@@ -12,6 +12,10 @@ import torch
 
 import claygrad
 
+# Dtypes that NumPy does not know go by integers of the same bits.
+_BITS = {"bfloat16": "int16", "complex32": "int32", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "float8_e4m3fnuz": "uint8",
+         "float8_e5m2fnuz": "uint8", "float8_e8m0fnu": "uint8"}
+
 
 def tensor(given: torch.Tensor, memory: dict | None = None) -> claygrad.Tensor:
     """The same values in the same layout, a leaf. Tensors that share memory share it here, if `memory` is the same."""
@@ -24,11 +28,11 @@ def tensor(given: torch.Tensor, memory: dict | None = None) -> claygrad.Tensor:
     if key not in memory:
         size = given.untyped_storage().nbytes() // given.element_size()
         flat = torch.as_strided(given, (size,), (1,), 0).clone()      # memory NumPy has seen cannot be resized
-        narrow = given.dtype is torch.bfloat16
-        array = (flat.view(torch.int16) if narrow else flat).numpy()
+        bits = _BITS.get(str(given.dtype).rpartition(".")[2])
+        array = (flat if bits is None else flat.view(getattr(torch, bits))).numpy()
         made = claygrad.empty(size, dtype=dtype(given.dtype))
         memory[key] = made, given          # `given` lives as long, so that its storage is not another's meanwhile
-        (made.view(claygrad.int16) if narrow else made).copy_(claygrad.from_numpy(array))
+        (made if bits is None else made.view(getattr(claygrad, bits))).copy_(claygrad.from_numpy(array))
     made = memory[key][0].as_strided(tuple(given.shape), given.stride(), given.storage_offset()).detach()
     return made.requires_grad_() if need else made
 
