@@ -28,7 +28,7 @@ RANK = {
     "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "signal": 3, "special": 3, "storage": 3,
     "nn": 4,
     "multiprocessing": 5, "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
-    "utils": 6, "func": 6, "futures": 6, "types": 6,
+    "utils": 6, "func": 6, "futures": 6, "overrides": 6, "types": 6,
     "compiler": 7, "jit": 7, "library": 7,
     "claygrad": 9,
     "testing": 10,

@@ -24,7 +24,7 @@ from claygrad.core.bridge import (
     wrap,
     write_into,
 )
-from claygrad.core.call import conj, install, install_verbs, into
+from claygrad.core.call import conj, install, into
 from claygrad.core.declared import Op, constant, declare, missing, op_named, zero
 from claygrad.core.device import device, get_default_device, parse_device, set_default_device
 from claygrad.core.dtypes import (
@@ -42,6 +42,7 @@ from claygrad.core.dtypes import (
 )
 from claygrad.core.engine import current_run, one_like, run_backward, will_run
 from claygrad.core.function import Function, once_differentiable
+from claygrad.core.operators import install_verbs
 from claygrad.core.promotion import describe, result_type
 from claygrad.core import index as _index
 from claygrad.core import sharing

@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 from claygrad.core.declared cimport Op
 
 cdef object run(Op op, PyObject** slots)      # compute and record; the arguments are bound
+cdef object run_in_autocast(Op op, PyObject** slots)   # the same in the dtype that autocast has for it
 
 
 cdef inline object run_all(object op, list values):

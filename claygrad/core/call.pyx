@@ -1,12 +1,10 @@
 """What happens when an operation is called: arguments, fast path or general path, recording."""
-import numpy
-
 from cpython.object cimport PyObject
 from claygrad.core.notices import warn
 from claygrad.core cimport each, pointwise, reduce, shaped
-from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, from_numpy, quick
-from claygrad.core.declared cimport COMPOSITE, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
-from claygrad.core.declared import op_named
+from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, quick
+from claygrad.core.declared cimport COMPOSITE, P_ANY, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
+from claygrad.core.declared import every_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
@@ -15,18 +13,17 @@ from claygrad.core.layout cimport Layout, dense, new_layout, same_shape, stretch
 from claygrad.core.lazy cimport any_lazy, lazy_made, resolve
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
+from claygrad.core.overrides cimport asking, hand_over, meet, overriding
+from claygrad.core.overrides import on_asking
 from claygrad.core.refusals import no_such_overload, old_form
 from claygrad.core.recording cimport record_inputs, record_output, should_record
-from claygrad.core.tensor cimport (ADD, AND, CUT, DIV, EQ, GE, INVERT, MATMUL, MUL, N_VERBS, OR, SUB, XOR, Tensor, mark_cut,
-                                   new_tensor, requires, shape_text, verbs)
+from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
 from claygrad.core.tensor import LATE
 from claygrad.core.views cimport call_view
 from claygrad.core.ways cimport offer_short, take
 
 cdef extern from "Python.h":
-    size_t PY_VECTORCALL_ARGUMENTS_OFFSET
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
-    PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
 
 cdef bint* _lazy_made = lazy_made()
 
@@ -39,13 +36,34 @@ def conj(x):
 
 
 cdef object _refused(Op op, PyObject** args, Py_ssize_t n, PyObject* kwnames, object error):
-    """torch's error for arguments that fit no signature, where there are several."""
-    if not op.info.get("overloads"):
-        return error
+    """Arguments that do not fit: for an object that overrides (Note [Overrides]), what it answers; else an error.
+
+    It is torch's for arguments that fit no signature, where there are several.
+    """
     cdef Py_ssize_t k, count = 0 if kwnames == NULL else len(<tuple>kwnames)
+    cdef list found = overriding(args, n + count)
+    if found and not (op.method and n and not isinstance(<object>args[0], Tensor)):
+        meet()
+        return hand_over(reported(op), found, args, n, kwnames)
+    if not op.info.get("overloads"):
+        raise error from None
     given = tuple([<object>args[k] for k in range(n)])
     named = {(<tuple>kwnames)[k]: <object>args[n + k] for k in range(count)}
-    return no_such_overload(op, op.method, op.has_out, given, named)
+    raise no_such_overload(op, op.method, op.has_out, given, named) from None
+
+
+cdef object reported(Op op):
+    """As what an operation is known to overrides: as itself, but for attributes such as Tensor.T.__get__."""
+    return (<object>op).__dict__.get("reported", op)
+
+
+cdef object _asking(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+    """A call where others may answer: Note [Overrides]."""
+    cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
+    cdef list found = overriding(args, n if kwnames == NULL else n + len(<tuple>kwnames))
+    if found is None or found and (<Op>self).method and not isinstance(<object>args[0], Tensor):
+        return _call(self, args, nargsf, kwnames)
+    return hand_over(reported(<Op>self), found, args, n, kwnames)
 
 
 cdef tuple _OF_NUMBERS = ("add", "sub", "mul", "div", "floor_divide")            # two numbers are enough for these
@@ -74,7 +92,7 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
             named = {} if kwnames == NULL else {name: <object>args[n + i] for i, name in enumerate(<object>kwnames)}
             return op(*old[0], **old[1], **named)
         plural = "" if op.n_positional - op.method == 1 else "s"
-        raise _refused(op, args, n, kwnames, TypeError(
+        return _refused(op, args, n, kwnames, TypeError(
             f"{op.name}() takes {op.n_positional - op.method} positional argument{plural} but {taken - op.method} "
             f"{'was' if taken - op.method == 1 else 'were'} given"))
     for i in range(taken):
@@ -85,14 +103,14 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
         if slots[i] == NULL:
             value = <object>(<tuple>op.defaults)[i]
             if value is ...:
-                raise _refused(op, args, n, kwnames, TypeError(
+                return _refused(op, args, n, kwnames, TypeError(
                     f"{op.name}() missing 1 required positional arguments: \"{op.params[i]}\""))
             slots[i] = <PyObject*>value
         elif not quick(op.kinds[i], <object>slots[i]):
             try:
                 value = checked(op, i, <object>slots[i], i < taken or i == op.varargs)
             except TypeError as error:
-                raise _refused(op, args, n, kwnames, error) from None
+                return _refused(op, args, n, kwnames, error)
             if <PyObject*>value != slots[i]:
                 if kept is None:
                     kept = []
@@ -100,7 +118,7 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
                 slots[i] = <PyObject*>value
     if op.kinds[0] == P_TENSOR_NUM and not isinstance(<object>slots[0], Tensor) and not isinstance(<object>slots[1], Tensor):
         if op.name not in _OF_NUMBERS:
-            raise _refused(op, args, n, kwnames, TypeError(f"{op.name}(): argument '{op.params[0]}' (position 1) must be Tensor, not "
+            return _refused(op, args, n, kwnames, TypeError(f"{op.name}(): argument '{op.params[0]}' (position 1) must be Tensor, not "
                                                            f"{type(<object>slots[0]).__name__}"))
         value = LATE["tensor"](<object>slots[0])
         if kept is None:
@@ -119,10 +137,10 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
         return call_inplace(op.in_place, slots)
     if out is not None:
         return _into(op, slots, out)
-    return _autocast(op, slots) if modes().autocast else run(op, slots)
+    return run_in_autocast(op, slots) if modes().autocast else run(op, slots)
 
 
-cdef object _autocast(Op op, PyObject** slots):
+cdef object run_in_autocast(Op op, PyObject** slots):
     """Run with the inputs in the dtype that autocast has for the operation (claygrad.amp)."""
     cdef PyObject* cast_slots[24]
     cdef int i
@@ -374,12 +392,12 @@ offer_short("softmax", _softmax)
 offer_short("log_softmax", _log_softmax)
 
 
-# --- registration and Python's operators ---------------------------------------------------------------------
+# --- registration -------------------------------------------------------------------------------------------
 def install(Op op):
     """Make a declared operation callable, and give it the short way that it names: Note [Short ways]."""
     cdef bint found
     cdef str name = op.info.get("short") if op.kind == COMPOSITE else op.info.get("kernel") or op.info.get("geometry")
-    op.vectorcall = _call
+    op.vectorcall = _asking if asking()[0] or _loose(op) else _call
     if name is None:
         return op
     found = take(op, name)
@@ -393,92 +411,17 @@ def install(Op op):
     return op
 
 
-_VERBS = ("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "matmul", "bitwise_and", "bitwise_or", "bitwise_xor",
-          "bitwise_left_shift", "bitwise_right_shift", "eq", "ne", "lt", "le", "gt", "ge", "neg", "abs", "bitwise_not")
-_SYMBOLS = ("+", "-", "*", "/", "//", "%", "** or pow()", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=")
-cdef list _verb_ops = [None] * N_VERBS
+cdef bint _loose(Op op):
+    """Whether it takes tensors where the check of the arguments lets anything pass, and so must always ask."""
+    said = op.info.get("declaration")
+    return said is not None and any(["Tensor" in str(kind) and op.kinds[i] == P_ANY for i, kind in
+                                     enumerate([said.fn.__annotations__.get(name, "") for name in op.params])])
 
 
-def install_verbs():
-    """Bind Python's operators to the declared operations."""
-    for i, name in enumerate(_VERBS):
-        _verb_ops[i] = op_named(name)
-
-
-cdef inline bint _number(object x) noexcept:
-    cdef type kind = type(x)
-    return kind is float or kind is int or kind is bool or kind is complex
-
-
-cdef str _plain_name(object x):
-    return "Tensor" if type(x) is Tensor else type(x).__name__
-
-
-cdef object _binary(int which, object a, object b):
-    cdef PyObject* slots[24]
+def _switch_operations(bint on):
     cdef Op op
-    cdef int i
-    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
-        other = b if isinstance(a, Tensor) else a
-        if not _number(other):
-            if isinstance(other, numpy.generic):
-                return _binary(which, a, other.item()) if other is b else _binary(which, other.item(), b)
-            if isinstance(other, numpy.ndarray) and (other is b or which == DIV):
-                return _binary(which, a, from_numpy(other)) if other is b else _binary(which, from_numpy(other), b)
-            if isinstance(other, (int, float, complex)):
-                return _binary(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
-            if which >= EQ and which <= GE:
-                return NotImplemented
-            if other is None or isinstance(other, (str, list, tuple, dict)):
-                raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_plain_name(a)}' and '{_plain_name(b)}'")
-            return NotImplemented
-        if which == MATMUL:
-            return NotImplemented
-        if not isinstance(a, Tensor):                  # as torch: the tensor comes first where the order is free
-            if which == SUB:
-                return find_op("rsub")(b, a)
-            if which == DIV:
-                return find_op("mul")(find_op("reciprocal")(b), a)
-            if which == ADD or which == MUL or which == AND or which == OR or which == XOR:
-                a, b = b, a
-    op = <Op>_verb_ops[which]
-    slots[0] = <PyObject*>a
-    slots[1] = <PyObject*>b
-    for i in range(2, op.n_params):
-        slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
-    return _autocast(op, slots) if modes().autocast else run(op, slots)
+    for op in every_op:
+        op.vectorcall = _asking if on or _loose(op) else _call
 
 
-cdef object _inplace(int which, object a, object b):
-    cdef Op op = (<Op>_verb_ops[which]).in_place
-    cdef PyObject* slots[24]
-    cdef int i
-    if op is None or not (isinstance(b, Tensor) or _number(b)):
-        if op is None or not hasattr(b, "dtype"):
-            return NotImplemented
-        return op(a, b)
-    slots[0] = <PyObject*>a
-    slots[1] = <PyObject*>b
-    for i in range(2, op.n_params):
-        slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
-    return call_inplace(op, slots)
-
-
-cdef object _unary(int which, Tensor a):
-    if which == INVERT and a.layout.dtype.category >= CAT_FLOAT:
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return _run_unary(<Op>_verb_ops[which], a)
-
-
-cdef object _run_unary(Op op, Tensor a):
-    cdef PyObject* slots[24]
-    cdef int i
-    slots[0] = <PyObject*>a
-    for i in range(1, op.n_params):
-        slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
-    return run(op, slots)
-
-
-verbs().binary = _binary
-verbs().inplace = _inplace
-verbs().unary = _unary
+on_asking(_switch_operations)

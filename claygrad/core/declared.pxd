@@ -166,6 +166,7 @@ cdef class Op:
     cdef signed char rule_places[16][16]
     cdef unsigned int needs[16]   # slots that a parameter's rule reads, as bits
     cdef readonly dict info       # what the registry knows besides: samples, docs, names
+    cdef dict __dict__            # what somebody put on it: F.relu.foo = 1
 
     cdef Op copy(self)
 

@@ -2,6 +2,7 @@
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from claygrad.core.dtypes cimport N_NATIVE
+from claygrad.core.dtypes import prefix
 from claygrad.core.kernels cimport find as find_kernel
 
 cdef extern from "Python.h":
@@ -40,6 +41,7 @@ class missing:
 
 
 _ops = {}
+every_op = []                        # all forms of them
 
 cdef Op find_op(str name):
     return <Op>_ops[name]
@@ -108,6 +110,7 @@ cdef class Op:
         twin.info, twin.names_given_dims = self.info, self.names_given_dims
         twin.vectorcall = self.vectorcall
         self.twins.append(twin)
+        every_op.append(twin)
         _copy_rules(self, twin)
         return twin
 
@@ -234,17 +237,40 @@ cdef class Op:
     def __get__(self, instance, owner):
         return self if instance is None else PyMethod_New(self, instance)
 
+    # What functions have: the declaration says it, and Python may say otherwise.
     @property
     def __name__(self):
-        return self.name
+        return (<object>self).__dict__.get("__name__", self.name)
+
+    @__name__.setter
+    def __name__(self, value):
+        (<object>self).__dict__["__name__"] = value
 
     @property
     def __qualname__(self):
-        return self.name
+        return (<object>self).__dict__.get("__qualname__", f"Tensor.{self.name}" if self.method else self.name)
+
+    @__qualname__.setter
+    def __qualname__(self, value):
+        (<object>self).__dict__["__qualname__"] = value
+
+    @property
+    def __module__(self):
+        said = self.info.get("declaration")
+        space = "torch" if said is None or self.method else said.namespaces[0]
+        return (<object>self).__dict__.get("__module__", prefix() if space == "torch" else f"{prefix()}.{space}")
+
+    @__module__.setter
+    def __module__(self, value):
+        (<object>self).__dict__["__module__"] = value
 
     @property
     def __doc__(self):
-        return self.forward.__doc__
+        return (<object>self).__dict__.get("__doc__", self.forward.__doc__)
+
+    @__doc__.setter
+    def __doc__(self, value):
+        (<object>self).__dict__["__doc__"] = value
 
     @property
     def __text_signature__(self):
@@ -337,6 +363,7 @@ def declare(forward, str kind, promote, names, annotations, defaults, int n_posi
         for i, k in enumerate(kernel_if):
             self.kernel_if_at[i] = self.params.index(k)
     self.twins = []
+    every_op.append(self)
     self.slot_names = ()
     self.rule_fns = ()
     self.rule_args = ()

@@ -12,6 +12,7 @@ from claygrad.core.leaves cimport not_required, seed_of
 from claygrad.core.listeners cimport own
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
+from claygrad.core.overrides cimport begin_backward, end_backward
 from claygrad.core.provenance cimport here
 from claygrad.core.run cimport Run
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, verbs
@@ -80,10 +81,11 @@ cdef int _run_from(Run run, tuple roots, list seeds, object inputs, bint accumul
     cdef list nodes = [], numbers = [], targets = []
     cdef PyObject* outer = clay_get_run()
     cdef bint was = modes().no_grad
+    cdef int quiet
     for i in range(len(roots)):
         nodes.append(_edge_of(roots[i], i, &nr, True))
         numbers.append(nr)
-    _begin(run)
+    quiet = _begin(run)
     try:
         run.discover(nodes)
         if inputs is not None:
@@ -117,7 +119,7 @@ cdef int _run_from(Run run, tuple roots, list seeds, object inputs, bint accumul
         run.loop()
         run.empty()
     finally:
-        _end(outer, was)
+        _end(outer, was, quiet)
     return 0
 
 
@@ -131,11 +133,12 @@ cdef int _begin(Run run) except -1:
     modes().no_grad = not run.create_graph
     deeper()
     clay_set_run(<PyObject*>run)
-    return 0
+    return begin_backward()
 
 
-cdef void _end(PyObject* outer, bint was) noexcept:
+cdef void _end(PyObject* outer, bint was, int quiet) noexcept:
     global _active
+    end_backward(quiet)
     modes().no_grad = was
     _active -= 1
     shallower()
@@ -158,6 +161,7 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
     cdef Run run
     cdef Tensor seed
     cdef bint was = modes().no_grad
+    cdef int quiet
     cdef PyObject* outer = clay_get_run()
     cdef int64_t t
     if node is None:
@@ -171,7 +175,7 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
         run = Run.__new__(Run)
     run.retain = retain_graph
     run.accumulate = True
-    _begin(run)
+    quiet = _begin(run)
     try:
         run.discover_from(node)
         t = run.place(node)
@@ -181,7 +185,7 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
         run.come(t)
         run.loop()
     finally:
-        _end(outer, was)
+        _end(outer, was, quiet)
     run.empty()
     if run.places.empty() and run.tasks.capacity() < 4096:
         _spare = run

@@ -12,6 +12,7 @@ from claygrad.core.inplace cimport check_writable, rebase
 from claygrad.core.listeners cimport own
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, SavedTensor, next_seq
+from claygrad.core.overrides cimport from_user, to_user
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.keeping import nothing_saved
 from claygrad.core.recording cimport box, freed_error, record_output, unbox
@@ -112,7 +113,9 @@ cdef class FunctionNode(Node):
         if self.hooks is None or not self.hooks.post:
             grads.clear()                         # so that what backward returns unchanged is not taken for shared
         given = tuple(given)
+        cdef int quiet = to_user()
         out = _sorted_out(self, _backward_of(self._forward_cls)(self, *given))
+        from_user(quiet)
         given = None
         for i in range(len(out)):
             own(out, i)

@@ -14,6 +14,8 @@ from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.kernels cimport take_rows
 from claygrad.core.layout cimport Layout, check_dims, fresh, new_layout
 from claygrad.core.node cimport Node
+from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
+from claygrad.core.overrides import on_asking
 from claygrad.core.parts cimport apart
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs
@@ -325,6 +327,9 @@ cdef object _getitem(Tensor t, object key):
         found = _rows(t, <Tensor>key)
         if found is not None:
             return found
+    if type(key) is not tuple and is_odd(key) and not asking()[0]:
+        meet()
+        return verbs().getitem(t, key)
     out, tensors = _apply(t, _as_tuple(key))
     if tensors is None:
         return _alias(t) if out is t else out
@@ -391,7 +396,11 @@ cdef int _assign(Tensor target, Tensor value) except -1:
 
 
 cdef int _setitem(Tensor t, object key, object value) except -1:
-    cdef Tensor given = <Tensor>_value_for(t, value), target
+    cdef Tensor given, target
+    if not isinstance(value, Tensor) and is_odd(value) and not asking()[0]:
+        meet()
+        return verbs().setitem(t, key, value)
+    given = <Tensor>_value_for(t, value)
     if key is Ellipsis:
         return _assign(t, given)
     if type(key) is slice and t.layout.ndim == 0:
@@ -410,5 +419,29 @@ cdef int _setitem(Tensor t, object key, object value) except -1:
     return 0
 
 
-verbs().getitem = _getitem
-verbs().setitem = _setitem
+# --- where others may answer: Note [Overrides] ----------------------------------------------------------------------------
+cdef object _getitem_asking(Tensor t, object key):
+    cdef PyObject* args[2]
+    cdef list found
+    args[0], args[1] = <PyObject*>t, <PyObject*>key
+    found = overriding(args, 2)
+    return _getitem(t, key) if found is None else hand_on(Tensor.__getitem__, found, (t, key), None)
+
+
+cdef int _setitem_asking(Tensor t, object key, object value) except -1:
+    cdef PyObject* args[3]
+    cdef list found
+    args[0], args[1], args[2] = <PyObject*>t, <PyObject*>key, <PyObject*>value
+    found = overriding(args, 3)
+    if found is None:
+        return _setitem(t, key, value)
+    hand_on(Tensor.__setitem__, found, (t, key, value), None)
+    return 0
+
+
+def _switch(bint on):
+    verbs().getitem = _getitem_asking if on else _getitem
+    verbs().setitem = _setitem_asking if on else _setitem
+
+
+on_asking(_switch)

@@ -11,6 +11,7 @@ from claygrad.core.layout cimport Layout, dense, fresh_like
 from claygrad.core.listeners cimport checked, own_array
 from claygrad.core.modes cimport anomaly_checks_nan, modes
 from claygrad.core.node cimport Node
+from claygrad.core.overrides cimport from_user, to_user
 from claygrad.core.provenance cimport where_text
 from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, bare_tensor, leaf_of, shape_text, verbs
 
@@ -72,12 +73,15 @@ cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
 
 
 cdef int _after(Tensor variable) except -1:
+    cdef int quiet
     if variable.after_hooks:
+        quiet = to_user()
         for hook in list(variable.after_hooks.values()):
             out = hook(variable)
             if out is not None:
                 checked(hook, variable, out)
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        from_user(quiet)
     return 0
 
 

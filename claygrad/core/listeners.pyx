@@ -9,6 +9,7 @@ from claygrad.core.dtypes import prefix
 from claygrad.core.layout cimport Layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node
+from claygrad.core.overrides cimport from_user, to_user
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, requires
 
 cdef extern from "Python.h":
@@ -117,9 +118,11 @@ cdef list _all_checked(object hook, list before, object after):
 
 
 cdef int _call_all(list hooks, list grads, Py_ssize_t nr) except -1:
+    cdef int quiet = to_user()
     for hook in hooks:
         own(grads, nr)
         grads[nr] = checked(hook, grads[nr], hook(grads[nr]))
+    from_user(quiet)
     own(grads, nr)                                 # a hook may have kept what it saw
     return 0
 
@@ -164,25 +167,31 @@ cdef int _own_all(list grads) except -1:
 
 cdef list pre_hooks(Node node, list grads):
     """`grads` may be changed."""
+    cdef int quiet = to_user()
     for hook in list(node.hooks.pre.values()):
         _own_all(grads)
         grads = _all_checked(hook, grads, hook(tuple(grads)))
+    from_user(quiet)
     _own_all(grads)
     return grads
 
 
 cdef list post_hooks(Node node, list out, list grads):
     """Both lists may be changed."""
+    cdef int quiet = to_user()
     for hook in list(node.hooks.post.values()):
         _own_all(out)
         _own_all(grads)
         out = _all_checked(hook, out, hook(tuple(out), tuple(grads)))
+    from_user(quiet)
     _own_all(out)
     return out
 
 
 cdef int after_leaf(Node node, Tensor g) except -1:
     """As in torch the gradient may be the very one that the leaf has now."""
+    cdef int quiet = to_user()
     for hook in list(node.hooks.post.values()):
         _all_checked(hook, [], hook((), (g,)))
+    from_user(quiet)
     return 0

@@ -1,10 +1,9 @@
 """New tensors without a Python frame: factories in their common forms. Whatever else is asked for, the declaration answers."""
-cimport cython
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from claygrad.core.declared cimport find_op, vectorcall_t
+from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU, parse as parse_device
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.dtypes cimport parse as parse_dtype
@@ -16,7 +15,7 @@ from claygrad.core.parts cimport sizes_of
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, number_at, requires
 from claygrad.core.views cimport call_view
-from claygrad.core.ways cimport factory, make_t, offer_factory
+from claygrad.core.ways cimport offer_factory
 
 cdef extern from "places.hpp" namespace "clay" nogil:
     bint count_up(int dtype, void* out, double start, double step, int64_t n) noexcept
@@ -25,52 +24,8 @@ cdef extern from "places.hpp" namespace "clay" nogil:
     bint powers_between(int dtype, void* out, double start, double end, double base, int64_t n) noexcept
 
 cdef extern from "Python.h":
-    object PyObject_Vectorcall(object, PyObject**, size_t, PyObject*)
-    Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
-    object PyMethod_New(object func, object self)
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
     Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
-
-cdef extern from "callable.h":
-    void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
-
-
-@cython.binding(False)
-cdef class Factory:
-    """A declared function with a native form for its common calls."""
-    cdef vectorcall_t vectorcall
-    cdef make_t make
-    cdef readonly object __wrapped__
-    cdef dict __dict__
-
-    @property
-    def __doc__(self):
-        return self.__wrapped__.__doc__
-
-    def __get__(self, instance, owner):
-        return self if instance is None else PyMethod_New(self, instance)
-
-    def __repr__(self):
-        return f"<function {self.__wrapped__.__name__}>"
-
-    def __reduce__(self):
-        return self.__wrapped__.__qualname__
-
-
-cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
-    result = (<Factory>self).make(args, PyVectorcall_NARGS(nargsf), kwnames)
-    if result is not None:
-        return result
-    return PyObject_Vectorcall((<Factory>self).__wrapped__, args, nargsf, kwnames)
-
-
-def made_by(fn, str name):
-    """The function with the native form that is offered under a name."""
-    cdef Factory self = Factory.__new__(Factory)
-    self.vectorcall, self.make, self.__wrapped__ = _call, factory(name), fn
-    for word in ("__name__", "__qualname__", "__module__", "__annotations__", "__defaults__", "__kwdefaults__", "__code__"):
-        setattr(self, word, getattr(fn, word))
-    return self
 
 
 # --- options -----------------------------------------------------------------------------------------------------
@@ -489,10 +444,3 @@ offer_factory("triu_indices", _triu_indices)
 offer_factory("empty_permuted", _empty_permuted)
 offer_factory("broadcast_tensors", _broadcast_tensors)
 offer_factory("isin", _isin)
-
-
-cdef _init():
-    cdef Factory probe = Factory.__new__(Factory)
-    clay_make_callable(<PyTypeObject*>Factory, <char*>&probe.vectorcall - <char*><PyObject*>probe)
-
-_init()

@@ -3,6 +3,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
 
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.tensor import LATE
 
 cdef extern from "Python.h":
     void Py_SET_TYPE(PyObject*, PyTypeObject*)
@@ -65,6 +66,7 @@ def settle(Tensor t, cls):
     if not isinstance(cls, type) or was.__basicsize__ != cls.__basicsize__ or not issubclass(cls, Tensor):
         raise TypeError(f"__class__ assignment: '{cls.__name__}' object layout differs from '{was.__name__}'")
     if cls is not Tensor:
+        LATE["note_class"](cls)
         t.__class__ = cls
         return
     Py_SET_TYPE(<PyObject*>t, <PyTypeObject*>cls)

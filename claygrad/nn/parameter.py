@@ -7,6 +7,7 @@ from claygrad._late import late
 from claygrad._printing import plain_classes
 from claygrad.core import Size, Tensor, default_dtype, empty, parse_device, parse_dtype
 from claygrad.core.module import settle
+from claygrad.core.overrides import _disabled_torch_function_impl
 from claygrad.ops._formats import preserve_format
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin",
@@ -31,15 +32,19 @@ class Parameter(Tensor, metaclass=_Marked):
     """
 
     _mark = "_is_param"
+    __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = empty((0,), default_dtype())
-        if not isinstance(data, Tensor):
-            raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
         if type(data) is Tensor or type(data) is Parameter:
             return Tensor._make_subclass(cls, data, requires_grad)
-        made: Any = Tensor._make_subclass(type(data), data, requires_grad)
+        made = data.detach().requires_grad_(requires_grad)
+        if type(made) is not type(data):
+            raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
+                               f"returns an instance of the same type, but return type {type(made).__name__} was found "
+                               "instead. To use the type as a Parameter, please correct the detach() semantics defined by "
+                               "its __torch_dispatch__() implementation.")
         made._is_param = True
         return made
 
@@ -74,6 +79,7 @@ class UninitializedTensorMixin:
     """What a lazy module has in place of a parameter or buffer, until it knows its shape."""
 
     cls_to_become: type[Any]
+    __torch_function__ = _disabled_torch_function_impl
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Take a shape, and become an ordinary parameter or tensor, not yet filled."""

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import Op, conj, constant, declare, install, making, missing, zero
+from claygrad.core import Op, conj, constant, declare, install, missing, zero
+from claygrad.core.factories import made_by
 from claygrad.ops._returns import named_tuple
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
     install(made)
     said.op = made
     if said.inplace and kind == "composite":
-        METHODS[said.name + "_"] = _in_place(said.name, made)
+        METHODS[said.name + "_"] = made_by(_in_place(said.name, made))
     elif said.inplace:
         twin = made.in_place_form()
         for name in (said.name, *said.aliases):
@@ -132,8 +133,7 @@ def _place(said: Declaration, made: Any) -> None:
     key = said.fn.__name__
     REGISTRY[key if key not in REGISTRY else f"{said.namespaces[0]}.{said.name}"] = said
     if said.options.get("property") or said.options.get("attribute"):
-        setter = _assign_attribute(said.name) if said.options.get("attribute") else None
-        METHODS[said.name] = property(made, setter)
+        METHODS[said.name] = _attribute(said, made)
         if said.options.get("property"):
             return
     for name in (said.name, *said.aliases):
@@ -142,13 +142,28 @@ def _place(said: Declaration, made: Any) -> None:
             for where in (space,) if space else said.namespaces:
                 NAMESPACES[where][last] = made
         if said.method and not space and last not in METHODS and "torch" in said.namespaces:
-            METHODS[last] = made.method_form() if isinstance(made, Op) else made
+            METHODS[last] = made.method_form() if hasattr(made, "method_form") else made
 
 
-def _assign_attribute(name: str) -> Callable:
+class Attribute(property):
+    """A declared attribute of the tensor, under its name."""
+
+    __name__: str
+
+
+def _attribute(said: Declaration, made: Any) -> property:
+    """An attribute of the tensor, which overrides know as Tensor.T.__get__."""
     def assign(self: Any, value: Any) -> None:
-        getattr(self, name)[...] = value
-    return assign
+        getattr(self, said.name)[...] = value
+
+    read = made.method_form()
+    write = made_by(assign) if said.options.get("attribute") else None
+    found = Attribute(read, write)
+    found.__name__ = said.name
+    read.reported = found.__get__       # type: ignore[attr-defined]
+    if write is not None:
+        write.reported = found.__set__
+    return found
 
 
 def _compose(fn: Callable, options: dict[str, Any]) -> Callable:
@@ -161,15 +176,24 @@ def _count(fn: Callable) -> int:
     return fn.__code__.co_argcount + fn.__code__.co_kwonlyargcount
 
 
+# Functions that overrides of arguments do not see, because they make tensors or know nothing of them; function modes do.
+_NO_TENSORS = frozenset((
+    "tensor as_tensor asarray from_numpy frombuffer from_dlpack from_file zeros ones full empty eye scalar_tensor arange range "
+    "linspace logspace tril_indices triu_indices empty_permuted rand randn randint randperm can_cast promote_types is_tensor "
+    "is_storage fftfreq rfftfreq hann_window hamming_window bartlett_window blackman_window kaiser_window as_subclass "
+    "exponential cosine gaussian kaiser bartlett general_cosine general_hamming hamming hann blackman nuttall "
+    "broadcast_shapes __setstate__").split())
+
+
 def _plain(fn: Callable, options: dict[str, Any]) -> Callable:
     """A composite that binds its own arguments: *args, **kwargs, an out= of its own, or raw=True for speed."""
     said = Declaration("composite", fn, fn, options)
     made = _returning(fn, named_tuple(said.label, options["returns"])) if options.get("returns") else fn
-    if options.get("short"):
-        made = making.made_by(fn, options["short"])
+    made = made_by(made, options.get("short"), said.name in _NO_TENSORS)
+    made.__name__, made.info = said.name, {"declaration": said}
     said.op = made
     if said.inplace:
-        METHODS[said.name + "_"] = _in_place(said.name, made)
+        METHODS[said.name + "_"] = made_by(_in_place(said.name, made))
     _place(said, made)
     return made
 

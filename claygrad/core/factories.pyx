@@ -1,0 +1,113 @@
+"""Declared functions that bind their own arguments: factories and what else takes *args, **kwargs or an out= of its own."""
+cimport cython
+from cpython.object cimport PyObject, PyTypeObject
+
+from claygrad.core.declared cimport vectorcall_t
+from claygrad.core.overrides cimport asking, hand_over, meet, overriding, to_nobody, to_somebody
+from claygrad.core.overrides import on_asking
+from claygrad.core.ways cimport factory, make_t
+
+cdef extern from "Python.h":
+    object PyObject_Vectorcall(object, PyObject**, size_t, PyObject*)
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
+    object PyMethod_New(object func, object self)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
+
+cdef extern from "callable.h":
+    void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
+
+
+@cython.binding(False)
+cdef class Factory:
+    """A declared function that binds its own arguments, with a native form for its common calls if it has one."""
+    cdef vectorcall_t vectorcall
+    cdef make_t make
+    cdef bint takes_none                 # no tensor is an argument of it: it asks modes alone
+    cdef readonly object __wrapped__
+    cdef dict __dict__
+
+    def method_form(self):
+        """The same as a method of the tensor."""
+        made = made_by(self.__wrapped__, None, self.takes_none)
+        made.__dict__.update((<object>self).__dict__)
+        return made
+
+    @property
+    def __doc__(self):
+        return self.__wrapped__.__doc__
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    def __repr__(self):
+        return f"<function {self.__wrapped__.__name__}>"
+
+    def __reduce__(self):
+        return self.__wrapped__.__qualname__
+
+
+cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+    cdef Factory own = <Factory>self
+    if own.make != NULL:
+        result = own.make(args, PyVectorcall_NARGS(nargsf), kwnames)
+        if result is not None:
+            return result
+    return PyObject_Vectorcall(own.__wrapped__, args, nargsf, kwnames) if own.takes_none else _asking(self, args, nargsf, kwnames)
+
+
+cdef object _asking(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+    """A call where others may answer: Note [Overrides]."""
+    cdef Factory own = <Factory>self
+    cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
+    cdef list found = overriding(args, 0 if own.takes_none else n if kwnames == NULL else n + PyTuple_GET_SIZE(kwnames))
+    if found is not None:
+        if found and not asking()[0]:
+            meet()
+        return hand_over((<object>self).__dict__.get("reported", self), found, args, n, kwnames)
+    if own.takes_none and asking()[0]:
+        return _unasked(own, args, nargsf, kwnames)
+    if own.make != NULL and asking()[0]:
+        result = own.make(args, n, kwnames)
+        if result is not None:
+            return result
+    return PyObject_Vectorcall(own.__wrapped__, args, nargsf, kwnames)
+
+
+cdef object _unasked(Factory own, PyObject** args, size_t nargsf, PyObject* kwnames):
+    """What it does with the tensors that it is given all the same is not asked for either."""
+    cdef int was = to_nobody()
+    try:
+        return PyObject_Vectorcall(own.__wrapped__, args, nargsf, kwnames)
+    finally:
+        to_somebody(was)
+
+
+cdef list _all = []
+
+
+def _switch(bint on):
+    cdef Factory self
+    for self in _all:
+        self.vectorcall = _asking if on else _call
+
+
+on_asking(_switch)
+
+
+def made_by(fn, name=None, bint takes_none=False):
+    """The function with the native form that is offered under a name, or without one."""
+    cdef Factory self = Factory.__new__(Factory)
+    self.vectorcall, self.__wrapped__, self.takes_none = _asking if asking()[0] else _call, fn, takes_none
+    if name is not None:
+        self.make = factory(name)
+    _all.append(self)
+    for word in ("__name__", "__qualname__", "__module__", "__annotations__", "__defaults__", "__kwdefaults__", "__code__"):
+        setattr(self, word, getattr(fn, word))
+    return self
+
+
+cdef _init():
+    cdef Factory probe = Factory.__new__(Factory)
+    clay_make_callable(<PyTypeObject*>Factory, <char*>&probe.vectorcall - <char*><PyObject*>probe)
+
+_init()

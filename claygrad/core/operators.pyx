@@ -1,0 +1,168 @@
+"""Python's operators on tensors: which operation each is, and what else an operand may be."""
+import numpy
+
+from cpython.object cimport PyObject
+
+from claygrad.core.arguments cimport from_numpy
+from claygrad.core.call cimport run, run_in_autocast
+from claygrad.core.declared cimport Op, find_op
+from claygrad.core.declared import op_named
+from claygrad.core.dtypes cimport CAT_FLOAT
+from claygrad.core.inplace cimport call_inplace
+from claygrad.core.modes cimport modes
+from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
+from claygrad.core.overrides import on_asking
+from claygrad.core.tensor cimport ADD, AND, DIV, EQ, GE, INVERT, MATMUL, MUL, N_VERBS, OR, SUB, XOR, Tensor, verbs
+
+cdef extern from "Python.h":
+    PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
+
+_VERBS = ("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "matmul", "bitwise_and", "bitwise_or", "bitwise_xor",
+          "bitwise_left_shift", "bitwise_right_shift", "eq", "ne", "lt", "le", "gt", "ge", "neg", "abs", "bitwise_not")
+_SYMBOLS = ("+", "-", "*", "/", "//", "%", "** or pow()", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=")
+cdef list _verb_ops = [None] * N_VERBS
+
+
+def install_verbs():
+    """Bind Python's operators to the declared operations."""
+    for i, name in enumerate(_VERBS):
+        _verb_ops[i] = op_named(name)
+
+
+cdef inline bint _number(object x) noexcept:
+    cdef type kind = type(x)
+    return kind is float or kind is int or kind is bool or kind is complex
+
+
+cdef str _plain_name(object x):
+    return "Tensor" if type(x) is Tensor else type(x).__name__
+
+
+cdef object _binary(int which, object a, object b):
+    cdef PyObject* slots[24]
+    cdef Op op
+    cdef int i
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        other = b if isinstance(a, Tensor) else a
+        if not _number(other):
+            if isinstance(other, numpy.generic):
+                return _binary(which, a, other.item()) if other is b else _binary(which, other.item(), b)
+            if isinstance(other, numpy.ndarray) and (other is b or which == DIV):
+                return _binary(which, a, from_numpy(other)) if other is b else _binary(which, from_numpy(other), b)
+            if isinstance(other, (int, float, complex)):
+                return _binary(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
+            if is_odd(other) and not asking()[0]:
+                meet()
+                return verbs().binary(which, a, b)
+            if which >= EQ and which <= GE:
+                return NotImplemented
+            if other is None or isinstance(other, (str, list, tuple, dict)):
+                raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_plain_name(a)}' and '{_plain_name(b)}'")
+            return NotImplemented
+        if which == MATMUL:
+            return NotImplemented
+        if not isinstance(a, Tensor):                  # as torch: the tensor comes first where the order is free
+            if which == SUB:
+                return find_op("rsub")(b, a)
+            if which == DIV:
+                return find_op("mul")(find_op("reciprocal")(b), a)
+            if which == ADD or which == MUL or which == AND or which == OR or which == XOR:
+                a, b = b, a
+    op = <Op>_verb_ops[which]
+    slots[0] = <PyObject*>a
+    slots[1] = <PyObject*>b
+    for i in range(2, op.n_params):
+        slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
+    return run_in_autocast(op, slots) if modes().autocast else run(op, slots)
+
+
+cdef object _inplace(int which, object a, object b):
+    cdef Op op = (<Op>_verb_ops[which]).in_place
+    cdef PyObject* slots[24]
+    cdef int i
+    if op is None or not (isinstance(b, Tensor) or _number(b)):
+        if is_odd(b) and not asking()[0]:
+            meet()
+            return verbs().inplace(which, a, b)
+        if op is None or not hasattr(b, "dtype"):
+            return NotImplemented
+        return op(a, b)
+    slots[0] = <PyObject*>a
+    slots[1] = <PyObject*>b
+    for i in range(2, op.n_params):
+        slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
+    return call_inplace(op, slots)
+
+
+cdef object _unary(int which, Tensor a):
+    if which == INVERT and a.layout.dtype.category >= CAT_FLOAT:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return _run_unary(<Op>_verb_ops[which], a)
+
+
+cdef object _run_unary(Op op, Tensor a):
+    cdef PyObject* slots[24]
+    cdef int i
+    slots[0] = <PyObject*>a
+    for i in range(1, op.n_params):
+        slots[i] = PyTuple_GET_ITEM(<PyObject*>op.defaults, i)
+    return run(op, slots)
+
+
+# --- operators where others may answer: Note [Overrides] ------------------------------------------------------------------
+_METHODS = ("add sub mul div __floordiv__ remainder pow matmul __and__ __or__ __xor__ __lshift__ __rshift__ "
+            "__eq__ ne lt le gt ge neg abs __invert__").split()
+_REVERSED = ("add __rsub__ mul __rdiv__ __rfloordiv__ __rmod__ __rpow__ __rmatmul__ bitwise_and bitwise_or bitwise_xor __rlshift__ "
+             "__rrshift__").split()
+_INPLACE = ("add_ sub_ mul_ div_ floor_divide_ remainder_ pow_ __imatmul__ __iand__ __ior__ __ixor__ __ilshift__ __irshift__").split()
+
+
+cdef inline bint _operand(int which, object x):
+    """Whether an operator would take it."""
+    return isinstance(x, Tensor) or which != MATMUL and (_number(x) or isinstance(x, (int, float, complex, numpy.generic))) or is_odd(x)
+
+
+cdef object _handed(str name, list found, tuple args):
+    """As torch: an operator that fails with a TypeError leaves the answer to the other operand, and then to Python."""
+    try:
+        return hand_on(getattr(Tensor, name), found, args, None)
+    except TypeError:
+        return NotImplemented
+
+
+cdef object _binary_asking(int which, object a, object b):
+    cdef PyObject* args[2]
+    cdef list found
+    args[0], args[1] = <PyObject*>a, <PyObject*>b
+    found = overriding(args, 2)
+    if found is None or not _operand(which, a) or not _operand(which, b):
+        return _binary(which, a, b)
+    if isinstance(a, Tensor):
+        return _handed(_METHODS[which], found, (a, b))
+    return _handed(_REVERSED[which], found, (b, a))
+
+
+cdef object _inplace_asking(int which, object a, object b):
+    cdef PyObject* args[2]
+    cdef list found
+    args[0], args[1] = <PyObject*>a, <PyObject*>b
+    found = overriding(args, 2)
+    if found is None or which == MATMUL or not _operand(which, b):
+        return _inplace(which, a, b)
+    return _handed(_INPLACE[which], found, (a, b))
+
+
+cdef object _unary_asking(int which, Tensor a):
+    cdef PyObject* args[1]
+    args[0] = <PyObject*>a
+    cdef list found = overriding(args, 1)
+    return _unary(which, a) if found is None else hand_on(getattr(Tensor, _METHODS[which]), found, (a,), None)
+
+
+def _switch(bint on):
+    verbs().binary = _binary_asking if on else _binary
+    verbs().inplace = _inplace_asking if on else _inplace
+    verbs().unary = _unary_asking if on else _unary
+
+
+on_asking(_switch)
