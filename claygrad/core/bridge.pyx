@@ -16,7 +16,6 @@ from claygrad.core.provenance cimport here
 from claygrad.core.storage cimport Storage, storage_on
 from claygrad.core.tensor cimport Tensor, bare_of, gradient_edge, keep_counter, mark_made, new_tensor
 
-
 cdef extern from *:
     """
     static void clay_unlock(PyTypeObject* t) { t->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE; }
@@ -26,7 +25,7 @@ cdef extern from *:
     void clay_lock(PyTypeObject* t)
 
 
-def attach(dict methods, type cls=Tensor):
+def attach(dict methods, cls=Tensor):
     """Give a compiled class its methods that are written in Python: the one time that it is opened."""
     if cls is not Tensor:                             # which opens itself: Note [Opened class]
         clay_unlock(<PyTypeObject*>cls)

@@ -7,6 +7,16 @@ from typing import Any
 import claygrad
 from claygrad.compat.refusing import always
 from claygrad.core import Generator, Size, Tensor, device, dtype
+from claygrad.core.overrides import (  # noqa: F401
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _disabled_torch_function_impl,
+    mode_stack,
+)
+from claygrad.core.overrides import mode_is_active as _is_torch_function_mode_enabled  # noqa: F401
+from claygrad.core.overrides import overrides_are_on as _is_torch_function_enabled  # noqa: F401
+from claygrad.core.overrides import pop_mode as _pop_torch_function_stack  # noqa: F401
+from claygrad.core.overrides import push_mode as _push_on_torch_function_stack  # noqa: F401
 
 _nothing = always(None)
 _no = always(False)
@@ -21,7 +31,7 @@ _jit_set_nvfuser_guard_mode = _jit_set_nvfuser_single_node_mode = _jit_set_nvfus
 _jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _jit_nvfuser_enabled = _jit_texpr_fuser_enabled = _no
 _jit_set_fusion_strategy = _jit_set_bailout_depth = _jit_set_num_profiled_runs = _nothing
 _debug_only_display_vmap_fallback_warnings = _debug_set_autodiff_subgraph_inlining = _nothing
-_is_tracing = _are_functorch_transforms_active = _is_torch_function_mode_enabled = _no
+_is_tracing = _are_functorch_transforms_active = _no
 _cuda_isInBadFork = _is_multithreading_enabled = _cuda_isCurrentStreamCapturing = _no
 _cuda_clearCublasWorkspaces = _cuda_emptyCache = _nothing
 _cuda_getDeviceCount = _mps_is_available = always(0)
@@ -32,8 +42,16 @@ _get_accelerator = always(device("cpu"))
 _get_privateuse1_backend_name = always("privateuseone")
 _current_graph_task_id = always(-1)
 _current_autograd_node = _nothing
-_len_torch_function_stack = _len_torch_dispatch_stack = _get_dispatch_stack_len = always(0)
+_len_torch_dispatch_stack = _get_dispatch_stack_len = always(0)
 _storage_Use_Count = always(1)
+
+
+def _len_torch_function_stack() -> int:
+    return len(mode_stack())
+
+
+def _get_function_stack_at(place: int) -> Any:
+    return mode_stack()[place]
 
 
 class _DisableTorchDispatch(contextlib.ContextDecorator):
