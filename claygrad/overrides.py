@@ -1,6 +1,6 @@
-"""`torch.overrides`: who else may answer a call. `__torch_function__` of arguments, function modes, and what can be overridden.
+"""`torch.overrides`: who else may answer a call. `__torch_function__` of arguments, and function modes.
 
-`DisableTorchFunctionSubclass`, `DisableTorchFunction` and `_disabled_torch_function_impl` are what PyTorch has in `torch._C`.
+`DisableTorchFunctionSubclass`, `DisableTorchFunction` and `_disabled_torch_function_impl` are those of `torch._C`.
 """
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import functools
 import inspect
 import sys
 import types
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
@@ -278,10 +278,8 @@ def _stand_in(function: Callable[..., Any]) -> Callable[..., Any]:
     if getattr(function, "__name__", "") == "__get__":
         stand_in.__signature__ = inspect.Signature([_SELF])  # type: ignore[attr-defined]
         return stand_in
-    try:
+    with suppress(ValueError, TypeError):       # where it says nothing of its parameters, any are taken
         stand_in.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    except (ValueError, TypeError):
-        pass                    # it says nothing of its parameters: any are taken
     return stand_in
 
 
@@ -289,7 +287,7 @@ _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
-    """The public name of a function that `__torch_function__` was given: `torch.Tensor.add`, `torch.Tensor.T.__get__`."""
+    """The public name of a function that `__torch_function__` was given, such as `torch.Tensor.T.__get__`."""
     return _overridable()[1].get(f)
 
 

@@ -119,7 +119,7 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
     if op.kinds[0] == P_TENSOR_NUM and not isinstance(<object>slots[0], Tensor) and not isinstance(<object>slots[1], Tensor):
         if op.name not in _OF_NUMBERS:
             return _refused(op, args, n, kwnames, TypeError(f"{op.name}(): argument '{op.params[0]}' (position 1) must be Tensor, not "
-                                                           f"{type(<object>slots[0]).__name__}"))
+                                                            f"{type(<object>slots[0]).__name__}"))
         value = LATE["tensor"](<object>slots[0])
         if kept is None:
             kept = []

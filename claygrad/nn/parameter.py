@@ -41,10 +41,10 @@ class Parameter(Tensor, metaclass=_Marked):
             return Tensor._make_subclass(cls, data, requires_grad)
         made = data.detach().requires_grad_(requires_grad)
         if type(made) is not type(data):
-            raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
-                               f"returns an instance of the same type, but return type {type(made).__name__} was found "
-                               "instead. To use the type as a Parameter, please correct the detach() semantics defined by "
-                               "its __torch_dispatch__() implementation.")
+            raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
+                               "detach() returns an instance of the same type, but return type "
+                               f"{type(made).__name__} was found instead. To use the type as a Parameter, please "
+                               "correct the detach() semantics defined by its __torch_dispatch__() implementation.")
         made._is_param = True
         return made
 

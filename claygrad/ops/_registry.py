@@ -176,13 +176,13 @@ def _count(fn: Callable) -> int:
     return fn.__code__.co_argcount + fn.__code__.co_kwonlyargcount
 
 
-# Functions that overrides of arguments do not see, because they make tensors or know nothing of them; function modes do.
+# Functions that overrides of arguments do not see: they make tensors, or know nothing of them. Function modes see them.
 _NO_TENSORS = frozenset((
-    "tensor as_tensor asarray from_numpy frombuffer from_dlpack from_file zeros ones full empty eye scalar_tensor arange range "
-    "linspace logspace tril_indices triu_indices empty_permuted rand randn randint randperm can_cast promote_types is_tensor "
-    "is_storage fftfreq rfftfreq hann_window hamming_window bartlett_window blackman_window kaiser_window as_subclass "
-    "exponential cosine gaussian kaiser bartlett general_cosine general_hamming hamming hann blackman nuttall "
-    "broadcast_shapes __setstate__").split())
+    "tensor as_tensor asarray from_numpy frombuffer from_dlpack from_file zeros ones full empty eye "
+    "scalar_tensor arange range linspace logspace tril_indices triu_indices empty_permuted rand randn randint "
+    "randperm can_cast promote_types is_tensor is_storage fftfreq rfftfreq hann_window hamming_window "
+    "bartlett_window blackman_window kaiser_window as_subclass exponential cosine gaussian kaiser bartlett "
+    "general_cosine general_hamming hamming hann blackman nuttall broadcast_shapes __setstate__").split())
 
 
 def _plain(fn: Callable, options: dict[str, Any]) -> Callable:

@@ -7,6 +7,7 @@ import importlib
 import io
 import pickle
 import textwrap
+from typing import ClassVar
 
 import pytest
 
@@ -24,7 +25,7 @@ def subclass(lib):
 
 def logging(lib):
     class Logged(lib.Tensor):
-        log: list = []
+        log: ClassVar[list] = []
 
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -36,7 +37,7 @@ def logging(lib):
 
 def duck(answer="duck"):
     class Duck:
-        log: list = []
+        log: ClassVar[list] = []
 
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -135,7 +136,8 @@ def test_parameter_of_a_subclass_keeps_the_class(lib):
     p = lib.nn.Parameter(lib.ones(2).as_subclass(S))
     assert type(p) is S
     assert isinstance(p, lib.nn.Parameter)
-    assert p.requires_grad and p.is_leaf
+    assert p.requires_grad
+    assert p.is_leaf
     assert type(p * 2) is S
     assert not isinstance(p * 2, lib.nn.Parameter)
 
@@ -166,12 +168,14 @@ def test_pickles_keep_class_and_attributes(lib):
     assert type(again) is S
     assert again.note == {"a": 1}
     shallow = copy.copy(s)
-    assert type(shallow) is S and shallow.note is s.note
+    assert type(shallow) is S
+    assert shallow.note is s.note
     file = io.BytesIO()
     lib.save(s, file)
     file.seek(0)
     loaded = lib.load(file, weights_only=False)
-    assert type(loaded) is S and loaded.note == {"a": 1}
+    assert type(loaded) is S
+    assert loaded.note == {"a": 1}
 
 
 def test_the_text_names_the_class(lib):
@@ -223,7 +227,9 @@ def test_arguments_arrive_as_they_were_given(lib):
     assert (func, types, args[0] is s, len(args), kwargs) == (lib.sum, (L,), True, 1, {"dim": 1})
     lib.add(lib.ones(2), s, alpha=2)
     _, _, args, kwargs = L.log[-1]
-    assert type(args[0]) is lib.Tensor and args[1] is s and kwargs == {"alpha": 2}
+    assert type(args[0]) is lib.Tensor
+    assert args[1] is s
+    assert kwargs == {"alpha": 2}
 
 
 # --- objects that are no tensors ------------------------------------------------------------------------------------------------
@@ -303,10 +309,16 @@ def _overrides(lib):
 def test_questions(lib):
     o = _overrides(lib)
     s, d, t = lib.ones(2).as_subclass(subclass(lib)), duck()(), lib.ones(2)
-    assert o.has_torch_function((t, s)) and o.has_torch_function_unary(d) and o.has_torch_function_variadic(t, 1, d)
-    assert not o.has_torch_function((t, 1, None)) and not o.has_torch_function_unary(lib.nn.Parameter(t))
-    assert o.is_tensor_like(t) and o.is_tensor_like(d) and not o.is_tensor_like(3)
-    assert o.is_tensor_method_or_property(lib.Tensor.add) and o.is_tensor_method_or_property(lib.Tensor.shape.__get__)
+    assert o.has_torch_function((t, s))
+    assert o.has_torch_function_unary(d)
+    assert o.has_torch_function_variadic(t, 1, d)
+    assert not o.has_torch_function((t, 1, None))
+    assert not o.has_torch_function_unary(lib.nn.Parameter(t))
+    assert o.is_tensor_like(t)
+    assert o.is_tensor_like(d)
+    assert not o.is_tensor_like(3)
+    assert o.is_tensor_method_or_property(lib.Tensor.add)
+    assert o.is_tensor_method_or_property(lib.Tensor.shape.__get__)
     assert not o.is_tensor_method_or_property(lib.add)
     assert o.resolve_name(lib.Tensor.add) == "torch.Tensor.add"
     assert o.resolve_name(lib.add) == "torch.add"
@@ -330,11 +342,13 @@ def test_functions_of_users_can_take_part(lib):
     def pair(a, b=None):
         return a
 
-    assert double(D()) == "duck" and D.log[-1][0] is double
-    assert pair(1, b=D()) == "duck" and D.log[-1][0] is pair
+    assert double(D()) == "duck"
+    assert D.log[-1][0] is double
+    assert pair(1, b=D()) == "duck"
+    assert D.log[-1][0] is pair
     assert pair(1) == 1
     assert exact(double(lib.ones(2)), [2, 2])
-    with pytest.raises(TypeError, match="no implementation found for '.*' on types that implement __torch_function__"):
+    with pytest.raises(TypeError, match=r"no implementation found for '.*' on types that implement __torch_function__"):
         double(duck(NotImplemented)())
 
 
@@ -391,7 +405,8 @@ def test_a_mode_may_change_results_and_raise(lib):
 
     t = lib.ones(2)
     with Five():
-        assert t + 1 == 5 and lib.rand(3) == 5
+        assert t + 1 == 5
+        assert lib.rand(3) == 5
     with pytest.raises(ValueError), Fails():
         t + 1
     assert exact(t + 1, [2, 2])

@@ -7,16 +7,16 @@ from typing import Any
 import claygrad
 from claygrad.compat.refusing import always
 from claygrad.core import Generator, Size, Tensor, device, dtype
-from claygrad.core.overrides import (  # noqa: F401
+from claygrad.core.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
     _disabled_torch_function_impl,
     mode_stack,
 )
-from claygrad.core.overrides import mode_is_active as _is_torch_function_mode_enabled  # noqa: F401
-from claygrad.core.overrides import overrides_are_on as _is_torch_function_enabled  # noqa: F401
-from claygrad.core.overrides import pop_mode as _pop_torch_function_stack  # noqa: F401
-from claygrad.core.overrides import push_mode as _push_on_torch_function_stack  # noqa: F401
+from claygrad.core.overrides import mode_is_active as _is_torch_function_mode_enabled
+from claygrad.core.overrides import overrides_are_on as _is_torch_function_enabled
+from claygrad.core.overrides import pop_mode as _pop_torch_function_stack
+from claygrad.core.overrides import push_mode as _push_on_torch_function_stack
 
 _nothing = always(None)
 _no = always(False)
