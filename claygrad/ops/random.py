@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor, default_dtype, empty, int64, without_writes
+from claygrad.core import dtype as dtype_class
 from claygrad.core.declared import missing
 from claygrad.core.notices import warn
 from claygrad.core.random import KINDS, Generator, fill, filled, record_draws, sample
@@ -123,6 +124,9 @@ def randperm(n: int, **named: object) -> Tensor:
     randperm(n, *, generator=None, out=None, dtype=int64, layout=strided, device=None, requires_grad=False,
              pin_memory=False)
     """
+    asked = named.get("dtype")
+    if isinstance(asked, dtype_class) and asked.is_floating_point and is_int(n):
+        _check_permutation(as_int(n), asked)
     made = filled(_PERMUTATION, (n,), named, int64)
     if made is not None:
         return made
@@ -135,19 +139,21 @@ def randperm(n: int, **named: object) -> Tensor:
     count = as_int(n)
     target = options.target(checked_size([count]))
     if not target.is_meta:
-        _check_permutation(count, target)
+        _check_permutation(count, target.dtype)
     return options.finish(fill(_made, target, _PERMUTATION, named.get("generator")))
 
 
-def _check_permutation(n: int, target: Tensor) -> None:
-    kind = target.dtype
+_EXACT = {"float16": (2**11, "2049 for Half"), "float32": (2**24, "2^24+1 for Float"),
+          "float64": (2**53, "2^53+1 for Double")}
+
+
+def _check_permutation(n: int, kind: dtype_class) -> None:
     if kind.is_floating_point:
-        most = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1}.get(kind.name, 2**63)
-        if kind.name == "float16" and n > most:
-            raise RuntimeError(f"n cannot be greater than {most} for Half type.")
+        if kind.name in _EXACT and n > _EXACT[kind.name][0] + 1:
+            raise RuntimeError(f"n cannot be greater than {_EXACT[kind.name][1]} type.")
     elif kind.is_complex or kind.name not in BOUNDS or kind.name == "bool":
         raise unknown("randperm", kind)
-    elif n > BOUNDS[kind.name][1]:
+    elif n - 1 > BOUNDS[kind.name][1]:
         raise RuntimeError(f"value cannot be converted to type {kind.name}_t without overflow")
 
 

@@ -11,6 +11,14 @@ import torch
 import claygrad
 
 CASES = """
+torch.randperm(256, dtype=torch.uint8).sort()[0]
+torch.randperm(257, dtype=torch.uint8)
+torch.randperm(128, dtype=torch.int8).sort()[0]
+torch.randperm(129, dtype=torch.int8)
+torch.randperm(2**11 + 1, dtype=torch.float16).shape
+torch.randperm(2**11 + 2, dtype=torch.float16)
+torch.randperm(2**24 + 2, dtype=torch.float32)
+torch.randperm(2**24 + 2, out=torch.empty(0))
 torch.ones(2) == 'a'
 torch.ones(2) != None
 torch.ones(2).__eq__('a')
