@@ -59,7 +59,7 @@ UNSAMPLED = {
         "int_repr q_scale q_zero_point qscheme q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
         "xpu ipu mtia to_mkldnn record_stream eig symeig solve lstsq storage const_data_ptr",
     "memory as elements: tests/oracle/test_typed_storages_torch.py": "_typed_storage storage_type from_file",
-    "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ "
+    "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ __array_ufunc__ "
         "__cuda_array_interface__ __dlpack__ __dlpack_device__ to_dlpack from_dlpack as_subclass is_pinned pin_memory",
 }
 

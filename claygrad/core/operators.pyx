@@ -47,8 +47,10 @@ cdef object _binary(int which, object a, object b):
         if not _number(other):
             if isinstance(other, numpy.generic):
                 return _binary(which, a, other.item()) if other is b else _binary(which, other.item(), b)
-            if isinstance(other, numpy.ndarray) and (other is b or which == DIV):
-                return _binary(which, a, from_numpy(other)) if other is b else _binary(which, from_numpy(other), b)
+            if isinstance(other, numpy.ndarray) and not other.dtype.hasobject:
+                if which < EQ or other is a:
+                    return NotImplemented        # NumPy computes (Tensor.__array_ufunc__), as it does beside torch
+                return _binary(which, a, from_numpy(other))
             if isinstance(other, (int, float, complex)):
                 return _binary(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
             if is_odd(other) and not asking()[0]:
@@ -84,7 +86,7 @@ cdef object _inplace(int which, object a, object b):
         if is_odd(b) and not asking()[0]:
             meet()
             return verbs().inplace(which, a, b)
-        if op is None or not hasattr(b, "dtype"):
+        if op is None or not hasattr(b, "dtype") or isinstance(b, numpy.ndarray):
             return NotImplemented
         return op(a, b)
     slots[0] = <PyObject*>a

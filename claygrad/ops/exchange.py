@@ -33,6 +33,18 @@ def __array_wrap__(self: Tensor, array: np.ndarray, context: Any = None, return_
     return from_numpy(np.asarray(array.astype(np.uint8) if array.dtype == bool else array))
 
 
+@composite(function=False, raw=True)
+def __array_ufunc__(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy's functions of elements on tensors: with NumPy's results, and with a gradient where one is to be recorded.
+
+    >>> x = claygrad.tensor([0.0, 1.0], requires_grad=True)
+    >>> numpy.exp(x)
+    tensor([1.0000, 2.7183], grad_fn=<ExpBackward0>)
+    """
+    from claygrad.ops._ufuncs import apply
+    return apply(ufunc, method, inputs, kwargs)
+
+
 def _no_cuda_array(self: Tensor) -> Any:
     raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is "
                          "required use tensor.cuda() to copy tensor to device memory.")

@@ -7,7 +7,7 @@ import math
 import numpy
 import pytest
 
-from tests.support import close, fresh, leaf, raises, silent, warns
+from tests.support import close, fresh, is_torch, leaf, raises, silent, warns
 from tests.support.messages import NUMPY
 
 COPY = (
@@ -186,8 +186,9 @@ def test_an_array_on_the_right_makes_a_tensor(lib):
     t, a = lib.ones(2, dtype=lib.float64), numpy.array([2.0, 3.0])
     assert type(t * a) is lib.Tensor
     assert close(t * a, [2.0, 3.0])
-    with raises(lib, TypeError, "unsupported operand type(s) for *: 'numpy.ndarray' and 'Tensor'"):
-        a * t
+    if is_torch(lib):                     # claygrad computes: tests/test_ufuncs.py
+        with raises(lib, TypeError, "unsupported operand type(s) for *: 'numpy.ndarray' and 'Tensor'"):
+            a * t
     assert close(numpy.float64(2) * t, [2.0, 2.0])
 
 
