@@ -24,9 +24,9 @@ _OTHER_NAMES = {
     "expit": "sigmoid"}
 _SAME_NAMES = frozenset(
     "add remainder fmod floor_divide float_power positive sign floor ceil trunc conj exp exp2 expm1 log log2 log10 "
-    "log1p sqrt square reciprocal sin cos tan sinh cosh tanh asin acos atan atan2 asinh acosh atanh deg2rad rad2deg hypot "
-    "logaddexp logaddexp2 maximum minimum fmax fmin copysign heaviside matmul xlogy logit erf erfc erfinv digamma "
-    "abs".split())
+    "log1p sqrt square reciprocal sin cos tan sinh cosh tanh asin acos atan atan2 asinh acosh atanh deg2rad rad2deg "
+    "hypot logaddexp logaddexp2 maximum minimum fmax fmin copysign heaviside matmul xlogy logit erf erfc erfinv "
+    "digamma abs".split())
 _TAKE_NUMBERS = frozenset(("add", "sub", "mul", "div", "pow", "remainder", "floor_divide"))
 _SPECIAL = frozenset("erfcx i0 i0e i1 i1e entr ndtr ndtri log_ndtr xlog1py zeta".split())
 _WITHOUT_GRADIENT = frozenset(

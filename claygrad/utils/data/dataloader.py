@@ -1,7 +1,6 @@
 """`DataLoader`: batches of a dataset, fetched here or by worker processes."""
 from __future__ import annotations
 
-import copy
 import math
 import multiprocessing
 import os
@@ -14,8 +13,15 @@ from claygrad.core.notices import warn
 from claygrad.ops._formats import contiguous_format
 from claygrad.utils.data.collate import _tensors, default_collate, default_collate_fn_map, default_convert
 from claygrad.utils.data.dataset import Dataset, IterableDataset, Subset, TensorDataset
-from claygrad.utils.data.sampler import BatchSampler, Endless, RandomSampler, Sampler, SequentialSampler, fresh_seed
-from claygrad.utils.data.worker import Fetcher
+from claygrad.utils.data.fetch import _DatasetKind
+from claygrad.utils.data.sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    _InfiniteConstantSampler,
+    fresh_seed,
+)
 from claygrad.utils.data.worker import get_worker_info as get_worker_info
 
 T_co = TypeVar("T_co", covariant=True)
@@ -27,6 +33,7 @@ class DataLoader(Generic[T_co]):
     Tensors in memory (`TensorDataset`, or a `Subset` of one) are batched by one gather each, not row by row.
     """
 
+    __initialized = False
     _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
     def __init__(self, dataset: Dataset[T_co], batch_size: int | None = 1, shuffle: bool | None = None,
@@ -42,6 +49,7 @@ class DataLoader(Generic[T_co]):
         self.pin_memory_device, self.timeout, self.worker_init_fn = pin_memory_device, timeout, worker_init_fn
         self.multiprocessing_context, self.in_order = multiprocessing_context, in_order
         stream = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if stream else _DatasetKind.Map
         if stream:
             for name, given in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if given is not None:
@@ -58,8 +66,8 @@ class DataLoader(Generic[T_co]):
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         sized: Any = dataset
         if sampler is None:
-            sampler = Endless() if stream else RandomSampler(sized, generator=generator) if shuffle else \
-                SequentialSampler(sized)
+            sampler = (_InfiniteConstantSampler() if stream else RandomSampler(sized, generator=generator) if shuffle
+                       else SequentialSampler(sized))
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)  # type: ignore[arg-type]
         self.batch_size, self.drop_last = batch_size, drop_last
@@ -68,12 +76,12 @@ class DataLoader(Generic[T_co]):
         self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
         self.persistent_workers = persistent_workers
         self._iterator: Any = None
-        self._told: int | None = None            # what len() said of a stream
-        self._ready = True
+        self._IterableDataset_len_called: int | None = None      # what len() said of a stream
+        self.__initialized = True
         self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self._FIXED and self.__dict__.get("_ready"):
+        if name in self._FIXED and self.__initialized:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
@@ -98,26 +106,34 @@ class DataLoader(Generic[T_co]):
         self._context = given
 
     @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
     def _index_sampler(self) -> Any:
-        return self.sampler if self.batch_sampler is None else self.batch_sampler
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        """A pass over the data."""
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        from claygrad.utils.data.workers import _MultiProcessingDataLoaderIter
+        self.check_worker_number_rationality()
+        return _MultiProcessingDataLoaderIter(self)
 
     def __iter__(self) -> Iterator[Any]:
-        if self.num_workers == 0:
-            return _Here(self)
-        from claygrad.utils.data.workers import Workers
-        if not self.persistent_workers:
-            return Workers(self)
+        if not self.persistent_workers or self.num_workers == 0:
+            return self._get_iterator()
         if self._iterator is None:
-            self._iterator = Workers(copy.copy(self))      # they end with this loader, so they must not hold it
+            self._iterator = self._get_iterator()
         else:
-            self._iterator.loader._told = self._told
-            self._iterator.again()
+            self._iterator._reset(self)
         return self._iterator
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
             return len(self._index_sampler)
-        count = self._told = len(self.dataset)  # type: ignore[arg-type]
+        count = self._IterableDataset_len_called = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else math.ceil(count / self.batch_size)
@@ -147,54 +163,77 @@ def _check_workers(count: int, timeout: float, ahead: int | None, persistent: bo
         raise ValueError("persistent_workers option needs num_workers > 0")
 
 
-class Epoch:
-    """One pass over the data. The seed is drawn when it begins, the sampler's own when it is first asked."""
+class _BaseDataLoaderIter:
+    """One pass over the data. The seed is drawn when it begins, the sampler's own when it is first asked.
 
-    def __init__(self, loader: DataLoader) -> None:
+    A loader is asked for its settings once and not held: its workers end with it.
+    """
+
+    def __init__(self, loader: Any) -> None:
         if loader.pin_memory:
             warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
                  "won't be used.")
-        self.loader, self.yielded = loader, 0
-        self.indices = iter(loader._index_sampler)
-        self.seed = fresh_seed(loader.generator)
+        self._dataset, self._dataset_kind = loader.dataset, loader._dataset_kind
+        self._IterableDataset_len_called: int | None = getattr(loader, "_IterableDataset_len_called", None)
+        self._auto_collation, self._collate_fn, self._drop_last = (loader._auto_collation, loader.collate_fn,
+                                                                   loader.drop_last)
+        self._num_workers, self._timeout, self._pin_memory = loader.num_workers, loader.timeout, False
+        self._persistent_workers = loader.persistent_workers
+        self._num_yielded = 0
+        self._index_sampler = loader._index_sampler
+        self._sampler_iter = iter(self._index_sampler)
+        self._base_seed = fresh_seed(loader.generator)
+        self._profile_name = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        """Begin anew."""
+        self._sampler_iter = iter(self._index_sampler)
+        self._num_yielded = 0
+        self._IterableDataset_len_called = getattr(loader, "_IterableDataset_len_called", None)
 
     def __iter__(self) -> Any:
         return self
 
     def __len__(self) -> int:
-        return len(self.loader._index_sampler)
+        return len(self._index_sampler)
+
+    def _next_index(self) -> Any:
+        return next(self._sampler_iter)
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
 
     def __next__(self) -> Any:
-        batch = self.next_batch()
-        self.yielded += 1
-        told = self.loader._told
-        if told is not None and self.yielded > told:
-            warn(f"Length of IterableDataset {self.loader.dataset} was reported to be {told}(when accessing "
-                 f"len(dataloader)), but {self.yielded} samples have been fetched. ")
+        batch = self._next_data()
+        self._num_yielded += 1
+        told = self._IterableDataset_len_called
+        if told is not None and self._dataset_kind == _DatasetKind.Iterable and self._num_yielded > told:
+            warn(f"Length of IterableDataset {self._dataset} was reported to be {told}(when accessing "
+                 f"len(dataloader)), but {self._num_yielded} samples have been fetched. ")
         return batch
-
-    def next_batch(self) -> Any:
-        raise NotImplementedError
 
     def __getstate__(self) -> Any:
         raise NotImplementedError("{} cannot be pickled", type(self).__name__)
 
 
-class _Here(Epoch):
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """In this process."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: Any) -> None:
         super().__init__(loader)
-        if loader.timeout != 0:
+        if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        self.rows = _Rows.of(loader)
-        self.fetcher = None if self.rows else Fetcher(
-            loader.dataset, loader.batch_sampler is not None, loader.collate_fn, loader.drop_last)
+        if self._num_workers != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires num_workers == 0")
+        own = type(self) is _SingleProcessDataLoaderIter and isinstance(loader, DataLoader)
+        self._rows = _Rows.of(loader) if own else None
+        self._dataset_fetcher = _DatasetKind.create_fetcher(
+            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last)
 
-    def next_batch(self) -> Any:
-        if self.fetcher is None:
-            return next(self.rows)         # type: ignore[arg-type]
-        return self.fetcher.fetch(next(self.indices))
+    def _next_data(self) -> Any:
+        if self._rows is not None:
+            return next(self._rows)        # type: ignore[call-overload]
+        return self._dataset_fetcher.fetch(self._next_index())
 
 
 class _Rows:
@@ -244,4 +283,4 @@ class _Rows:
         self.at = end
         return [tensor[begin:end].clone(memory_format=contiguous_format) for tensor in self.tensors]    # to be changed
 
-__getattr__ = late(__name__)
+__getattr__ = late(__name__, names={"_MultiProcessingDataLoaderIter": "utils.data.workers"})

@@ -155,7 +155,7 @@ class BatchSampler(Sampler[list[int]]):
             yield batch
 
 
-class Endless(Sampler[None]):
+class _InfiniteConstantSampler(Sampler[None]):
     """None, for ever: a stream has no indices."""
 
     def __iter__(self) -> Iterator[None]:

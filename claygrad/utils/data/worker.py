@@ -1,6 +1,7 @@
 """The processes that fetch batches: what runs in them, and how their errors come back."""
 from __future__ import annotations
 
+import io
 import multiprocessing
 import pickle
 import queue
@@ -16,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from claygrad.core import set_num_threads
+from claygrad.core import Storage, Tensor, set_num_threads
 from claygrad.random import manual_seed
-from claygrad.utils.data.dataset import IterableDataset, rows_of
+from claygrad.utils.data.fetch import _BaseDatasetFetcher, _DatasetKind
 
 POLL_SECONDS = 2.0        # how often a waiting process looks whether the other is still there
 
@@ -82,39 +83,23 @@ class Failure:
         raise error
 
 
-class Fetcher:
-    """Batches of a dataset: by indices, or the next of a stream."""
-
-    def __init__(self, dataset: Any, batched: bool, collate: Callable, drop_last: bool) -> None:
-        self.dataset, self.batched, self.collate, self.drop_last = dataset, batched, collate, drop_last
-        self.stream = iter(dataset) if isinstance(dataset, IterableDataset) else None
-        self.ended = False
-
-    def fetch(self, index: Any) -> Any:
-        if self.stream is None:
-            return self.collate(rows_of(self.dataset, index) if self.batched else self.dataset[index])
-        if self.ended:
-            raise StopIteration
-        if not self.batched:
-            return self.collate(next(self.stream))
-        batch = []
-        for _ in index:
-            try:
-                batch.append(next(self.stream))
-            except StopIteration:
-                self.ended = True
-                break
-        if not batch or (self.drop_last and len(batch) < len(index)):
-            raise StopIteration
-        return self.collate(batch)
-
-
 def seed_all(base: int, worker: int) -> None:
     """claygrad, Python and NumPy, each with a seed of this worker's own."""
     random.seed(base + worker)
     manual_seed(base + worker)
     words = [worker, base & 0xFFFFFFFF, base >> 32, 0]
     numpy.random.seed(numpy.random.SeedSequence(words).generate_state(4))     # noqa: NPY002  (the one users draw from)
+
+
+def copied(answer: Any) -> bytes:
+    """A pickle with the bytes of its tensors. Most batches are small and read at once: to share their memory would cost
+    more than to copy it, and would keep a descriptor open for each."""
+    buffer = io.BytesIO()
+    pickler = ForkingPickler(buffer, pickle.HIGHEST_PROTOCOL)
+    known = pickler.dispatch_table.items()
+    pickler.dispatch_table = {kind: how for kind, how in known if kind not in (Tensor, Storage)}
+    pickler.dump(answer)
+    return buffer.getvalue()
 
 
 class Sender:
@@ -137,14 +122,14 @@ class Sender:
     def put(self, number: int, answer: Any, where: str) -> None:
         """Pickled before it goes to the thread: there an error would be lost."""
         try:
-            data = bytes(ForkingPickler.dumps(answer))
+            data = copied(answer)
         except Exception as error:
-            data = bytes(ForkingPickler.dumps(Failure(error, where)))
+            data = copied(Failure(error, where))
         self.answers.put((number, data))
 
 
-def work(dataset: Any, tasks: Any, pipe: tuple[Any, Any], done: Any, batched: bool, collate: Callable, drop_last: bool,
-         base: int, begin: Callable | None, worker: int, count: int) -> None:
+def work(kind: int, dataset: Any, tasks: Any, pipe: tuple[Any, Any], done: Any, batched: bool, collate: Callable,
+         drop_last: bool, base: int, begin: Callable | None, worker: int, count: int) -> None:
     """The life of a worker: indices in, batches out, until None comes or the main process is gone."""
     global _here
     signal.signal(signal.SIGINT, signal.SIG_IGN)          # Ctrl-C is for the main process, which then ends its workers
@@ -154,12 +139,12 @@ def work(dataset: Any, tasks: Any, pipe: tuple[Any, Any], done: Any, batched: bo
     seed_all(base, worker)
     _here = WorkerInfo(worker, count, base + worker, dataset)
     sender, where = Sender(pipe[1]), f"in DataLoader worker process {worker}"
-    fetcher: Fetcher | None = None
+    fetcher: _BaseDatasetFetcher | None = None
     failed: Failure | None = None
     try:
         if begin is not None:
             begin(worker)
-        fetcher = Fetcher(dataset, batched, collate, drop_last)
+        fetcher = _DatasetKind.create_fetcher(kind, dataset, batched, collate, drop_last)
     except Exception as error:
         failed = Failure(error, where)
     while not done.value:
@@ -181,10 +166,11 @@ def work(dataset: Any, tasks: Any, pipe: tuple[Any, Any], done: Any, batched: bo
             if failed is not None:
                 answer, failed = failed, None
             else:
-                fetcher = fetcher or Fetcher(dataset, batched, collate, drop_last)
+                if fetcher is None:
+                    fetcher = _DatasetKind.create_fetcher(kind, dataset, batched, collate, drop_last)
                 answer = fetcher.fetch(index)
         except StopIteration as error:
-            answer = Ended(worker) if isinstance(dataset, IterableDataset) else Failure(error, where)
+            answer = Ended(worker) if kind == _DatasetKind.Iterable else Failure(error, where)
         except Exception as error:
             answer = Failure(error, where)
         sender.put(number, answer, where)

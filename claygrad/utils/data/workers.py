@@ -14,31 +14,32 @@ import time
 from multiprocessing import connection
 from typing import Any
 
-from claygrad.utils.data.dataloader import DataLoader, Epoch
+from claygrad.utils.data.dataloader import _BaseDataLoaderIter
 from claygrad.utils.data.worker import POLL_SECONDS, Ended, Failure, Resume, work
 
 _LAST_SECONDS = 5.0        # how long a worker may take to end before it is ended
 
 
-class Workers(Epoch):
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Tasks have numbers; a batch that comes early waits for those before it, unless `in_order` is False."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: Any) -> None:
         self.processes: list[Any] = []
         self.tasks: list[Any] = []
         self.pipes: list[Any] = []
         super().__init__(loader)
-        loader.check_worker_number_rationality()
+        self._in_order = getattr(loader, "in_order", True)
+        self._prefetch_factor, self._worker_init_fn = loader.prefetch_factor or 2, loader.worker_init_fn
         context = loader.multiprocessing_context or multiprocessing.get_context()
         self.done = context.RawValue("b", 0)
-        for number in range(loader.num_workers):
+        for number in range(self._num_workers):
             tasks, pipe = context.Queue(), context.Pipe(duplex=False)
             tasks.cancel_join_thread()
             self.tasks.append(tasks)
             self.pipes.append(pipe[0])
             process = context.Process(target=work, daemon=True, args=(
-                loader.dataset, tasks, pipe, self.done, loader.batch_sampler is not None, loader.collate_fn,
-                loader.drop_last, self.seed, loader.worker_init_fn, number, loader.num_workers))
+                self._dataset_kind, self._dataset, tasks, pipe, self.done, self._auto_collation, self._collate_fn,
+                self._drop_last, self._base_seed, self._worker_init_fn, number, self._num_workers))
             process.start()
             pipe[1].close()                          # before the next is started, which would inherit it
             self.processes.append(process)
@@ -50,22 +51,22 @@ class Workers(Epoch):
         self.open: dict[int, int] = {}               # task: the worker it went to
         self.alive = [True] * len(self.processes)    # workers whose stream has not ended
         self.turn = 0
-        self.ahead = (self.loader.prefetch_factor or 2) * len(self.processes)
+        self.ahead = self._prefetch_factor * len(self.processes)
         for _ in range(self.ahead):
             self._send()
 
-    def again(self) -> None:
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
         """The next epoch with the same processes."""
         if not self.processes:
             raise RuntimeError("the workers of this DataLoader have ended")
-        self.yielded, self.indices = 0, iter(())
+        self._sampler_iter = iter(())
         while self.open:                             # batches of an epoch that was left in the middle
             self._receive()
         for tasks in self.tasks:
             tasks.put(Resume())
         for _ in self.processes:
             self._answer()                           # nothing else is open: each says that it has begun anew
-        self.indices = iter(self.loader._index_sampler)
+        super()._reset(loader, first_iter)
         self._begin()
 
     def _send(self) -> None:
@@ -76,12 +77,12 @@ class Workers(Epoch):
         share = self.ahead // sum(self.alive)
         for step in range(len(self.alive)):
             worker = (self.turn + step) % len(self.alive)
-            if self.alive[worker] and (self.loader.in_order or busy.count(worker) < share):
+            if self.alive[worker] and (self._in_order or busy.count(worker) < share):
                 break
         else:
             return
         try:
-            index = next(self.indices)
+            index = self._next_index()
         except StopIteration:
             return
         self.turn = worker + 1
@@ -89,22 +90,22 @@ class Workers(Epoch):
         self.open[self.sent] = worker
         self.sent += 1
 
-    def next_batch(self) -> Any:
+    def _next_data(self) -> Any:
         while True:
-            if self.loader.in_order:
+            if self._in_order:
                 while self.given < self.sent and self.given not in self.open and self.given not in self.waiting:
                     self.given += 1                  # a task for which a stream had nothing left
-            ready = self.given if self.loader.in_order else next(iter(self.waiting), -1)
+            ready = self.given if self._in_order else next(iter(self.waiting), -1)
             if ready in self.waiting:
                 answer = self.waiting.pop(ready)
-                self.given += self.loader.in_order
+                self.given += self._in_order
                 self._send()
                 if isinstance(answer, Failure):
                     answer.reraise()
                 return answer
             if not self.open:
-                if not self.loader.persistent_workers:
-                    self.close()
+                if not self._persistent_workers:
+                    self._shutdown_workers()
                 raise StopIteration
             self._receive()
 
@@ -119,7 +120,7 @@ class Workers(Epoch):
 
     def _answer(self) -> tuple[int, Any]:
         """What a worker sends next; an error if one has died or none answers in time."""
-        limit = time.monotonic() + self.loader.timeout if self.loader.timeout else float("inf")
+        limit = time.monotonic() + self._timeout if self._timeout else float("inf")
         try:
             while True:
                 left = min(POLL_SECONDS, max(limit - time.monotonic(), 0.0))
@@ -127,13 +128,13 @@ class Workers(Epoch):
                     number, = struct.unpack("<q", pipe.recv_bytes())      # type: ignore[union-attr]
                     return number, pickle.loads(pipe.recv_bytes())        # type: ignore[union-attr]
                 if time.monotonic() >= limit:
-                    raise RuntimeError(f"DataLoader timed out after {self.loader.timeout} seconds")
+                    raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         except (EOFError, OSError):                  # a pipe has ended, and with it the worker
             dead = self._dead()
-            self.close()
+            self._shutdown_workers()
             raise RuntimeError(dead) from None
         except BaseException:                        # Ctrl-C, say
-            self.close()
+            self._shutdown_workers()
             raise
 
     def _dead(self) -> str:
@@ -150,7 +151,11 @@ class Workers(Epoch):
             lines.append(f"  DataLoader worker (pid {process.pid}) {how}")
         return "\n".join(lines)
 
-    def close(self) -> None:
+    @property
+    def _workers(self) -> list[Any]:
+        return self.processes
+
+    def _shutdown_workers(self) -> None:
         """End the workers: kindly first."""
         processes, self.processes = self.processes, []
         if not processes:
@@ -176,4 +181,4 @@ class Workers(Epoch):
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
-            self.close()
+            self._shutdown_workers()
