@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 import claygrad
+import claygrad.distributed.fsdp
 from claygrad.cli.check import resolve
 from claygrad.compat import names
 
@@ -85,6 +86,7 @@ def test_classes_have_the_bases_that_except_and_isinstance_look_at() -> None:
 def test_imports_under_both_names() -> None:
     program = """
 import claygrad
+import claygrad.distributed.fsdp
 from claygrad.distributed.fsdp import FullyShardedDataParallel as Ours
 import claygrad._dynamo.config
 claygrad.as_torch()
