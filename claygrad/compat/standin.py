@@ -172,13 +172,14 @@ def _tell_children(spawn: Any) -> None:
     """Have processes that multiprocessing starts afresh (not by a fork) stand in as well."""
     own = spawn.get_preparation_data
 
-    def get_preparation_data(name: str) -> dict[str, Any]:
-        data: dict[str, Any] = own(name)
+    def get_preparation_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        data: dict[str, Any] = own(*args, **kwargs)
         return {"claygrad": _InChild(), **data} if stands_in() else data
     spawn.get_preparation_data = get_preparation_data
 
 
-tell("multiprocessing.spawn", _tell_children)
+for _name in ("multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn"):
+    tell(_name, _tell_children)
 
 
 def _begin() -> None:

@@ -7,6 +7,10 @@ from libc.stdint cimport int64_t
 cdef extern from "sealed.h":
     int clay_seal(PyTypeObject* type) except -1
 
+cdef extern from "faults.h":
+    void clay_guard(char* ptr, int64_t size) noexcept
+    void clay_unguard(char* ptr) noexcept
+
 cdef extern from *:
     """
     #if defined(_WIN32)
@@ -34,14 +38,18 @@ cdef extern from *:
 @cython.no_gc                                    # it may hold a storage, which the collector does not know
 cdef class Mapping:
     def __dealloc__(self):
+        clay_unguard(self.ptr)
         clay_unmap(self.ptr, self.size, self.descriptor)
 
 
 clay_seal(<PyTypeObject*>Mapping)                # Note [Sealed types]
 
 
-def map_file(int descriptor, int64_t nbytes, *, bint private=False, bint keep=False, str name=None, str path=None):
-    """The first bytes of an open file as memory. The file must be that long; with `keep` the descriptor is owned from now on."""
+def map_file(int descriptor, int64_t nbytes, *, bint private=False, bint keep=False, bint fixed=False, str name=None, str path=None):
+    """The first bytes of an open file as memory. The file must be that long; with `keep` the descriptor is owned from now on.
+
+    fixed: nobody can make the file shorter.
+    """
     cdef Mapping out = Mapping.__new__(Mapping)
     out.descriptor = -1
     out.apart, out.name, out.path = private, name, path
@@ -52,6 +60,8 @@ def map_file(int descriptor, int64_t nbytes, *, bint private=False, bint keep=Fa
         import os
         raise RuntimeError(f"unable to mmap {nbytes} bytes from file <{path or name or 'filename not specified'}>: "
                            f"{os.strerror(code)} ({code})")
+    if not fixed:
+        clay_guard(out.ptr, out.size)            # Note [Files that shrink]
     if keep:
         out.descriptor = descriptor
     return out

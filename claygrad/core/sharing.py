@@ -7,6 +7,7 @@ tracker of Python's multiprocessing, at the latest when the whole family of proc
 """
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import weakref
@@ -42,6 +43,9 @@ def _full_size(descriptor: int, nbytes: int) -> None:
     """As many bytes as wanted, now: where there is no room, an error here and not a fault at the first write."""
     try:
         if hasattr(os, "posix_fallocate"):
+            room = os.fstatvfs(descriptor)
+            if nbytes > room.f_bavail * room.f_frsize:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.posix_fallocate(descriptor, 0, max(nbytes, 1))
         else:
             os.ftruncate(descriptor, max(nbytes, 1))
@@ -53,11 +57,13 @@ def _full_size(descriptor: int, nbytes: int) -> None:
 def nameless(nbytes: int) -> Mapping:
     """New shared memory, found by its descriptor alone."""
     import fcntl
+    if nbytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        raise RuntimeError(f"unable to allocate shared memory(shm) of {nbytes} bytes: Cannot allocate memory (12)")
     descriptor = os.memfd_create("claygrad", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         os.ftruncate(descriptor, max(nbytes, 1))     # memory alone is its limit, as for any other memory
         fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SHRINK_AND_GROW)
-        return map_file(descriptor, nbytes, keep=True)
+        return map_file(descriptor, nbytes, keep=True, fixed=True)
     except BaseException:
         os.close(descriptor)
         raise
@@ -237,7 +243,10 @@ def from_file(filename: str, shared: bool, nbytes: int, cls: type[Storage] = Sto
     kept = False
     try:
         if shared and os.fstat(descriptor).st_size < nbytes:
-            _full_size(descriptor, nbytes)
+            try:
+                os.ftruncate(descriptor, nbytes)
+            except (OSError, OverflowError) as error:
+                raise RuntimeError(f"unable to stretch file <{filename}> to the right size: {error}") from None
         _check_length(descriptor, nbytes, filename)
         block = map_file(descriptor, nbytes, private=not shared, keep=bool(shared), path=filename if told else None)
         kept = bool(shared)

@@ -417,6 +417,8 @@ def on_mapping(Mapping block, int64_t nbytes, cls=Storage):
 def move_to_mapping(Storage self, Mapping block):
     """Let the bytes lie in mapped memory from now on. Others can write it, so it counts as handed out."""
     cdef Storage former
+    if isinstance(self.owner, Mapping) and not (<Mapping>self.owner).apart:
+        return                                   # another thread was quicker
     if self.where.kind != CPU or block.size < self.capacity:
         raise RuntimeError("the bytes of this storage do not fit in that memory")
     self.before_write()                          # what saved values read must not change behind their back
