@@ -39,4 +39,6 @@ def declare(forward: Callable[..., Any], kind: str, promote: Any, names: list[st
             meta: Any = None, returns: Any = None, differentiable: tuple[int, ...] | None = None, out: bool = True,
             keep: tuple[str, ...] = (), check: Any = None, number_edge: bool = False,
             info: dict[str, Any] | None = None) -> Op: ...
+every_op: list[Op]
+
 def op_named(name: str) -> Op | None: ...

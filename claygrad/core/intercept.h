@@ -22,7 +22,7 @@ static PyObject* (*clay_ask)(PyObject* function, PyObject** args, Py_ssize_t n, 
 static int clay_watched = 0;
 static int clay_method_count = 0, clay_attribute_count = 0;
 static struct { PyMethodDef* def; PyCFunction own; PyObject* descriptor; } clay_methods[CLAY_MOST];
-static struct { PyGetSetDef* def; getter get; setter set; void* closure; PyObject* descriptor; } clay_attributes[CLAY_MOST];
+static struct { PyGetSetDef* def; getter get; setter set; void* closure; PyObject* ways[3]; } clay_attributes[CLAY_MOST];
 
 static PyObject* clay_method_n(int i, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* kwnames) {
     PyObject* args[CLAY_ARGS];
@@ -53,17 +53,12 @@ CLAY_ALL(CLAY_STAND_IN)
 static const PyCFunction clay_stand_ins[] = {CLAY_ALL(CLAY_NAMED)};
 enum { CLAY_STAND_INS = sizeof(clay_stand_ins) / sizeof(clay_stand_ins[0]) };
 
-static PyObject* clay_attribute_asked(int i, const char* how, PyObject** args, Py_ssize_t n, int* taken) {
-    PyObject* function = PyObject_GetAttrString(clay_attributes[i].descriptor, how);
-    if (function == NULL) return NULL;
-    PyObject* out = clay_ask(function, args, n, NULL, taken);
-    Py_DECREF(function);
-    return out;
-}
+enum { CLAY_GET, CLAY_SET, CLAY_DELETE };
+static const char* clay_way_names[3] = {"__get__", "__set__", "__delete__"};      /* as what they are reported: Tensor.shape.__get__ */
 
 static PyObject* clay_get(PyObject* self, void* number) {
     int taken = 0, i = (int)(Py_ssize_t)number;
-    PyObject* out = clay_attribute_asked(i, "__get__", &self, 1, &taken);
+    PyObject* out = clay_ask(clay_attributes[i].ways[CLAY_GET], &self, 1, NULL, &taken);
     if (taken || out == NULL) return out;
     Py_DECREF(out);
     return clay_attributes[i].get(self, clay_attributes[i].closure);
@@ -72,7 +67,8 @@ static PyObject* clay_get(PyObject* self, void* number) {
 static int clay_set(PyObject* self, PyObject* value, void* number) {
     PyObject* args[2] = {self, value};
     int taken = 0, i = (int)(Py_ssize_t)number;
-    PyObject* out = clay_attribute_asked(i, value == NULL ? "__delete__" : "__set__", args, value == NULL ? 1 : 2, &taken);
+    PyObject* way = clay_attributes[i].ways[value == NULL ? CLAY_DELETE : CLAY_SET];
+    PyObject* out = clay_ask(way, args, value == NULL ? 1 : 2, NULL, &taken);
     if (out == NULL) return -1;
     Py_DECREF(out);
     return taken ? 0 : clay_attributes[i].set(self, value, clay_attributes[i].closure);
@@ -111,7 +107,11 @@ static int clay_learn_methods(PyTypeObject* type, PyObject* left_out) {
         clay_attributes[clay_attribute_count].get = def->get;
         clay_attributes[clay_attribute_count].set = def->set;
         clay_attributes[clay_attribute_count].closure = def->closure;
-        clay_attributes[clay_attribute_count].descriptor = Py_NewRef(descriptor);
+        for (int way = 0; way < 3; way++) {
+            PyObject* function = PyObject_GetAttrString(descriptor, clay_way_names[way]);
+            if (function == NULL) return -1;
+            clay_attributes[clay_attribute_count].ways[way] = function;
+        }
         clay_attribute_count++;
     }
     return 0;

@@ -213,6 +213,10 @@ cdef int meet() except -1:
 def note_class(cls):
     """Ask from now on, if instances of this class override."""
     cdef PyObject* method = _PyType_Lookup(<PyTypeObject*>cls, _WORD)
+    cdef PyObject* dispatch = _PyType_Lookup(<PyTypeObject*>cls, "__torch_dispatch__")
+    if dispatch != NULL and <object>dispatch is not _disabled_torch_dispatch_impl:
+        raise NotImplementedError(f"{cls.__name__}: claygrad calls no __torch_dispatch__, so its instances would be plain tensors\n"
+                                  "  __torch_function__ is called for every public function, method and operator")
     if not _for_good and method != NULL and <object>method is not _disabled_torch_function_impl:
         meet()
 
@@ -340,6 +344,12 @@ def _disabled_torch_function_impl(function, types, args=(), kwargs=None):
         clay_overrides.off = was
 
 
+@cython.binding(False)
+def _disabled_torch_dispatch_impl(function, types, args=(), kwargs=None):
+    """The `__torch_dispatch__` of every class: there is none."""
+    return function(*args, **({} if kwargs is None else kwargs))
+
+
 cdef set _unwrapped = None                          # functions whose results keep their class
 
 
@@ -377,6 +387,7 @@ def _init():
     clay_learn_methods(<PyTypeObject*>Tensor, {f"__{name}__" for name in operators}
                        | {"__dict__", "origin", "__array__", "_make_subclass", "_make_wrapper_subclass"})
     Tensor.__torch_function__ = classmethod(_torch_function)
+    Tensor.__torch_dispatch__ = _disabled_torch_dispatch_impl
     LATE["note_class"], LATE["ask_slot"] = note_class, ask_slot
 
 _init()

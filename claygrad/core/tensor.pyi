@@ -9,10 +9,13 @@ from claygrad.core._operations import Operations
 from claygrad.core.device import device as _device
 from claygrad.core.dtypes import dtype as _dtype
 from claygrad.core.node import Node, RemovableHandle
+from claygrad.core.opened import TensorMeta
 from claygrad.core.storage import Storage
 from claygrad.ops._formats import memory_format
 
 LATE: dict[str, Any]
+
+def watch_slots(on: bool) -> None: ...
 
 class Size(tuple[int, ...]):
     def numel(self) -> int: ...
@@ -25,13 +28,13 @@ class Size(tuple[int, ...]):
     def __mul__(self, n: SupportsIndex) -> Size: ...
     def __rmul__(self, n: SupportsIndex) -> Size: ...
 
-class TensorMeta(type):
-    @property
-    def __module__(cls) -> str: ...  # type: ignore[override]
-
 @disjoint_base
 class Tensor(Operations, metaclass=TensorMeta):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any: ...
+    @staticmethod
+    def __torch_dispatch__(function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any: ...
 
     # memory
     @property

@@ -52,10 +52,10 @@ def settled(function: Callable, said: Any) -> Callable:
 
 def theirs(torch: ModuleType, said: Any) -> Callable | None:
     """The same operation in torch, as a function of the same arguments, or None where torch has no such name."""
-    return settled(_in_torch(torch, said), said)
+    return settled(in_torch(torch, said), said)
 
 
-def _in_torch(torch: ModuleType, said: Any) -> Callable | None:
+def in_torch(torch: ModuleType, said: Any) -> Callable | None:
     if is_property(said):
         return (lambda x: getattr(x, said.name)) if hasattr(torch.Tensor, said.name) else None
     if only_in_place(said):

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from tests.support import close, exact, fresh, raises
+from tests.support import close, exact, fresh, is_torch, raises
 
 
 def subclass(lib):
@@ -436,3 +436,16 @@ def test_backward_is_not_asked_for(lib):
     assert log[0] == lib.Tensor.backward
     assert [f for f in log if f in (lib.Tensor.add_, lib.Tensor.add, lib.Tensor.expand)] == []
     assert close(x.grad, [2, 2])
+
+
+def test_dispatch_below_autograd_is_refused_where_it_would_be_lost(lib):
+    class Low(lib.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return "low"
+
+    if is_torch(lib):
+        assert type(lib.ones(2).as_subclass(Low)) is Low
+    else:
+        with pytest.raises(NotImplementedError, match="Low: claygrad calls no __torch_dispatch__"):
+            lib.ones(2).as_subclass(Low)

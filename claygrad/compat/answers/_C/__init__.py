@@ -10,6 +10,7 @@ from claygrad.core import Generator, Size, Tensor, device, dtype
 from claygrad.core.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
+    _disabled_torch_dispatch_impl,
     _disabled_torch_function_impl,
     mode_stack,
 )
