@@ -28,11 +28,12 @@ RANK = {
     "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "quasirandom": 3, "signal": 3, "special": 3, "storage": 3,
     "nn": 4,
     "multiprocessing": 5, "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
-    "utils": 6, "func": 6, "futures": 6, "overrides": 6, "types": 6,
+    "hub": 5.5, "utils": 6, "func": 6, "futures": 6, "overrides": 6, "types": 6,
     "compiler": 7, "jit": 7, "library": 7,
     "claygrad": 9,
     "testing": 10,
     "compat": 10,        # loaded when asked for: it sees the whole package
+    "fx": 11,
     "cli": 11,
     "__main__": 12,
 }

@@ -25,14 +25,18 @@ def add_to(parts: Any) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
+    from claygrad.compat.refusing import is_only_a_name
     found = Uses()
     for path in sources(options.subject):
         found.read(path)
     missing = {name: places for name, places in sorted(found.names.items()) if resolve(name) is None}
     needed = {name: places for name, places in missing.items() if not all(place.guarded for place in places)}
+    mentioned = {name: places for name, places in sorted(found.names.items())
+                 if name not in missing and is_only_a_name(resolve(name))}
     if options.all:
         for name in sorted(found.names):
-            print(f"  {'missing' if name in missing else 'there':<9}{name}")
+            state = "missing" if name in missing else "a name" if name in mentioned else "there"
+            print(f"  {state:<9}{name}")
     for name, places in missing.items():
         first = places[0]
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
@@ -40,9 +44,14 @@ def call(options: argparse.Namespace) -> int:
         print(f"missing  {name}  {first.path}:{first.line}{more}{guarded}")
         for line in reason(name):
             print(f"         {line}")
+    for name, places in mentioned.items():
+        print(f"a name   {name}  {places[0].path}:{places[0].line}  (there to be mentioned; used, it is refused)")
+        for line in reason(name):
+            print(f"         {line}")
     for path, why in found.unreadable:
         print(f"not read {path}: {why}")
-    print(f"{len(found.names)} names of torch, {len(found.names) - len(missing)} there, {len(missing)} missing")
+    there = len(found.names) - len(missing) - len(mentioned)
+    print(f"{len(found.names)} names of torch, {there} there, {len(mentioned)} only names, {len(missing)} missing")
     return 1 if needed else 0
 
 

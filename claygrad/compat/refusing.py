@@ -20,6 +20,7 @@ def refusing_function(name: str) -> Any:
 
     refuse.__module__, _, refuse.__name__ = name.rpartition(".")
     refuse.__qualname__ = refuse.__name__
+    refuse.only_a_name = name                   # type: ignore[attr-defined]
     refuse.__doc__ = "\n".join([f"{name} is only a name in claygrad.", *explanation(name)])
     return refuse
 
@@ -31,7 +32,7 @@ def refusing_class(name: str, base: type = object) -> type:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         raise refusal(name)
 
-    body = {"__module__": home, "__qualname__": last, "__doc__": refusing_function(name).__doc__}
+    body = {"only_a_name": name, "__module__": home, "__qualname__": last, "__doc__": refusing_function(name).__doc__}
     if not issubclass(base, BaseException):
         body.update(__init__=__init__, __class_getitem__=classmethod(types.GenericAlias))   # type: ignore[dict-item]
     return type(base)(last, (base,), body)
@@ -57,6 +58,13 @@ def module_of(name: str, names: dict[str, Any], doc: str) -> types.ModuleType:
     made = types.ModuleType(name, doc)
     vars(made).update(names)
     return made
+
+
+def is_only_a_name(value: Any) -> bool:
+    """Whether a value can be mentioned and not used; a user's subclass of such a class is not one."""
+    if isinstance(value, type):
+        return "only_a_name" in vars(value)
+    return isinstance(value, RefusingObject) or "only_a_name" in getattr(value, "__dict__", {})
 
 
 class RefusingObject:

@@ -4,4 +4,5 @@ from claygrad.utils import hooks, model_summary
 
 __all__ = ["hooks", "model_summary"]
 
-__getattr__ = late(__name__, ("checkpoint", "data", "deterministic", "dlpack", "pytree", "tensorboard"))
+__getattr__ = late(__name__, ("benchmark", "checkpoint", "data", "deterministic", "dlpack", "model_zoo", "pytree",
+                              "tensorboard"))

@@ -1,0 +1,57 @@
+"""The table of what is absent: complete, true, and on the page that is made of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import claygrad
+from claygrad.cli import main
+from claygrad.compat import names
+from claygrad.compat.absent import ABSENT, explanation
+from claygrad.compat.refusing import is_only_a_name
+
+TOOL = Path(__file__).parents[2] / "tools" / "make_absent.py"
+
+
+def test_the_page_is_up_to_date() -> None:
+    done = subprocess.run([sys.executable, TOOL, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(ABSENT))
+def test_entries_say_why_and_what_instead(name: str) -> None:
+    entry = ABSENT[name]
+    assert entry.why
+    assert entry.instead
+    assert not entry.why.endswith(".")
+
+
+def test_every_name_that_is_only_a_name_has_a_reason() -> None:
+    for module, known in names.table().items():
+        for name in known:
+            assert explanation(f"{module}.{name}")
+
+
+def test_what_works_is_not_called_absent() -> None:
+    for name in ("torch.compile", "torch.jit.script", "torch.library.custom_op", "torch.hub.load"):
+        value = claygrad
+        for part in name.split(".")[1:]:
+            value = getattr(value, part)
+        assert not is_only_a_name(value)
+        assert name not in ABSENT
+
+
+def test_check_tells_names_from_what_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import torch\nfrom torch.distributed.fsdp import FullyShardedDataParallel\n"
+                       "torch.relu\ntorch.compile\ntorch.nope\n")
+    assert main(["check", str(program)]) == 1
+    told = capsys.readouterr().out
+    assert "a name   torch.distributed.fsdp.FullyShardedDataParallel" in told
+    assert "claygrad runs in one process" in told
+    assert "missing  torch.nope" in told
+    assert "5 names of torch, 3 there, 1 only names, 1 missing" in told
