@@ -140,10 +140,17 @@ def adopt(Tensor t, Tensor other, str label="", bint record=True, bint new_leaf=
             t.node.label = f"{name}{int(t.node.name()[len(name):]) + int(more)}"
         elif label:
             t.node.label = label
+        t.view_version = t.version() + 1
     t.bump()
-    if t.node is not None:
-        t.view_version = t.version()
     return t
+
+
+def settled(Tensor view, str label):
+    """A view of a tensor that nobody else has as a tensor of its own, made by a node of this name."""
+    view.base, view.creation = None, 0
+    if view.node is not None:
+        view.node.label = label
+    return view
 
 
 def recast(Tensor t, cls):

@@ -21,7 +21,7 @@ from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, note_view, record_again, record_inputs, should_record
 from claygrad.core.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
-from claygrad.core.views cimport refusal, replay, way_to
+from claygrad.core.views cimport name_after, refusal, replay, way_to
 
 cdef extern from "sealed.h":
     int clay_seal(PyTypeObject* type) except -1
@@ -35,7 +35,7 @@ cdef bint* _lazy_made = lazy_made()
 
 
 cdef int check_writable(Tensor t, bint recording) except -1:
-    if t.inference and not modes().inference:
+    if t.inference and t.counter is None and not modes().inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
                            "a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
                            "details.")
@@ -293,9 +293,11 @@ cdef class CopySlices(Node):
             part.zero_()
         else:
             part.copy_(inner[0])
+        if self.view_dtype is not None:              # a view of the memory that was written through another: whoever gets it may
+            verbs().refresh(<Tensor>base)            # write it in turn
         if self.base_bits & CONJ:
             base = base.conj()
-        inner[0] = base.neg() if self.base_bits & NEG else base
+        inner[0] = None if self.edge(0) is None else base.neg() if self.base_bits & NEG else base
         return inner
 
     cdef tuple other_dtype(self, Tensor g):
@@ -311,7 +313,9 @@ cdef class CopySlices(Node):
         return base, replay(base, self.view_dtype, self.view_bits, self.view_shape, self.view_strides, self.view_offset)
 
     cdef void free_saved(self):
-        if self.fn is not None:
+        # In a graph of gradients `fn` may be a node of its own too, on the way to a value that it saved (Note [Outputs written
+        # into views]): then it runs later, and frees what it holds itself.
+        if self.fn is not None and (self.fn.run != self.run or self.run == 0):
             self.fn.free_saved()
             self.fn.freed = self.fn.holds
             self.fn.freed_code, self.fn.freed_lasti = self.freed_code, self.freed_lasti
@@ -363,9 +367,11 @@ cdef int rebase(Tensor t, Node node) except -1:
             node.edge0, node.nr0 = moved, 0
         for i in range(1, node.n_edges):
             slices.add_edge(node.edge(i), node.edge_nr(i))
+        before = None if t.node is None else t.node.name()
         record_again(node, t)                        # saves `out` for the rule
         record_again(slices, base)
         t.view_version = -1
         verbs().refresh(t)
+        name_after(t, before)
         note_view(node, t)
     return 0

@@ -176,7 +176,7 @@ cdef Layout new_contiguous(Storage storage, dtype dt, int ndim, const int64_t* s
     for i in range(ndim - 1, -1, -1):
         v.strides[i] = step
         if shape[i] > 1:
-            step *= shape[i]
+            step = <int64_t>(<uint64_t>step * <uint64_t>shape[i])
     v.contiguous = True
     return v
 
@@ -229,7 +229,7 @@ cdef Layout fresh_like(Layout other):
         v.shape[i] = other.shape[i]
         v.strides[i] = step
         if v.shape[i] > 1:
-            step *= v.shape[i]
+            step = <int64_t>(<uint64_t>step * <uint64_t>v.shape[i])          # beside a 0 sizes may be of any product
     return v
 
 

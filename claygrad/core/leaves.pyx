@@ -62,7 +62,7 @@ cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
         raise RuntimeError("leaf variable has been moved into the graph interior"
                            + where_text("that was done", variable.node.code, variable.node.lasti))
     if not variable.leaf_grad:
-        return 0                            # requires_grad was switched off since
+        return _after(variable)             # requires_grad was switched off since
     if variable.grad_ is None:
         variable.grad_ = _recorded(variable, g) if create_graph else _own(variable, g)
     elif create_graph:

@@ -9,5 +9,6 @@ cdef bint heard(Node node)                                 # a hook waits for it
 cdef int tensor_hooks(Node node, list grads) except -1
 cdef list pre_hooks(Node node, list grads)
 cdef list post_hooks(Node node, list out, list grads)
+cdef list shown_edges(Node node, list out)                 # those of the gradients for its edges that Python sees
 cdef int after_leaf(Node node, Tensor g) except -1          # the hooks of an accumulator that ran, on what it was given
 cdef object checked(object hook, object before, object after)

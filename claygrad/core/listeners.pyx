@@ -165,27 +165,50 @@ cdef int _own_all(list grads) except -1:
     return 0
 
 
+cdef list shown_edges(Node node, list out):
+    cdef Py_ssize_t i
+    if not node.numbers:
+        return out
+    return [out[i] for i in range(len(out)) if i > 31 or not node.numbers >> i & 1]
+
+
 cdef list pre_hooks(Node node, list grads):
     """`grads` may be changed."""
     cdef int quiet = to_user()
+    cdef list hidden = grads[node.n_shown():]
+    del grads[node.n_shown():]
     for hook in list(node.hooks.pre.values()):
         _own_all(grads)
         grads = _all_checked(hook, grads, hook(tuple(grads)))
     from_user(quiet)
     _own_all(grads)
-    return grads
+    return grads + hidden
 
 
 cdef list post_hooks(Node node, list out, list grads):
     """Both lists may be changed."""
     cdef int quiet = to_user()
+    cdef Py_ssize_t i, k = 0
+    cdef list shown = shown_edges(node, out), whole = out
+    if shown is not out:
+        out = None
+        for i in range(len(whole)):                # nobody but `shown` holds them
+            if i > 31 or not node.numbers >> i & 1:
+                whole[i] = None
+    del grads[node.n_shown():]
     for hook in list(node.hooks.post.values()):
-        _own_all(out)
+        _own_all(shown)
         _own_all(grads)
-        out = _all_checked(hook, out, hook(tuple(out), tuple(grads)))
+        shown = _all_checked(hook, shown, hook(tuple(shown), tuple(grads)))
     from_user(quiet)
-    _own_all(out)
-    return out
+    _own_all(shown)
+    if not node.numbers:
+        return shown
+    for i in range(len(whole)):
+        if i > 31 or not node.numbers >> i & 1:
+            whole[i] = shown[k]
+            k += 1
+    return whole
 
 
 cdef int after_leaf(Node node, Tensor g) except -1:

@@ -84,6 +84,7 @@ cdef class Node:
     cdef bint fits(self, int nr, Layout grad)
     cdef dtype dtype_of(self, int nr)
     cdef device device_of(self, int nr)
+    cdef int n_shown(self)                     # outputs that Python sees: torch's nodes have none for indices
     cdef Hooks want_hooks(self)
     cdef list apply(self, list grads, bint create_graph)
     cpdef str name(self)

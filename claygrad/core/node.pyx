@@ -246,6 +246,12 @@ cdef class Node:
     cdef device device_of(self, int nr):
         return self.out_device if nr == 0 else <device>(<tuple>self.outs[nr - 1])[2]
 
+    cdef int n_shown(self):
+        cdef int n = self.n_outputs or 1
+        while n > 1 and len(<tuple>self.outs[n - 2]) == 4:          # marked by record_output
+            n -= 1
+        return n
+
     cdef Hooks want_hooks(self):
         if self.hooks is None:
             self.hooks = Hooks.__new__(Hooks)
@@ -289,7 +295,7 @@ cdef class Node:
 
     @property
     def _input_metadata(self):
-        return [InputMetadata(Size(self.shape_of(i)), self.dtype_of(i), self.device_of(i)) for i in range(self.n_outputs)]
+        return [InputMetadata(Size(self.shape_of(i)), self.dtype_of(i), self.device_of(i)) for i in range(self.n_shown() if self.n_outputs else 0)]
 
     def __call__(self, *grads):
         """The gradients of the inputs from those of the outputs; no hooks run."""

@@ -195,12 +195,16 @@ cdef class _Plan:
                 self.written.append(x)
         return self.dtype == F32 or self.dtype == F64
 
-    cdef int run(self, const char* name, StepOptions* options) except -1:
+    cdef int run(self, const char* name, StepOptions* options, params, int writes=1) except -1:
+        """`writes`: how often torch's step writes to a parameter, which its version tells."""
         cdef step_fn f = <step_fn>find("optim", name, self.dtype)
         cdef StepTensor* tensors = self.tensors
         cdef Py_ssize_t count = self.count
         for t in self.written:
             begin_write(<Tensor>t)
+        for t in params if writes > 1 else ():
+            for _ in range(1, writes):
+                (<Tensor>t).bump()
         if self.total > RELEASE:
             with nogil:
                 f(tensors, count, options)
@@ -238,7 +242,7 @@ def sgd(params, grads, buffers, double lr, double momentum, double damping, doub
     options.states = momentum != 0
     for i in range(plan.count):
         plan.tensors[i].size = -lr
-    plan.run("sgd", &options)
+    plan.run("sgd", &options, params)
     return True
 
 
@@ -259,7 +263,7 @@ def adam(params, grads, averages, squares, largest, steps, double lr, double bet
         if count != last:
             size, bias, last = -(lr / (1 - pow(beta1, count))), sqrt(1 - pow(beta2, count)), count
         plan.tensors[i].size, plan.tensors[i].bias = size, bias
-    plan.run("adam", &options)
+    plan.run("adam", &options, params, 1 + (decoupled and decay != 0))
     return True
 
 
@@ -281,7 +285,7 @@ def rmsprop(params, grads, squares, averages, buffers, steps, double lr, double 
     for i in range(plan.count):
         _counted(<Tensor>steps[i])
         plan.tensors[i].size = -lr
-    plan.run("rmsprop", &options)
+    plan.run("rmsprop", &options, params)
     return True
 
 
@@ -297,7 +301,7 @@ def adagrad(params, grads, sums, steps, double lr, double lr_decay, double eps, 
     options.states = 1
     for i in range(plan.count):
         plan.tensors[i].size = -(lr / (1 + (_counted(<Tensor>steps[i]) - 1) * lr_decay))
-    plan.run("adagrad", &options)
+    plan.run("adagrad", &options, params)
     return True
 
 
@@ -312,7 +316,7 @@ def adadelta(params, grads, squares, deltas, steps, double lr, double rho, doubl
     for i in range(plan.count):
         _counted(<Tensor>steps[i])
         plan.tensors[i].size = -lr
-    plan.run("adadelta", &options)
+    plan.run("adadelta", &options, params)
     return True
 
 
@@ -326,7 +330,7 @@ def adamax(params, grads, averages, largest, steps, double lr, double beta1, dou
     options.beta1, options.beta2, options.eps = beta1, beta2, eps
     for i in range(plan.count):
         plan.tensors[i].size = -lr / (1 - pow(beta1, _counted(<Tensor>steps[i])))
-    plan.run("adamax", &options)
+    plan.run("adamax", &options, params)
     return True
 
 
@@ -349,7 +353,7 @@ def nadam(params, grads, averages, squares, products, steps, double lr, double b
         plan.tensors[i].bias = 1 - pow(beta2, count)
         plan.tensors[i].size = -lr * (1 - now) / (1 - so_far)
         plan.tensors[i].numbers[0] = -lr * soon / (1 - so_far * soon)
-    plan.run("nadam", &options)
+    plan.run("nadam", &options, params, 2 + (decoupled and decay != 0))
     return True
 
 
@@ -372,7 +376,7 @@ def radam(params, grads, averages, squares, steps, double lr, double beta1, doub
         plan.tensors[i].numbers[0], plan.tensors[i].numbers[1] = sqrt(bias), 0
         if length > 5:
             plan.tensors[i].numbers[1] = sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length))
-    plan.run("radam", &options)
+    plan.run("radam", &options, params, 1 + (decoupled and decay != 0))
     return True
 
 
@@ -390,7 +394,7 @@ def asgd(params, grads, averages, shares, rates, steps, double lr, double lambd,
         plan.tensors[i].numbers[0], plan.tensors[i].numbers[1] = 1 - lambd * rate, _number(<Tensor>shares[i])
         _set(<Tensor>rates[i], lr / pow(1 + lambd * lr * count, alpha))
         _set(<Tensor>shares[i], 1 / (count - t0 if count - t0 > 1 else 1))
-    plan.run("asgd", &options)
+    plan.run("asgd", &options, params, 2)
     return True
 
 
@@ -404,5 +408,5 @@ def rprop(params, grads, previous, sizes, steps, double shrink, double grow, dou
     options.beta1, options.beta2, options.least, options.most = shrink, grow, least, most
     for i in range(plan.count):
         _counted(<Tensor>steps[i])
-    plan.run("rprop", &options)
+    plan.run("rprop", &options, params)
     return True

@@ -172,6 +172,8 @@ cdef int record_output(Node node, Tensor out, bint differentiable=True) except -
         out.node = node
         out.output_nr = number
         out.leaf_grad = False
+    elif number:
+        node.outs[number - 1] = (*node.outs[number - 1], False)          # no gradient comes for it: n_shown
     if node.wanted and node.op is not None:
         op = <Op>node.op
         for k in range(op.n_slots):

@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 from claygrad.core.declared cimport Op
 from claygrad.core.leaves cimport accumulate as add_to_leaf
 from claygrad.core.leaves cimport look_for_nan, private
-from claygrad.core.listeners cimport after_leaf, heard, post_hooks, pre_hooks, tensor_hooks
+from claygrad.core.listeners cimport after_leaf, heard, post_hooks, pre_hooks, shown_edges, tensor_hooks
 from claygrad.core.modes cimport anomaly, modes
 from claygrad.core.node cimport Node
 from claygrad.core.rules cimport call_rules, call_rules_into, fit
@@ -185,6 +185,7 @@ cdef class Run:
         cdef PyObject* owned = self.tasks[t].grad
         cdef list grads, out = None
         cdef bint runs, came = True
+        cdef int i
         cdef Tensor g
         if owned == NULL:
             if not node.always and not heard(node):     # nothing came: what follows waits no longer
@@ -208,14 +209,15 @@ cdef class Run:
         else:
             grads = [<object>owned]
         Py_DECREF(<object>owned)
-        tensor_hooks(node, grads)
-        runs = True
         if self.captures is not None and t in self.captures:
+            runs = self.leads_on(node)
+            if not runs:                                # as in torch: hooks change what is returned only of a node that ends here
+                tensor_hooks(node, grads)
             for nr, position in self.captures[t]:
                 self.results[position] = grads[nr]
-            runs = self.leads_on(node)
-        if not runs:
-            return 0
+            if not runs:
+                return 0
+        tensor_hooks(node, grads)
         if node.hooks is not None and node.hooks.pre:
             grads = pre_hooks(node, grads)
         if isinstance(node, AccumulateGrad):
@@ -233,6 +235,9 @@ cdef class Run:
         else:
             out = node.apply(grads, self.create_graph)
         if node.hooks is not None and node.hooks.post:
+            for i in range(node.n_edges):               # hooks see what will be sent on
+                if node.edge(i) is not None and isinstance(out[i], Tensor):
+                    out[i] = fit(<Tensor>out[i], node, i, node.edge(i), node.edge_nr(i))
             out = post_hooks(node, out, grads)
         self.free(node)
         if anomaly():
@@ -331,7 +336,7 @@ cdef class Run:
 def call_node(Node node, tuple grads):
     """`grad_fn(*grads)`: what the node makes of these gradients, as a tensor or a tuple."""
     cdef bint recording = not modes().no_grad
-    cdef int i, n = node.n_outputs or 1
+    cdef int i, n = node.n_shown()
     cdef list given = list(grads), out
     if len(grads) != n:
         raise TypeError(f"expected {n} arguments, got {len(grads)} instead")
@@ -341,11 +346,12 @@ def call_node(Node node, tuple grads):
     if isinstance(node, AccumulateGrad):
         add_to_leaf(<AccumulateGrad>node, <Tensor>given[0], recording)
         return ()
+    given.extend([None] * (node.n_outputs - n))
     if node.op is None:
         out = node.apply(given, recording)
     elif any([g is not None for g in given]):
         out = call_rules(node, given, recording, 0)
     else:
         out = [None] * node.n_edges
-    out = [g for i, g in enumerate(out) if i > 31 or not node.numbers >> i & 1]
+    out = shown_edges(node, out)
     return out[0] if len(out) == 1 else tuple(out)

@@ -316,7 +316,7 @@ cdef class Tensor:
 
     @property
     def _version(self):
-        if self.inference:
+        if self.inference and self.counter is None:
             raise RuntimeError("Inference tensors do not track version counter.")
         return self.version()
 
@@ -771,7 +771,7 @@ cdef Tensor alias(Tensor t, bint own_counter):
     out.layout = t.layout
     out.inference = t.inference
     out.counter = t.counter
-    if own_counter:
+    if own_counter or (t.inference and not modes().inference):         # outside inference mode it may be written
         out.counter = Counter.__new__(Counter)
     return out
 

@@ -38,7 +38,7 @@ cdef Tensor make_view(Tensor t, Layout layout, bint multi):
     out.layout = layout
     if not t.inference:                          # of an inference tensor nobody tracks views
         out.base = t if t.base is None else t.base
-    out.counter = t.counter
+    out.counter = None if t.inference else t.counter
     out.inference = t.inference
     out.view_version = t.version()
     if modes().inference and not t.inference:
@@ -74,6 +74,7 @@ cdef object call_view(Op op, PyObject** slots):
     if retyped:                          # bytes read as another type: no view in the sense of autograd
         out.base = None
         out.leaf_grad = False
+        out.inference = out.inference or modes().inference
     elif not t.inference and should_record(op, slots):
         node = record_inputs(op, slots)
         record_output(node, out)
@@ -142,12 +143,28 @@ cdef int _refresh(Tensor view) except -1:
     error = refusal(view, True)
     if error is not None:
         raise error
+    before = None if view.node is None or view.view_version == -1 else view.node.name()        # -1: rebase names it
     if _lies_otherwise(view):
         _record_replay(view)
     else:
         record_again(strided(view), view)
     view.view_version = view.version()
+    name_after(view, before)
     return 0
+
+
+cdef int name_after(Tensor view, str before) except -1:
+    """Give the new node of a view torch's name: of the operation that made the view if that changed dtype or bits."""
+    if view.node is None or before is None:
+        return 0
+    if before in _CHANGING:
+        view.node.label = before
+    elif _lies_otherwise(view):
+        view.node.label = "AsStridedBackward0"
+    return 0
+
+
+cdef tuple _CHANGING = ("ViewAsRealBackward0", "ViewAsComplexBackward0", "ConjBackward0", "NegViewBackward0")
 
 
 # Note [Views of another dtype]

@@ -22,7 +22,7 @@ enum Reduction : int { REDUCE_SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN };
 // Whether all numbers are from 0 to n - 1: of a vector, of a walk
 inline bool inside(const int64_t* numbers, int64_t count, int64_t n) {
     int64_t below = 0;                   // the sign tells: of a number, or of what is left up to the last one
-    for (int64_t i = 0; i < count; i++) below |= numbers[i] | (n - 1 - numbers[i]);
+    for (int64_t i = 0; i < count; i++) below |= numbers[i] | static_cast<int64_t>(uint64_t(n - 1) - uint64_t(numbers[i]));
     return below >= 0;
 }
 bool vector_inside(const int64_t* numbers, int64_t count, int64_t n);

@@ -38,7 +38,7 @@ masked_select.rule(input=lambda g, input_shape, mask:
 
 
 @op(kernel="masked_scatter",
-    alias="refuse", half="raw", out=False, inplace=True, meta=lambda input, mask: broadcast(input.shape, mask.shape),
+    alias="ok", half="raw", out=False, inplace=True, meta=lambda input, mask: broadcast(input.shape, mask.shape),
     samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), t(12)), t.args(t(3, 4), t(4, dtype="bool"), t(4, 5))],
     errors=lambda t: [(t.args(t(3), t(3), t(3)), RuntimeError,
                        "masked_scatter_ only supports boolean masks, but got mask with dtype"),

@@ -48,12 +48,12 @@ def view_as_complex(input: Tensor):
     strides, offset = input.stride(), input.storage_offset()
     if strides[-1] != 1 and input.numel():
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(s % 2 for s, n in zip(strides[:-1], input.shape) if n != 1) and input.numel():
+    if any(s % 2 and n != 1 for s, n in zip(strides[:-1], input.shape)):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if offset % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     return input.shape[:-1], tuple(s // 2 for s in strides[:-1]), offset // 2, COMPLEX_OF[input.dtype]
-view_as_complex.rule(input=lambda g: view_as_real(g))
+view_as_complex.rule(input=lambda g: view_as_real(g.resolve_conj()))
 
 
 # Parts
@@ -91,6 +91,7 @@ _real.rule(input=lambda g: g)
 # Conjugates
 
 @pointwise(name="conj_physical", kernel="conj", function=False, method=False,
+           node=lambda inplace: f"ConjPhysicalBackward{int(inplace)}",
            samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(3))])
 def conjugated(xp, input: Tensor):
     "The conjugate, computed."

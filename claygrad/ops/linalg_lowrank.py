@@ -24,6 +24,9 @@ def randoms(*shape: int, like: Tensor, dtype: dtype) -> Tensor:
     return NAMESPACES["torch"]["randn"](*shape, dtype=dtype, device=like.device)
 
 
+ROUNDS = 5000            # after so many, rounding alone moves the span
+
+
 def few_singular(A: Tensor, q: int, niter: int, M: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     """The decomposition of A - M within the span of few columns, which products with random vectors tell."""
     wide = A.shape[-2] < A.shape[-1]
@@ -37,7 +40,7 @@ def few_singular(A: Tensor, q: int, niter: int, M: Tensor | None) -> tuple[Tenso
 
     kind = A.dtype if A.is_complex() else working_dtype(A)
     Q = orthonormal(A, M, randoms(A.shape[-1], q, like=A, dtype=kind))
-    for _ in range(niter):
+    for _ in range(min(niter, ROUNDS)):
         Q = orthonormal(A, M, orthonormal(turned, turned_M, Q))
     back = adjoint(Q)
     U, S, Vh = svd(back @ A if M is None else back @ A - back @ M, False)

@@ -213,7 +213,7 @@ def wide_dtype(input: Tensor):
 
 @scaled_by_root.rules
 def rms_grads(g, aux, input, normalized_shape, weight, eps, needs):
-    to_x, to_weight = rms_backward(g, input, tuple(normalized_shape), aux[0], weight, eps, needs)
+    to_x, to_weight = rms_backward(g, input, tuple(normalized_shape), aux[0], weight if needs[0] else None, eps, needs)
     return to_x if needs[0] else None, to_weight if needs[1] else None
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.bridge import settled
 from claygrad.ops._registry import composite
 from claygrad.ops.dropout import dropout_if
 from claygrad.ops.join import cat, stack
@@ -86,7 +87,7 @@ def padded(one: Layer, input: Tensor, states: tuple[Tensor, ...], params: list[T
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     data, *ends = run(one, input.reshape(length * batch, width), (batch,) * length, states, params, has_biases,
                       num_layers, dropout, train, bidirectional)
-    output = data.view(length, batch, data.shape[1])
+    output = settled(data.view(length, batch, data.shape[1]), "CatBackward0" if bidirectional else "StackBackward0")
     return output.transpose(0, 1) if batch_first else output, *ends
 
 

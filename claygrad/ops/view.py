@@ -46,7 +46,7 @@ def _reinterpreted(input: Tensor, dtype: dtype) -> tuple:
     """Geometry of the same bytes read as another dtype: the last axis grows or shrinks."""
     shape, strides, offset = list(input.shape), list(input.stride()), input.storage_offset()
     old, new = input.dtype.itemsize, dtype.itemsize
-    if dtype is not input.dtype and (input.is_conj() or input.is_neg()):
+    if input.is_conj() or input.is_neg():
         kind = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
         raise RuntimeError(f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")
     if old == new:

@@ -12,7 +12,7 @@ from claygrad import random
 from claygrad._late import late
 from claygrad.amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
 from claygrad.autograd import Function, backward
-from claygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
+from claygrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad
 from claygrad.autograd.graph import saved_tensors_hooks
 from claygrad.core import Tensor, current_run, empty, float32
 from claygrad.core.engine import run_has_inputs
@@ -169,7 +169,7 @@ class _Surroundings:
 
     @contextlib.contextmanager
     def again(self) -> Iterator[None]:
-        with random.fork_rng(enabled=self.random is not None), autocast("cpu", **self.autocast):
+        with inference_mode(False), random.fork_rng(enabled=self.random is not None), autocast("cpu", **self.autocast):
             if self.random is not None:
                 random.set_rng_state(self.random)
             yield

@@ -84,7 +84,7 @@ class Author:
 
     def calm(self) -> bool:
         """All numbers are finite and of moderate size, so that the comparison means something."""
-        values = [t.detach().abs().max() for _, t in self.machine.tensors() if t.numel()]
+        values = [t.detach().abs().max() for _, t in self.machine.tensors() if t.numel() and t.dtype.is_floating_point | t.is_complex()]
         return all(v <= LARGE for v in values)  # false for NaN too
 
     # --- what to say ---
@@ -99,7 +99,12 @@ class Author:
         return f"torch.tensor({fill(shape)}, dtype=torch.{self.dtype}{flag})"
 
     def statement(self) -> str:
-        kinds = {
+        kinds = self.kinds()
+        return self.random.choices(list(kinds), list(kinds.values()))[0]()
+
+    def kinds(self) -> dict[Any, int]:
+        """What may be said, and how often."""
+        return {
             self.operation: 30,
             self.view: 18,
             self.write_in_place: 24,
@@ -111,7 +116,6 @@ class Author:
             self.constant: 3,
             self.blunder: 2,
         }
-        return self.random.choices(list(kinds), list(kinds.values()))[0]()
 
     def operation(self) -> str:
         r, a = self.random, self.pick()
@@ -322,8 +326,8 @@ def _broadcasts_to(a: tuple, b: tuple) -> bool:
     return len(a) <= len(b) and all(m in (n, 1) for m, n in zip(reversed(a), reversed(b), strict=False))
 
 
-def write(seed: int, torch: ModuleType, length: int = 14) -> list[str]:
+def write(seed: int, torch: ModuleType, length: int = 14, author: type[Author] = Author) -> list[str]:
     """The statements of program number `seed`."""
     with protected(torch, "copies"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Author(seed, torch).write(length)
+        return author(seed, torch).write(length)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.oracle.fuzz.machine import trace, trace_apart
-from tests.oracle.fuzz.program import write
+from tests.oracle.fuzz.program import Author, write
 from tests.oracle.fuzz.run import compare, judge, show, shrink, standards
+from tests.oracle.fuzz.wider import WiderAuthor
 
 torch = pytest.importorskip("torch")
 import claygrad  # noqa: E402
@@ -14,11 +15,11 @@ import claygrad  # noqa: E402
 BATCH = 50
 
 
-def _agree(first: int, programs: int) -> None:
-    for number, lines, standard in standards(range(first, first + programs), torch):
-        if judge(lines, claygrad, torch, standard).difference:
-            small = shrink(lines, claygrad, torch)
-            pytest.fail(f"program {number} differs:\n{show(small, compare(small, claygrad, torch))}", pytrace=False)
+def _agree(first: int, programs: int, oracle: str = "mutation", author: type[Author] = Author) -> None:
+    for number, lines, standard in standards(range(first, first + programs), torch, oracle=oracle, author=author):
+        if judge(lines, claygrad, torch, standard, oracle).difference:
+            small = shrink(lines, claygrad, torch, oracle)
+            pytest.fail(f"program {number} differs:\n{show(small, compare(small, claygrad, torch, oracle))}", pytrace=False)
 
 
 @pytest.mark.parametrize("first", range(0, 1000, BATCH))
@@ -30,6 +31,11 @@ def test_random_programs_agree_with_torch(first):
 @pytest.mark.parametrize("first", range(1000, 20000, 500))
 def test_many_random_programs_agree_with_torch(first):
     _agree(first, 500)
+
+
+@pytest.mark.parametrize("first", range(9_000_300, 9_000_700, BATCH))
+def test_wider_random_programs_agree_with_torch(first):
+    _agree(first, BATCH, "copies", WiderAuthor)
 
 
 def test_the_oracle_agrees_with_itself():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _OPTIMIZERS = ("SGD(p, lr=0.1, momentum=0.9, nesterov=True)", "Adam(p, lr=0.1, betas=(0.9, 0.99), eps=1e-8)", "AdamW(p, 0.1)",
                "NAdam(p)", "RAdam(p)", "Adamax(p)", "Adagrad(p, lr=0.1)", "Adadelta(p)", "RMSprop(p, momentum=0.5)", "Rprop(p)",
-               "ASGD(p)", "Adafactor(p)", "LBFGS(p, max_iter=3, history_size=2)", "SparseAdam(p)", "Muon([nn.Parameter(t(2, 3))])")
+               "ASGD(p)", "Adafactor(p)", "LBFGS(p, history_size=2)", "SparseAdam(p)", "Muon([nn.Parameter(t(2, 3))])")
 _SCHEDULES = ("StepLR(o, 2)", "MultiStepLR(o, [1, 2])", "ExponentialLR(o, 0.9)", "CosineAnnealingLR(o, 3)", "LambdaLR(o, lambda e: 0.5)",
               "CyclicLR(o, 0.1, 0.2)", "OneCycleLR(o, 0.1, total_steps=5)", "ReduceLROnPlateau(o)", "PolynomialLR(o)",
               "CosineAnnealingWarmRestarts(o, 2)", "SequentialLR(o, [torch.optim.lr_scheduler.StepLR(o, 2)], [1])")
