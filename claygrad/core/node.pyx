@@ -295,7 +295,8 @@ cdef class Node:
 
     @property
     def _input_metadata(self):
-        return [InputMetadata(Size(self.shape_of(i)), self.dtype_of(i), self.device_of(i)) for i in range(self.n_shown() if self.n_outputs else 0)]
+        cdef int n = self.n_shown() if self.n_outputs else 0
+        return [InputMetadata(Size(self.shape_of(i)), self.dtype_of(i), self.device_of(i)) for i in range(n)]
 
     def __call__(self, *grads):
         """The gradients of the inputs from those of the outputs; no hooks run."""
