@@ -65,7 +65,7 @@ UNSAMPLED = {
 }
 
 # A folder of somebody's machine, and addresses other than these, have no place in the tree.
-HOSTS = {"docs.pytorch.org", "github.com", "pytorch.org"}      # in warnings of PyTorch's, whose texts are kept
+HOSTS = {"discuss.pytorch.org", "docs.pytorch.org", "github.com", "pytorch.org"}      # in warnings and errors of PyTorch's, whose texts are kept
 MACHINE_FOLDERS = ("home", "root", "work", "opt", "tmp", "Users", "mnt")
 
 
