@@ -300,7 +300,7 @@ cdef Layout _view(Op op, PyObject** slots, Layout target):
     cdef int64_t strides[64]
     cdef int64_t known = 1
     cdef int i, hole = -1
-    if v.numel == 0 or op.n_params > 2 and <object>slots[2] is not None:
+    if v.numel == 0 or op is not None and op.n_params > 2 and <object>slots[2] is not None:      # a dtype beside a shape; None: _view_back
         return None
     cdef int n = sizes_of(<object>slots[1], shape)
     if n < 0:

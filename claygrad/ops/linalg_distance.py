@@ -109,7 +109,7 @@ renorm.rule(input=renorm_gradient)
 @composite(namespace="nn.functional", method=False, out=True,
            samples=lambda t: [t.args(t(3, 4)), t.args(t(2, 3, 4), 1.0, 2), t.args(t(4), dim=0, eps=10.0)],
            errors=lambda t: [(t.args(t(3)), IndexError, "Dimension out of range")])
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: Tensor | Number = 1e-12) -> Tensor:
     """Vectors along an axis scaled to length 1: input / max(norm(input, p), eps)."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 

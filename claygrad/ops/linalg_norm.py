@@ -11,7 +11,7 @@ from claygrad.ops._registry import composite
 from claygrad.ops._words import refuse_gradient
 from claygrad.ops.linalg_solve import inv, inv_ex
 from claygrad.ops.linalg_spectral import svdvals
-from claygrad.ops.moments import vector_norm
+from claygrad.ops.moments import check_norm_dtype, vector_norm
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -24,20 +24,6 @@ if TYPE_CHECKING:
 def number_text(number: Number) -> str:
     """A number as PyTorch prints it: 3, inf, 0.5."""
     return f"{number:g}" if isinstance(number, float) else str(number)
-
-
-def check_dtype(input: Tensor, dtype: dtype | None) -> None:
-    if dtype is None:
-        return
-    name = "linalg.matrix_norm"
-    if not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype.legacy}")
-    if input.is_complex() != dtype.is_complex:
-        words = "complex for complex" if input.is_complex() else "real for real"
-        raise RuntimeError(f"{name}: dtype should be {words} inputs, but got {dtype.legacy}")
-    if dtype.itemsize < input.dtype.itemsize:
-        raise RuntimeError(f"{name}: the dtype of the input ({input.dtype.legacy}) should be convertible without "
-                           f"narrowing to the specified dtype ({dtype.legacy})")
 
 
 def two_axes(input: Tensor, dim: ints) -> tuple[int, int]:
@@ -90,7 +76,7 @@ def matrix_norm(input: Tensor, ord: Number | str = "fro", dim: ints = (-2, -1), 
         raise RuntimeError(f"linalg.matrix_norm: Order {ord if isinstance(ord, str) else number_text(ord)} not "
                            "supported.")
     axes = two_axes(input, dim)
-    check_dtype(input, dtype)
+    check_norm_dtype("linalg.matrix_norm", input, dtype)
     if ord == "fro":
         return vector_norm(input, 2, axes, keepdim, dtype=dtype)
     if dtype is not None:

@@ -7,6 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
+from claygrad.core import promote_types
 from claygrad.core import rows as native
 from claygrad.core.notices import warn
 from claygrad.ops._out import EXACT
@@ -212,10 +213,25 @@ def std_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | Non
 
 # Norms
 
-def check_norm(input: Tensor, ord: Number, dim: Axes) -> None:
+def check_norm_dtype(name: str, input: Tensor, dtype: dtype | None) -> None:
+    """Whether a norm may be computed in the dtype that is asked for."""
+    if dtype is None:
+        return
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype.legacy}")
+    if input.is_complex() != dtype.is_complex:
+        words = "complex for complex" if input.is_complex() else "real for real"
+        raise RuntimeError(f"{name}: dtype should be {words} inputs, but got {dtype.legacy}")
+    if promote_types(input.dtype, dtype) is not dtype:
+        raise RuntimeError(f"{name}: the dtype of the input ({input.dtype.legacy}) should be convertible without "
+                           f"narrowing to the specified dtype ({dtype.legacy})")
+
+
+def check_norm(input: Tensor, ord: Number, dim: Axes, dtype: dtype | None = None) -> None:
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{input.dtype.legacy}")
+    check_norm_dtype("linalg.vector_norm", input, dtype)
     if 0 not in input.shape or 0 <= ord < inf:
         return
     # The largest of nothing, and a negative power of nothing, are no numbers.

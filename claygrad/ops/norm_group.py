@@ -24,6 +24,8 @@ from claygrad.ops._words import need
 from claygrad.ops.norm_batch import check_batch_size
 
 if TYPE_CHECKING:
+    from numbers import Number
+
     from claygrad.core import Tensor
 
 inner = {"function": False, "method": False, "out": False}
@@ -218,7 +220,8 @@ neighbour_mean.rule(input=lambda g, before, after: neighbour_mean(g, after, befo
            errors=lambda t: [(t.args(t(3, 4), 2), ValueError, "Expected 3D or higher dimensionality"),
                              (t.args(t(3, 4, 5, 5, 5), 0), RuntimeError,
                               "kernel size should be greater than zero, but got kT: 0 kH: 1 kW: 1")])
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+def local_response_norm(input: Tensor, size: int, alpha: Tensor | Number = 1e-4, beta: Tensor | Number = 0.75,
+                        k: Tensor | Number = 1.0) -> Tensor:
     "input / (k + alpha * m) ** beta, m being the mean square of the `size` channels around."
     if input.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.ndim} "

@@ -181,21 +181,21 @@ def power_samples(dims: int):
 
 
 @composite(**functional, samples=power_samples(1))
-def lp_pool1d(input: Tensor, norm_type: Number, kernel_size: ints, stride: ints | None = None,
+def lp_pool1d(input: Tensor, norm_type: Tensor | Number, kernel_size: ints, stride: ints | None = None,
               ceil_mode: bool = False) -> Tensor:
     """The p-th root of the sum of the p-th powers of every window of (N, C, L) or (C, L)."""
     return by_powers(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @composite(**functional, samples=power_samples(2))
-def lp_pool2d(input: Tensor, norm_type: Number, kernel_size: ints, stride: ints | None = None,
+def lp_pool2d(input: Tensor, norm_type: Tensor | Number, kernel_size: ints, stride: ints | None = None,
               ceil_mode: bool = False) -> Tensor:
     """The p-th root of the sum of the p-th powers of every window of (N, C, H, W) or (C, H, W)."""
     return by_powers(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @composite(**functional, samples=power_samples(3))
-def lp_pool3d(input: Tensor, norm_type: Number, kernel_size: ints, stride: ints | None = None,
+def lp_pool3d(input: Tensor, norm_type: Tensor | Number, kernel_size: ints, stride: ints | None = None,
               ceil_mode: bool = False) -> Tensor:
     """The p-th root of the sum of the p-th powers of every window of (N, C, D, H, W) or (C, D, H, W)."""
     return by_powers(3, input, norm_type, kernel_size, stride, ceil_mode)

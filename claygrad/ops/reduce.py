@@ -94,6 +94,9 @@ def nanmean(input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dt
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
                            f"{input.dtype.legacy}")
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
+                           f"complex dtype. Got: {dtype.legacy}")
     known = input.detach().isnan().logical_not().sum(dim, keepdim)
     return input.nansum(dim, keepdim, dtype=dtype) / known
 

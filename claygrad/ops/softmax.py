@@ -11,6 +11,8 @@ from claygrad.ops._registry import composite, op
 from claygrad.ops._words import need
 
 if TYPE_CHECKING:
+    from numbers import Number
+
     from claygrad.core import Tensor, dtype
 
 hidden = {"function": False, "method": False}
@@ -158,7 +160,8 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 @composite(namespace="nn.functional", method=False)
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: Tensor | Number = 1, hard: bool = False, eps: float = 1e-10,
+                   dim: int = -1) -> Tensor:
     """The softmax of scores to which Gumbel noise was added, over the temperature tau: a random choice, softened.
 
     `hard` gives the choice itself, a one among zeros, with the gradient of the softened one.
