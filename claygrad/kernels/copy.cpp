@@ -272,9 +272,10 @@ bool is_plane(const Walk& w) {
 
 void copy_strided(const char* src, const int64_t* src_strides, char* dst, const int64_t* dst_strides,
                   const int64_t* shape, int ndim, int64_t item_size) {
+    for (int d = 0; d < ndim; d++)       // beside a 0 sizes may be of any product
+        if (shape[d] == 0) return;
     int64_t total = item_size;
     for (int d = 0; d < ndim; d++) total *= shape[d];
-    if (total == 0) return;
     Walk w = plan(src, src_strides, dst, dst_strides, shape, ndim, item_size);
     if (w.ndim == 0) {
         memcpy(dst, src, (size_t)item_size);

@@ -188,6 +188,26 @@ torch.vmap(lambda x: x * 2)(t(2, 3)) if hasattr(torch, 'vmap') else None
 x = leaf(3); again(lambda y: y * x, x).sum().backward(); x.grad
 x = t(3); x.real, x.T, x.mT if x.dim() > 1 else None, x.is_leaf, x.names, x.nbytes, x.itemsize, x.layout
 torch.nn.functional.scaled_dot_product_attention(t(1, 2, 4, 8), t(1, 2, 5, 8), t(1, 2, 5, 8), attn_mask=(t(4, 5) > 0), dropout_p=0.0, is_causal=False)
+torch.testing.assert_close(t(3), t(3), rtol=1e-3, atol=0.1, equal_nan=True, check_dtype=True)
+torch.testing.assert_close({'a': [t(2), 1.0]}, {'a': [t(2), 1.0]}, rtol=0.0, atol=0.0)
+torch.testing.make_tensor((2, 3), dtype=torch.float32, device='cpu', low=-1, high=1, requires_grad=True, noncontiguous=True)
+torch.utils.pytree.tree_map(lambda x: x, {'a': [t(2), (t(3),)]}) if hasattr(torch.utils, 'pytree') else None
+c = torch.view_as_complex(t(3, 2)); v = c.conj(); v.imag.mul_(2); torch.view_as_real(v.resolve_conj()), c.real, v.mH, v.view(3)
+x = leaf(2, 2); y = torch.view_as_complex(x * 1); y.conj().imag.sin_(); y.abs().sum().backward(); x.grad
+x = leaf(3); y = x * 1; v = y.view(3, 1); c = torch.no_grad(); c.__enter__(); v.t_(); c.__exit__(None, None, None); v.sum().backward(); x.grad
+x = leaf(4); y = x * 1; v = y[1:]; c = torch.no_grad(); c.__enter__(); v.as_strided_((2,), (1,), 2); c.__exit__(None, None, None); v.sum().backward(); x.grad
+x = leaf(3); torch.autograd.grad((x * x).sum(), [x], create_graph=True)[0].mul_(2).sum().backward(); x.grad
+x = leaf(2, 3); y = x.max(1)[0]; y.grad_fn.register_prehook(lambda go: go); y.grad_fn.register_hook(lambda gi, go: gi); y.sum().backward(); x.grad
+x = leaf(3); y = x.clone(); y[1:].tanh_(); g = torch.autograd.grad(y.sum(), x, create_graph=True)[0]; g.sum().backward(); x.grad
+c = torch.inference_mode(); c.__enter__(); v = t(3); c.__exit__(None, None, None); v.data.add_(1); v.detach().unsqueeze_(0); v.add_(1)
+x = t(2, 3); x.masked_scatter_(x > 0, x); x[0].masked_scatter_(x[0] > 0, x); x
+x = t(4); x.addcmul_(x, x, value=2); x.lerp_(x, 0.5); x.copy_(x.flip(0)); x.index_add_(0, ints(4), x); x.scatter_(0, ints(4, high=4), x)
+x = t(3, 3); x.addmm_(x, x.t()); x.addmv_(x, x[0]) if False else None; x.baddbmm_ if False else None; x.addr_(x[0], x[:, 0])
+m = nn.Sequential(nn.Conv2d(2, 3, 3, padding=1), nn.BatchNorm2d(3), nn.ReLU(inplace=True), nn.MaxPool2d(2)); m(leaf(1, 2, 4, 4)).sum().backward()
+m = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True); m(t(1, 3, 4), src_key_padding_mask=(t(1, 3) > 5)).sum().backward()
+m = nn.GRU(3, 4); y, h = m(leaf(5, 1, 3), t(1, 1, 4)); y.mul_(2); (y.sum() + h.sum()).backward()
+m = nn.Bilinear(2, 3, 4); m(t(5, 2), t(5, 3)); nn.CosineSimilarity(1)(t(2, 3), t(2, 3)); nn.PairwiseDistance()(t(2, 3), t(2, 3))
+F.lp_pool2d(t(1, 2, 4, 4), leaf(1).sum(), 2), F.local_response_norm(t(1, 4, 3), 2, leaf(1).sum()), F.normalize(t(2, 3), 2.0, 1, leaf(1).sum())
 torch.nested_tensor([t(2)]) if hasattr(torch, 'nested_tensor') else None
 """
 

@@ -15,6 +15,8 @@ import zipfile
 import numpy as np
 
 import claygrad as torch
+from claygrad import nn  # noqa: F401
+from claygrad.nn import functional as F  # noqa: F401
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64",
           "complex128")
