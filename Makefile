@@ -3,6 +3,7 @@
 #   make demo       train a convolutional network on handwritten digits and draw what it learnt; half a minute
 #   make test       the tests that need claygrad alone
 #   make test-all   these, the slow ones, and the comparison with PyTorch
+#   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
 #   make sanitize   the kernels' tests, some of the operations' and hostile calls, on a build that watches every access to memory
 #                   and every undefined operation;   make hostile CALLS=200000   hostile calls on the usual build
@@ -26,10 +27,10 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 export PYTHONSAFEPATH := 1
 export CLAYGRAD_INSTALLED := 1
 
-SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name 'py.typed' \
+SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
+.PHONY: help demo test test-oracle test-packages test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -47,6 +48,9 @@ ORACLE_PYTEST := CLAYGRAD_ORACLE=1 OMP_NUM_THREADS=1 $(ORACLE_BIN)/pytest
 
 test-oracle: .venv-oracle/.claygrad
 	$(ORACLE_PYTEST) -n $(WORKERS) tests/oracle $(PYTEST_ARGS)
+
+test-packages: .venv-packages/.claygrad
+	.venv-packages/bin/python tests/packages/run.py compare --light
 
 test-all: .venv/.claygrad .venv/.test .venv/.demo .venv-oracle/.claygrad
 	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle -m "" $(PYTEST_ARGS)
@@ -116,11 +120,11 @@ wheel: build/wheel.stamp
 	@mkdir -p dist && cp build/wheel/*.whl dist/ && ls dist/*.whl
 
 clean:
-	rm -rf build dist out .venv .venv-oracle .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist out .venv .venv-oracle .venv-packages .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The environments. A stamp is newer than what it was made from.
 
-.venv/.made .venv-oracle/.made:
+.venv/.made .venv-oracle/.made .venv-packages/.made:
 	@$(PYTHON) tools/preflight.py
 	@rm -rf build/meson        # it may have been set up for another Python
 	$(PYTHON) -m venv --clear $(@D)
@@ -135,9 +139,15 @@ clean:
 	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) --group $*
 	@touch $@
 
+# Without dependencies: nothing may bring torch. What the packages need is in the list too.
+.venv-packages/.light: .venv-packages/.made tests/packages/light.txt
+	.venv-packages/bin/python -m pip install $(PIP_FLAGS) --no-deps -r tests/packages/light.txt
+	@touch $@
+
 .venv/.claygrad: .venv/.made build/wheel.stamp
+.venv-packages/.claygrad: .venv-packages/.light build/wheel.stamp
 .venv-oracle/.claygrad: .venv-oracle/.oracle build/wheel.stamp
-.venv/.claygrad .venv-oracle/.claygrad:
+.venv/.claygrad .venv-oracle/.claygrad .venv-packages/.claygrad:
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) build/wheel/*.whl
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@

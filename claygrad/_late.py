@@ -18,7 +18,7 @@ def late(module: str, modules: tuple[str, ...] = (), names: Mapping[str, str] | 
             return importlib.import_module(f"{module}.{name}")
         if names is not None and name in names:
             return getattr(importlib.import_module(f"claygrad.{names[name]}"), name)
-        if name.startswith("__"):
+        if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module '{module}' has no attribute '{name}'", name=name, obj=sys.modules.get(module))
         return importlib.import_module("claygrad.compat.names").find(module, name)
 

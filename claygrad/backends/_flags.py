@@ -23,6 +23,17 @@ def flags_frozen() -> bool:
     return _frozen
 
 
+@contextmanager
+def thawed() -> Iterator[None]:
+    """A block in which flags can be set by assignment, whatever was called before."""
+    global _frozen
+    former, _frozen = _frozen, False
+    try:
+        yield
+    finally:
+        _frozen = former
+
+
 class FlagModule(ModuleType):
     """A module that checks what is assigned to its flags."""
 

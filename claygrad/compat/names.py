@@ -104,9 +104,12 @@ def find(module: str, name: str) -> Any:
         value = vars(speaker)[name]
     else:
         known = table().get(torch_name(module), {})
-        if name not in known:
+        if name in known:
+            value = make(module, name, *known[name])
+        elif spec(f"{module}.{name}") is not None:          # `torch.distributed` is there without an import of its own
+            value = importlib.import_module(f"{module}.{name}")
+        else:
             raise AttributeError(message(module, name, sorted(vars(held))), name=name, obj=held)
-        value = make(module, name, *known[name])
     setattr(held, name, value)
     return value
 
@@ -134,7 +137,7 @@ class _Loader:
 
 
 def _attribute(module: str, name: str) -> Any:
-    if name.startswith("__"):
+    if name.startswith("__") and name.endswith("__"):
         raise AttributeError(f"module '{module}' has no attribute '{name}'", name=name, obj=sys.modules[module])
     return find(module, name)
 

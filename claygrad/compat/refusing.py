@@ -83,6 +83,9 @@ class RefusingObject:
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise refusal(self._name)
 
+    def __getitem__(self, kind: Any) -> RefusingObject:
+        return self         # in an annotation, as in BroadcastingList2[int]
+
     def __enter__(self) -> NoReturn:
         raise refusal(self._name)
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import claygrad
 from claygrad._friends import tell
+from claygrad._late import Finder, late
 from claygrad.compat.absent import explanation
 from claygrad.compat.names import our_name, torch_name
 from claygrad.core import set_prefix
@@ -77,7 +78,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None = None,
                   target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
         if fullname.startswith("claygrad."):
-            found = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+            found = importlib.machinery.PathFinder.find_spec(fullname, path, target) or Finder.find_spec(fullname)
             if found is not None and found.loader is not None:
                 found.loader = _OwnLoader(found.loader)
             return found
@@ -99,7 +100,8 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 _finder = _Finder()
 _depth = 0
-_own_names: list[tuple[Any, str]] = []      # what was renamed, and what it was called before
+_own_names: list[tuple[Any, str, str]] = []     # what was renamed, which attribute says it, and what that was before
+_OURS_ALONE = ("claygrad.core", "claygrad.compat", "claygrad.cli", "claygrad.__main__")   # no counterpart
 
 
 def stands_in() -> bool:
@@ -108,7 +110,12 @@ def stands_in() -> bool:
 
 
 def _say_torch(module: ModuleType) -> None:
-    """Let the classes and functions that a module defines call themselves torch's, for pickles and reprs."""
+    """Let the classes and functions that a module defines call themselves torch's, for pickles and reprs; and let the
+    module answer for private names of torch's that other packages ask for."""
+    vars(module).setdefault("__getattr__", late(module.__name__))
+    if module.__name__.startswith("claygrad") and not module.__name__.startswith(_OURS_ALONE):
+        _own_names.append((module, "__name__", module.__name__))
+        module.__name__ = torch_name(module.__name__)
     for value in list(vars(module).values()):
         home = vars(value).get("__module__") if isinstance(value, type) else getattr(value, "__module__", None)
         if isinstance(home, str) and (home == "claygrad" or home.startswith("claygrad.")) and callable(value):
@@ -116,7 +123,7 @@ def _say_torch(module: ModuleType) -> None:
                 value.__module__ = torch_name(home)
             except (AttributeError, TypeError):       # a class of the compiled core, whose name is fixed
                 continue
-            _own_names.append((value, home))
+            _own_names.append((value, "__module__", home))
 
 
 class as_torch:
@@ -199,7 +206,7 @@ def _end() -> None:
     for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
         del sys.modules[name]
     while _own_names:
-        value, home = _own_names.pop()
-        value.__module__ = home
+        value, word, former = _own_names.pop()
+        setattr(value, word, former)
 
 

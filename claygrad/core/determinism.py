@@ -5,7 +5,6 @@ PyTorch, so that a program that asked for errors gets them here as well.
 """
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from claygrad.core.bridge import array_of, on_storage
@@ -56,9 +55,6 @@ def alert(name: str) -> None:
                            "You can also "
                            "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding "
                            "deterministic support for this operation.")
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "claygrad":
-        level, frame = level + 1, frame.f_back
     warn(f"{name} does not have a deterministic implementation, but you set "
          "'torch.use_deterministic_algorithms(True, warn_only=True)'. You can file an issue at "
          "https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for "

@@ -1,4 +1,4 @@
-"""Overloads of PyTorch's own operators, for the operations that claygrad declares."""
+"""Overloads of PyTorch's own operators."""
 from __future__ import annotations
 
 import functools
@@ -16,5 +16,10 @@ def _table() -> dict[str, tuple[str, ...]]:
 
 
 def overloads_of(name: str) -> tuple[str, ...]:
-    """The overloads of an operator, `default` where PyTorch's library has none of that name."""
+    """The overloads of an operator, `default` where the table has none of that name."""
     return _table().get(name, ("default",))
+
+
+def is_known(name: str) -> bool:
+    """Whether PyTorch's library has an operator that claygrad may not declare."""
+    return name in _table()

@@ -164,10 +164,13 @@ def _or_decorator(register: Callable[[Any], Any], func: Any) -> Any:
 def register_fake(op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel: int = 1,
                   allow_override: bool = False) -> Any:
     """The function that gives shapes and dtypes of an operator, for tensors on device meta."""
-    operator = operator_of(op)
-
+    # An operator that is not there, of a compiled library that cannot be loaded here, may be described all the same:
+    # torchvision and others do so when they are imported, and their Python parts go on without it.
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-        operator.fake = fn
+        if isinstance(op, str):
+            _when_defined(op, lambda operator: _put(operator, "Meta", fn))
+        else:
+            operator_of(op).fake = fn
         return fn
 
     return _or_decorator(register, func)

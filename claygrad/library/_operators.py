@@ -192,15 +192,26 @@ def _overload_named(qualified: str, overload: str) -> OpOverload:
 
 
 def _aten(name: str) -> OpOverloadPacket | None:
-    """A declared operation under its name in PyTorch's own library, with the overloads that it has there."""
-    from claygrad.library._aten import overloads_of
+    """An operation under its name in PyTorch's own library, with the overloads that it has there. What claygrad does
+    not declare is a name that tables of packages may hold; a call of it is refused."""
+    from claygrad.library._aten import is_known, overloads_of
     call = _declared(name)
     if call is None:
-        return None
+        if not is_known(name):
+            return None
+        call = _refusing(name)
     packet = OpOverloadPacket(f"aten::{name}")
     for overload in overloads_of(name):
         packet.add("" if overload == "default" else overload, call)
     return packet
+
+
+def _refusing(name: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"aten::{name} is one of PyTorch's inner operators, which claygrad does not have;\n"
+                                  "  instead: call the public function that comes to it")
+
+    return refuse
 
 
 def _declared(name: str) -> Callable[..., Any] | None:

@@ -143,6 +143,24 @@ class Optimizer:
 
         return step
 
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) \
+            -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
+        """The columns of some lists of tensors, grouped by the device and dtype of the first list's."""
+        groups: dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]] = {}
+        for place, column in enumerate(zip(*tensorlistlist, strict=True)):
+            first = next((one for one in column if one is not None), None)
+            key = (None, None) if first is None else (first.device, first.dtype)
+            lists, places = groups.setdefault(key, ([[] for _ in tensorlistlist], []))
+            for held, one in zip(lists, column):
+                held.append(one)
+            if with_indices:
+                places.append(place)
+        return groups
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Nothing to check: no graphs of CUDA are captured."""
+
     def _patch_step_function(self) -> None:
         cls: Any = type(self)
         if not getattr(cls.step, "hooked", False):

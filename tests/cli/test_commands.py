@@ -26,7 +26,7 @@ def claygrad(*arguments: str, **options: object) -> subprocess.CompletedProcess[
 def test_run(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
     done = claygrad("run", str(tmp_path / "train.py"), "--epochs", "3")
-    assert done.stdout == "claygrad ['--epochs', '3'] torch.Size([1]) __main__\n", done.stderr
+    assert done.stdout == "torch ['--epochs', '3'] torch.Size([1]) __main__\n", done.stderr
 
 
 def test_run_finds_the_neighbours_of_the_program(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_run_finds_the_neighbours_of_the_program(tmp_path: Path) -> None:
 def test_run_a_module(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(PROGRAM)
     done = claygrad("run", "-m", "job", "x", cwd=tmp_path)
-    assert done.stdout == "claygrad ['x'] torch.Size([1]) __main__\n", done.stderr
+    assert done.stdout == "torch ['x'] torch.Size([1]) __main__\n", done.stderr
 
 
 def test_the_programs_exit_code_and_traceback_are_its_own(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_shim(environment: Path) -> None:
         return
     assert done.returncode == 0, done.stderr
     done = call("-c", "import torch, importlib.metadata as m; print(torch.__name__, m.version('torch'), torch.float32)")
-    assert done.stdout == "claygrad 2.13.0+claygrad torch.float32\n", done.stderr
+    assert done.stdout == "torch 2.13.0+claygrad torch.float32\n", done.stderr
     site = next(environment.glob("lib/python*/site-packages"))
     listed = [line.partition(",")[0] for line in (site / "torch-2.13.0+claygrad.dist-info" / "RECORD").read_text().split()]
     assert all((site / name).exists() for name in listed)

