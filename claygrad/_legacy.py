@@ -1,15 +1,12 @@
 """The old names of dtypes as classes: `FloatTensor([1.])`, `isinstance(x, LongTensor)`, `x.type(DoubleTensor)`."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claygrad.core import DTYPES, Tensor, prefix, set_default_dtype
+from claygrad.core import DTYPES, Tensor, dtype, prefix, set_default_dtype
 from claygrad.core.notices import warn_once
 from claygrad.ops._constructor import construct
 from claygrad.ops._formats import layout, strided
-
-if TYPE_CHECKING:
-    from claygrad.core import dtype
 
 
 class tensortype(type):

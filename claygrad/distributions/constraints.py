@@ -1,22 +1,17 @@
 """Regions that parameters and outcomes lie in, each with a `check` that tells for every event whether it is inside."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from claygrad._info import finfo
-from claygrad.core import DTYPES
+from claygrad.core import DTYPES, Tensor
 from claygrad.ops.compare import isclose
 from claygrad.ops.fill import full
 from claygrad.ops.join import cat as _join
 from claygrad.ops.join import stack as _pile
 from claygrad.ops.linalg_cholesky import cholesky_ex
 from claygrad.ops.linalg_spectral import eigvalsh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",

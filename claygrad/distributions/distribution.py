@@ -1,20 +1,16 @@
 """The base of all distributions."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 from claygrad.autograd import no_grad
 from claygrad.core import Size, Tensor
 from claygrad.core.notices import warn
 from claygrad.distributions import constraints
+from claygrad.distributions.constraints import Constraint
 from claygrad.distributions.utils import broadcast_all, lazy_property
 from claygrad.ops.ranges import arange
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Self
-
-    from claygrad.distributions.constraints import Constraint
 
 __all__ = ["Distribution"]
 

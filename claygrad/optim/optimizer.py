@@ -3,25 +3,20 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from claygrad._legacy import typename
-from claygrad.core import RemovableHandle, Tensor, default_dtype, float32, float64
+from claygrad.core import RemovableHandle, Tensor, default_dtype, dtype, float32, float64
 from claygrad.core.modes import get_grad_enabled, set_grad_enabled_flag
 from claygrad.core.notices import warn
 from claygrad.core.optimize import clear_gradients, gather
 from claygrad.ops.complex import view_as_real
 from claygrad.ops.creation import tensor
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from claygrad.core import dtype
-
-    Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 

@@ -2,22 +2,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from claygrad.autograd import no_grad
+from claygrad.core import Tensor
+from claygrad.core import device as Device
+from claygrad.core import dtype as DType
 from claygrad.core.notices import warn
 from claygrad.nn.parameter import Parameter
 from claygrad.ops.cast import parse_to
 from claygrad.ops.fill import empty_like
 
-if TYPE_CHECKING:
-    from typing import Self
-
-    from claygrad.core import Tensor
-    from claygrad.core import device as Device
-    from claygrad.core import dtype as DType
-
-    Place = str | int | Device | None
+Place = str | int | Device | None
 
 
 class Convertible:

@@ -1,0 +1,1 @@
+"""Answers of modules below `torch.jit`."""
