@@ -31,7 +31,7 @@ RANK = {
     "hub": 5.5, "utils": 6, "func": 6, "futures": 6, "overrides": 6, "types": 6,
     "compiler": 7, "jit": 7, "library": 7, "__config__": 7,
     "claygrad": 9,
-    "testing": 10,
+    "testing": 10, "array_api": 10,
     "compat": 10,        # loaded when asked for: it sees the whole package
     "fx": 11,
     "cli": 11,
@@ -61,7 +61,8 @@ UNSAMPLED = {
         "xpu ipu mtia to_mkldnn record_stream eig symeig solve lstsq storage const_data_ptr",
     "memory as elements: tests/oracle/test_typed_storages_torch.py": "_typed_storage storage_type from_file",
     "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ __array_ufunc__ "
-        "__cuda_array_interface__ __dlpack__ __dlpack_device__ to_dlpack from_dlpack as_subclass is_pinned pin_memory",
+        "__array_namespace__ to_device __cuda_array_interface__ __dlpack__ __dlpack_device__ to_dlpack from_dlpack as_subclass "
+        "is_pinned pin_memory",
 }
 
 # A folder of somebody's machine, and addresses other than these, have no place in the tree.

@@ -5,6 +5,7 @@ cannot see. NumPy's own DLPack carries it, so an exported capsule keeps an array
 """
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,22 @@ def __array_ufunc__(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **
     """
     from claygrad.ops._ufuncs import apply
     return apply(ufunc, method, inputs, kwargs)
+
+
+@composite(function=False, raw=True)
+def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
+    """The functions of the array API standard, which libraries that take any array ask for."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"Unrecognized array API version: {api_version!r}\n  claygrad.array_api is of 2024.12")
+    return importlib.import_module("claygrad.array_api")
+
+
+@composite(function=False, raw=True)
+def to_device(self: Tensor, device: device | str, /, *, stream: int | None = None) -> Tensor:
+    """The tensor on another device, in the words of the array API standard."""
+    if stream is not None:
+        raise ValueError("a tensor on the CPU waits for no stream: stream must be None")
+    return self.to(parse_device(device))
 
 
 def _no_cuda_array(self: Tensor) -> Any:
@@ -119,8 +136,10 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
     >>> claygrad.from_dlpack(numpy.arange(3))
     tensor([0, 1, 2])
     """
-    capsule = _asked(ext_tensor, device, copy) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
-    if not any(f'"{name}"' in repr(capsule) for name in ("dltensor", "dltensor_versioned")):
+    capsule, due = (_asked(ext_tensor, device, copy) if hasattr(ext_tensor, "__dlpack__")
+                    else (ext_tensor, bool(copy)))
+    versioned = '"dltensor_versioned"' in repr(capsule)
+    if not versioned and '"dltensor"' not in repr(capsule):
         raise RuntimeError(_SPENT)
     try:
         array = np.from_dlpack(_Capsule(capsule))
@@ -130,11 +149,16 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
             raise
         code.value = _UINT               # NumPy knows no bfloat16, but it carries 16 bits of anything
         array = np.from_dlpack(_Capsule(capsule)).view(_BFLOAT16.numpy)
-    return share(shareable(array))
+    if versioned and not array.flags.writeable and not due:          # before versions nobody could say so
+        if copy is False:
+            raise BufferError("the memory is read-only, and a tensor may be written: it needs a copy\n"
+                              "  leave out copy=False, or hand over memory that may be written")
+        due = True
+    return share(shareable(array.copy() if due else array))
 
 
-def _asked(exporter: Any, device: Any, copy: bool | None) -> Any:
-    """The capsule of an object, by the newest form of the protocol that it knows."""
+def _asked(exporter: Any, device: Any, copy: bool | None) -> tuple[Any, bool]:
+    """The capsule of an object, by the newest form of the protocol that it knows, and whether a copy is still due."""
     if device is not None and parse_device(device).type != "cpu":
         raise BufferError(f"Cannot pack tensors on {parse_device(device)}")
     kind = int(exporter.__dlpack_device__()[0])
@@ -148,9 +172,9 @@ def _asked(exporter: Any, device: Any, copy: bool | None) -> Any:
     if copy is not None:
         options["copy"] = copy
     try:
-        return exporter.__dlpack__(max_version=(1, 0), **options)
-    except TypeError:
-        return exporter.__dlpack__(**options)
+        return exporter.__dlpack__(max_version=(1, 0), **options), False
+    except TypeError:                    # from before the protocol had versions
+        return exporter.__dlpack__(), bool(copy)
 
 
 def _dtype_code(capsule: Any) -> ctypes.c_uint8:

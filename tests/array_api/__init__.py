@@ -1,0 +1,1 @@
+"""Tests of claygrad.array_api."""
