@@ -2,19 +2,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.distribution import Distribution
 from claygrad.ops.fill import empty, full
 from claygrad.ops.random_fill import cauchy_
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Cauchy"]
 

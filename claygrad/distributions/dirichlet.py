@@ -1,20 +1,16 @@
 """Distributions of shares."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from claygrad.autograd import Function
 from claygrad.autograd.function import once_differentiable
+from claygrad.core import Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.exp_family import ExponentialFamily
 from claygrad.ops.embedding import one_hot
 from claygrad.ops.random_each import _dirichlet_grad, _sample_dirichlet
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Dirichlet"]
 

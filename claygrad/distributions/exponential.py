@@ -1,19 +1,14 @@
 """The exponential distribution."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.exp_family import ExponentialFamily
 from claygrad.ops.fill import empty, zeros_like
 from claygrad.ops.random_fill import exponential_
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Exponential"]
 

@@ -1,21 +1,16 @@
 """The gamma distribution."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from claygrad._info import finfo
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.exp_family import ExponentialFamily
 from claygrad.ops.creation import as_tensor
 from claygrad.ops.gamma import igamma
 from claygrad.ops.random_each import _standard_gamma
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Gamma"]
 

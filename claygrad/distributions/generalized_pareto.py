@@ -2,20 +2,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.distribution import Distribution
 from claygrad.ops.compare import isclose, where
 from claygrad.ops.fill import zeros_like
 from claygrad.ops.random import rand
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["GeneralizedPareto"]
 

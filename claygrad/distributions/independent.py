@@ -1,18 +1,13 @@
 """Batch dimensions as dimensions of events."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.distribution import Distribution
 from claygrad.distributions.utils import sum_rightmost
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Independent"]
 

@@ -2,19 +2,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
+from claygrad.core import Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.transformed_distribution import TransformedDistribution
 from claygrad.distributions.transforms import AffineTransform, PowerTransform
 from claygrad.distributions.uniform import Uniform
 from claygrad.distributions.utils import euler_constant
 from claygrad.ops.fill import full_like
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Kumaraswamy"]
 

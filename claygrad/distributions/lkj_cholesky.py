@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from claygrad._info import finfo
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.beta import Beta
 from claygrad.distributions.distribution import Distribution
@@ -13,12 +14,6 @@ from claygrad.ops.join import cat
 from claygrad.ops.random import randn
 from claygrad.ops.ranges import arange
 from claygrad.ops.special import mvlgamma
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["LKJCholesky"]
 

@@ -1,22 +1,17 @@
 """Successes before a number of failures."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from claygrad.autograd import no_grad
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions._odds import Odds, one_of
 from claygrad.distributions.gamma import Gamma
 from claygrad.distributions.utils import lazy_property
 from claygrad.ops.activation import logsigmoid
 from claygrad.ops.random_each import poisson
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["NegativeBinomial"]
 

@@ -2,20 +2,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from claygrad.autograd import no_grad
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.exp_family import ExponentialFamily
 from claygrad.distributions.utils import standard_normal
 from claygrad.ops.random import normal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Normal"]
 

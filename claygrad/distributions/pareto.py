@@ -1,17 +1,13 @@
 """The Pareto distribution."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
+from claygrad.core import Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.exponential import Exponential
 from claygrad.distributions.transformed_distribution import TransformedDistribution
 from claygrad.distributions.transforms import AffineTransform, ExpTransform
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Pareto"]
 

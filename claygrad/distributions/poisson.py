@@ -1,20 +1,15 @@
 """Counts of rare events."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from claygrad.autograd import no_grad
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.exp_family import ExponentialFamily
 from claygrad.distributions.utils import broadcast_all
 from claygrad.ops.random_each import poisson
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Poisson"]
 

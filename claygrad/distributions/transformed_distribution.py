@@ -1,21 +1,16 @@
 """Distributions of transformed variables."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from claygrad.autograd import no_grad
-from claygrad.core import Size
+from claygrad.core import Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.distribution import Distribution
 from claygrad.distributions.independent import Independent
 from claygrad.distributions.transforms import ComposeTransform, Transform
 from claygrad.distributions.utils import sum_rightmost
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["TransformedDistribution"]
 

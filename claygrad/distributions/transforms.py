@@ -1,6 +1,11 @@
 """Transforms of values that know their inverses and the logarithms of their Jacobians' determinants."""
 from __future__ import annotations
 
+from collections.abc import Sequence  # noqa: F401   (hints of the classes below are read here)
+from typing import Any  # noqa: F401
+
+from claygrad.core import Size, Tensor  # noqa: F401
+from claygrad.distributions import constraints  # noqa: F401
 from claygrad.distributions._transform import (
     ComposeTransform,
     IndependentTransform,

@@ -2,22 +2,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from claygrad.autograd import no_grad
-from claygrad.core import DTYPES, Size
+from claygrad.core import DTYPES, Size, Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.distribution import Distribution
 from claygrad.distributions.utils import lazy_property
 from claygrad.ops.compare import where
 from claygrad.ops.fill import zeros
 from claygrad.ops.random import rand
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["VonMises"]
 

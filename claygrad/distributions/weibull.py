@@ -1,19 +1,15 @@
 """The Weibull distribution."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
+from claygrad.core import Tensor
 from claygrad.distributions import constraints
 from claygrad.distributions.exponential import Exponential
 from claygrad.distributions.transformed_distribution import TransformedDistribution
 from claygrad.distributions.transforms import AffineTransform, PowerTransform
 from claygrad.distributions.utils import euler_constant
 from claygrad.ops.fill import ones_like
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from claygrad.core import Tensor
 
 __all__ = ["Weibull"]
 

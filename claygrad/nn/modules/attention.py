@@ -1,9 +1,9 @@
 """Multi-head attention, and the masks that say which places may be looked at."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claygrad.core import DTYPES
+from claygrad.core import DTYPES, Tensor, dtype
 from claygrad.core.notices import warn
 from claygrad.nn import functional as F
 from claygrad.nn import init
@@ -11,9 +11,6 @@ from claygrad.nn.modules.linear import NonDynamicallyQuantizableLinear
 from claygrad.nn.modules.module import Module
 from claygrad.nn.modules.utils import new_parameter
 from claygrad.ops.fill import zeros
-
-if TYPE_CHECKING:
-    from claygrad.core import Tensor, dtype
 
 __all__ = ["MultiheadAttention"]
 

@@ -1,9 +1,9 @@
 """Batch normalisation: each channel with the mean and variance it has over the batch."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claygrad.core import DTYPES
+from claygrad.core import DTYPES, Tensor
 from claygrad.nn import functional as F
 from claygrad.nn import init
 from claygrad.nn.modules.lazy import LazyModuleMixin
@@ -12,9 +12,6 @@ from claygrad.nn.modules.utils import new_parameter
 from claygrad.nn.parameter import UninitializedBuffer, UninitializedParameter
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import ones, zeros
-
-if TYPE_CHECKING:
-    from claygrad.core import Tensor
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
            "SyncBatchNorm"]

@@ -2,21 +2,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from claygrad.core import Tensor
 from claygrad.core.notices import warn
 from claygrad.nn import functional as F
 from claygrad.nn.modules.distance import PairwiseDistance
 from claygrad.nn.modules.linear import Linear
+from claygrad.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from claygrad.nn.modules.module import Module
 from claygrad.nn.modules.utils import OwnInit
 from claygrad.ops._losses import chosen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from claygrad.core import Tensor
-    from claygrad.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 
 __all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
            "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss",

@@ -1,17 +1,15 @@
 """Tables of vectors, looked up by number."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from claygrad.autograd.grad_mode import no_grad
+from claygrad.core import Tensor
 from claygrad.nn import functional as F
 from claygrad.nn import init
 from claygrad.nn.modules.module import Module
 from claygrad.nn.modules.utils import new_parameter
 from claygrad.nn.parameter import Parameter
-
-if TYPE_CHECKING:
-    from claygrad.core import Tensor
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
