@@ -63,7 +63,8 @@ from claygrad.ops._storages import TypedStorage
 from claygrad.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from claygrad.core.random import default_generator
 
-LATE.update({"tensor_text": tensor_text, "autograd.backward": autograd.backward})
+LATE.update({"tensor_text": tensor_text, "autograd.backward": autograd.backward,
+             "sparse_module": lambda: __getattr__("sparse")})
 __version__ = version.__version__
 inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
 newaxis = None
@@ -93,6 +94,10 @@ _LAZY_NAMES.update(dict.fromkeys((
     "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype",
     "set_autocast_enabled"), "amp.autocast_mode"))
+_LAZY += ("sparse",)
+_LAZY_NAMES.update(dict.fromkeys((
+    "_sparse_coo_tensor_unsafe", "hspmm", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor",
+    "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor", "spmm"), "sparse"))
 
 
 # `claygrad.ops` is `torch.ops`, operators by their namespaces; the package of that name is found by imports.

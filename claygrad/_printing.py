@@ -12,6 +12,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from claygrad import core
+from claygrad.core.sparse import parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,8 +76,11 @@ def tensor_text(t: Tensor, tensor_contents: str | None = None) -> str:
     """What `repr(t)` says. `tensor_contents`, if given, stands where the elements would."""
     plain = type(t) is core.Tensor or type(t) in plain_classes
     opening = "tensor(" if plain else f"{type(t).__name__}("
-    contents = _contents(t, len(opening)) if tensor_contents is None else tensor_contents
-    text = _with_suffixes(opening + contents, _suffixes(t), len(opening))
+    if tensor_contents is None and t.layout.name != "strided":
+        text = _sparse_text(t, opening)
+    else:
+        contents = _contents(t, len(opening)) if tensor_contents is None else tensor_contents
+        text = _with_suffixes(opening + contents, _suffixes(t), len(opening))
     if not plain:
         for family in plain_classes:
             if isinstance(t, family):
@@ -132,6 +136,29 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
             text += ", " + suffix
             column += len(suffix) + 2
     return text + ")"
+
+
+def _sparse_text(t: Tensor, opening: str) -> str:
+    """Indices, values and what follows them, a part to a line."""
+    indent, of = len(opening), parts(t)
+    names = {"sparse_coo": ("indices",), "sparse_csr": ("crow_indices", "col_indices"),
+             "sparse_csc": ("ccol_indices", "row_indices")}[of.layout.name]
+    told = []
+    for name, part in zip((*names, "values"), (*of.indices, of.values), strict=True):
+        text = f"{name}=tensor("
+        text += _contents(part, indent + len(text))
+        told.append(text + (f", size={tuple(part.shape)})" if 0 in part.shape else ")"))
+    text = opening + (",\n" + " " * indent).join(told)
+    suffixes = [f"size={tuple(t.shape)}", f"nnz={of.values.shape[0]}"]
+    if t.dtype not in _unmistakable():
+        suffixes.append(f"dtype={t.dtype!r}")
+    suffixes.append(f"layout={t.layout!r}")
+    history = _history(t)
+    suffixes += [] if history is None else [history]
+    if not t.is_sparse:
+        return _with_suffixes(text, suffixes, indent)
+    first = f"{text},\n{' ' * indent}{suffixes[0]}"
+    return _with_suffixes(first, suffixes[1:], indent)
 
 
 # ---- the elements ---------------------------------------------------------------------------------------------------

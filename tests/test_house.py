@@ -25,7 +25,7 @@ RANK = {
     "kernels": 0, "version": 0, "_late": 0,
     "core": 1,
     "ops": 2, "_friends": 2, "_info": 2, "_printing": 2, "_settings": 2, "cpu": 2, "cuda": 2, "memory": 2, "random": 2,
-    "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "quasirandom": 3, "signal": 3, "special": 3, "storage": 3,
+    "autograd": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "quasirandom": 3, "signal": 3, "sparse": 3, "special": 3, "storage": 3,
     "nn": 4,
     "multiprocessing": 5, "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
     "hub": 5.5, "utils": 6, "func": 6, "futures": 6, "overrides": 6, "types": 6,
@@ -54,10 +54,11 @@ UNSAMPLED = {
     "iterates until it is near enough: tests/ops/test_lobpcg.py": "lobpcg",
     "in place alone": "resize_ resize_as_ set_ unsqueeze_ squeeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ detach_ "
         "zero_ apply_ map_ map2_ share_memory_ polygamma_ fill_diagonal_",
-    "of layouts that claygrad's tensors do not have": "dim_order is_coalesced coalesce indices values crow_indices "
+    "of sparse tensors: tests/sparse, tests/oracle/test_sparse_torch.py": "dim_order is_coalesced coalesce indices values crow_indices "
         "col_indices ccol_indices row_indices sparse_dim dense_dim to_sparse to_sparse_coo to_sparse_csr to_sparse_csc "
         "to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm "
-        "int_repr q_scale q_zero_point qscheme q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
+        "_indices _values _nnz _dimI _dimV _coalesced_",
+    "of layouts that claygrad's tensors do not have": "int_repr q_scale q_zero_point qscheme q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
         "xpu ipu mtia to_mkldnn record_stream eig symeig solve lstsq storage const_data_ptr",
     "memory as elements: tests/oracle/test_typed_storages_torch.py": "_typed_storage storage_type from_file",
     "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ __array_ufunc__ "

@@ -59,8 +59,6 @@ ABSENT: dict[str, Absent] = {
     "torch.nn.parallel": Absent(_ONE_PROCESS, "use the module itself"),
     "torch.nn.attention": Absent("on the CPU claygrad has one way to compute attention, its own",
                                  "use nn.functional.scaled_dot_product_attention with a mask"),
-    "torch.sparse": Absent("there are no sparse tensors", "use dense tensors, or scipy.sparse outside of gradients"),
-    "torch.sparse_coo_tensor": Absent("there are no sparse tensors", "use dense tensors, index_add or scatter_add"),
     "torch.nested": Absent("there are no nested tensors", "pad, and mask what was padded"),
     "torch.profiler": Absent("there is no such part of the profiler", "use cProfile or py-spy"),
     "torch.monitor": Absent("claygrad sends no statistics", "use tensorboard or logging"),

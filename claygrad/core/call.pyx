@@ -9,7 +9,7 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
 from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
-from claygrad.core.layout cimport Layout, dense, new_layout, same_shape, stretched
+from claygrad.core.layout cimport SPARSE, Layout, dense, new_layout, same_shape, stretched
 from claygrad.core.lazy cimport any_lazy, lazy_made, resolve
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
@@ -17,6 +17,7 @@ from claygrad.core.overrides cimport asking, hand_over, meet, overriding
 from claygrad.core.overrides import on_asking
 from claygrad.core.refusals import no_such_overload, old_form
 from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.sparse cimport any_sparse
 from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
 from claygrad.core.tensor import LATE
 from claygrad.core.views cimport call_view
@@ -204,6 +205,8 @@ cdef object _run_lazy(Op op, PyObject** slots):
     cdef Tensor t
     cdef object result = None
     cdef int i
+    if any_sparse(slots, op.n_params):
+        return LATE["sparse"](op, [<object>slots[i] for i in range(op.n_params)])
     if op.kind == COMPOSITE:
         result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
         return op.returns(result) if op.returns is not None and type(result) is tuple else result
@@ -347,6 +350,8 @@ cdef int write_out(str name, Tensor target, Tensor result, bint strided) except 
     if result.layout.dtype.category > target.layout.dtype.category:
         raise RuntimeError(f"result type {result.layout.dtype.legacy} can't be cast to the desired output type "
                            f"{target.layout.dtype.legacy}")
+    if (result.layout.bits | target.layout.bits) & SPARSE:
+        raise NotImplementedError(f"{name}(): sparse tensors are not taken as out=")
     if result.layout.storage.where.kind != target.layout.storage.where.kind:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
     check_writable(target, False)

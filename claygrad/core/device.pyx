@@ -1,6 +1,6 @@
 """Where a tensor's bytes live."""
 cimport cython
-from claygrad.core.device cimport CPU, CUDA, META, OTHER
+from claygrad.core.device cimport CPU, CUDA, META, OTHER, SPARSE
 
 _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
           "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")
@@ -85,6 +85,8 @@ cdef class device:
 
 
 cdef device cpu = device("cpu")
+cdef device scattered = device("cpu")
+scattered.kind = SPARSE
 cdef device _default = cpu
 cdef list _defaults = []
 

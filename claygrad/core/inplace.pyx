@@ -12,15 +12,18 @@ from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_FLOAT, category_of, dtype, of_code
 from claygrad.core.general cimport general
 from claygrad.core.promotion cimport result_code
+from claygrad.core.refusals import no_elements
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport CONJ, NEG, Layout, dense, same_shape, stretched
+from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
 from claygrad.core.lazy cimport any_lazy, lazy_made, resolve, resolved, with_bits, write_lazy
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, next_seq
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, note_view, record_again, record_inputs, should_record
 from claygrad.core.rules cimport call_rules
+from claygrad.core.sparse cimport any_sparse
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
+from claygrad.core.tensor import LATE
 from claygrad.core.views cimport name_after, refusal, replay, way_to
 
 cdef extern from "sealed.h":
@@ -140,6 +143,8 @@ cdef int write_layout(Layout dst, Layout src) except -1:
     cdef int64_t item
     cdef int i, k
     if dst.storage.where.kind != CPU:
+        if dst.bits & SPARSE:
+            raise no_elements()
         return 0
     if dst.bits or src.bits:
         return write_lazy(dst, src)
@@ -195,15 +200,19 @@ cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
 cdef object call_inplace(Op op, PyObject** slots):
     cdef Tensor t = <Tensor?><object>slots[0]
     cdef Layout target = t.layout, made = None
+    cdef int i
     cdef bint record = target.dtype.category >= CAT_FLOAT and should_record(op, slots)
     cdef Node node = None
+    cdef bint lazy = _lazy_made[0] and any_lazy(slots, op.n_params)
+    if lazy and any_sparse(slots, op.n_params):
+        return LATE["sparse_"](op, [<object>slots[i] for i in range(op.n_params)])
     check_writable(t, record)
     if op.fast == NULL or not target.contiguous or target.storage.where.kind != CPU:
         _check_overlap(op, t, slots)
     _check_result(op, slots, target)
     if record:
         node = record_inputs(op, slots)
-    if _lazy_made[0] and any_lazy(slots, op.n_params):
+    if lazy:
         made = _write_lazy(op, t, slots)
     elif op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU \
             and not (op.n_tensors > 1 and _reads_target(op, t, slots)):

@@ -10,6 +10,9 @@ cdef enum:
 cdef enum:
     CONJ = 1
     NEG = 2
+    COO = 4                           # no bytes at all, but indices and values: Note [Sparse tensors] in sparse.pxd
+    COMPRESSED = 8
+    SPARSE = 12                       # COO | COMPRESSED
 
 # Where the elements of a tensor lie. Immutable once made: a saved value keeps the layout itself, and a
 # tensor whose shape changes in place gets another one.
@@ -20,7 +23,7 @@ cdef class Layout:
     cdef int64_t numel
     cdef int ndim
     cdef bint contiguous
-    cdef int bits                     # CONJ | NEG
+    cdef int bits                     # CONJ | NEG, or COO, or COMPRESSED
     cdef int64_t* shape
     cdef int64_t* strides
     cdef int64_t inline_dims[10]

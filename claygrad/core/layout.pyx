@@ -1,6 +1,8 @@
 """Where the elements of a tensor lie: storage, type, shape, strides, offset."""
 import numpy
 
+from claygrad.core.refusals import no_elements
+
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
@@ -59,7 +61,7 @@ cdef class Layout:
 
     cdef object array_with_base(self, object base):
         if self.storage.where.kind != CPU:
-            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+            raise no_elements() if self.bits & SPARSE else NotImplementedError("Cannot copy out of meta tensor; no data!")
         cdef cnp.npy_intp strides[64]
         cdef int i
         cdef int64_t size = self.dtype.itemsize

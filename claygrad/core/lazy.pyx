@@ -3,8 +3,9 @@ import numpy
 
 from cpython.object cimport PyObject
 from claygrad.core.device cimport CPU
+from claygrad.core.refusals import no_elements
 from claygrad.core.dtypes cimport CAT_COMPLEX, cast_array
-from claygrad.core.layout cimport CONJ, NEG, Layout, fresh_like, from_array, new_layout
+from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, fresh_like, from_array, new_layout
 from claygrad.core.storage cimport storage_on
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
 
@@ -31,6 +32,8 @@ cdef Layout resolved(Layout v):
     cdef Layout out
     if not v.bits:
         return v
+    if v.bits & SPARSE:
+        raise no_elements()
     if v.storage.where.kind != CPU:
         return new_layout(storage_on(v.storage.where, v.numel * v.dtype.itemsize), v.dtype, v.ndim, v.shape, v.strides, 0)
     if v.contiguous:

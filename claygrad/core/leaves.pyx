@@ -7,7 +7,7 @@ from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, F32
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport Layout, dense, fresh_like
+from claygrad.core.layout cimport COO, SPARSE, Layout, dense, fresh_like
 from claygrad.core.listeners cimport checked, own_array
 from claygrad.core.modes cimport anomaly_checks_nan, modes
 from claygrad.core.node cimport Node
@@ -41,7 +41,8 @@ cdef int look_for_nan(Node node, list out) except -1:
     if not anomaly_checks_nan():
         return 0
     for i, g in enumerate(out):
-        if g is not None and g.dtype.category >= 2 and bool((g != g).any()):
+        values = g._values() if g is not None and (<Tensor>g).layout.bits & COO else g
+        if g is not None and g.dtype.category >= 2 and bool((values != values).any()):
             if node.notes is not None and "traceback_" in node.notes:
                 warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
                      + "".join(node.notes["traceback_"]), UserWarning)
@@ -65,8 +66,8 @@ cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
         return _after(variable)             # requires_grad was switched off since
     if variable.grad_ is None:
         variable.grad_ = _recorded(variable, g) if create_graph else _own(variable, g)
-    elif create_graph:
-        variable.grad_ = variable.grad_ + g
+    elif create_graph or variable.grad_.layout.bits & SPARSE and not g.layout.bits & SPARSE:
+        variable.grad_ = g + variable.grad_ if variable.grad_.layout.bits & SPARSE else variable.grad_ + g
     else:
         verbs().inplace(0, variable.grad_, g)      # the same tensor, with the graph that it may have
     return _after(variable)
@@ -94,7 +95,7 @@ cdef Tensor _own(Tensor variable, Tensor g):
         out = bare_tensor()
         out.layout = g.layout
         return out
-    if variable.layout.contiguous or not dense(variable.layout):
+    if variable.layout.contiguous or not dense(variable.layout) or g.layout.bits & SPARSE:
         out = bare_tensor()
         if g.layout.storage.where.kind != CPU:
             out.layout = g.layout
@@ -118,7 +119,9 @@ cdef bint _laid_out_as(Layout g, Layout leaf) noexcept:
 
 cdef Tensor _recorded(Tensor variable, Tensor g):
     """A copy laid out as its leaf, recorded: gradients of it flow on into the graph of the gradient."""
-    if dense(variable.layout):
+    if g.layout.bits & SPARSE:
+        return g.clone()
+    if dense(variable.layout) and not variable.layout.bits & SPARSE:
         return g.new_empty_strided(variable.shape, variable.stride()).copy_(g)
     return g.clone() if g.layout.contiguous else g.contiguous()
 

@@ -13,8 +13,9 @@ from claygrad.core.device cimport parse as parse_device
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
 from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, bytes_of, fresh, fresh_like, fresh_strided, stretched
+from claygrad.core.layout cimport SPARSE, Layout, bytes_of, fresh, fresh_like, fresh_strided, stretched
 from claygrad.core.lazy cimport resolved, write_lazy
+from claygrad.core.refusals import no_elements
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
 from claygrad.core.storage cimport Storage, new_storage
@@ -317,6 +318,8 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
             write_lazy(v, made)
         else:
             _fill(g, kind, v, a, b, None if p is None else resolved(p.layout))
+    elif v.bits & SPARSE:
+        raise no_elements()
     t.bump()
     if record:
         rebase(t, node)
@@ -360,6 +363,8 @@ def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
     if isinstance(size, Tensor):
         v = (<Tensor>size).layout
         if not v.contiguous or v.storage.where.kind != CPU or v.dtype.category < CAT_FLOAT:
+            if v.bits & SPARSE:
+                raise no_elements()
             return None
         d = v.dtype
     for key, value in named.items():

@@ -52,9 +52,77 @@ def check_data(tensor: Any, data: Any) -> None:
     """Refuse a `.data` that the tensor cannot take over."""
     if tensor.requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    if data.device.type != tensor.device.type:
+    if data.device.type != tensor.device.type or data.layout is not tensor.layout:
         raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
                            "incompatible tensor type.")
+
+
+_LAYOUTS = {"sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc"}
+
+
+def no_elements() -> RuntimeError:
+    """Why the memory of a sparse tensor cannot be read as a dense one's."""
+    return RuntimeError("Cannot access data pointer of Tensor that doesn't have storage\n"
+                        "  A sparse tensor keeps indices and values: see to_dense(), indices() and values().")
+
+
+def no_storage(tensor: Any) -> NotImplementedError:
+    """Why a sparse tensor has no storage to give out."""
+    kind = "SparseTensorImpl" if tensor.is_sparse else "SparseCsrTensorImpl"
+    return NotImplementedError(f"Cannot access storage of {kind}\n  The storages are those of its indices and values.")
+
+
+def no_array(tensor: Any) -> TypeError:
+    """Why a sparse tensor is no NumPy array."""
+    return TypeError(f"can't convert {_LAYOUTS[tensor.layout.name]} layout tensor to numpy. Use Tensor.to_dense() "
+                     "first.")
+
+
+def no_array_on_meta() -> TypeError:
+    """Why a tensor without memory is no NumPy array."""
+    return TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                     "memory first.")
+
+
+def no_array_of_bits(conjugate: bool) -> RuntimeError:
+    """Why a conjugate or negative that is not computed yet is no NumPy array."""
+    bit, name = ("conjugate", "conj") if conjugate else ("negative", "neg")
+    return RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{name}().numpy() "
+                        "instead.")
+
+
+def no_subclass() -> TypeError:
+    """Why a tensor cannot be made an instance of a class."""
+    return TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make "
+                     "sure your class inherits from Tensor.")
+
+
+def not_made(data: Any, require_grad: Any, has_tensor: bool) -> TypeError:
+    """Which argument of `_make_subclass` is not what it must be."""
+    if has_tensor:
+        return TypeError("_make_subclass(): argument 'require_grad' (position 3) must be bool, not "
+                         f"{type(require_grad).__name__}")
+    return TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+
+
+def no_flag(given: Any) -> TypeError:
+    """What `requires_grad_` says of an argument that is no bool."""
+    return TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                     f"{type(given).__name__}")
+
+
+def no_strides(tensor: Any, what: str) -> RuntimeError:
+    """Why a tensor compressed by rows or columns has no strides."""
+    return RuntimeError(f"Sparse {tensor.layout.name[7:].upper()} tensors do not have {what}")
+
+
+def bytes_of_sparse(tensor: Any) -> int:
+    """The bytes of a dense tensor of the same shape, as PyTorch counts those of compressed ones."""
+    if tensor.is_sparse:
+        raise RuntimeError("nbytes is not defined for sparse tensors.  If you want the size of the constituent "
+                           "tensors, add the nbytes of the indices and values.  If you want the size of the  "
+                           "equivalent dense tensor, multiply numel() by element_size()")
+    return int(tensor.numel() * tensor.element_size())
 
 
 def not_a_leaf(value: bool) -> RuntimeError:

@@ -210,7 +210,7 @@ cdef Tensor fit(Tensor grad, Node source, int index, Node target, int nr):
     """
     cdef dtype want = target.dtype_of(nr)
     cdef Layout v = grad.layout
-    if v.storage.where.kind != target.device_of(nr).kind:
+    if v.storage.where.kind != target.device_of(nr).kind and v.storage.where != target.device_of(nr):
         raise RuntimeError(f"Function {source.name()} returned an invalid gradient at index {index} - expected device "
                            f"{target.device_of(nr)} but got {v.storage.where}"
                            + where_text("recorded", source.code, source.lasti))

@@ -3,14 +3,15 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from claygrad.core.device cimport CPU, META
+from claygrad.core.device cimport CPU, META, cpu
+from claygrad.core.device cimport SPARSE as SPARSE_PLACE
 from claygrad.core.dtypes cimport (BF16, BOOL, C32, C64, C128, CAT_FLOAT, F32, F64, I8, I16, I32, I64, U8,
                                    number_of)
 from claygrad.core import refusals
 from claygrad.core.conversions import as_array, as_real
 from claygrad.core.opened import open_class
 from claygrad.core.size import Size
-from claygrad.core.layout cimport CONJ, Layout, new_layout, same_shape
+from claygrad.core.layout cimport COMPRESSED, CONJ, COO, SPARSE, Layout, new_layout, same_shape
 from claygrad.core.layout cimport NEG as NEG_BIT
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, expose
@@ -18,8 +19,7 @@ from claygrad.core.node import RemovableHandle
 from claygrad.core.provenance cimport here, line_of
 from claygrad.core.storage cimport Export, Storage, export_of
 
-# Functions of the layers above that the tensor calls, filled in when they are loaded.
-LATE = {}
+LATE = {}          # functions of the layers above that the tensor calls, filled in when they are loaded
 
 cdef Verbs _verbs
 
@@ -133,6 +133,8 @@ cdef class Tensor:
         return self.layout.shape[_wrap(dim, self.layout.ndim)]
 
     def stride(self, dim=None):
+        if self.layout.bits & COMPRESSED:
+            raise refusals.no_strides(self, "strides")
         if dim is None:
             return self.layout.stride_tuple()
         return self.layout.strides[_wrap(dim, self.layout.ndim)]
@@ -143,7 +145,7 @@ cdef class Tensor:
 
     @property
     def device(self):
-        return self.layout.storage.where
+        return self.layout.storage.where if self.layout.storage.where.kind != SPARSE_PLACE else cpu
 
     @property
     def ndim(self):
@@ -167,7 +169,7 @@ cdef class Tensor:
 
     @property
     def nbytes(self):
-        return self.layout.numel * self.layout.dtype.itemsize
+        return refusals.bytes_of_sparse(self) if self.layout.bits & SPARSE else self.layout.numel * self.layout.dtype.itemsize
 
     def element_size(self):
         return self.layout.dtype.itemsize
@@ -176,9 +178,13 @@ cdef class Tensor:
         return self.layout.offset
 
     def data_ptr(self):
+        if self.layout.bits & SPARSE:
+            raise refusals.no_elements()
         return <size_t>self.layout.data() if self.layout.numel else 0
 
     def untyped_storage(self):
+        if self.layout.bits & SPARSE:
+            raise refusals.no_storage(self)
         return self.layout.storage
 
     @property
@@ -187,7 +193,7 @@ cdef class Tensor:
 
     @property
     def is_cpu(self):
-        return self.layout.storage.where.kind == CPU
+        return self.layout.storage.where.kind == CPU or self.layout.bits & SPARSE != 0
 
     @property
     def is_meta(self):
@@ -195,7 +201,7 @@ cdef class Tensor:
 
     @property
     def is_sparse(self):
-        return False
+        return self.layout.bits & COO != 0
 
     @property
     def is_quantized(self):
@@ -217,8 +223,7 @@ cdef class Tensor:
 
     def requires_grad_(self, requires_grad=True):
         if not isinstance(requires_grad, bool):
-            raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
-                            f"{type(requires_grad).__name__}")
+            raise refusals.no_flag(requires_grad)
         _set_requires_grad(self, requires_grad, "only Tensors of floating point dtype can require gradients", True)
         return self
 
@@ -238,6 +243,8 @@ cdef class Tensor:
 
     def is_contiguous(self, memory_format=None):
         """Whether the elements lie in row-major order (or in that of the memory format)."""
+        if self.layout.bits & COMPRESSED:
+            raise refusals.no_strides(self, "is_contiguous")
         if memory_format is None:
             return self.layout.contiguous
         return LATE["is_contiguous"](self, memory_format=memory_format)
@@ -569,8 +576,8 @@ cdef class Tensor:
         """An array on the same memory. What is written through it is noticed where a graph needs the old value."""
         if self.layout.storage.where.kind != CPU:
             if self.layout.storage.where.kind == META:
-                raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
-                                "host memory first.")
+                raise refusals.no_array_on_meta()
+            raise refusals.no_array(self)
         if not force and requires(self) and not modes().no_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.layout.dtype.code == BF16 or self.layout.dtype.code >= C32:
@@ -578,8 +585,7 @@ cdef class Tensor:
         if self.layout.bits:
             if force:
                 return self.layout.array().copy()
-            bit, name = ("conjugate", "conj") if self.layout.bits & CONJ else ("negative", "neg")
-            raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{name}().numpy() instead.")
+            raise refusals.no_array_of_bits(self.layout.bits & CONJ != 0)
         return _handed_out(self.layout)
 
     def __array__(self, *args, **kwargs):
@@ -590,11 +596,8 @@ cdef class Tensor:
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):
         cdef Tensor source, out
-        if not isinstance(data, Tensor):
-            raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
-        if not isinstance(require_grad, bool):
-            raise TypeError("_make_subclass(): argument 'require_grad' (position 3) must be bool, not "
-                            f"{type(require_grad).__name__}")
+        if not isinstance(data, Tensor) or not isinstance(require_grad, bool):
+            raise refusals.not_made(data, require_grad, isinstance(data, Tensor))
         source = <Tensor>data
         if require_grad and source.layout.dtype.category < CAT_FLOAT:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -617,8 +620,7 @@ cdef int _check_subclass(object cls) except -1:
     if not isinstance(cls, type):
         raise TypeError(f"cls must be a type (got {type(cls).__name__})")
     if not issubclass(cls, Tensor):
-        raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
-                        "class inherits from Tensor.")
+        raise refusals.no_subclass()
     return 0
 
 

@@ -2,10 +2,11 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
+from claygrad.core.refusals import no_elements
 from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
 from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
 from claygrad.core.general cimport call_declared
-from claygrad.core.layout cimport CONJ, NEG, Layout, check_dims, new_layout
+from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, check_dims, new_layout
 from claygrad.core.lazy cimport lazy_made, with_bits
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
@@ -34,6 +35,8 @@ cdef Tensor make_view(Tensor t, Layout layout, bint multi):
     """A view of t with this layout; its node is recorded by the caller."""
     cdef Tensor out = bare_tensor()
     if _lazy_made[0] and layout.bits != t.layout.bits:
+        if t.layout.bits & SPARSE:
+            raise no_elements()
         layout = with_bits(layout, t.layout.bits)
     out.layout = layout
     if not t.inference:                          # of an inference tensor nobody tracks views

@@ -33,7 +33,7 @@ class _Word:
 
 
 class layout(_Word):
-    """How a tensor keeps its elements; claygrad knows `strided`."""
+    """How a tensor keeps its elements; claygrad's are `strided`, `sparse_coo`, `sparse_csr` or `sparse_csc`."""
 
     __slots__ = ()
 
@@ -45,7 +45,7 @@ class memory_format(_Word):
 
 
 strided = layout("strided")
-# Layouts that programs ask about; no tensor of claygrad's has one.
+# Of blocks and of jagged tensors claygrad has the names alone.
 sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged = map(
     layout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"))
 contiguous_format = memory_format("contiguous_format")

@@ -10,7 +10,7 @@ from claygrad.ops._norms import wide
 from claygrad.ops._places import out_of_bounds
 from claygrad.ops._registry import composite, op
 from claygrad.ops._words import tensor_type
-from claygrad.ops.embedding import check_index_dtype, embedding_renorm_, refuse_sparse, sums_by_row
+from claygrad.ops.embedding import check_index_dtype, embedding_renorm_, sparse_rows, sums_by_row
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -35,7 +35,7 @@ def kept(xp, indices, bags, padding_idx: int):
     return xp.flatnonzero((indices != padding_idx) & (bags >= 0)) if padding_idx >= 0 else xp.arange(len(indices))
 
 
-def check_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, sparse) -> None:
+def check_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset) -> None:
     check_index_dtype(indices, 1, "embedding_bag")
     if not weight.dtype.is_floating_point:
         raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, "
@@ -49,7 +49,6 @@ def check_bag(weight, indices, offsets, mode, per_sample_weights, include_last_o
                            f"{tensor_type(per_sample_weights.dtype)} (while checking arguments for embedding_bag)")
     if include_last_offset and not offsets.numel():
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    refuse_sparse(sparse, weight)
 
 
 def check_offsets(xp, offsets, count: int) -> None:
@@ -122,10 +121,15 @@ def highest(xp, rows, named, bag, sizes, count: int):
 
 
 @bagged.rules
-def bagged_grads(g, aux, weight, indices, offsets, mode, per_sample_weights, padding_idx, scale_grad_by_freq, needs):
+def bagged_grads(g, aux, weight, indices, offsets, mode, per_sample_weights, padding_idx, scale_grad_by_freq, sparse,
+                 needs):
     bags, sizes, best = aux
     to_weight = to_samples = None
-    if needs[0]:
+    if needs[0] and sparse and mode != MAX:
+        rows = g[bags] if mode == SUM else (g / sizes.clamp(min=1).unsqueeze(-1))[bags]
+        rows = rows if per_sample_weights is None else rows * per_sample_weights.unsqueeze(-1)
+        to_weight = sparse_rows(rows, indices, weight.shape[0], padding_idx, scale_grad_by_freq)
+    elif needs[0]:
         to_weight = bag_backward(g, indices, bags, sizes, best, per_sample_weights, weight.shape[0], mode, padding_idx,
                                  scale_grad_by_freq)
     if needs[3]:

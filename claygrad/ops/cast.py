@@ -86,6 +86,8 @@ def moved(input: Tensor, dtype: dtype, where: device, copy: bool = False,
         return input
     if where == input.device and not (input.is_meta and not input.requires_grad):
         return to_copy(input, dtype, memory_format)
+    if input.layout is not strided:
+        raise NotImplementedError(f"to: sparse tensors are kept on the CPU, not on '{where}'")
     if input.is_meta and where.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     return empty_strided(input.shape, strides_like(input.shape, input.stride(), memory_format), dtype, where)
@@ -182,7 +184,10 @@ _LEGACY = {kind.legacy: kind for kind in DTYPES.values()}
 def type_or_cast(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | Tensor:
     "The name of the tensor's type, or the tensor cast to a dtype given as such, by name or by the class of its type."
     if dtype is None:
-        return f"{prefix()}.{'meta.' if self.is_meta else ''}{self.dtype.legacy}Tensor"
+        if self.is_sparse_csr:
+            raise RuntimeError("Unimplemented backend SparseCsrCPU")
+        kind = "meta." if self.is_meta else "sparse." if self.is_sparse else ""
+        return f"{prefix()}.{kind}{self.dtype.legacy}Tensor"
     return moved(self, _named_dtype(dtype), self.device)
 
 
@@ -224,7 +229,7 @@ def cuda(input: Tensor, device: Device = None, non_blocking: bool = False,
 
 @composite(property=True, samples=lambda t: [t.args(t(2))])
 def layout(input: Tensor) -> layout_type:
-    "How the tensor keeps its elements: always strided."
+    "How the tensor keeps its elements."
     return strided
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from claygrad.core import (
     DTYPES,
+    LATE,
     Storage,
     Tensor,
     attach,
@@ -23,6 +24,7 @@ from claygrad.core import (
     share,
 )
 from claygrad.core.notices import warn
+from claygrad.ops._formats import strided
 from claygrad.ops._registry import composite
 from claygrad.ops._untyped import bytes_of
 
@@ -70,6 +72,12 @@ def rebuild_tensor(kind: type[Tensor], storage: Storage, dtype: dtype, offset: i
     return require_grad(out, requires_grad)
 
 
+def rebuild_sparse(kind: type[Tensor], layout: Any, described: tuple, requires_grad: bool) -> Tensor:
+    """A leaf of class `kind` with these indices and values."""
+    made = LATE["sparse_module"]().rebuilt(layout, described)
+    return require_grad(made if kind is Tensor else Tensor._make_subclass(kind, made), requires_grad)
+
+
 def _reduce_storage(self: Storage, protocol: int) -> tuple:
     """How to make the storage again. From protocol 5 on its bytes may travel beside the pickle, without a copy."""
     where = str(self.device)
@@ -101,6 +109,9 @@ def __reduce_ex__(self: Tensor, protocol: int) -> tuple:
         if not hasattr(hook, "__torch_unserializable__"):
             warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
                  "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning")
+    if self.layout is not strided:
+        return rebuild_sparse, (type(self), *LATE["sparse_module"]().described(self), self.requires_grad), \
+            self.__getstate__()
     return rebuild_tensor, _parts(self, self.untyped_storage()), self.__getstate__()
 
 
@@ -120,6 +131,11 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(_LEAVES_ONLY)
     if id(self) in memo:
         return memo[id(self)]
+    if self.layout is not strided:
+        copied = self.detach().clone()
+        memo[id(self)] = sparse = require_grad(copied if type(self) is Tensor else Tensor._make_subclass(
+            type(self), copied), self.requires_grad)
+        return _with_the_rest(sparse, self, memo)
     if self.is_conj() or self.is_neg():          # its values, in memory of their own
         return _copied_values(self, memo)
     storage = self.untyped_storage()

@@ -1,17 +1,19 @@
-"""What programs ask of tensors that might be sparse, quantized or laid out in an unusual order; ours are dense."""
+"""What programs ask of tensors that might be sparse, quantized or laid out in an unusual order, of dense ones."""
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from claygrad.core import DTYPES, default_dtype, empty_strided
+from claygrad.core import DTYPES, LATE, default_dtype, empty_strided
 from claygrad.core.determinism import initial
-from claygrad.ops._formats import memory_format, strided
+from claygrad.ops._formats import memory_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._registry import composite, op
 from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
 
 if TYPE_CHECKING:
+    from numbers import Number
+
     from claygrad.core import Tensor, device, dtype
     from claygrad.ops._formats import layout
 
@@ -109,53 +111,134 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list = False) -> tuple[in
 
 
 # --- sparse tensors ----------------------------------------------------------------------------------------------
-def _refuse_dense(name: str, kind: str) -> None:
+# What sparse tensors answer is in claygrad.sparse (Note [Sparse tensors]); here is what dense ones do.
+def _of_sparse(name: str, kind: str, returns: str = "Tensor") -> None:
     """Declare a method that only sparse tensors answer."""
-    def method(self: Tensor) -> None:
+    def method(input: Tensor) -> None:
         raise RuntimeError(f"{name} expected {kind} tensor layout but got Strided")
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = "Refused: of sparse tensors alone."
-    composite(function=False, raw=True)(method)
-
-
-for _name in ("is_coalesced", "coalesce", "indices"):
-    _refuse_dense(_name, "sparse coordinate")
-for _name in ("crow_indices", "col_indices"):
-    _refuse_dense(_name, "sparse row compressed")
-for _name in ("ccol_indices", "row_indices"):
-    _refuse_dense(_name, "sparse column compressed")
-_refuse_dense("values", "sparse")
-
-
-@composite(function=False, raw=True)
-def sparse_dim(self: Tensor) -> int:
-    "How many axes are kept as indices: none."
-    return 0
-
-
-@composite(function=False, raw=True)
-def dense_dim(self: Tensor) -> int:
-    "How many axes are kept as elements: all."
-    return self.ndim
-
-
-@composite(function=False, raw=True, samples=lambda t: [t.args(t(3, 4))])
-def to_dense(self: Tensor, dtype: dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
-    "The tensor itself, which is dense; in another dtype if asked. `masked_grad` is about sparse tensors."
-    return self if dtype is None else self.to(dtype)
-
-
-def _no_sparse(name: str) -> None:
-    def method(self: Tensor, *args: object, **kwargs: object) -> None:
-        raise NotImplementedError(f"{name}: claygrad has no sparse tensors; use dense ones with a mask")
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = "Refused: there are no sparse tensors."
+    method.__doc__ = f"The {name.replace('_', ' ').strip()} of a sparse tensor; dense ones have none."
+    method.__annotations__ = {"input": "Tensor", "return": returns}
     composite(function=False)(method)
 
 
-for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc",
-              "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "smm", "sspaddmm"):
-    _no_sparse(_name)
+for _name in ("coalesce", "indices"):
+    _of_sparse(_name, "sparse coordinate")
+_of_sparse("is_coalesced", "sparse coordinate", "bool")
+for _name in ("crow_indices", "col_indices"):
+    _of_sparse(_name, "sparse row compressed")
+for _name in ("ccol_indices", "row_indices"):
+    _of_sparse(_name, "sparse column compressed")
+_of_sparse("values", "sparse")
+
+
+def _no_kernel(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. This could be because the operator "
+        "doesn't exist for this backend, or was omitted during the selective/custom build process (if using custom "
+        "build).\n  It is of sparse tensors alone.")
+
+
+def _private(name: str, returns: str) -> None:
+    def method(input: Tensor) -> None:
+        raise _no_kernel(name)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"Of sparse tensors alone: {name.strip('_')}, without looking whether they are coalesced."
+    method.__annotations__ = {"input": "Tensor", "return": returns}
+    composite(function=False)(method)
+
+
+for _name, _returns in (("_indices", "Tensor"), ("_values", "Tensor"), ("_nnz", "int"), ("_dimI", "int"),
+                        ("_dimV", "int")):
+    _private(_name, _returns)
+
+
+@composite(function=False)
+def _coalesced_(input: Tensor, coalesced: bool) -> Tensor:
+    "Say of a sparse tensor whether its entries are in order, each of a place of its own."
+    raise _no_kernel("_coalesced_")
+
+
+@composite(function=False)
+def sparse_dim(input: Tensor) -> int:
+    "How many axes are kept as indices; none of a dense tensor."
+    return 0
+
+
+@composite(function=False)
+def dense_dim(input: Tensor) -> int:
+    "How many axes are kept as elements; all of a dense tensor."
+    return input.ndim
+
+
+@composite(function=False, samples=lambda t: [t.args(t(3, 4))])
+def to_dense(input: Tensor, dtype: dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor with all its zeros: itself if it is dense; in another dtype if asked.
+
+    The gradient of a sparse tensor has its entries alone, unless `masked_grad=False`.
+    """
+    return input if dtype is None else input.to(dtype)
+
+
+@composite(function=False, raw=True)
+def to_sparse(self: Tensor, *args: Any, layout: layout | None = None, blocksize: ints | None = None,
+              dense_dim: int | None = None) -> Tensor:
+    """The tensor as a sparse one: `to_sparse()`, `to_sparse(sparse_dims)` or in a layout."""
+    return LATE["sparse_module"]().to_sparse(self, *args, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
+
+
+def _to_layout(name: str, kind: layout, blocks: bool) -> None:
+    def method(self: Tensor, blocksize: ints | None = None, dense_dim: int | None = None) -> Tensor:
+        return LATE["sparse_module"]().to_sparse(self, layout=kind, blocksize=blocksize, dense_dim=dense_dim)
+
+    def plain(self: Tensor, dense_dim: int | None = None) -> Tensor:
+        return LATE["sparse_module"]().to_sparse(self, layout=kind, dense_dim=dense_dim)
+    made = method if blocks else plain
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"The tensor in the layout {kind.name}."
+    composite(function=False, raw=True)(made)
+
+
+for _name, _kind in (("to_sparse_coo", sparse_coo), ("to_sparse_csr", sparse_csr), ("to_sparse_csc", sparse_csc)):
+    _to_layout(_name, _kind, False)
+for _name, _kind in (("to_sparse_bsr", sparse_bsr), ("to_sparse_bsc", sparse_bsc)):
+    _to_layout(_name, _kind, True)
+
+
+@composite(function=False)
+def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
+    "The elements of the tensor where a sparse one has entries, as a sparse tensor."
+    raise RuntimeError("sparse_mask: expected the mask to be sparse")
+
+
+@composite(function=False)
+def sparse_resize_(input: Tensor, size: ints, sparse_dim: int, dense_dim: int) -> Tensor:
+    "Another shape for the entries of a sparse tensor."
+    raise _no_kernel("sparse_resize_")
+
+
+@composite(function=False)
+def sparse_resize_and_clear_(input: Tensor, size: ints, sparse_dim: int, dense_dim: int) -> Tensor:
+    "Another shape for a sparse tensor, without entries."
+    raise _no_kernel("sparse_resize_and_clear_")
+
+
+@composite()
+def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
+    "The shape of another sparse tensor, in place."
+    raise _no_kernel("resize_as_sparse_")
+
+
+@composite()
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
+    "The product of a sparse and a dense matrix, as a sparse tensor."
+    raise _no_kernel("sspaddmm")
+
+
+@composite()
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    "beta * input + alpha * (mat1 @ mat2) of a sparse input and mat1, as a sparse tensor."
+    raise _no_kernel("sspaddmm")
 
 
 # --- quantized tensors -------------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core import LATE
 from claygrad.core import rows as native
-from claygrad.core.modes import get_grad_enabled
 from claygrad.ops._places import out_of_bounds
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import tensor_type
@@ -22,10 +22,15 @@ def check_index_dtype(indices: Tensor, place: int, who: str) -> None:
                            f"arguments for {who})")
 
 
-def refuse_sparse(sparse: bool, weight: Tensor) -> None:
-    if sparse and weight.requires_grad and get_grad_enabled():
-        raise NotImplementedError("sparse=True asks for a sparse gradient, and claygrad's tensors are dense: leave it "
-                                  "out and the same gradient comes as a dense tensor")
+def sparse_rows(values: Tensor, indices: Tensor, rows: int, padding_idx: int, by_freq: bool) -> Tensor:
+    """The gradient of a table as a sparse tensor: an entry for each time that a row was looked up."""
+    if by_freq:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    at, values = indices.reshape(-1).long(), values.reshape(-1, values.shape[-1])
+    if padding_idx >= 0:
+        kept = at != padding_idx
+        at, values = at[kept], values[kept]
+    return LATE["sparse_module"]().sparse_coo_tensor(at.unsqueeze(0), values, (rows, values.shape[-1]))
 
 
 ROUNDS = 16
@@ -59,11 +64,10 @@ def sums_by_row(xp, values, numbers, count: int):
     return out
 
 
-def check_embedding(weight, indices, sparse) -> None:
+def check_embedding(weight, indices) -> None:
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     check_index_dtype(indices, 1, "embedding")
-    refuse_sparse(sparse, weight)
 
 
 def table(t) -> list:
@@ -88,7 +92,9 @@ def embedding(xp, weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_
     return xp.take(weight, indices, axis=0)
 
 
-def embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
+def embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq, sparse):
+    if sparse:
+        return sparse_rows(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     return embedding_dense_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from claygrad.core import LATE, array_of, default_dtype, into
 from claygrad.core import Tensor as TensorType
-from claygrad.core import array_of, default_dtype, into
 from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
 from claygrad.core.determinism import initial
 from claygrad.ops._data import number_dtype, type_name
-from claygrad.ops._formats import contiguous_format, preserve_format, strided, strides_for, strides_like
+from claygrad.ops._formats import contiguous_format, preserve_format, sparse_coo, strided, strides_for, strides_like
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._numbers import element
 from claygrad.ops._registry import composite
@@ -105,6 +105,9 @@ def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype
     if pin_memory is not False:
         refuse_pinning(name, pin_memory)
     if layout is not None and layout is not strided:
+        if layout is sparse_coo and out is None and (value is None or value == 0):
+            return LATE["sparse_module"]().sparse_coo_tensor(size, dtype=kind, device=device,
+                                                             requires_grad=requires_grad)
         check_layout(name, layout)
     if out is not None:
         kind = out_dtype(name, out, None if dtype is None else kind)

@@ -182,8 +182,14 @@ def _never(name: str, kind: str) -> None:
 for _name, _kind in (("is_mps", "on an Apple GPU"), ("is_xpu", "on an Intel GPU"), ("is_ipu", "on an IPU"),
                      ("is_xla", "on an XLA device"), ("is_maia", "on a Maia device"), ("is_mtia", "on an MTIA device"),
                      ("is_vulkan", "on a Vulkan device"), ("is_mkldnn", "in oneDNN's layout"),
-                     ("is_sparse_csr", "sparse in rows"), ("is_nested", "a nested tensor")):
+                     ("is_nested", "a nested tensor")):
     _never(_name, _kind)
+
+
+@composite(property=True, samples=lambda t: [t.args(t(3))])
+def is_sparse_csr(input: Tensor) -> bool:
+    "Whether the tensor is sparse, by rows."
+    return False
 
 
 # --- methods of the tensor as functions -------------------------------------------------------------------------

@@ -63,6 +63,11 @@ class Adagrad(StepOptimizer):
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
 
+    def _refuse_sparse(self, group: dict[str, Any]) -> None:
+        """Only the fused form refuses them."""
+        if group["fused"] and any(p.grad is not None and p.grad.is_sparse for p in group["params"]):
+            raise RuntimeError("`fused` does not support sparse grad or complex param")
+
     def _update(self, group: dict[str, Any]) -> None:
         params, grads, sums, steps = self._columns(group, "sum", "step")
         if group["fused"]:
@@ -98,8 +103,20 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
         step += 1
         if maximize:
             grad = -grad
+        if grad.is_sparse:
+            _step_at_entries(param, grad, total, eps, -lr / (1 + (step.item() - 1) * lr_decay), weight_decay)
+            continue
         if weight_decay != 0:
             grad = grad.add(param, alpha=weight_decay)
         param, grad, total = as_real(param, grad, total)
         total.addcmul_(grad, grad, value=1)
         add_quotient(param, grad, total.sqrt().add_(eps), -lr / (1 + (step.item() - 1) * lr_decay))
+
+
+def _step_at_entries(param: Tensor, grad: Tensor, total: Tensor, eps: float, rate: float, weight_decay: float) -> None:
+    """The step of the elements that a sparse gradient has entries for."""
+    if weight_decay != 0:
+        raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+    at, values = (lambda once: (tuple(once.indices()), once.values()))(grad.coalesce())
+    total[at] += values.pow(2)
+    param.index_put_(at, values / total[at].sqrt().add(eps) * rate, accumulate=True)

@@ -13,6 +13,7 @@ from claygrad.core import RemovableHandle, Tensor, default_dtype, dtype, float32
 from claygrad.core.modes import get_grad_enabled, set_grad_enabled_flag
 from claygrad.core.notices import warn
 from claygrad.core.optimize import clear_gradients, gather
+from claygrad.core.sparse import sparse_tensors_exist
 from claygrad.ops.complex import view_as_real
 from claygrad.ops.creation import tensor
 
@@ -338,10 +339,19 @@ class StepOptimizer(Optimizer):
                 loss = closure()
             set_grad_enabled_flag(self.defaults.get("differentiable", False))
             for group in self.param_groups:
+                if sparse_tensors_exist():
+                    self._refuse_sparse(group)
                 self._update(group)
         finally:
             set_grad_enabled_flag(recording)
         return loss
+
+    def _refuse_sparse(self, group: dict[str, Any]) -> None:
+        """Raise if there is a sparse gradient; optimizers that take them override this."""
+        if any(p.grad is not None and p.grad.is_sparse for p in group["params"]):
+            name = type(self).__name__
+            raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead"
+                               if name in ("Adam", "AdamW") else f"{name} does not support sparse gradients")
 
     def _columns(self, group: dict[str, Any], *keys: str) -> Any:
         """The parameters that have gradients, the gradients, and those entries of the state."""

@@ -54,6 +54,9 @@ class SGD(StepOptimizer):
         if fused:
             self._step_supports_amp_scaling = True
 
+    def _refuse_sparse(self, group: dict[str, Any]) -> None:
+        """None is refused here: a step adds gradients, which is the same for sparse ones."""
+
     def _update(self, group: dict[str, Any]) -> None:
         momentum = group["momentum"]
         params, grads, *columns = gather(group["params"], self.state, _BUFFER if momentum != 0 else (), False)

@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from claygrad.core import DTYPES, Size, Storage, Tensor, device, dtype, empty_strided, on_storage
+from claygrad.core import DTYPES, LATE, Size, Storage, Tensor, device, dtype, empty_strided, on_storage
 from claygrad.nn.parameter import Parameter
 from claygrad.ops import _formats
 from claygrad.serialization._names import DTYPE_OF, Kind, Typed
@@ -104,16 +104,29 @@ def check_key(key: Any) -> None:
         left.extend(one for one in left.pop() if isinstance(one, tuple))
 
 
+_LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc")
+
+
 def layout_named(name: Any) -> Any:
-    if name != "torch.strided":
+    if type(name) is not str or name.removeprefix("torch.") not in _LAYOUTS:
         raise pickle.UnpicklingError(f"claygrad has no layout {reprlib.repr(name)}")
-    return _formats.strided
+    return getattr(_formats, name.removeprefix("torch."))
+
+
+def rebuild_sparse(layout: Any, described: Any) -> Tensor:
+    if type(described) is not tuple or not all(isinstance(one, (Tensor, Size, tuple, bool)) for one in described):
+        raise pickle.UnpicklingError(f"a sparse tensor is said to be made of {reprlib.repr(described)}")
+    if not all(_whole(tuple(one)) is not None for one in described if isinstance(one, (Size, tuple))):
+        raise pickle.UnpicklingError("sizes are whole numbers")
+    made: Tensor = LATE["sparse_module"]().rebuilt(layout, described)
+    return made
 
 
 # What is only the type of something and is never called by a file.
 TYPES = {Tensor, Parameter}
 REBUILDING = {"_rebuild_tensor_v2": rebuild_tensor, "_rebuild_tensor_v3": rebuild_any,
                "_rebuild_meta_tensor_no_storage": rebuild_meta,
+               "_rebuild_sparse_tensor": rebuild_sparse,
                "_rebuild_parameter": rebuild_parameter, "_rebuild_parameter_with_state": rebuild_parameter_with_state}
 OURS: dict[tuple[str, str], Any] = {
     ("collections", "OrderedDict"): OrderedDict, ("collections", "Counter"): Counter, ("_codecs", "encode"): encoded,

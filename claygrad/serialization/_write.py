@@ -6,9 +6,9 @@ import pickle
 from collections import OrderedDict
 from typing import Any
 
-from claygrad.core import DTYPES, Size, Storage, Tensor, device, dtype
+from claygrad.core import DTYPES, LATE, Size, Storage, Tensor, device, dtype
 from claygrad.nn.parameter import Parameter
-from claygrad.ops._formats import layout, memory_format
+from claygrad.ops._formats import layout, memory_format, strided
 from claygrad.serialization._names import KIND_OF, Name, Typed, named, plain_state, rebuilding
 
 _InPython: Any = pickle._Pickler           # whose ways of writing can be replaced type by type
@@ -67,15 +67,20 @@ _BYTES = DTYPES["uint8"]
 def reduced(tensor: Tensor) -> tuple[Name, tuple[Any, ...]]:
     """How a tensor is rebuilt, in the words of PyTorch's files."""
     state = plain_state(tensor)
+    function: Name
+    arguments: tuple[Any, ...]
     if type(tensor) is Parameter:
         parts: tuple[Any, ...] = (tensor.detach(), tensor.requires_grad, OrderedDict())
         if state:
             return rebuilding("_rebuild_parameter_with_state"), (*parts, state)
         return rebuilding("_rebuild_parameter"), parts
+    if tensor.layout is not strided:
+        function, arguments = rebuilding("_rebuild_sparse_tensor"), LATE["sparse_module"]().described(tensor)
+        return function, arguments
     shape, strides = tuple(tensor.shape), tensor.stride()
     if tensor.device.type == "meta":
-        function: Name = rebuilding("_rebuild_meta_tensor_no_storage")
-        arguments: tuple[Any, ...] = (tensor.dtype, shape, strides, tensor.requires_grad)
+        function = rebuilding("_rebuild_meta_tensor_no_storage")
+        arguments = (tensor.dtype, shape, strides, tensor.requires_grad)
     else:
         function = rebuilding("_rebuild_tensor_v2")
         arguments = (Typed(tensor.untyped_storage(), tensor.dtype), tensor.storage_offset(), shape, strides,

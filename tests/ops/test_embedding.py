@@ -23,12 +23,16 @@ def test_the_gradient_of_a_row_is_the_sum_over_its_copies(rows, count):
     assert claygrad.allclose(table.grad, expected)
 
 
-def test_a_sparse_gradient_is_refused_where_one_would_be_made():
-    indices, table = claygrad.tensor([1, 2]), claygrad.ones(4, 3)
-    assert f.embedding(indices, table, sparse=True).shape == (2, 3)
-    for lookup in (f.embedding, lambda i, w, sparse: f.embedding_bag(i, w, claygrad.tensor([0]), sparse=sparse)):
-        with pytest.raises(NotImplementedError, match="sparse=True asks for a sparse gradient"):
-            lookup(indices, table.requires_grad_(), sparse=True)
+def test_a_sparse_gradient_has_an_entry_for_each_lookup():
+    indices, table = claygrad.tensor([1, 2, 1]), claygrad.ones(4, 3)
+    assert f.embedding(indices, table, sparse=True).shape == (3, 3)
+    for lookup in (f.embedding, lambda i, w, sparse: f.embedding_bag(i, w, claygrad.tensor([0]), mode="sum",
+                                                                     sparse=sparse)):
+        weight = table.clone().requires_grad_()
+        lookup(indices, weight, sparse=True).sum().backward()
+        assert weight.grad.is_sparse
+        assert weight.grad._nnz() == 3
+        assert weight.grad.to_dense()[:, 0].tolist() == [0.0, 2.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "bool", "complex64"])

@@ -1,0 +1,22 @@
+from cpython.object cimport PyObject
+
+from claygrad.core.layout cimport Layout
+from claygrad.core.tensor cimport Tensor
+
+# Note [Sparse tensors]
+# A sparse tensor is a Tensor whose layout has one of the bits COO and COMPRESSED. Its storage has no bytes and lies on a device of a
+# kind of its own, which every native form refuses as it refuses meta; the owner of the storage is a `Parts`: indices and values,
+# which are plain tensors outside of any graph. The history is the sparse tensor's own.
+#
+# Operations find out where lazy tensors are looked for (Note [Lazy conjugates]), so that programs without sparse tensors pay nothing,
+# and hand all their arguments to claygrad.sparse, which knows some operations and refuses all others. Views and indexing of a sparse
+# tensor come there too. A write to a sparse tensor gives it another layout with other parts: what a graph saved stays as it was.
+
+cdef class Parts:
+    cdef readonly object layout          # sparse_coo, sparse_csr, sparse_csc
+    cdef readonly tuple indices          # of COO: one tensor of (sparse dims, entries); else where rows begin, and the columns
+    cdef readonly Tensor values
+    cdef readonly bint coalesced
+
+cdef Parts parts_of(Tensor t)
+cdef bint any_sparse(PyObject** slots, int n) except -1      # whether one of the arguments is sparse, or a list with one that is

@@ -1,0 +1,119 @@
+"""Sparse tensors as the core sees them: Note [Sparse tensors] is in sparse.pxd. What they can do is in claygrad.sparse."""
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.device cimport scattered
+from claygrad.core.dtypes cimport dtype
+from claygrad.core.layout cimport COMPRESSED, COO, SPARSE, Layout, bytes_of, check_dims, new_layout
+from claygrad.core.lazy cimport lazy_made
+from claygrad.core.node cimport Node
+from claygrad.core.storage cimport Storage, storage_on
+from claygrad.core.tensor cimport Tensor, getitem_verb, mark_made, new_tensor, setitem_verb, verbs
+from claygrad.core.tensor import LATE
+
+cdef getitem_verb _dense_getitem = NULL
+cdef setitem_verb _dense_setitem = NULL
+
+
+@cython.final
+cdef class Parts:
+    """What a sparse tensor is made of."""
+
+    def __init__(self, layout, tuple indices, Tensor values, bint coalesced):
+        self.layout, self.indices, self.values, self.coalesced = layout, indices, values, coalesced
+
+
+cdef Parts parts_of(Tensor t):
+    if not t.layout.bits & SPARSE:
+        raise TypeError("a sparse tensor is needed")
+    return <Parts?>t.layout.storage.owner
+
+
+def parts(Tensor t):
+    """The parts of a sparse tensor; None of a dense one."""
+    return parts_of(t) if t.layout.bits & SPARSE else None
+
+
+cdef bint _sparse(object value) noexcept:
+    return isinstance(value, Tensor) and (<Tensor>value).layout is not None and (<Tensor>value).layout.bits & SPARSE != 0
+
+
+cdef bint any_sparse(PyObject** slots, int n) except -1:
+    cdef int i
+    for i in range(n):
+        if _sparse(<object>slots[i]):
+            return True
+        if type(<object>slots[i]) is list or type(<object>slots[i]) is tuple:
+            for x in <object>slots[i]:
+                if _sparse(x):
+                    return True
+    return False
+
+
+cdef Layout _layout(Parts made, shape):
+    cdef int64_t dims[64]
+    cdef int64_t steps[64]
+    cdef Py_ssize_t i, n = len(shape)
+    cdef dtype kind = made.values.layout.dtype
+    cdef Storage storage = storage_on(scattered, 0)
+    cdef Layout out
+    check_dims(n)
+    for i in range(n):
+        dims[i] = shape[i]
+        steps[i] = 0
+    bytes_of(kind, <int>n, dims)                 # the elements can be counted
+    storage.owner = made
+    out = new_layout(storage, kind, <int>n, dims, steps, 0)
+    out.bits = COO if len(made.indices) == 1 else COMPRESSED
+    out.contiguous = False
+    lazy_made()[0] = True
+    return out
+
+
+def sparse_tensor(Parts made, shape):
+    """A new tensor of these parts."""
+    _watch_indexing()
+    return mark_made(new_tensor(_layout(made, shape)))
+
+
+def replace(Tensor t, Tensor other):
+    """Give a tensor the parts and the history of another, as a write."""
+    t.layout = other.layout
+    t.bump()
+    if other.node is not None:
+        t.node, t.output_nr, t.leaf_grad = other.node, other.output_nr, False
+    return t
+
+
+def relabel(Tensor t, str label):
+    """Name the node that made a tensor."""
+    if t.node is not None and label:
+        (<Node>t.node).label = label
+    return t
+
+
+# --- indexing ----------------------------------------------------------------------------------------------------
+cdef object _getitem(Tensor t, object key):
+    return LATE["sparse[]"](t, key) if t.layout.bits & SPARSE else _dense_getitem(t, key)
+
+
+cdef int _setitem(Tensor t, object key, object value) except -1:
+    if t.layout.bits & SPARSE or _sparse(value):
+        LATE["sparse[]="](t, key, value)
+        return 0
+    return _dense_setitem(t, key, value)
+
+
+cdef int _watch_indexing() except -1:
+    """From the first sparse tensor on, indexing asks whether it has to do with one."""
+    global _dense_getitem, _dense_setitem
+    if _dense_getitem == NULL:
+        _dense_getitem, _dense_setitem = verbs().getitem, verbs().setitem
+        verbs().getitem, verbs().setitem = _getitem, _setitem
+    return 0
+
+
+def sparse_tensors_exist():
+    """Whether a sparse tensor was ever made."""
+    return _dense_getitem != NULL
