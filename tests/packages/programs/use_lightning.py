@@ -14,7 +14,7 @@ class Classifier(L.LightningModule):
     def __init__(self, width=16, lr=0.05):
         super().__init__()
         self.save_hyperparameters()
-        self.body = nn.Sequential(nn.Linear(4, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Dropout(0.1), nn.Linear(width, 3))
+        self.body = nn.Sequential(nn.Linear(4, width, bias=False), nn.BatchNorm1d(width), nn.ReLU(), nn.Dropout(0.1), nn.Linear(width, 3))
 
     def forward(self, x):
         return self.body(x)
