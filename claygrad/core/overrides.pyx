@@ -290,6 +290,7 @@ cdef void from_user(int was) noexcept:
     clay_overrides.backward = was
 
 
+@cython.binding(False)
 cdef class DisableTorchFunctionSubclass:
     """A context in which `__torch_function__` of arguments is not asked; function modes still are."""
     cdef list was
@@ -304,6 +305,7 @@ cdef class DisableTorchFunctionSubclass:
         clay_overrides.off = self.was.pop()
 
 
+@cython.binding(False)
 cdef class DisableTorchFunction:
     """A context in which neither `__torch_function__` of arguments nor function modes are asked."""
     cdef list was
@@ -318,6 +320,7 @@ cdef class DisableTorchFunction:
         clay_overrides.all_off = self.was.pop()
 
 
+@cython.binding(False)
 cdef class EnableTorchFunction:
     """A context in which both are asked, inside a context that switched them off."""
     cdef list was

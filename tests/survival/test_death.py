@@ -84,7 +84,7 @@ def test_a_subclass_may_resurrect_itself(lib):
         x.attr = [x.shape]
         del x
     assert len(kept) == 100
-    for x in kept:
+    for x in list(kept):                    # what is computed of them is of their class, and comes back too
         assert (x + 1).tolist() == [2.0, 3.0] and x.attr == [(2,)], x
     kept.clear()
     gc.collect()
