@@ -14,12 +14,13 @@ SHARES = 4
 
 
 @pytest.mark.parametrize("share", range(SHARES))
-def test_wrong_selves_raise_and_do_not_crash(lib, share):
+def test_wrong_selves_raise_and_do_not_crash(lib, share, tmp_path):
     program = Path(__file__).with_name("hostile_self.py")
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(Path(lib.__file__).parents[1]),
                                                                os.environ.get("PYTHONPATH", "")]))
     process = subprocess.Popen([sys.executable, str(program), str(share), str(SHARES)], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+                               stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
+                               cwd=tmp_path)       # some of the methods write files
     try:
         out, errors = process.communicate(timeout=300)
     except subprocess.TimeoutExpired:
