@@ -39,4 +39,4 @@ class Finder:
 def listen() -> None:
     """Let imports find the modules of the tables."""
     if Finder not in sys.meta_path:
-        sys.meta_path.append(Finder)       # type: ignore[arg-type]
+        sys.meta_path.append(Finder)

@@ -38,7 +38,7 @@ class Future(Generic[T]):
             raise self._result
         if self._state == "waiting":
             raise RuntimeError("Future has not been completed\n  wait() for it first.")
-        return self._result                     # type: ignore[no-any-return]
+        return self._result
 
     def set_result(self, result: T) -> None:
         """Set the result, and call what was to be called then."""

@@ -183,7 +183,9 @@ def names() -> str:
             imported.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif not name.startswith("_") or name == "__version__":
             values.append(f"{name}: {type_text(type(value).__name__)}")
-    head = HEAD.format(imports="\n".join(sorted(imported)))
+    imported += [f"from claygrad import {name} as {name}" for name in claygrad._LAZY]
+    imported += [f"from claygrad.{module} import {name} as {name}" for name, module in claygrad._LAZY_NAMES.items()]
+    head = HEAD.format(imports="\n".join(sorted(set(imported))))
     return NOTE + head + "\n".join(values) + "\n\n" + "\n".join(functions) + "\n"
 
 

@@ -68,7 +68,7 @@ def device_module(name: str, error: Any) -> dict[str, Any]:
         "temperature", "power_draw", "clock_rate", "get_stream_from_external", "caching_allocator_alloc",
         "caching_allocator_delete", "set_per_process_memory_fraction", "list_gpu_processes", "host_memory_stats",
         "clear_graph_cache"), refuse))
-    context = type("device", (DeviceContext,), {"__module__": f"torch.{name}", "refusal": staticmethod(error),
+    context: Any = type("device", (DeviceContext,), {"__module__": f"torch.{name}", "refusal": staticmethod(error),
                                                 "__doc__": DeviceContext.__doc__})
     made.update(
         get_rng_state_all=always([]), set_rng_state_all=nothing, memory_stats=always(OrderedDict()),
@@ -85,7 +85,7 @@ def device_module(name: str, error: Any) -> dict[str, Any]:
 
 def _out_of_memory() -> type:
     import claygrad
-    return claygrad.OutOfMemoryError                # type: ignore[attr-defined, no-any-return]
+    return claygrad.OutOfMemoryError                # type: ignore[attr-defined]
 
 
 def _needs_device(name: str, error: Any) -> type:

@@ -74,7 +74,7 @@ def make(module: str, name: str, kind: str, text: str) -> Any:
         return types.new_class(name, (), exec_body=lambda body: body.update(__module__=torch_name(module)))
     if kind == "enum":
         members = [word.partition("=") for word in text.split()]
-        return enum.Enum(name, [(key, literal_eval(value) if value else order)  # type: ignore[misc]
+        return enum.Enum(name, [(key, literal_eval(value) if value else order)
                                 for order, (key, _, value) in enumerate(members)], module=torch_name(module))
     return refusing_class(full, _base(kind.removeprefix("class").strip("()")))
 
@@ -131,9 +131,8 @@ class _Loader:
             own = {one: value for one, value in vars(speaker).items() if not one.startswith("__")}
             vars(module).update(own)
             offered |= {one for one in own if not one.startswith("_")}
-        module.__all__ = sorted(offered)                                    # type: ignore[attr-defined]
-        module.__dir__ = lambda: sorted({*vars(module), *known})            # type: ignore[method-assign]
-        module.__getattr__ = lambda one: _attribute(name, one)              # type: ignore[method-assign]
+        vars(module).update(__all__=sorted(offered), __dir__=lambda: sorted({*vars(module), *known}),
+                            __getattr__=lambda one: _attribute(name, one))
 
 
 def _attribute(module: str, name: str) -> Any:

@@ -34,7 +34,7 @@ def refusing_class(name: str, base: type = object) -> type:
 
     body = {"only_a_name": name, "__module__": home, "__qualname__": last, "__doc__": refusing_function(name).__doc__}
     if not issubclass(base, BaseException):
-        body.update(__init__=__init__, __class_getitem__=classmethod(types.GenericAlias))   # type: ignore[dict-item]
+        body.update(__init__=__init__, __class_getitem__=classmethod(types.GenericAlias))
     return type(base)(last, (base,), body)
 
 

@@ -55,7 +55,7 @@ class OptimizedModule(Module):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
     def __len__(self) -> int:
-        return len(self._orig_mod)              # type: ignore[arg-type]
+        return len(self._orig_mod)
 
 
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
@@ -134,7 +134,8 @@ def assume_constant_result(fn: Any) -> Any:
 
 def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy arrays as one of tensors."""
-    from claygrad.core import Tensor, from_numpy
+    from claygrad.core import Tensor
+    from claygrad.ops.creation import from_numpy
     from claygrad.utils import pytree
 
     @functools.wraps(fn)

@@ -260,7 +260,7 @@ def from_file(filename: str, shared: bool, nbytes: int, cls: type[Storage] = Sto
 def reduce_storage(storage: Storage) -> tuple:
     """How a storage crosses to another process: its memory is shared, not copied."""
     if storage.device.type != "cpu" or storage.nbytes() == 0:
-        reduced: tuple = storage.__reduce_ex__(2)                # type: ignore[assignment]
+        reduced: tuple = storage.__reduce_ex__(2)
         return reduced
     _, descriptor, name = mapping_of(share(storage))
     if name is not None:

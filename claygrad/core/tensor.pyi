@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, Self, SupportsIndex, final, overload
+from typing import Any, Literal, Self, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +10,13 @@ from claygrad.core.device import device as _device
 from claygrad.core.dtypes import dtype as _dtype
 from claygrad.core.node import Node, RemovableHandle
 from claygrad.core.opened import TensorMeta
+from claygrad.core.size import Size as Size
 from claygrad.core.storage import Storage
 from claygrad.ops._formats import memory_format
 
 LATE: dict[str, Any]
 
 def watch_slots(on: bool) -> None: ...
-
-class Size(tuple[int, ...]):
-    def numel(self) -> int: ...
-    @overload
-    def __getitem__(self, key: SupportsIndex) -> int: ...
-    @overload
-    def __getitem__(self, key: slice) -> Size: ...
-    def __add__(self, other: tuple[int, ...]) -> Size: ...  # type: ignore[override]
-    def __radd__(self, other: tuple[int, ...]) -> Size: ...
-    def __mul__(self, n: SupportsIndex) -> Size: ...
-    def __rmul__(self, n: SupportsIndex) -> Size: ...
 
 @disjoint_base
 class Tensor(Operations, metaclass=TensorMeta):

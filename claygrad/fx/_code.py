@@ -194,7 +194,7 @@ def _text(arg: Any, scope: dict[str, Any] | None = None) -> str:
 def _type_text(kind: Any, scope: dict[str, Any] | None) -> str:
     """A class or object by a global of the code."""
     if isinstance(kind, type) and getattr(builtins, kind.__name__, None) is kind:
-        return kind.__name__
+        return kind.__name__      # type: ignore[union-attr]
     name = re.sub(r"\W", "_", f"{getattr(kind, '__module__', '')}_{getattr(kind, '__qualname__', type(kind).__name__)}")
     if scope is not None:
         while name in scope and scope[name] is not kind:

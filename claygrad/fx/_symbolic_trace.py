@@ -110,6 +110,7 @@ def _patched(changes: list[tuple[Any, str, Any]]) -> Iterator[None]:
 
 def _all_classes(cls: type) -> Iterator[type]:
     yield cls
+    below: type
     for below in cls.__subclasses__():
         yield from _all_classes(below)
 
@@ -219,7 +220,7 @@ class Tracer(TracerBase):
                 value = given[name]
                 self._specialize(name, value)
             else:
-                star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(kind, "")
+                star = "*" if kind is parameter.VAR_POSITIONAL else "**" if kind is parameter.VAR_KEYWORD else ""
                 default = () if parameter.default is parameter.empty else (parameter.default,)
                 hint = root_fn.__annotations__.get(name) if hasattr(root_fn, "__annotations__") else None
                 value = self.create_proxy("placeholder", f"{star}{name}", default, {}, name=name,
@@ -243,7 +244,8 @@ class Tracer(TracerBase):
             self.create_proxy("call_function", _assert_is_none, (given, told), {})
         elif isinstance(value, base_types):
             import claygrad
-            self.create_proxy("call_function", claygrad._assert, (given == value, told), {})
+            self.create_proxy("call_function", claygrad._assert,           # type: ignore[attr-defined]
+                              (given == value, told), {})
 
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The graph of a module's forward or of a function."""

@@ -109,7 +109,7 @@ class GraphModule(Module):
         """Write forward anew, after the graph was changed."""
         written = self._graph.python_code("self")
         self._code = written.src
-        type(self).forward = _compiled(written.src, written.globals)     # type: ignore[method-assign]
+        type(self).forward = _compiled(written.src, written.globals)
         return written
 
     def add_submodule(self, target: str, m: Module) -> bool:
@@ -174,7 +174,7 @@ class GraphModule(Module):
         made.__dict__.update(holder.__dict__)
         type(made).__name__ = type(self).__name__
         made.graph = copy.deepcopy(self._graph, memo)
-        return made                     # type: ignore[no-any-return]
+        return made
 
     def __copy__(self) -> GraphModule:
         made = GraphModule(self, copy.deepcopy(self.graph), type(self).__name__)
@@ -187,8 +187,9 @@ class GraphModule(Module):
         written = self._graph.python_code("self")
         known = ("torch", "operator", "math", "inf", "nan", "device")
         scope = {name: value for name, value in written.globals.items() if name not in known}
-        scope.update((node.target.__name__, node.target) for node in self._graph.nodes if node.op == "call_function"
-                     and node.target is not getattr and getattr(builtins, node.target.__name__, None) is node.target)
+        called = [node.target for node in self._graph.nodes if node.op == "call_function"]
+        scope.update((target.__name__, target) for target in called     # type: ignore[union-attr]
+                     if target is not getattr and vars(builtins).get(target.__name__) is target)
         return _reduced, (type(self).__mro__[1], type(self).__name__, state, written.src, scope, self._tracer_cls)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -199,7 +200,7 @@ class _CodeOnly(Module):
     """The attributes of a graph module, with its code, to be traced again."""
 
 
-def _reduced(cls: type, name: str, state: dict[str, Any], src: str, scope: dict[str, Any],
+def _reduced(cls: type[GraphModule], name: str, state: dict[str, Any], src: str, scope: dict[str, Any],
              tracer_cls: Any) -> GraphModule:
     """A graph module from its attributes and its code: the code is traced again."""
     import math
@@ -221,7 +222,7 @@ def _reduced(cls: type, name: str, state: dict[str, Any], src: str, scope: dict[
 
     graph = KeepModules().trace(holder)
     graph._tracer_cls = tracer_cls
-    made: GraphModule = cls.__new__(cls)                    # type: ignore[assignment]
+    made: GraphModule = cls.__new__(cls)
     made.__dict__.update(state)
     type(made).__name__ = name
     made.graph = graph

@@ -220,7 +220,7 @@ class Node:
             return True
         if self.op == "call_function":
             import claygrad
-            return self.target in _side_effectful_functions or self.target is claygrad._assert
+            return self.target in _side_effectful_functions or self.target is claygrad._assert  # type: ignore[attr-defined]
         if self.op == "call_module":
             module = self.graph.owning_module and self.graph.owning_module.get_submodule(self.target)
             return bool(getattr(module, "_is_impure", False))

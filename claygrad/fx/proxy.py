@@ -94,7 +94,7 @@ class TracerBase:
             calling = frame.f_back.f_back
             here = [one for one in dis.get_instructions(calling.f_code) if one.offset == calling.f_lasti]
             if here and here[0].opname == "UNPACK_SEQUENCE":
-                return (obj[i] for i in range(here[0].argval))
+                return (operator.getitem(obj, i) for i in range(here[0].argval))
         raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or "
                          "as a "
                          "*args or **kwargs function argument. See the torch.fx docs on pytorch.org for a more "
@@ -228,16 +228,16 @@ class ParameterProxy(Proxy):
 
     def dim(self) -> int:
         """The parameter's own number of dimensions."""
-        return self.param.dim()         # type: ignore[no-any-return]
+        return self.param.dim()
 
     @property
     def ndim(self) -> int:
         """The parameter's own number of dimensions."""
-        return self.param.ndim          # type: ignore[no-any-return]
+        return self.param.ndim
 
     def numel(self) -> int:
         """The parameter's own number of elements."""
-        return self.param.numel()       # type: ignore[no-any-return]
+        return self.param.numel()
 
 
 def _operator_method(name: str) -> Any:

@@ -135,7 +135,7 @@ def scripted(module: Module, kind: type[RecursiveScriptModule], memo: dict[int, 
     if isinstance(module, ScriptModule):
         return module
     if id(module) not in memo:
-        made: Any = object.__new__(scripted_class(type(module), kind))
+        made: Any = object.__new__(scripted_class(type(module), kind))      # type: ignore[arg-type]
         memo[id(module)] = made
         made.__dict__.update(module.__dict__)
         inner = RecursiveScriptModule if kind is not TopLevelTracedModule else TracedModule

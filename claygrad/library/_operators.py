@@ -80,7 +80,7 @@ class OpOverloadPacket:
     def __getattr__(self, name: str) -> OpOverload:
         known = self.__dict__.get("_overloads", {})
         if name in known:
-            return known[name]          # type: ignore[no-any-return]
+            return known[name]
         if name.startswith("__"):
             raise AttributeError(name)
         raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'", name=name, obj=self)
@@ -184,11 +184,11 @@ ops = Ops()
 
 def _packet_named(qualified: str) -> OpOverloadPacket:
     space, name = qualified.split("::")
-    return getattr(ops.namespace(space), name)          # type: ignore[no-any-return]
+    return getattr(ops.namespace(space), name)
 
 
 def _overload_named(qualified: str, overload: str) -> OpOverload:
-    return getattr(_packet_named(qualified), overload)  # type: ignore[no-any-return]
+    return getattr(_packet_named(qualified), overload)
 
 
 def _aten(name: str) -> OpOverloadPacket | None:
@@ -220,8 +220,8 @@ def _declared(name: str) -> Callable[..., Any] | None:
         prefix = "" if space in ("torch", "nn.functional") else f"{space}_"
         known = registry.NAMESPACES[space]
         if name.startswith(prefix) and name.removeprefix(prefix) in known:
-            return known[name.removeprefix(prefix)]      # type: ignore[no-any-return]
+            return known[name.removeprefix(prefix)]
     if name in registry.REGISTRY:
-        return registry.REGISTRY[name].op                # type: ignore[no-any-return]
+        return registry.REGISTRY[name].op
     method = getattr(Tensor, name, None)
     return method if callable(method) else None

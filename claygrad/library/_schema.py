@@ -192,7 +192,7 @@ def infer_schema(prototype_function: Any, /, *, mutates_args: Any, op_name: str 
     return f"{op_name or ''}({', '.join(words)}) -> {_return_text(signature.return_annotation, wrong)}"
 
 
-def _return_text(kind: Any, wrong: Any) -> str:
+def _return_text(kind: Any, wrong: collections.abc.Callable[[str], typing.NoReturn]) -> str:
     if kind is None or kind is type(None):
         return "()"
     if typing.get_origin(kind) is tuple:

@@ -23,7 +23,7 @@ from claygrad.multiprocessing.spawn import (
 )
 
 __all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy"]
-__all__ += multiprocessing.__all__      # type: ignore[attr-defined]
+__all__ += multiprocessing.__all__
 
 
 def get_all_sharing_strategies() -> set[str]:

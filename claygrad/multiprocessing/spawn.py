@@ -103,7 +103,7 @@ class ProcessContext:
             return True
         failed = None
         for sentinel in connection.wait(list(self.sentinels), timeout):
-            index = self.sentinels.pop(sentinel)         # type: ignore[arg-type]
+            index = self.sentinels.pop(sentinel)
             self.processes[index].join()
             if self.processes[index].exitcode != 0:
                 failed = index

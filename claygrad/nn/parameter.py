@@ -32,7 +32,7 @@ class Parameter(Tensor, metaclass=_Marked):
     """
 
     _mark = "_is_param"
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl      # type: ignore[assignment]
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:

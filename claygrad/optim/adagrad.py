@@ -119,4 +119,4 @@ def _step_at_entries(param: Tensor, grad: Tensor, total: Tensor, eps: float, rat
         raise RuntimeError("weight_decay option is not compatible with sparse gradients")
     at, values = (lambda once: (tuple(once.indices()), once.values()))(grad.coalesce())
     total[at] += values.pow(2)
-    param.index_put_(at, values / total[at].sqrt().add(eps) * rate, accumulate=True)
+    param.index_put_(list(at), values / total[at].sqrt().add(eps) * rate, accumulate=True)

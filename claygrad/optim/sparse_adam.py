@@ -66,4 +66,4 @@ def sparse_adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor
         square[at] += square_change
         moved, spread = change + old, (square_change + old_square).sqrt() + eps
         rate = lr * math.sqrt(1 - beta2 ** step) / (1 - beta1 ** step)
-        param.index_put_(at, -rate * (moved / spread), accumulate=True)
+        param.index_put_(list(at), -rate * (moved / spread), accumulate=True)

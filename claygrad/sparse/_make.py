@@ -40,7 +40,8 @@ class check_sparse_tensor_invariants:
     _enabled = False
 
     def __init__(self, enable: bool = True) -> None:
-        self.state, self._before = enable, []
+        self.state = enable
+        self._before: list[bool] = []
 
     @classmethod
     def is_enabled(cls) -> bool:

@@ -55,7 +55,8 @@ def _times_dense(a: Tensor, b: Tensor) -> Tensor:
         raise RuntimeError(f"addmm: expected mat1 and mat2 to have the same dtype, but got: {a.dtype.c_name} != "
                            f"{b.dtype.c_name}")
     of, values = entries(compressed(a, CSR))
-    return _by_rows(*of.indices, values, b)
+    begins, columns = of.indices
+    return _by_rows(begins, columns, values, b)
 
 
 def _times_sparse(a: Tensor, b: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import claygrad
+from claygrad.compat.answers.top import get_device_module
 from claygrad.core import Tensor
 from claygrad.nn.parameter import Parameter
 
@@ -30,7 +31,7 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
 
 def _take_tensors(tensors: Sequence[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
     """Groups of tensors of one type, each of about `size_limit` bytes."""
-    groups: dict[str, tuple[list[Tensor], int]] = defaultdict(lambda: ([], 0))
+    groups: dict[Any, tuple[list[Tensor], int]] = defaultdict(lambda: ([], 0))
     for tensor in tensors:
         kind, size = tensor.type(), tensor.numel() * tensor.element_size()
         group, total = groups[kind]
@@ -71,7 +72,7 @@ def _get_available_device_type() -> str | None:
 
 def _get_device_module(device_type: str) -> Any:
     """The module of a kind of device."""
-    return claygrad.get_device_module(device_type)
+    return get_device_module(device_type)
 
 
 def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
@@ -100,7 +101,7 @@ class ExceptionWrapper:
 
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
         kind, error, trace = exc_info or sys.exc_info()
-        self.exc_type = kind
+        self.exc_type: Any = kind
         self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
         self.where = where
 

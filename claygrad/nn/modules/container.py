@@ -163,11 +163,11 @@ class ModuleList(_Row):
             return type(self)(list(self._modules.values())[idx])
         return self._modules[self._name_at(idx)]
 
-    def __iadd__(self, modules: Iterable[Any]) -> Self:
-        return self.extend(modules)
-
     def __add__(self, other: Iterable[Any]) -> ModuleList:
         return ModuleList(chain(self, other))
+
+    def __iadd__(self, other: Iterable[Any]) -> Self:
+        return self.extend(other)
 
     def insert(self, index: int, module: Any) -> None:
         """Put a module before the one at a place."""

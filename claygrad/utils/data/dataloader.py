@@ -232,7 +232,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def _next_data(self) -> Any:
         if self._rows is not None:
-            return next(self._rows)        # type: ignore[call-overload]
+            return next(self._rows)
         return self._dataset_fetcher.fetch(self._next_index())
 
 

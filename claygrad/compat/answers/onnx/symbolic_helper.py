@@ -2,11 +2,11 @@
 from claygrad.compat.refusing import unchanged
 
 
-def parse_args(*arg_descriptors: str):  # type: ignore[no-untyped-def]
+def parse_args(*arg_descriptors: str):
     """A decorator that leaves the function as it is."""
     return unchanged
 
 
-def quantized_args(*arg_q_descriptors: bool, **options: object):  # type: ignore[no-untyped-def]
+def quantized_args(*arg_q_descriptors: bool, **options: object):
     """A decorator that leaves the function as it is."""
     return unchanged

@@ -1,2 +1,2 @@
 """`torch.cpu.amp.grad_scaler`."""
-from claygrad.cpu.amp import GradScaler  # noqa: F401
+from claygrad.amp.old_names import GradScaler  # noqa: F401

@@ -1,2 +1,2 @@
 """`torch.cuda.amp.common`."""
-from claygrad.cuda.amp import amp_definitely_not_available  # noqa: F401
+from claygrad.amp.old_names import amp_definitely_not_available  # noqa: F401

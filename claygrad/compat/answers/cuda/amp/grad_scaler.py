@@ -1,2 +1,2 @@
 """`torch.cuda.amp.grad_scaler`."""
-from claygrad.cuda.amp import GradScaler  # noqa: F401
+from claygrad.amp.old_names import GradScaler  # noqa: F401

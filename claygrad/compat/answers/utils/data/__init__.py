@@ -4,7 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from claygrad.utils.data.dataset import Dataset
-from claygrad.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
+from claygrad.utils.data.datapipes.datapipe import (  # type: ignore[import-not-found]
+    IterDataPipe,
+    MapDataPipe,
+)
 
 
 class functional_datapipe:
