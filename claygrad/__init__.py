@@ -98,6 +98,13 @@ _LAZY += ("sparse",)
 _LAZY_NAMES.update(dict.fromkeys((
     "_sparse_coo_tensor_unsafe", "hspmm", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor",
     "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor", "spmm"), "sparse"))
+_LAZY_NAMES.update(dict.fromkeys((f"_foreach_{_base}{_mark}" for _mark in ("", "_") for _base in (
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
+    "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc add sub mul div maximum minimum clamp_max clamp_min pow "
+    "addcdiv addcmul lerp").split()), "_foreach"))
+_LAZY_NAMES.update(dict.fromkeys((
+    "_foreach_clone", "_foreach_copy_", "_foreach_max", "_foreach_mm", "_foreach_norm", "_foreach_powsum",
+    "_foreach_zero_"), "_foreach"))
 
 
 # `claygrad.ops` is `torch.ops`, operators by their namespaces; the package of that name is found by imports.

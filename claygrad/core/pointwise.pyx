@@ -210,6 +210,8 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         return None
     if op.n_kernel_if and not _plain_attributes(op, slots):
         return None
+    if op.check is not None and type(b if a_is else a) is bool:
+        return None                                  # a difference refuses it
     if target is not None and not a_is:
         return None
     out = _out_for(op, x) if target is None else target

@@ -141,6 +141,28 @@ def test_private_names_that_packages_build_on() -> None:
     """).startswith("claygrad [")
 
 
+def test_whether_a_checkpoint_may_run() -> None:
+    assert run("""
+        import claygrad
+        claygrad.as_torch()
+        import torch
+        told = [torch.autograd._is_checkpoint_valid()]
+        class Asks(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+            @staticmethod
+            def backward(ctx, grad):
+                told.append(torch.autograd._is_checkpoint_valid())
+                return grad * 2
+        x = torch.ones(2, requires_grad=True)
+        Asks.apply(x).sum().backward()
+        Asks.apply(x).sum().backward(inputs=[x])
+        torch.autograd.grad(Asks.apply(x).sum(), x)
+        print(told)
+    """) == "[True, True, False, False]\n"
+
+
 def test_marks_and_containers_of_private_modules() -> None:
     assert run("""
         import claygrad
