@@ -174,7 +174,10 @@ def resolve(name: str) -> object | None:
     import claygrad
     value: Any = claygrad
     path = "claygrad"
-    for part in name.split(".")[1:]:
+    parts = name.split(".")[1:]
+    if parts[:1] == ["ops"] and parts[1:2] not in (["aten"], []):
+        parts = parts[:2]                   # the operators of a library are registered when the program runs
+    for part in parts:
         path += f".{part}"
         try:
             value = getattr(value, part)

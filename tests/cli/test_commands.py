@@ -73,6 +73,13 @@ def test_check(tmp_path: Path) -> None:
     assert "the program says what to do without it" in done.stdout
 
 
+def test_check_does_not_judge_operators_that_a_program_registers(tmp_path: Path) -> None:
+    path = tmp_path / "operators.py"
+    path.write_text("import torch\ntorch.ops.mine.square(torch.ones(2))\ntorch.ops.aten.no_such_operator\n")
+    done = claygrad("check", str(path))
+    assert "mine" not in done.stdout
+
+
 def test_info() -> None:
     told = claygrad("info").stdout
     for word in ("claygrad", "Python", "NumPy", "instructions"):
