@@ -3,7 +3,7 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.declared cimport vectorcall_t
-from claygrad.core.overrides cimport asking, hand_over, meet, overriding, to_nobody, to_somebody
+from claygrad.core.overrides cimport asking, hand_on, hand_over, meet, overriding, to_nobody, to_somebody
 from claygrad.core.overrides import on_asking
 from claygrad.core.ways cimport factory, make_t
 
@@ -58,11 +58,14 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
 cdef object _asking(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     """A call where others may answer: Note [Overrides]."""
     cdef Factory own = <Factory>self
-    cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
     cdef list found = overriding(args, 0 if own.takes_none else n if kwnames == NULL else n + PyTuple_GET_SIZE(kwnames))
     if found is not None:
         if found and not asking()[0]:
             meet()
+        handed = (<object>self).__dict__.get("handed")
+        if handed is not None and found and kwnames == NULL:
+            return hand_on(self, found, handed(*[<object>args[i] for i in range(n)]), None)
         return hand_over((<object>self).__dict__.get("reported", self), found, args, n, kwnames)
     if own.takes_none and asking()[0]:
         return _unasked(own, args, nargsf, kwnames)

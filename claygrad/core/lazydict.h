@@ -1,6 +1,7 @@
 /* Note [Lazy __dict__]
    Cython would make a dict for every tensor. This gives the type a dict offset instead, so that Python makes one when an
-   attribute is set, and shows it to the garbage collector. */
+   attribute is set, and shows it to the garbage collector. Python code may put another dict in its place, shared or not, or
+   delete it, after which the next use makes an empty one. */
 #pragma once
 #include <Python.h>
 
@@ -47,9 +48,26 @@ static int clay_clear(PyObject* o) {
     return 0;
 }
 
+static int clay_set_dict(PyObject* o, PyObject* value, void* unused) {
+    if (value != NULL && !PyDict_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "__dict__ must be set to a dictionary, not a '%.200s'", Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    Py_XINCREF(value);
+    Py_XSETREF(*clay_dict(o), value);
+    return 0;
+}
+
+static PyGetSetDef clay_dict_attribute = {"__dict__", PyObject_GenericGetDict, clay_set_dict, NULL, NULL};
+
 /* The name is what error texts say; the class of the type tells the module. */
-static void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, Py_ssize_t grad, void (*clear_links)(PyObject*),
-                           const char* name) {
+static int clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, Py_ssize_t grad, void (*clear_links)(PyObject*),
+                          const char* name) {
+    PyObject* attribute = PyDescr_NewGetSet(type, &clay_dict_attribute);
+    if (attribute == NULL) return -1;
+    int failed = PyDict_SetItemString(type->tp_dict, "__dict__", attribute);
+    Py_DECREF(attribute);
+    if (failed) return -1;
     clay_dict_at = offset;
     clay_grad_at = grad;
     clay_tensor_weak_at = type->tp_weaklistoffset;
@@ -62,4 +80,5 @@ static void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, Py_ssize_t gra
     type->tp_dictoffset = offset;
     type->tp_name = name;
     PyType_Modified(type);
+    return 0;
 }

@@ -86,7 +86,8 @@ def watch_slots(bint on):
 
 
 cdef extern from "lazydict.h":
-    void clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, Py_ssize_t grad, void (*clear_links)(PyObject*) noexcept, const char* name)
+    int clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, Py_ssize_t grad, void (*clear_links)(PyObject*) noexcept,
+                       const char* name) except -1
 
 cdef extern from "sealed.h":
     ctypedef object (*newfunc)(PyTypeObject* type, PyObject* args, PyObject* kwargs)
@@ -94,18 +95,11 @@ cdef extern from "sealed.h":
     int clay_replace_new(PyTypeObject* type, newfunc make) except -1
     object clay_make(PyTypeObject* type)
 
-cdef extern from "Python.h":
-    object PyObject_GenericGetDict(object o, void* context)
-
 
 @cython.freelist(256)
 @cython.binding(False)
 cdef class Tensor:
     """A multi-dimensional array of one dtype on one device, with its place in the graph of operations."""
-
-    @property
-    def __dict__(self):
-        return PyObject_GenericGetDict(self, NULL)
 
     cdef int64_t version(self) noexcept:
         if self.counter is not None:

@@ -191,6 +191,8 @@ def _plain(fn: Callable, options: dict[str, Any]) -> Callable:
     made = _returning(fn, named_tuple(said.label, options["returns"])) if options.get("returns") else fn
     made = made_by(made, options.get("short"), said.name in _NO_TENSORS)
     made.__name__, made.info = said.name, {"declaration": said}
+    if "handed" in options:
+        made.handed = options["handed"]                # the arguments as overrides get them
     said.op = made
     if said.inplace:
         METHODS[said.name + "_"] = made_by(_in_place(said.name, made))

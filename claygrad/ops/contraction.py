@@ -143,7 +143,12 @@ def ordered(t: Tensor, order: list[int]) -> Tensor:
     return t if order == list(range(t.ndim)) else t.permute(order)
 
 
-@composite(method=False,
+def one_by_one(equation: str, *operands) -> tuple:
+    """The arguments of einsum, operands that came as one list taken out of it, as overrides and traces get them."""
+    return (equation, *(operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands))
+
+
+@composite(method=False, handed=one_by_one,
            samples=lambda t: [t.args("ij,jk->ik", t(2, 3), t(3, 4)), t.args("ii", t(3, 3)), t.args("ij->ji", t(2, 3)),
                               t.args("i,j", t(3), t(4)), t.args("...ij,...jk->...ik", t(2, 2, 3), t(2, 3, 2)),
                               t.args("bn,anm,bm->ba", t(2, 3), t(4, 3, 5), t(2, 5)),
@@ -166,7 +171,7 @@ def einsum(equation: str, *operands) -> Tensor:
         tensors, labels, output = spelled((equation, *operands))
         inputs, output = completed(labels, output, tuple(tensor.ndim for tensor in tensors))
     elif isinstance(equation, str):
-        tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+        tensors = list(one_by_one(equation, *operands)[1:])
         if not tensors:
             raise ValueError("einsum(): must provide at least one operand")
         inputs, output = understood(equation, tuple(tensor.ndim for tensor in tensors))

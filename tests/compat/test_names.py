@@ -129,3 +129,16 @@ def test_settings_can_be_set_and_patched(name: str) -> None:
     with config.patch(option, 4):
         assert getattr(config, option) == 4
     assert getattr(config, option) == former
+
+
+def test_a_tensor_has_no_tangent() -> None:
+    forward_ad = claygrad.autograd.forward_ad
+    x = claygrad.ones(2, requires_grad=True)
+    assert forward_ad.unpack_dual(x).primal is x
+    assert forward_ad.unpack_dual(x).tangent is None
+    value, tangent = forward_ad.unpack_dual(x, level=0)
+    assert value is not x
+    assert value.data_ptr() == x.data_ptr()
+    assert tangent is None
+    with pytest.raises(NotImplementedError, match=r"forward_ad\.make_dual is only a name"):
+        forward_ad.make_dual(x, x)

@@ -88,6 +88,21 @@ def test_functions(case: int) -> None:
     both(program)
 
 
+@pytest.mark.parametrize("call", [
+    lambda torch, x, y: torch.einsum("ij,jk->ik", (x, y)), lambda torch, x, y: torch.einsum("ij,jk->ik", [x, y]),
+    lambda torch, x, y: torch.einsum("ij,jk->ik", x, y), lambda torch, x, y: torch.einsum(x, [0, 1], y, [1, 2], [0, 2]),
+    lambda torch, x, y: torch._assert(x.shape[0] == 3, "three"),
+])
+def test_arguments_that_come_as_one_list_and_assertions(call: Callable[..., Any]) -> None:
+    def program(torch: Any) -> Any:
+        traced = torch.fx.symbolic_trace(lambda x, y: (call(torch, x, y), x)[1])
+        with pytest.raises((AssertionError, RuntimeError)) as error:
+            traced(torch.ones(2, 3), torch.ones(2))
+        assert traced(torch.ones(3, 3), torch.ones(3, 3)).shape == (3, 3)
+        return [(node.op, node.name, node.args, node.kwargs) for node in traced.graph.nodes], error.type
+    both(program)
+
+
 @pytest.mark.parametrize("deep", [False, True])
 def test_numbers_and_gradients(deep: bool) -> None:
     for side in SIDES:

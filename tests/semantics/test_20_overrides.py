@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import importlib
 import io
 import pickle
 import textwrap
+import weakref
 from typing import ClassVar
 
 import pytest
@@ -176,6 +178,47 @@ def test_pickles_keep_class_and_attributes(lib):
     loaded = lib.load(file, weights_only=False)
     assert type(loaded) is S
     assert loaded.note == {"a": 1}
+
+
+def test_the_dict_of_a_tensor_can_be_another(lib):
+    for make in (lambda: lib.ones(2), lambda: lib.ones(2).as_subclass(subclass(lib)), lambda: lib.nn.Parameter(lib.ones(2))):
+        t, own = make(), {"tag": 1}
+        t.__dict__ = own
+        assert (t.__dict__ is own, t.tag) == (True, 1)
+        other = make()
+        other.__dict__ = t.__dict__                    # shared from now on
+        other.name_ = "x"
+        assert t.name_ == "x"
+        t.__dict__.update(grad=3, tag=2)               # what the class defines comes before it
+        assert (t.grad, t.tag, other.tag) == (None, 2, 2)
+        for wrong in (3, None, [], "tag"):
+            with pytest.raises(TypeError, match=rf"__dict__ must be set to a dictionary, not a '{type(wrong).__name__}'"):
+                t.__dict__ = wrong
+        del t.__dict__
+        assert (t.__dict__, other.tag) == ({}, 2)
+        del t.__dict__, t.__dict__
+        t.tag = 5
+        assert t.__dict__ == {"tag": 5}
+        t.__dict__ = {"me": t, 1: 2}                   # a cycle, and a key that is no name
+        seen = weakref.ref(t)
+        del t, other
+        gc.collect()
+        assert seen() is None
+
+
+def test_a_dict_that_acts_when_it_goes(lib):
+    class Last:
+        def __init__(self, owner):
+            self.owner = weakref.ref(owner)
+
+        def __del__(self):
+            if self.owner() is not None:
+                self.owner().__dict__ = {"by": "last"}
+
+    t = lib.ones(2)
+    t.__dict__ = {"last": Last(t)}
+    t.__dict__ = {}                                    # the old one goes after the new one is there
+    assert t.__dict__ == {"by": "last"}
 
 
 def test_the_text_names_the_class(lib):

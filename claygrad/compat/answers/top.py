@@ -23,9 +23,12 @@ _scaled_mm = refusing_function("torch._scaled_mm")
 _grouped_mm = refusing_function("torch._grouped_mm")
 
 
-def _assert(condition: Any, message: str) -> None:
+def _assert(condition: Any, message: str) -> Any:
     """An assertion that a trace may see."""
+    if type(condition) is not Tensor and claygrad.overrides.has_torch_function((condition,)):
+        return claygrad.overrides.handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
+    return None
 
 
 def _assert_async(condition: Tensor, message: str | None = None) -> None:
