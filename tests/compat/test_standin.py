@@ -141,6 +141,23 @@ def test_private_names_that_packages_build_on() -> None:
     """).startswith("claygrad [")
 
 
+def test_private_helpers_of_layers() -> None:
+    assert run("""
+        import claygrad
+        claygrad.as_torch()
+        import torch
+        from torch.nn.functional import _canonical_mask, _in_projection_packed, _mha_shape_check, _none_or_dtype
+        from torch.nn.init import _no_grad_fill_, _no_grad_trunc_normal_
+        from torch.nn.modules.utils import _list_with_default, _pair, _reverse_repeat_tuple
+        x = torch.ones(3, 2, 4)
+        print(_reverse_repeat_tuple(_pair((1, 2)), 2), _list_with_default([None, 3], [7, 8, 9]), _none_or_dtype(x),
+              [tuple(y.shape) for y in _in_projection_packed(x, x, x, torch.ones(12, 4))],
+              _mha_shape_check(x, x, x, None, None, 2),
+              _canonical_mask(torch.tensor([True, False]), "mask", None, "", torch.float32).tolist(),
+              _no_grad_fill_(torch.ones(1, requires_grad=True), 2.0).tolist())
+    """) == ("(2, 2, 1, 1) [8, 3] torch.float32 [(3, 2, 4), (3, 2, 4), (3, 2, 4)] True [-inf, 0.0] [2.0]\n")
+
+
 def test_whether_a_checkpoint_may_run() -> None:
     assert run("""
         import claygrad
