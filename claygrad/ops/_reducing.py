@@ -149,16 +149,16 @@ def no_complex_gradient(name: str, *inputs: Tensor | None) -> None:
         raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
 
 
-def need_elements(name: str, shape: tuple[int, ...], dim: Axes) -> None:
+def need_elements(name: str, shape: tuple[int, ...], dim: Axes, call: str = "()") -> None:
     """Refuse to look for the extreme of nothing."""
     if 0 not in shape:
         return
     if dim is None:
-        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+        raise RuntimeError(f"{name}{call}: Expected reduction dim to be specified for input.numel() == 0. Specify the "
                            "reduction dim with the 'dim' argument.")
     for axis, given in zip(dim, getattr(dim, "given", dim), strict=True):
         if shape[axis] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {given} to have non-zero size.")
+            raise IndexError(f"{name}{call}: Expected reduction dim {given} to have non-zero size.")
 
 
 def far(t, *shape: int):

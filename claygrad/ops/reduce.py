@@ -62,6 +62,7 @@ def hash_tensor(xp, input: Tensor, dim: ints | None = None, *, keepdim: bool = F
     """The bits of the elements as 64-bit numbers, combined by exclusive or: a hash that no order changes."""
     if mode:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    need_elements("hash_tensor", input.shape, dim, call="")
     wide = xp.float64 if input.dtype.kind in "fV" else xp.uint64 if input.dtype.kind in "ub" else xp.int64
     if input.dtype.kind == "c":
         raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{dtype_of_numpy(input.dtype).legacy}'")

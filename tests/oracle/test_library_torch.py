@@ -123,7 +123,6 @@ def test_libraries() -> None:
                   told(lambda: torch.ops.oracle_e.twice(x=torch.ones(2))), told(lambda: torch.ops.oracle_e.twice("a")),
                   told(lambda: torch.library.Library("oracle_e", "DEF"))[:60],
                   told(lambda: lib.define("twice(Tensor x) -> Tensor"))[:60],
-                  told(lambda: torch.library.register_fake("nope::x")(lambda x: x)),
                   told(lambda: torch.library.Library("a", "b"))]
         torch.library.define("oracle_f::neg", "(Tensor x) -> Tensor")
         torch.library.impl("oracle_f::neg", "cpu")(lambda x: -x)

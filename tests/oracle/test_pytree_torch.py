@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch.utils._pytree as theirs
 
-from claygrad.compat import _pytree as ours
+from claygrad.utils import _pytree as ours
 
 Point = namedtuple("Point", "x y")
 
