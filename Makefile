@@ -8,7 +8,7 @@
 #   make sanitize   the kernels' tests, some of the operations' and hostile calls, on a build that watches every access to memory
 #                   and every undefined operation;   make hostile CALLS=200000   hostile calls on the usual build
 #   make coverage   which of PyTorch's operations agree, as a table; writes docs/operations.md
-#   make lint       ruff, cython-lint;   make types   mypy, stubtest
+#   make lint       ruff, cython-lint;   make types   mypy, stubtest, and programs under mypy and pyright
 #   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
 #
 # .venv holds claygrad and its tools, .venv-oracle has PyTorch too. Both get claygrad as a wheel built from this tree, so
@@ -110,7 +110,8 @@ STUBBED := $(filter-out claygrad.core._operations,$(patsubst claygrad/core/%.pyi
 types: .venv/.claygrad .venv/.lint
 	@bad=0; $(BIN)/mypy || bad=1; \
 	$(BIN)/python -m mypy.stubtest $(STUBBED) --mypy-config-file pyproject.toml --allowlist tools/stubtest_allowlist.txt \
-	  || bad=1; exit $$bad
+	  || bad=1; \
+	$(BIN)/python tests/typing/check.py || bad=1; exit $$bad
 
 # The types of all operations, from their declarations; tests/test_stubs.py says when they are out of date.
 stubs: .venv/.claygrad

@@ -111,3 +111,7 @@ _LAZY_NAMES.update(dict.fromkeys((
 del globals()["ops"]
 __getattr__ = _late.late(__name__, _LAZY, _LAZY_NAMES)
 _late.listen()
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES})

@@ -212,7 +212,8 @@ def _spaces() -> list[tuple[str, Any, list[str]]]:
     from claygrad import fft, linalg, special
     from claygrad.nn import functional, init
     from claygrad.ops._registry import NAMESPACES
-    return [("torch", _package(), sorted(NAMESPACES["torch"])), ("torch.nn.functional", functional, functional.__all__),
+    return [("torch", _package(), sorted(NAMESPACES["torch"])),
+            ("torch.nn.functional", functional, sorted(NAMESPACES["nn.functional"])),
             ("torch.nn.init", init, [name for name in dir(init) if callable(getattr(init, name))]),
             ("torch.Tensor", Tensor, dir(Tensor)),
             *((f"torch.{name}", space, sorted(NAMESPACES[name]))

@@ -1,6 +1,6 @@
 """Write the types of all operations, from their declarations.
 
-    python tools/make_stubs.py            # claygrad/__init__.pyi and claygrad/core/_operations.pyi
+    python tools/make_stubs.py            # claygrad/__init__.pyi, claygrad/core/_operations.pyi and the namespaces
     python tools/make_stubs.py --check    # only say whether they are up to date
 
 Operations are attached to `claygrad` and to `Tensor` when claygrad is imported, so no type checker can read them off
@@ -19,7 +19,8 @@ from types import ModuleType
 
 import claygrad
 from claygrad.core import dtype
-from claygrad.ops._registry import METHODS, REGISTRY, Declaration
+from claygrad.ops._registry import METHODS, NAMESPACES, REGISTRY, Declaration
+from claygrad.ops._returns import TYPES
 
 PACKAGE = Path(__file__).parents[1] / "claygrad"
 NOTE = "# Written by tools/make_stubs.py from the declarations in claygrad/ops; do not edit.\n"
@@ -28,8 +29,9 @@ HEAD = '''from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
+from claygrad import return_types as _results
 from claygrad.core.device import device as _device
 from claygrad.core.dtypes import dtype as _dtype
 from claygrad.ops._formats import layout as _layout
@@ -78,14 +80,14 @@ def type_text(words: str) -> str:
 
 
 def result_text(said: Declaration) -> str:
+    if said.options.get("returns") and "Tensor | tuple" not in said.fn.__annotations__.get("return", ""):
+        return f"_results.{said.label}"
     annotated = said.fn.__annotations__.get("return")
     if said.kind == "composite" and annotated:
         # A union would make every `x.max().item()` an error: which of the two it is depends on the arguments.
         return "Any" if "Tensor | tuple" in annotated else type_text(annotated)
     if said.kind == "multi_view":
         return "tuple[Tensor, ...]"
-    if said.options.get("returns"):
-        return "Any" if said.kind == "composite" else f"tuple[{', '.join(['Tensor'] * len(said.options['returns']))}]"
     return "Any" if said.kind == "composite" else "Tensor"
 
 
@@ -141,6 +143,40 @@ def declaration(made: object) -> Declaration | None:
     return info.get("declaration") or BY_FUNCTION.get(id(made))
 
 
+# Operations whose result is of another type in some calls: the parameters of each kind of call, and what it gives.
+CALLS = {
+    **{name: (("", "Tensor"), ("dim: _int, keepdim: _bool = False{out}", f"_results.{name}"),
+              ("other: Tensor{one_out}", "Tensor")) for name in ("max", "min")},
+    **{name: (("", "Tensor"), ("dim: _int, keepdim: _bool = False{out}", f"_results.{name}"))
+       for name in ("median", "nanmedian")},
+}
+WHERE = {False: (("condition: Tensor", "tuple[Tensor, ...]"),
+                 ("condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None",
+                  "Tensor")),
+         True: (("input, condition: Tensor, other: Tensor | _Number", "Tensor"),)}
+
+
+def overloads(name: str, method: bool) -> list[str]:
+    """A line for each kind of call, for operations in CALLS."""
+    first, lines = "input" if method else "input: Tensor", []
+    for words, result in CALLS[name]:
+        words = words.format(out="" if method else ", *, out: Any = None",
+                             one_out="" if method else ", *, out: Tensor | None = None")
+        lines += ["@overload", f"def {name}({first}{', ' * bool(words)}{words}) -> {result}: ..."]
+    return lines
+
+
+def lines_of(name: str, said: Declaration, *, method: bool) -> list[str]:
+    """What a stub says of an operation."""
+    if name in CALLS and said.label == name:
+        return overloads(name, method)
+    if name == "where" and said.label == "where":
+        kinds = WHERE[method]
+        return [line for words, result in kinds
+                for line in (*["@overload"] * (len(kinds) > 1), f"def where({words}) -> {result}: ...")]
+    return [operation(name, said, method=method)]
+
+
 def operation(name: str, said: Declaration, *, method: bool) -> str:
     in_place = name.endswith("_") and not said.name.endswith("_")
     arguments = ", ".join(parameters(said, method=method, in_place=in_place))
@@ -158,7 +194,7 @@ def methods() -> str:
         if attribute:
             lines += ["@property", f"def {name}(self) -> {result_text(said) if said else 'Any'}: ..."]
         elif said is not None:
-            lines.append(operation(name, said, method=True))
+            lines += lines_of(name, said, method=True)
         else:
             lines.append(f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ...")
     imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.storage import Storage\n"
@@ -168,30 +204,61 @@ def methods() -> str:
 
 def names() -> str:
     """What `import claygrad` gives: operations by signature, everything else by where it comes from."""
-    imported, values, functions = [], [], []
+    imported, values, functions = ["from claygrad.core.tensor import Tensor as Tensor"], [], []
     for name in GIVEN:
         value = vars(claygrad)[name]
         said = declaration(value)
         if said is not None:
-            functions.append(operation(name, said, method=False))
+            functions += lines_of(name, said, method=False)
         elif isinstance(value, ModuleType):
-            if value.__name__ == f"claygrad.{name}":
+            if value.__name__ == f"claygrad.{name}" and name not in claygrad._LAZY:
                 imported.append(f"from claygrad import {name} as {name}")
         elif isinstance(value, dtype):
             values.append(f"{name}: _dtype")
         elif getattr(value, "__module__", "").startswith("claygrad.") and hasattr(value, "__name__"):
             imported.append(f"from {value.__module__} import {value.__name__} as {name}")
-        elif not name.startswith("_") or name == "__version__":
+        elif name != "Tensor" and (not name.startswith("_") or name == "__version__"):
             values.append(f"{name}: {type_text(type(value).__name__)}")
     imported += [f"from claygrad import {name} as {name}" for name in claygrad._LAZY]
-    imported += [f"from claygrad.{module} import {name} as {name}" for name, module in claygrad._LAZY_NAMES.items()]
+    imported += [f"from claygrad.{module} import {name} as {name}" for name, module in claygrad._LAZY_NAMES.items()
+                 if not name.startswith("_") and name not in claygrad._LAZY]
     head = HEAD.format(imports="\n".join(sorted(set(imported))))
     return NOTE + head + "\n".join(values) + "\n\n" + "\n".join(functions) + "\n"
 
 
+def namespace(name: str, extra: str = "") -> str:
+    """What a namespace such as `claygrad.linalg` gives."""
+    lines = []
+    for member, made in sorted(NAMESPACES[name].items()):
+        said = declaration(made)
+        lines += lines_of(member, said, method=False) if said is not None else [f"{member}: Any"]
+    imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.storage import Storage\n"
+               "from claygrad.core.tensor import Size, Tensor" + extra)
+    return NOTE + HEAD.format(imports=imports) + "\n".join(lines) + "\n"
+
+
+def results() -> str:
+    """The named tuples of operations with several results."""
+    lines = [NOTE + "from typing import NamedTuple\n\nfrom claygrad.core.tensor import Tensor\n"]
+    for name, kind in sorted(TYPES.items()):
+        fields = "".join(f"    {field}: Tensor\n" for field in kind._fields)
+        lines.append(f"class {name}(NamedTuple):\n{fields}")
+    return "\n".join(lines)
+
+
 # As the import gives them, before a question loads more.
 GIVEN = sorted(name for name in vars(claygrad) if name != "annotations" and (name[0] != "_" or name == "__version__"))
-FILES = {PACKAGE / "core" / "_operations.pyi": methods, PACKAGE / "__init__.pyi": names}
+FILES = {
+    PACKAGE / "core" / "_operations.pyi": methods,
+    PACKAGE / "__init__.pyi": names,
+    PACKAGE / "return_types.pyi": results,
+    PACKAGE / "nn" / "functional.pyi": lambda: namespace(
+        "nn.functional", "\nfrom claygrad.nn import grad as grad"),
+    PACKAGE / "linalg.pyi": lambda: namespace(
+        "linalg", "\nfrom claygrad.ops._linalg import LinAlgError as LinAlgError"),
+    PACKAGE / "signal" / "windows.pyi": lambda: namespace("signal.windows"),
+    **{PACKAGE / f"{name}.pyi": lambda name=name: namespace(name) for name in ("fft", "special", "masked")},
+}
 
 
 def main() -> None:

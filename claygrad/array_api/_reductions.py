@@ -176,7 +176,8 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 
 def where(condition: Tensor, x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
     """x1 where the condition holds, x2 elsewhere."""
-    return claygrad.where(condition, *together(x1, x2))
+    chosen, other = together(x1, x2)
+    return claygrad.where(condition, chosen, other)
 
 
 class UniqueAllResult(NamedTuple):

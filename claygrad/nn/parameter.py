@@ -1,7 +1,7 @@
 """Tensors that belong to a module: `Parameter`, which it trains, and `Buffer`, which it only keeps."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from claygrad._late import late
 from claygrad._printing import plain_classes
@@ -34,11 +34,11 @@ class Parameter(Tensor, metaclass=_Marked):
     _mark = "_is_param"
     __torch_function__ = _disabled_torch_function_impl      # type: ignore[assignment]
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = empty((0,), default_dtype())
         if type(data) is Tensor or type(data) is Parameter:
-            return Tensor._make_subclass(cls, data, requires_grad)
+            return Tensor._make_subclass(cls, data, requires_grad)      # type: ignore[return-value]
         made = data.detach().requires_grad_(requires_grad)
         if type(made) is not type(data):
             raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that "

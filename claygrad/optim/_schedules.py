@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class _ByFunction(LRScheduler):
     """A function of the epoch per group. Functions are not saved, the attributes of callable objects are."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer,
+                 lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1) -> None:
         self.optimizer = optimizer
         count = len(optimizer.param_groups)
         if not isinstance(lr_lambda, (list, tuple)):

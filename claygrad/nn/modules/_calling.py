@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from claygrad.core import Node, Tensor
 from claygrad.core.handles import RemovableHandle
@@ -12,6 +12,8 @@ from claygrad.nn.modules import _hooks
 from claygrad.nn.modules._hooks import (
     _BOTH_KINDS,
     BackwardHook,
+    ForwardHook,
+    ForwardPreHook,
     Hook,
     _global_backward_hooks,
     _global_backward_pre_hooks,
@@ -21,6 +23,15 @@ from claygrad.nn.modules._hooks import (
     _global_forward_pre_hooks,
     _WrappedHook,
 )
+
+_Given = ParamSpec("_Given")
+_Result_co = TypeVar("_Result_co", covariant=True)
+
+
+class _HasForward(Protocol[_Given, _Result_co]):
+    """What type checkers know of a module that is called: its forward says what it takes and gives."""
+
+    def forward(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result_co: ...
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
@@ -54,10 +65,14 @@ class Calling:
             return self.forward(*args, **kwargs)
         return _Call(self, args, kwargs).run()
 
-    __call__: Callable[..., Any] = _wrapped_call_impl
+    if TYPE_CHECKING:
+        def __call__(self: _HasForward[_Given, _Result_co], *args: _Given.args,
+                     **kwargs: _Given.kwargs) -> _Result_co: ...
+    else:
+        __call__: Callable[..., Any] = _wrapped_call_impl
 
     # --- registering -------------------------------------------------------------------------------------------
-    def register_forward_pre_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    def register_forward_pre_hook(self, hook: ForwardPreHook, *, prepend: bool = False, with_kwargs: bool = False
                                   ) -> RemovableHandle:
         """Call `hook(module, args)` before every forward; what it returns replaces the positional arguments.
 
@@ -70,7 +85,7 @@ class Calling:
             self._forward_pre_hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def register_forward_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False,
+    def register_forward_hook(self, hook: ForwardHook, *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:
         """Call `hook(module, args, output)` after every forward; what it returns replaces the output.
 

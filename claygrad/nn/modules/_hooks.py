@@ -14,6 +14,8 @@ from claygrad.core.handles import RemovableHandle
 from claygrad.core.notices import warn
 
 Hook = Callable[..., Any]
+ForwardHook = Callable[[Any, tuple[Any, ...], Any], Any] | Callable[[Any, tuple[Any, ...], dict[str, Any], Any], Any]
+ForwardPreHook = Callable[[Any, tuple[Any, ...]], Any] | Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _global_buffer_registration_hooks: OrderedDict[int, Hook] = OrderedDict()
 _global_module_registration_hooks: OrderedDict[int, Hook] = OrderedDict()

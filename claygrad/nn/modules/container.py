@@ -14,6 +14,8 @@ from claygrad.nn.modules.module import Module
 if TYPE_CHECKING:
     from typing import Self
 
+    from claygrad.core import Tensor
+
 __all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
 
 
@@ -81,7 +83,7 @@ class Sequential(_Row):
         for name, module in named:
             self.add_module(name, module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any) -> Tensor:
         for module in self._modules.values():
             input = module(input)
         return input

@@ -10,7 +10,7 @@ from claygrad.nn import init
 from claygrad.nn.modules.lazy import LazyModuleMixin
 from claygrad.nn.modules.module import Module
 from claygrad.nn.modules.utils import new_parameter
-from claygrad.nn.parameter import UninitializedParameter
+from claygrad.nn.parameter import Parameter, UninitializedParameter
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -37,7 +37,7 @@ class Linear(Module):
     claygrad.Size([5, 2])
     """
 
-    weight: Any
+    weight: Parameter
     bias: Any
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
@@ -110,6 +110,7 @@ class LazyLinear(LazyModuleMixin, Linear):
     """Linear that learns `in_features` from its first input."""
 
     cls_to_become = Linear
+    weight: UninitializedParameter
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
