@@ -17,6 +17,10 @@ cdef enum:
     FEW = 4096                          # unless there are no more than these in all
 
 
+cdef extern from "Python.h":
+    bint is_bool "PyBool_Check"(PyObject* value)
+
+
 cdef bint numbers_of(Op op, PyObject** slots, double* out) except -1:
     """Whether the attributes are those that the kernel computes; where it takes any number (declared as ...), that number."""
     cdef int i, n = 0
@@ -210,7 +214,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         return None
     if op.n_kernel_if and not _plain_attributes(op, slots):
         return None
-    if op.check is not None and type(b if a_is else a) is bool:
+    if is_bool(slots[a_is]) and op.check is not None:
         return None                                  # a difference refuses it
     if target is not None and not a_is:
         return None
