@@ -125,6 +125,7 @@ class _Loader:
         speaker = answers(name)
         known = table().get(torch_name(name), {})
         module.__doc__ = f"`{torch_name(name)}`, as far as other packages ask for it."
+        module.__file__ = __file__ if speaker is None else speaker.__file__        # packages look which folder it is in
         offered: set[str] = {one for one in known if not one.startswith("_")}
         if speaker is not None:
             module.__doc__ = speaker.__doc__

@@ -27,6 +27,7 @@ from claygrad.compat.names import our_name, torch_name
 from claygrad.core import set_prefix
 from claygrad.version import TORCH_VERSION, TorchVersion
 
+_BESIDE = {"functorch": "claygrad.compat.functorch"}      # packages that an installation of torch brings along
 DISTRIBUTION_VERSION = f"{TORCH_VERSION}+claygrad"
 
 
@@ -34,7 +35,7 @@ class _Loader(importlib.abc.Loader):
     """Hands over the module of claygrad, which keeps its own spec: it may be reloaded under its own name."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = importlib.import_module(our_name(torch_name(spec.name)))
+        module = importlib.import_module(_BESIDE.get(spec.name) or our_name(torch_name(spec.name)))
         self.own_spec = module.__spec__
         return module
 
@@ -82,6 +83,8 @@ class _Finder(importlib.abc.MetaPathFinder):
             if found is not None and found.loader is not None:
                 found.loader = _OwnLoader(found.loader)
             return found
+        if fullname in _BESIDE:
+            return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=True)
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         ours = importlib.util.find_spec(our_name(fullname))
@@ -203,7 +206,7 @@ def _end() -> None:
     sys.meta_path.remove(_finder)
     set_prefix("claygrad")
     claygrad.__version__ = claygrad.version.__version__
-    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.") or name in _BESIDE]:
         del sys.modules[name]
     while _own_names:
         value, word, former = _own_names.pop()

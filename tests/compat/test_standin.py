@@ -237,3 +237,48 @@ def test_operators_of_compiled_libraries_that_are_not_there() -> None:
         except AttributeError as wrong:
             print(wrong)
     """) == "1 aten::_to_copy\n'_OpNamespace' 'aten' object has no attribute 'no_such_operator'\n"
+
+
+def test_the_package_that_comes_with_torch() -> None:
+    assert run("""
+        import claygrad, sys
+        with claygrad.as_torch():
+            from functorch import FunctionalModule, vmap
+            import functorch, torch.utils._pytree
+            try:
+                vmap(abs)
+            except NotImplementedError as error:
+                print(str(error).splitlines()[0], isinstance(torch.nn.Linear(1, 1), FunctionalModule))
+            try:
+                from functorch import dim
+            except ImportError as error:
+                print(type(error).__name__)
+            print(torch.utils._pytree.__file__.endswith(".py"), isinstance(torch.ones(1).untyped_storage(), torch.StorageBase))
+        print("functorch" in sys.modules)
+    """).splitlines() == ["torch.func.vmap is only a name in claygrad False", "ImportError", "True True", "False"]
+
+
+def test_tensors_of_a_module_are_exchanged_by_name() -> None:
+    assert run("""
+        import claygrad
+        claygrad.as_torch()
+        import torch
+        from torch.nn.utils._named_member_accessor import set_tensor, swap_tensor
+        layer, other = torch.nn.Linear(2, 2), torch.zeros(2, 2)
+        own = layer.weight
+        assert swap_tensor(layer, "weight", other) is own and layer.weight is other and "weight" in layer._parameters
+        assert swap_tensor(layer, "weight", own) is other and layer.weight is own
+        set_tensor(layer, "extra", other)
+        assert layer.extra is other
+        for call, error in ((lambda: swap_tensor(layer, "none", other), AttributeError), (lambda: swap_tensor(3, "a", other), TypeError),
+                            (lambda: swap_tensor(layer, "a.b", other), KeyError), (lambda: swap_tensor(layer, "training", other), TypeError),
+                            (lambda: set_tensor(layer, "weight", 3), TypeError), (lambda: set_tensor(layer, "", other), KeyError)):
+            try:
+                call()
+            except error as said:
+                print(said)
+        swap_tensor(layer, "none", other, allow_missing=True)
+        assert layer.none is other
+    """).splitlines() == ["Linear has no attribute `none`", "3 is not an instance of torch.nn.Module", "'tensor name can\\'t contain \".\"'",
+                          "attribute `training`: True is not an instance of torch.Tensor", "3 is not an instance of torch.Tensor",
+                          "'tensor name can\\'t be empty string \"\"'"]

@@ -19,6 +19,7 @@ PyTorchFileReader, PyTorchFileWriter = _class("PyTorchFileReader"), _class("PyTo
 OutOfMemoryError = _class("OutOfMemoryError", RuntimeError)
 AcceleratorError = _class("AcceleratorError", RuntimeError)
 TensorType, FloatType, DeviceObjType = _class("TensorType"), _class("FloatType"), _class("DeviceObjType")
+StorageBase = claygrad.UntypedStorage
 _scaled_mm = refusing_function("torch._scaled_mm")
 _grouped_mm = refusing_function("torch._grouped_mm")
 

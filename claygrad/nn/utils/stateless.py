@@ -45,8 +45,7 @@ def _check_names(module: Module, given: dict[str, Tensor]) -> None:
 
 def _swap(module: Module, path: str, tensor: Any) -> Any:
     """Put a tensor in the place that a path names, whatever it is, and return what was there."""
-    if tensor is not _MISSING and tensor is not None and not isinstance(tensor, Tensor):
-        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+    _check_tensor(tensor)
     place, _, name = path.rpartition(".")
     owner: Any = module
     for step in place.split(".") if place else ():
@@ -55,6 +54,17 @@ def _swap(module: Module, path: str, tensor: Any) -> Any:
         owner = getattr(owner, step)
         if not isinstance(owner, Module):
             raise TypeError(f"submodule `{place}`: {owner} is not an instance of torch.nn.Module")
+    return exchange(owner, name, tensor)
+
+
+def _check_tensor(tensor: Any) -> None:
+    if tensor is not _MISSING and tensor is not None and not isinstance(tensor, Tensor):
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+
+
+def exchange(owner: Module, name: str, tensor: Any, *, typed: bool = True) -> Any:
+    """Give a module another tensor under a name, or none, and return what was there: a tensor, if `typed`."""
+    _check_tensor(tensor)
     if name == "":
         raise KeyError('tensor name can\'t be empty string ""')
     for table in (owner._parameters, owner._buffers):
@@ -66,7 +76,7 @@ def _swap(module: Module, path: str, tensor: Any) -> Any:
                 table[name] = tensor
             return former
     former = getattr(owner, name, _MISSING)
-    if former is not _MISSING and former is not None and not isinstance(former, Tensor):
+    if typed and former is not _MISSING and former is not None and not isinstance(former, Tensor):
         raise TypeError(f"attribute `{name}`: {former} is not an instance of torch.Tensor")
     if tensor is not _MISSING:
         setattr(owner, name, tensor)

@@ -1,0 +1,1 @@
+"""Names of `torch.nn.utils` that other packages ask for."""
