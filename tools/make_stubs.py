@@ -216,7 +216,10 @@ def names() -> str:
         elif isinstance(value, dtype):
             values.append(f"{name}: _dtype")
         elif getattr(value, "__module__", "").startswith("claygrad.") and hasattr(value, "__name__"):
-            imported.append(f"from {value.__module__} import {value.__name__} as {name}")
+            if vars(claygrad).get(value.__name__) is value and value.__name__ != name:
+                values.append(f"{name} = {value.__name__}")         # another name in an import is not for others
+            else:
+                imported.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif name != "Tensor" and (not name.startswith("_") or name == "__version__"):
             values.append(f"{name}: {type_text(type(value).__name__)}")
     imported += [f"from claygrad import {name} as {name}" for name in claygrad._LAZY]

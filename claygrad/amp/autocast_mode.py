@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy
 
@@ -16,8 +16,11 @@ from claygrad.core.notices import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
 
     from claygrad.core import dtype
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -240,7 +243,7 @@ class autocast:
         set_autocast_dtype(self.device, self.prev_fastdtype)
         set_autocast_cache_enabled(self.prev_cache_enabled)
 
-    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, func: F) -> F:
         if not callable(func):
             raise TypeError(f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to "
                             "use autocast "
@@ -249,7 +252,7 @@ class autocast:
         return autocast_decorator(self, func)
 
 
-def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
+def autocast_decorator(autocast_instance: autocast, func: F) -> F:
     """The function in that context."""
 
     @functools.wraps(func)
@@ -257,7 +260,7 @@ def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) ->
         with autocast_instance:
             return func(*args, **kwargs)
 
-    return decorated
+    return cast("F", decorated)
 
 
 # Custom functions

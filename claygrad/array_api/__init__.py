@@ -8,6 +8,8 @@ tensor([3, 7], dtype=claygrad.uint64)
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from claygrad.array_api import fft, linalg
 from claygrad.array_api._creation import *  # noqa: F403
 from claygrad.array_api._dtypes import *  # noqa: F403
@@ -16,6 +18,11 @@ from claygrad.array_api._elementwise import *  # noqa: F403
 from claygrad.array_api._manipulation import *  # noqa: F403
 from claygrad.array_api._reductions import *  # noqa: F403
 from claygrad.core import DTYPES as _DTYPES
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    def __getattr__(name: str) -> Any: ...          # functions of elements come from a table
 
 __array_api_version__ = "2024.12"
 bool, int8, int16, int32, int64 = (_DTYPES[_name] for _name in ("bool", "int8", "int16", "int32", "int64"))

@@ -7,7 +7,7 @@ and as a decorator of functions and generator functions, which then enter a fres
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast, overload
 
 from claygrad.core import prefix
 from claygrad.core.modes import (
@@ -112,6 +112,12 @@ def _decorated_generator(function: Callable[..., Generator], mode: Callable[[], 
 class _BareMode(_Mode):
     """A mode without arguments: `@no_grad` decorates as well as `@no_grad()` does."""
 
+    @overload
+    def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]
+
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
+
     def __new__(cls, orig_func: Any = None) -> Any:
         return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
@@ -166,6 +172,12 @@ class inference_mode(_Mode):
 
     `inference_mode(False)` switches back to ordinary recording inside such a block.
     """
+
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
+
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
 
     def __new__(cls, mode: Any = True) -> Any:
         return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)

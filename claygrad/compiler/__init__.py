@@ -3,13 +3,16 @@ from __future__ import annotations
 
 import functools
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from claygrad._late import late
 from claygrad.nn.modules.module import Module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin",
            "disable", "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
@@ -56,6 +59,19 @@ class OptimizedModule(Module):
 
     def __len__(self) -> int:
         return len(self._orig_mod)
+
+
+@overload
+def compile(model: F, *, fullgraph: bool = False, dynamic: bool | None = None,
+            backend: str | Callable[..., Any] = "inductor", mode: str | None = None,
+            options: dict[str, Any] | None = None, name: str | None = None, disable: bool = False) -> F: ...
+
+
+@overload
+def compile(model: None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
+            backend: str | Callable[..., Any] = "inductor", mode: str | None = None,
+            options: dict[str, Any] | None = None, name: str | None = None, disable: bool = False
+            ) -> Callable[[F], F]: ...
 
 
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,

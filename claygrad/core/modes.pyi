@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from typing_extensions import disjoint_base
 
@@ -15,10 +15,10 @@ class Switch:
     def __exit__(self, *error: object) -> None: ...
 
 class SwitchOff(Switch):
-    def __new__(cls, *args: Any) -> Any: ...
+    def __new__(cls, *args: Any) -> Self: ...
 
 class SwitchOn(Switch):
-    def __new__(cls, *args: Any) -> Any: ...
+    def __new__(cls, *args: Any) -> Self: ...
 
 _T = TypeVar("_T", bound=type[Switch])
 

@@ -22,4 +22,5 @@ torch.float31                                    # wrong
 nn.Dropout(p="half")                             # wrong
 torch.manual_seed()                              # wrong
 x.max(0).valuess                                 # wrong
+torch.compile(model, backnd="eager")             # wrong
 torch.optim.lr_scheduler.StepLR(model, 1)        # wrong

@@ -56,5 +56,26 @@ reveal_type(torch.randn(2, 3))                   # Tensor
 reveal_type(torch.arange(3))                     # Tensor
 reveal_type(torch.float32)                       # dtype
 reveal_type(torch.sparse_coo_tensor([[0]], [1.0]))   # Tensor
+reveal_type(torch.UntypedStorage(2))             # Storage
+
+
+@torch.inference_mode()
+def first(x: torch.Tensor) -> int:
+    return x.size(0)
+
+
+@torch.no_grad
+def second(x: torch.Tensor) -> int:
+    return x.size(1)
+
+
+@torch.autocast("cpu")
+def third(x: torch.Tensor) -> int:
+    return x.size(1)
+
+
+reveal_type(first(x))                            # int
+reveal_type(second(x))                           # int
+reveal_type(third(x))                            # int
 for batch in DataLoader(TensorDataset(x, x)):
     reveal_type(batch)                           # Any

@@ -69,12 +69,25 @@ def train(model: nn.Module, loader: DataLoader[Any], epochs: int = 1) -> Iterato
         schedule.step()
 
 
+@torch.no_grad()
+def accuracy(model: nn.Module, loader: DataLoader[Any]) -> float:
+    model.eval()
+    hits: list[float] = [(model(x).argmax(dim=1) == y).float().mean().item() for x, y in loader]
+    return sum(hits) / len(hits)
+
+
+@torch.compile
+def scaled(x: Tensor, by: float = 2.0) -> Tensor:
+    return x * by
+
+
 def main() -> None:
     torch.manual_seed(0)
     model = Net()
     handle = model.head.register_forward_hook(lambda module, args, out: None)
     losses = list(train(model, DataLoader(Numbers(32), batch_size=8, shuffle=True)))
     handle.remove()
+    print(accuracy(model, DataLoader(Numbers(8))), scaled(model.scale).shape)
     path = Path(tempfile.gettempdir()) / "model.pt"
     torch.save(model.state_dict(), path)
     model.load_state_dict(torch.load(path, weights_only=True))
