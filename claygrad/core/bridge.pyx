@@ -20,9 +20,28 @@ cdef extern from *:
     """
     static void clay_unlock(PyTypeObject* t) { t->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE; }
     static void clay_lock(PyTypeObject* t) { t->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE; PyType_Modified(t); }
+
+    /* Note [Calls without self]
+       The instruction that CPython puts in place of `x.dim()` after some calls with tensors looks at the first argument without
+       asking whether there is one. `f(torch.Tensor)` with `def f(x): return x.dim()` then reads a slot of the stack that nobody
+       wrote, and may crash. The instruction steps back where a method has other flags than it was made for, before it looks.
+       METH_COEXIST is such a flag: it speaks of the making of the type, which is done. The invariant: every method of a compiled
+       class that takes arguments by position has it. Tested by tests/survival/test_self.py. */
+    static void clay_ask_for_self(PyTypeObject* t) {
+        if (t->tp_flags & Py_TPFLAGS_HEAPTYPE) return;
+        for (PyMethodDef* def = t->tp_methods; def != NULL && def->ml_name != NULL; def++)
+            if (def->ml_flags == METH_FASTCALL || def->ml_flags == (METH_FASTCALL | METH_KEYWORDS)) def->ml_flags |= METH_COEXIST;
+    }
     """
     void clay_unlock(PyTypeObject* t)
     void clay_lock(PyTypeObject* t)
+    void clay_ask_for_self(PyTypeObject* t)
+
+
+def ask_for_self(cls):
+    """Let every call of a method of a compiled class ask whether there is a self: Note [Calls without self]."""
+    if isinstance(cls, type) and str(cls.__module__).startswith("claygrad"):
+        clay_ask_for_self(<PyTypeObject*>cls)
 
 
 def attach(dict methods, cls=Tensor):

@@ -83,7 +83,7 @@ static int clay_learn_methods(PyTypeObject* type, PyObject* left_out) {
         Py_XDECREF(name);
         if (skip < 0) return -1;
         if (skip || descriptor == NULL || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) continue;
-        if (clay_method_count == CLAY_STAND_INS || def->ml_flags != (METH_FASTCALL | METH_KEYWORDS)) {
+        if (clay_method_count == CLAY_STAND_INS || (def->ml_flags & ~METH_COEXIST) != (METH_FASTCALL | METH_KEYWORDS)) {
             PyErr_Format(PyExc_SystemError, "no stand-in for the method %s", def->ml_name);
             return -1;
         }

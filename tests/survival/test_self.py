@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import fresh
+
 SHARES = 4
 
 
@@ -28,6 +30,23 @@ def test_wrong_selves_raise_and_do_not_crash(lib, share, tmp_path):
         pytest.fail("no end after 300 s; the last calls:\n" + process.communicate()[1][-2000:])
     assert process.returncode == 0, f"exit {process.returncode}; the last calls:\n{errors[-3000:]}"
     assert int(out.split()[-1]) > 1000
+
+
+@pytest.mark.parametrize("method", ["dim()", "size()", "size(0)", "detach()", "numpy()", "requires_grad_(True)", "is_contiguous()"])
+def test_calls_that_were_made_for_tensors_ask_for_self(lib, method):
+    """Note [Calls without self]: Python has put another instruction in place of the call by then."""
+    fresh(lib, f"""
+    def call(x):
+        return x.{method}
+    for _ in range(1000):
+        call(torch.ones(2))
+    for other in (torch.Tensor, 5, None, "a", torch.ones, list):
+        try:
+            call(other)
+        except (TypeError, AttributeError):
+            continue
+        assert False, other
+    """)
 
 
 @pytest.mark.parametrize("call", [
