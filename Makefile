@@ -1,7 +1,7 @@
 # Every target sets up what it needs, in virtual environments of this folder, and does again only what changed.
 #
 #   make demo       train a convolutional network on handwritten digits and draw what it learnt; half a minute
-#   make test       the tests that need claygrad alone
+#   make test       the tests that need claygrad alone;   make test FAMILY=conv   those of the operations in ops/conv*.py
 #   make test-all   these, the slow ones, and the comparison with PyTorch
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
@@ -17,6 +17,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
+FAMILY ?=
 
 BIN := .venv/bin
 ORACLE_BIN := .venv-oracle/bin
@@ -41,7 +42,7 @@ demo: .venv/.claygrad .venv/.demo
 	env -u PYTHONSAFEPATH $(BIN)/python examples/digits_cnn.py --fresh
 
 test: .venv/.claygrad .venv/.test .venv/.demo
-	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle $(if $(FAMILY),tests/ops tests/kernels tests/nn --family $(FAMILY)) $(PYTEST_ARGS)
 
 # PyTorch on one thread each: the workers share the cores already.
 ORACLE_PYTEST := CLAYGRAD_ORACLE=1 OMP_NUM_THREADS=1 $(ORACLE_BIN)/pytest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -29,3 +30,21 @@ def pytest_configure() -> None:
 
 def pytest_report_header() -> str:
     return f"claygrad {claygrad.__version__} from {HERE}"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--family", metavar="NAME", help="only tests of the operations declared in claygrad/ops/NAME*.py")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    family = config.getoption("--family")
+    if not family:
+        return
+    from claygrad.ops._registry import REGISTRY
+    operations = {said.name for said in REGISTRY.values() if said.fn.__module__.startswith(f"claygrad.ops.{family}")}
+    if not operations:
+        raise pytest.UsageError(f"no operation is declared in claygrad/ops/{family}*.py")
+    words = operations | {family}
+    kept = [item for item in items if words & set(re.split(r"[^a-z0-9_]+|(?<=test)_", item.nodeid.lower()))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
