@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,15 @@ def test_import_prints_and_warns_nothing():
 def test_parts_are_there_after_the_import(name):
     program = f"import claygrad; claygrad.{name}"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_sources_that_nobody_compiled_say_what_to_do(tmp_path):
+    sources = Path(__file__).parents[1] / "claygrad"
+    (tmp_path / "claygrad").symlink_to(sources)
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import claygrad"
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    last = done.stderr[done.stderr.index("ImportError: "):]
+    assert last.startswith("ImportError: claygrad was imported from its sources, where nothing is compiled: ")
+    assert "pip install ." in last
+    assert "During handling" not in done.stderr
