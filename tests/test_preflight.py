@@ -32,6 +32,7 @@ def test_an_old_python_is_named_and_nothing_else(preflight, monkeypatch):
 def test_a_python_without_ensurepip_is_told_the_package(preflight, monkeypatch):
     monkeypatch.setitem(sys.modules, "ensurepip", None)
     assert any("python3-venv" in sentence for sentence in preflight.missing())
+    assert preflight.missing(compile_only=True) == []
 
 
 def test_missing_headers_are_told_the_package(preflight, monkeypatch, tmp_path):

@@ -1,4 +1,7 @@
-"""Say what a machine lacks for building claygrad, before pip or meson say it less clearly. Called by the Makefile.
+"""Say what a machine lacks for building claygrad, before pip or meson say it less clearly.
+
+    python tools/preflight.py             # for the Makefile, which makes virtual environments too
+    python tools/preflight.py compile     # for meson.build: what compiling needs
 
 Runs under whatever Python is there, so it keeps to the syntax of old ones.
 """
@@ -11,18 +14,24 @@ import sysconfig
 OLDEST = (3, 11)
 
 
-def missing():
+def _makes_environments():
+    try:
+        import ensurepip
+        import venv  # noqa: F401
+        ensurepip.version()
+    except (ImportError, FileNotFoundError):
+        return False
+    return True
+
+
+def missing(compile_only=False):
     """Sentences, each naming one missing thing and the way to get it."""
     if sys.version_info < OLDEST:
         # Nothing below would be true of the Python that is used in the end.
         return ["claygrad needs Python %d.%d or later; this is %s. Name another one: make PYTHON=python3.12 ..."
                 % (*OLDEST, sys.version.split()[0])]
     found = []
-    try:
-        import ensurepip
-        import venv  # noqa: F401
-        ensurepip.version()
-    except (ImportError, FileNotFoundError):
+    if not compile_only and not _makes_environments():
         found.append("this Python cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv")
     if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
         found.append("the C headers of this Python are missing; on Debian and Ubuntu: apt-get install python3-dev")
@@ -33,4 +42,5 @@ def missing():
 
 
 if __name__ == "__main__":
-    sys.exit("".join("make: %s\n" % sentence for sentence in missing()).rstrip() or None)
+    found = missing(compile_only=sys.argv[1:] == ["compile"])
+    sys.exit("".join("%s\n" % sentence for sentence in found).rstrip() or None)
