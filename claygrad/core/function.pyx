@@ -27,8 +27,8 @@ cdef extern from "sealed.h":
 
 cdef object _of_user(FunctionNode ctx, str name):
     """What a user put on his context under the name of an attribute of nodes, or else that attribute."""
-    own = getattr(ctx, "__dict__", {})
-    return own[name] if name in own else getattr(Node, name).__get__(ctx)
+    given = getattr(ctx, "__dict__", {})
+    return given[name] if name in given else getattr(Node, name).__get__(ctx)
 
 
 @cython.binding(False)

@@ -1,4 +1,4 @@
-"""The path of a module inside the outermost one that was called, worked out when somebody asks (Note [Running modules])."""
+"""The path of a module inside the outermost one that was called (Note [Running modules] in scopes.h)."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def path_of(call: ModuleCall) -> str:
-    """Such as `encoder.layers.3.fc1`; the name of a class stands for a module that is gone, or that no other one holds."""
+    """Such as `encoder.layers.3.fc1`; the name of a class stands for one that is gone or that no other holds."""
     chain: list[ModuleCall] = []
     at: ModuleCall | None = call
     while at is not None:

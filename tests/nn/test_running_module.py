@@ -87,7 +87,7 @@ def replaced(net):
 def called_by_python(net):
     for module in net.modules():
         kind = type(module)
-        module.__class__ = type(kind.__name__, (kind,), {"__call__": lambda self, *args: kind.__call__(self, *args)})
+        module.__class__ = type(kind.__name__, (kind,), {"__call__": lambda self, *args: nn.Module.__call__(self, *args)})
     return net
 
 
@@ -109,19 +109,25 @@ def test_what_a_call_says():
     net = Net()
     loss = net(claygrad.randn(2, 4))
     call = loss.grad_fn.module
-    assert call.module is net and call.kind is Net and call.path == "" and call.outer is None
+    assert call.module is net
+    assert call.kind is Net
+    assert call.path == ""
+    assert call.outer is None
     inner = next(node.module for node in nodes_of(loss) if str(node.module) == "encoder.layers.1.fc1: Linear")
     assert inner.module is net.encoder.layers[1].fc1
     assert [step.kind.__name__ for step in (inner, inner.outer, inner.outer.outer, inner.outer.outer.outer)] == [
         "Linear", "Block", "Encoder", "Net"]
-    assert inner.outer.outer.outer == call and hash(inner.outer.outer.outer) == hash(call) and inner != call
+    assert inner.outer.outer.outer == call
+    assert hash(inner.outer.outer.outer) == hash(call)
+    assert inner != call
 
 
 def test_two_calls_of_one_module_are_told_apart():
     layer = nn.Linear(3, 3)
     out = layer(layer(claygrad.ones(2, 3)))
     calls = {node.module for node in nodes_of(out) if node.name() == "AddmmBackward0"}
-    assert len(calls) == 2 and {str(call) for call in calls} == {"Linear"}
+    assert len(calls) == 2
+    assert {str(call) for call in calls} == {"Linear"}
 
 
 def test_exceptions_leave_no_module_behind():
@@ -154,7 +160,8 @@ def test_generators_and_calls_inside_calls():
     parts = Lazily()(claygrad.ones(1, 2))
     assert running() is None
     for out, inside in parts:
-        assert str(out.grad_fn.module) == "Linear" and inside is None
+        assert str(out.grad_fn.module) == "Linear"
+        assert inside is None
     assert running() is None
     again = Again()
     out = again(claygrad.ones(2, requires_grad=True), 50)
@@ -184,7 +191,8 @@ def test_threads_have_their_own():
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen == [True] * 8 and running() is None
+    assert seen == [True] * 8
+    assert running() is None
 
 
 def test_a_destructor_that_calls_modules():
@@ -203,7 +211,8 @@ def test_a_destructor_that_calls_modules():
 
     out = Drops()(claygrad.ones(2, requires_grad=True))
     assert calls == [("Sequential.Linear: Linear", "Drops")]
-    assert str(out.grad_fn.module) == "Drops" and running() is None
+    assert str(out.grad_fn.module) == "Drops"
+    assert running() is None
 
 
 def test_a_node_keeps_no_module_alive():
@@ -212,7 +221,10 @@ def test_a_node_keeps_no_module_alive():
     call = loss.grad_fn.module
     del net
     gc.collect()
-    assert known() is None and call.module is None and call.kind is Net and str(call) == "Net"
+    assert known() is None
+    assert call.module is None
+    assert call.kind is Net
+    assert str(call) == "Net"
     assert ("AddmmBackward0", "Encoder.Block.Linear: Linear") in paths_of(loss)
     loss.backward()
 
@@ -261,7 +273,8 @@ def test_custom_functions_and_writes_into_views():
 
     x = claygrad.ones(3, requires_grad=True)
     mine, plain = Writes()(x)
-    assert mine.grad_fn.module == "mine" and str(plain.grad_fn.module) == "Writes"
+    assert mine.grad_fn.module == "mine"
+    assert str(plain.grad_fn.module) == "Writes"
     assert plain.grad_fn.origin[1] > 0
     assert {where for _, where in paths_of(plain)} == {"Writes"}
     assert "torch::autograd::CopySlices" in {name for name, _ in paths_of(plain)}
@@ -301,7 +314,8 @@ def test_calls_that_end_in_another_order():
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert seen == ["Linear"] * 100 + ["Tanh"] and running() is None
+    assert seen == ["Linear"] * 100 + ["Tanh"]
+    assert running() is None
 
 
 def test_names_take_the_nearest_level():
