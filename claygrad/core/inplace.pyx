@@ -17,7 +17,7 @@ from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
 from claygrad.core.lazy cimport any_lazy, lazy_made, resolve, resolved, with_bits, write_lazy
 from claygrad.core.modes cimport modes
-from claygrad.core.node cimport Node, next_seq
+from claygrad.core.node cimport Node, next_seq, clay_scope_take
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, note_view, record_again, record_inputs, should_record
 from claygrad.core.rules cimport call_rules
@@ -359,6 +359,7 @@ cdef int rebase(Tensor t, Node node) except -1:
         slices.seq = next_seq()
         slices.code = node.code
         slices.lasti = node.lasti
+        slices.scope = clay_scope_take(node.scope)
         slices.fn = node
         slices.holds = True
         slices.view_shape, slices.view_strides = t.layout.shape_tuple(), t.layout.stride_tuple()
