@@ -11,7 +11,7 @@ from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
 from claygrad.core.listeners cimport own
 from claygrad.core.modes cimport modes
-from claygrad.core.node cimport Node, SavedTensor, next_seq
+from claygrad.core.node cimport Node, SavedTensor, clay_scope, clay_scope_take, next_seq
 from claygrad.core.overrides cimport from_user, to_user
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.keeping import nothing_saved
@@ -23,6 +23,12 @@ from claygrad.core.views cimport make_view
 cdef extern from "sealed.h":
     int clay_seal(PyTypeObject* type) except -1
     object clay_make(PyTypeObject* type)
+
+
+cdef object _of_user(FunctionNode ctx, str name):
+    """What a user put on his context under the name of an attribute of nodes, or else that attribute."""
+    own = getattr(ctx, "__dict__", {})
+    return own[name] if name in own else getattr(Node, name).__get__(ctx)
 
 
 @cython.binding(False)
@@ -46,6 +52,23 @@ cdef class FunctionNode(Node):
 
     cpdef str name(self):
         return type(self).__name__
+
+    # A context is the user's: what he calls so is his.
+    @property
+    def origin(self):
+        return _of_user(self, "origin")
+
+    @origin.setter
+    def origin(self, value):
+        self.__dict__["origin"] = value
+
+    @property
+    def module(self):
+        return _of_user(self, "module")
+
+    @module.setter
+    def module(self, value):
+        self.__dict__["module"] = value
 
     def __repr__(self):
         return f"<{prefix()}.autograd.function.{type(self).__name__} object at {<size_t><PyObject*>self:#x}>"
@@ -301,6 +324,7 @@ cdef object _apply(object cls, tuple args, dict kwargs):
     ctx.is_tensor = tuple(tensors)
     ctx.n_args = len(args)
     ctx.code = here(&ctx.lasti)
+    ctx.scope = clay_scope_take(<clay_scope*>modes().running)
     if record:                                    # before forward, which may write to them
         for a in args:
             if isinstance(a, Tensor):

@@ -17,7 +17,7 @@ from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
 from claygrad.core.lazy cimport OBSERVED, any_lazy, resolve, resolved, unusual, with_bits, write_lazy
 from claygrad.core.modes cimport modes
-from claygrad.core.node cimport Node, next_seq
+from claygrad.core.node cimport Node, clay_scope_take, next_seq
 from claygrad.core.observe cimport INPLACE, observed, wanted
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, note_view, record_again, record_inputs, should_record
@@ -364,6 +364,7 @@ cdef int rebase(Tensor t, Node node) except -1:
         slices.seq = next_seq()
         slices.code = node.code
         slices.lasti = node.lasti
+        slices.scope = clay_scope_take(node.scope)
         slices.fn = node
         slices.holds = True
         slices.view_shape, slices.view_strides = t.layout.shape_tuple(), t.layout.stride_tuple()

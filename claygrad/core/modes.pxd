@@ -3,6 +3,7 @@ cdef struct Modes:
     bint inference            # results are inference tensors
     bint tracing_saves        # saved-tensor hooks are active, or forbidden
     bint autocast             # operations choose the dtype they compute in
+    void* running             # the scope of the module whose forward runs (Note [Running modules]), or NULL
 
 cdef Modes* modes() noexcept nogil
 

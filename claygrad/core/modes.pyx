@@ -5,14 +5,15 @@ cimport cython
 
 cdef extern from *:
     """
-    struct ClayModes { int no_grad, inference, tracing_saves, autocast; };
-    static thread_local ClayModes clay_modes = {0, 0, 0, 0};
+    struct ClayModes { int no_grad, inference, tracing_saves, autocast; void* running; };
+    static thread_local ClayModes clay_modes = {0, 0, 0, 0, NULL};
     """
     struct ClayModes:
         int no_grad
         int inference
         int tracing_saves
         int autocast
+        void* running
     ClayModes clay_modes
 
 cdef Modes* modes() noexcept nogil:

@@ -1,9 +1,17 @@
-"""Quick attributes and calls of modules (quick.h says how), and tensors that take another class."""
+"""Quick attributes and calls of modules (quick.h says how), which module runs, and tensors that take another class."""
+cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
 
+from claygrad.core.modes cimport modes
+from claygrad.core.node cimport Node, clay_scope, clay_scope_release, clay_scope_take
+from claygrad.core.paths import path_of
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.tensor import LATE
+
+cdef extern from "scopes.h":
+    clay_scope* clay_scope_enter(clay_scope** running, object module) noexcept
+    void clay_scope_leave(clay_scope** running, clay_scope* mine) noexcept
 
 cdef extern from "Python.h":
     void Py_SET_TYPE(PyObject*, PyTypeObject*)
@@ -18,6 +26,7 @@ cdef extern from "quick.h":
     PyObject* clay_compiled
     PyObject* clay_own_call_impl
     PyObject* clay_in_turn
+    clay_scope** (*clay_running)() noexcept
     void clay_quicken(PyTypeObject*, bint, bint)
 
 cdef object base = None         # Module
@@ -29,10 +38,15 @@ cdef PyObject* keep(object value):
     return <PyObject*>value
 
 
+cdef clay_scope** running_place() noexcept:
+    return <clay_scope**>&modes().running
+
+
 def prepare(module, tuple global_hooks):
     """Learn which class is Module, and which four dicts hold the hooks of all modules."""
-    global base, clay_forward, clay_call, clay_call_impl, clay_compiled, clay_own_call_impl
+    global base, clay_running, clay_forward, clay_call, clay_call_impl, clay_compiled, clay_own_call_impl
     base = module
+    clay_running = running_place
     for i, name in enumerate(("_parameters", "_buffers", "_modules")):
         clay_tables[i] = keep(name)
     for i, name in enumerate(("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")):
@@ -56,6 +70,100 @@ def quicken(cls):
     clay_quicken(<PyTypeObject*>cls,
                  cls.__getattr__ is base.__getattr__ and cls.__getattribute__ is object.__getattribute__,
                  cls.__call__ is base.__call__)
+
+
+@cython.final
+@cython.binding(False)
+cdef class Running:
+    """The context in which a module runs, for calls that Python makes."""
+    cdef object module
+    cdef clay_scope* mine
+
+    def __init__(self, module):
+        self.module = module
+
+    def __enter__(self):
+        if self.mine != NULL:
+            raise RuntimeError("this context is in use: make one for each call of a module")
+        if self.module is not None:
+            self.mine = clay_scope_enter(running_place(), self.module)
+
+    def __exit__(self, *error):
+        cdef clay_scope* mine = self.mine
+        self.mine = NULL
+        clay_scope_leave(running_place(), mine)
+
+    def __dealloc__(self):
+        clay_scope_release(self.mine)          # never left: the thread has its own reference
+
+
+@cython.final
+@cython.binding(False)
+cdef class ModuleCall:
+    """A call of a module, as the nodes that it recorded know it. Keeps nothing alive but the class of the module."""
+    cdef clay_scope* scope
+
+    def __dealloc__(self):
+        clay_scope_release(self.scope)
+
+    @property
+    def module(self):
+        """The module that was called, or None if it is gone."""
+        return (<object>self.scope.module)() if self.scope != NULL and self.scope.module != NULL else None
+
+    @property
+    def kind(self):
+        """The class of the module."""
+        found = self.module
+        if found is not None:
+            return type(found)
+        return <object>self.scope.kind if self.scope != NULL else None
+
+    @property
+    def outer(self):
+        """The call in whose forward this one was made, or None."""
+        return _as_call(self.scope.outer) if self.scope != NULL else None
+
+    @property
+    def path(self):
+        """Where the module is in the outermost one that was called, such as `encoder.layers.3.fc1`; "" for that one itself."""
+        return path_of(self)
+
+    @property
+    def number(self):
+        """Tells calls apart that graphs or this object still know."""
+        return <size_t>self.scope
+
+    def __eq__(self, other):
+        return self.scope == (<ModuleCall>other).scope if isinstance(other, ModuleCall) else NotImplemented
+
+    def __hash__(self):
+        return hash(<size_t>self.scope)
+
+    def __str__(self):
+        path, name = self.path, self.kind.__name__ if self.scope != NULL else "nothing"
+        return f"{path}: {name}" if path else name
+
+    def __repr__(self):
+        return f"<call of {self}>"
+
+
+cdef object _as_call(clay_scope* scope):
+    if scope == NULL:
+        return None
+    cdef ModuleCall made = ModuleCall.__new__(ModuleCall)
+    made.scope = clay_scope_take(scope)
+    return made
+
+
+def call_of(Node node):
+    """The call of a module in whose forward a node was recorded, or None."""
+    return _as_call(node.scope)
+
+
+def running():
+    """The call of the module whose forward runs in this thread, or None."""
+    return _as_call(<clay_scope*>modes().running)
 
 
 def settle(Tensor t, cls):

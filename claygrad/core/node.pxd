@@ -5,6 +5,14 @@ from claygrad.core.device cimport device
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport Layout
 
+cdef extern from "scopes.h":
+    ctypedef struct clay_scope:                # Note [Running modules]
+        clay_scope* outer
+        PyObject* module
+        PyObject* kind
+    clay_scope* clay_scope_take(clay_scope* scope) noexcept
+    void clay_scope_release(clay_scope* scope) noexcept
+
 # What a saved slot of a node holds, told by its epoch.
 cdef enum:
     PLAIN = -1              # any Python value
@@ -64,6 +72,7 @@ cdef class Node:
     cdef unsigned int wanted     # the slots that its rules will read, as bits
     cdef object freed_code       # where the backward that freed it was called
     cdef int freed_lasti
+    cdef clay_scope* scope       # of the module in whose forward it was recorded, or NULL; owned
     cdef Hooks hooks
     cdef dict notes              # .metadata; in anomaly mode the forward's stack is in it
     cdef PyObject** leaf_place   # of an AccumulateGrad, whose slot0 is the leaf: where the leaf points to it; else NULL

@@ -308,6 +308,12 @@ cdef class Node:
         """File, line, function and source text of the operation that this node records."""
         return line_of(self.code, self.lasti)
 
+    @property
+    def module(self):
+        """The call of a module in whose forward the operation was recorded: its path, class and what called it; or None."""
+        from claygrad.core.module import call_of
+        return call_of(self)
+
     def register_hook(self, fn):
         cdef Hooks hooks = self.want_hooks()
         if hooks.post is None:
@@ -350,6 +356,9 @@ cdef void _take_leave(PyObject* dying) noexcept:
         PyErr_Fetch(&kind, &value, &trace)
     if not node.freed:
         _free_slots(node)                          # not free_saved: the fields of a subclass are gone by now
+    if node.scope != NULL:
+        clay_scope_release(node.scope)
+        node.scope = NULL
     if node.edge0 is not None and node.edge0.leaf_place == NULL or node.edge1 is not None and node.edge1.leaf_place == NULL \
             or node.edges is not None or node.hooks is not None:         # a leaf alone is no link of a chain
         _leave_edges(node)

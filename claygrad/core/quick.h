@@ -6,11 +6,14 @@
 #pragma once
 #include <Python.h>
 
+#include "scopes.h"
+
 static PyObject *clay_tables[3];            /* names of the dicts in which attributes are looked for */
 static PyObject *clay_hooks[4];             /* names of the dicts that must be empty */
 static PyObject *clay_global_hooks[4];      /* dicts that must be empty */
 static PyObject *clay_forward, *clay_call, *clay_call_impl, *clay_compiled, *clay_own_call_impl;
 static PyObject *clay_in_turn;              /* the forward of Sequential */
+static clay_scope** (*clay_running)(void);  /* where this thread keeps the scope of the module that runs */
 
 static PyObject* clay_module_getattro(PyObject* self, PyObject* name) {
     PyTypeObject* type = Py_TYPE(self);
@@ -71,17 +74,10 @@ static PyObject* clay_run_in_turn(PyObject* own, PyObject* input) {
     return value;
 }
 
-static PyObject* clay_module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
-    PyTypeObject* type = Py_TYPE(self);
-    PyObject* own = PyObject_GenericGetDict(self, NULL);
-    if (own == NULL) return NULL;
-    int plain = clay_is_plain(type, own);
-    PyObject* function = plain || !PyErr_Occurred() ? _PyType_Lookup(type, plain ? clay_forward : clay_call) : NULL;
-    Py_ssize_t n = PyTuple_GET_SIZE(args);
-    PyObject* made = plain && function == clay_in_turn && n == 1 && kwargs == NULL ? clay_run_in_turn(own, PyTuple_GET_ITEM(args, 0)) : NULL;
-    Py_DECREF(own);
-    if (made != NULL || PyErr_Occurred()) return made;
+/* What `attribute` of a module gives: a function on its class, as a rule. */
+static PyObject* clay_call_attribute(PyObject* self, PyObject* function, PyObject* attribute, PyObject* args, PyObject* kwargs) {
     PyObject* stack[9];
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
     if (function != NULL && PyType_HasFeature(Py_TYPE(function), Py_TPFLAGS_METHOD_DESCRIPTOR) && n <= 8) {
         stack[0] = self;
         for (Py_ssize_t i = 0; i < n; i++) stack[i + 1] = PyTuple_GET_ITEM(args, i);
@@ -90,11 +86,32 @@ static PyObject* clay_module_call(PyObject* self, PyObject* args, PyObject* kwar
         Py_DECREF(function);
         return out;
     }
-    PyObject* bound = PyObject_GetAttr(self, plain ? clay_forward : clay_call);
+    PyObject* bound = PyObject_GetAttr(self, attribute);
     if (bound == NULL) return NULL;
     PyObject* out = PyObject_Call(bound, args, kwargs);
     Py_DECREF(bound);
     return out;
+}
+
+static PyObject* clay_module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject* own = PyObject_GenericGetDict(self, NULL);
+    if (own == NULL) return NULL;
+    if (!clay_is_plain(type, own)) {            /* Calling._call_impl says then which module runs */
+        Py_DECREF(own);
+        if (PyErr_Occurred()) return NULL;
+        return clay_call_attribute(self, _PyType_Lookup(type, clay_call), clay_call, args, kwargs);
+    }
+    PyObject* function = _PyType_Lookup(type, clay_forward);
+    PyObject* made = NULL;
+    clay_scope** running = clay_running();      /* a call begins and ends in the same thread */
+    clay_scope* mine = clay_scope_enter(running, self);
+    if (function == clay_in_turn && PyTuple_GET_SIZE(args) == 1 && kwargs == NULL)
+        made = clay_run_in_turn(own, PyTuple_GET_ITEM(args, 0));
+    Py_DECREF(own);
+    if (made == NULL && !PyErr_Occurred()) made = clay_call_attribute(self, function, clay_forward, args, kwargs);
+    clay_scope_leave(running, mine);
+    return made;
 }
 
 static void clay_quicken(PyTypeObject* type, int attributes, int call) {

@@ -8,9 +8,9 @@ from claygrad.core.declared cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_C
 from claygrad.core.kernels cimport copy_strided, fingerprint
 from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.mapping cimport Mapping
-from claygrad.core.modes cimport ANOMALY, anomaly, modes, saved_hooks
+from claygrad.core.modes cimport ANOMALY, Modes, anomaly, modes, saved_hooks
 from claygrad.core.packing cimport NO, YES, as_it_was, leads_to
-from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, new_node, new_saved, next_seq
+from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, clay_scope, clay_scope_take, new_node, new_saved, next_seq
 from claygrad.core.provenance cimport here, where_text
 from claygrad.core.storage cimport Storage
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, bare_tensor, gradient_edge, leaf_of, requires, shape_text, size_of
@@ -24,7 +24,8 @@ cdef enum:
 cdef bint should_record(Op op, PyObject** slots) noexcept:
     cdef int i
     cdef object value
-    if modes().no_grad or modes().inference or not op.recorded:
+    cdef Modes* now = modes()
+    if now.no_grad or now.inference or not op.recorded:
         return False
     for i in range(op.n_tensors):
         value = <object>slots[op.tensors[i]]
@@ -73,6 +74,7 @@ cdef Node record_inputs(Op op, PyObject** slots):
     node.op = op
     node.seq = next_seq()
     node.code = here(&node.lasti)
+    node.scope = clay_scope_take(<clay_scope*>modes().running)
     for i in range(op.n_tensors):
         value = <object>slots[op.tensors[i]]
         if isinstance(value, Tensor):

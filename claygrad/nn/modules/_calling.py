@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from claygrad.core import Node, Tensor
 from claygrad.core.handles import RemovableHandle
+from claygrad.core.module import Running
 from claygrad.core.notices import warn
 from claygrad.nn.modules import _hooks
 from claygrad.nn.modules._hooks import (
@@ -59,11 +60,12 @@ class Calling:
         return self._call_impl(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        if not (self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
-                or _global_backward_pre_hooks or _global_backward_hooks
-                or _global_forward_hooks or _global_forward_pre_hooks):
-            return self.forward(*args, **kwargs)
-        return _Call(self, args, kwargs).run()
+        with Running(self):
+            if not (self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
+                    or _global_backward_pre_hooks or _global_backward_hooks
+                    or _global_forward_hooks or _global_forward_pre_hooks):
+                return self.forward(*args, **kwargs)
+            return _Call(self, args, kwargs).run()
 
     if TYPE_CHECKING:
         def __call__(self: _HasForward[_Given, _Result_co], *args: _Given.args,
