@@ -34,7 +34,7 @@ cdef enum EventKind:
     INDEX                       # "__getitem__" or "__setitem__"
     BACKWARD                    # a Node; the arguments are the gradients of its outputs, the result a list of those of its inputs
     LEAF                        # an AccumulateGrad; the result is the gradient of the leaf
-    STEP                        # the name of an optimizer's kernel; the arguments are the list of what is written
+    STEP                        # the name of an optimizer's kernel; the only argument, and the result, is the list of parameters
 
 cdef struct Event:
     EventKind kind
@@ -61,5 +61,6 @@ cdef object observed(form_t form, EventKind kind, Op op, PyObject** slots)      
 cdef int begin(Event* event) except -1                    # kind, what, args and n are filled in
 cdef int finish(Event* event, PyObject* result) except -1
 cdef bint rules_are_open() noexcept
+cdef object call_of(Event* event, PyObject* result)        # the Call that Python sees, ended with this result
 cdef str name_of(EventKind kind, PyObject* what)
 cdef bint* observing() noexcept                           # whether there is an observer at all

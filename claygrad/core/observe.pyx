@@ -141,6 +141,13 @@ cdef Call _call_of(Event* event):
     return <Call>event.call
 
 
+cdef object call_of(Event* event, PyObject* result):
+    cdef Call call = _call_of(event)
+    call.failed = result == NULL
+    call.result = None if result == NULL else tuple(<list>result) if event.kind == BACKWARD else <object>result    # the list is used up
+    return call
+
+
 cdef class Observer:
     """Whoever is told of operations: a class in Python defines before(call) and after(call), one in Cython begin and end.
 
@@ -166,10 +173,7 @@ cdef class Observer:
         return 0
 
     cdef int end(self, Event* event, int64_t mark, PyObject* result) except -1:
-        cdef Call call = _call_of(event)
-        call.failed = result == NULL
-        call.result = None if result == NULL else tuple(<list>result) if event.kind == BACKWARD else <object>result    # the list is used up
-        self.after(call)
+        self.after(call_of(event, result))
         return 0
 
     def before(self, call):

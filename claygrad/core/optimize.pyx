@@ -217,7 +217,8 @@ cdef class _Plan:
 
     cdef int observe(self, const char* name, StepOptions* options, params, int writes) except -1:
         """The same, observed: Note [Observers]."""
-        cdef PyObject* given = <PyObject*>self.written
+        cdef object parameters = list(params)
+        cdef PyObject* given = <PyObject*>parameters
         cdef Event event
         cdef object what = (<bytes>name).decode()
         event.kind, event.what, event.args, event.n = STEP, <PyObject*>what, &given, 1

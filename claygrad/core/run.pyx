@@ -252,9 +252,9 @@ cdef class Run:
                 if node.edge(i) is not None and isinstance(out[i], Tensor):
                     out[i] = fit(<Tensor>out[i], node, i, node.edge(i), node.edge_nr(i))
             out = post_hooks(node, out, grads)
-        self.free(node)
         if flags & ANOMALY:
-            look_for_nan(node, out)
+            look_for_nan(node, grads, out)
+        self.free(node)
         grads = None
         return self.pass_on(t, node, out)
 
