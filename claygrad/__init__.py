@@ -80,7 +80,7 @@ UntypedStorage = Storage
 globals().update(_STORAGES)
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
-_LAZY = ("__config__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "distributions", "fft", "func",
+_LAZY = ("__config__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "debug", "distributions", "fft", "func",
          "futures", "fx", "hub", "jit", "library", "linalg", "masked", "multiprocessing", "nn", "optim",
          "overrides", "quasirandom", "return_types", "serialization", "signal", "special", "storage",
          "testing", "types", "utils")
@@ -95,6 +95,7 @@ _LAZY_NAMES.update(dict.fromkeys((
     "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype",
     "set_autocast_enabled"), "amp.autocast_mode"))
 _LAZY += ("sparse",)
+_LAZY += ("profiler",)
 _LAZY_NAMES.update(dict.fromkeys((
     "_sparse_coo_tensor_unsafe", "hspmm", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor",
     "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor", "spmm"), "sparse"))

@@ -10,9 +10,10 @@ from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
 from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
 from claygrad.core.layout cimport SPARSE, Layout, dense, new_layout, same_shape, stretched
-from claygrad.core.lazy cimport any_lazy, lazy_made, resolve
+from claygrad.core.lazy cimport OBSERVED, any_lazy, resolve, unusual
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
+from claygrad.core.observe cimport FORWARD, observed, wanted
 from claygrad.core.overrides cimport asking, hand_over, meet, overriding
 from claygrad.core.overrides import on_asking
 from claygrad.core.refusals import no_such_overload, old_form
@@ -26,7 +27,7 @@ from claygrad.core.ways cimport offer_short, take
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
 
-cdef bint* _lazy_made = lazy_made()
+cdef int* _unusual = unusual()
 
 
 def conj(x):
@@ -164,8 +165,11 @@ cdef object run(Op op, PyObject** slots):
     cdef Node node
     cdef object result
     cdef int i
-    if _lazy_made[0] and any_lazy(slots, op.n_params):
-        return _run_lazy(op, slots)
+    if _unusual[0]:
+        if _unusual[0] & OBSERVED and wanted():
+            return observed(run, FORWARD, op, slots)
+        if any_lazy(slots, op.n_params):
+            return _run_lazy(op, slots)
     if op.kind >= VIEW:
         if op.kind == COMPOSITE:
             if op.short != NULL and not modes().autocast:

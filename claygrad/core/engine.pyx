@@ -4,6 +4,7 @@ Any number of runs may be under way at once, nested (a hook or a custom Function
 """
 from claygrad.core.depth import carry
 from claygrad.core.modes import get_saved_hooks, set_saved_hooks
+from claygrad.core.observe import get_thread, set_thread
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -194,6 +195,7 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
 
 verbs().backward = _from_one
 carry(get_saved_hooks, set_saved_hooks)
+carry(get_thread, set_thread)
 
 
 def current_run():

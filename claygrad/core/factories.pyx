@@ -3,6 +3,8 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.declared cimport vectorcall_t
+from claygrad.core.observe cimport MAKE, Event, begin, finish, observing, wanted
+from claygrad.core.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, hand_over, meet, overriding, to_nobody, to_somebody
 from claygrad.core.overrides import on_asking
 from claygrad.core.ways cimport factory, make_t
@@ -85,22 +87,45 @@ cdef object _unasked(Factory own, PyObject** args, size_t nargsf, PyObject* kwna
         to_somebody(was)
 
 
+cdef object _observed(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+    """A call where somebody observes: Note [Observers]."""
+    cdef vectorcall_t form = _asking if asking()[0] else _call
+    cdef Event event
+    if not wanted():
+        return form(self, args, nargsf, kwnames)
+    event.kind, event.what, event.args = MAKE, <PyObject*>self, args
+    event.n = PyVectorcall_NARGS(nargsf) + (0 if kwnames == NULL else PyTuple_GET_SIZE(kwnames))
+    begin(&event)
+    try:
+        result = form(self, args, nargsf, kwnames)
+    except:
+        finish(&event, NULL)
+        raise
+    finish(&event, <PyObject*>result)
+    return result
+
+
+cdef vectorcall_t _form():
+    return _observed if observing()[0] else _asking if asking()[0] else _call
+
+
 cdef list _all = []
 
 
-def _switch(bint on):
+def _switch(bint _):
     cdef Factory self
     for self in _all:
-        self.vectorcall = _asking if on else _call
+        self.vectorcall = _form()
 
 
 on_asking(_switch)
+on_observing(_switch)
 
 
 def made_by(fn, name=None, bint takes_none=False):
     """The function with the native form that is offered under a name, or without one."""
     cdef Factory self = Factory.__new__(Factory)
-    self.vectorcall, self.__wrapped__, self.takes_none = _asking if asking()[0] else _call, fn, takes_none
+    self.vectorcall, self.__wrapped__, self.takes_none = _form(), fn, takes_none
     if name is not None:
         self.make = factory(name)
     _all.append(self)

@@ -14,6 +14,8 @@ from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.kernels cimport take_rows
 from claygrad.core.layout cimport Layout, check_dims, fresh, new_layout
 from claygrad.core.node cimport Node
+from claygrad.core.observe cimport INDEX, Event, begin, finish, observing, wanted
+from claygrad.core.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
 from claygrad.core.overrides import on_asking
 from claygrad.core.parts cimport apart
@@ -439,9 +441,47 @@ cdef int _setitem_asking(Tensor t, object key, object value) except -1:
     return 0
 
 
-def _switch(bint on):
-    verbs().getitem = _getitem_asking if on else _getitem
-    verbs().setitem = _setitem_asking if on else _setitem
+# --- where somebody observes: Note [Observers] ------------------------------------------------------------------------------
+cdef object _getitem_observed(Tensor t, object key):
+    cdef PyObject* args[2]
+    cdef Event event
+    cdef object what = "__getitem__"
+    if not wanted():
+        return _getitem_asking(t, key)
+    args[0], args[1] = <PyObject*>t, <PyObject*>key
+    event.kind, event.what, event.args, event.n = INDEX, <PyObject*>what, args, 2
+    begin(&event)
+    try:
+        result = _getitem_asking(t, key)
+    except:
+        finish(&event, NULL)
+        raise
+    finish(&event, <PyObject*>result)
+    return result
+
+
+cdef int _setitem_observed(Tensor t, object key, object value) except -1:
+    cdef PyObject* args[3]
+    cdef Event event
+    cdef object what = "__setitem__"
+    if not wanted():
+        return _setitem_asking(t, key, value)
+    args[0], args[1], args[2] = <PyObject*>t, <PyObject*>key, <PyObject*>value
+    event.kind, event.what, event.args, event.n = INDEX, <PyObject*>what, args, 3
+    begin(&event)
+    try:
+        _setitem_asking(t, key, value)
+    except:
+        finish(&event, NULL)
+        raise
+    finish(&event, <PyObject*>t)
+    return 0
+
+
+def _switch(bint _):
+    verbs().getitem = _getitem_observed if observing()[0] else _getitem_asking if asking()[0] else _getitem
+    verbs().setitem = _setitem_observed if observing()[0] else _setitem_asking if asking()[0] else _setitem
 
 
 on_asking(_switch)
+on_observing(_switch)

@@ -15,9 +15,10 @@ from claygrad.core.promotion cimport result_code
 from claygrad.core.refusals import no_elements
 from claygrad.core.kernels cimport copy_strided
 from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
-from claygrad.core.lazy cimport any_lazy, lazy_made, resolve, resolved, with_bits, write_lazy
+from claygrad.core.lazy cimport OBSERVED, any_lazy, resolve, resolved, unusual, with_bits, write_lazy
 from claygrad.core.modes cimport modes
-from claygrad.core.node cimport Node, next_seq, clay_scope_take
+from claygrad.core.node cimport Node, clay_scope_take, next_seq
+from claygrad.core.observe cimport INPLACE, observed, wanted
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, note_view, record_again, record_inputs, should_record
 from claygrad.core.rules cimport call_rules
@@ -34,7 +35,7 @@ cdef enum:
     RELEASE = 262144
 
 
-cdef bint* _lazy_made = lazy_made()
+cdef int* _unusual = unusual()
 
 
 cdef int check_writable(Tensor t, bint recording) except -1:
@@ -201,9 +202,13 @@ cdef object call_inplace(Op op, PyObject** slots):
     cdef Tensor t = <Tensor?><object>slots[0]
     cdef Layout target = t.layout, made = None
     cdef int i
-    cdef bint record = target.dtype.category >= CAT_FLOAT and should_record(op, slots)
+    cdef bint record, lazy = False
     cdef Node node = None
-    cdef bint lazy = _lazy_made[0] and any_lazy(slots, op.n_params)
+    if _unusual[0]:
+        if _unusual[0] & OBSERVED and wanted():
+            return observed(call_inplace, INPLACE, op, slots)
+        lazy = any_lazy(slots, op.n_params)
+    record = target.dtype.category >= CAT_FLOAT and should_record(op, slots)
     if lazy and any_sparse(slots, op.n_params):
         return LATE["sparse_"](op, [<object>slots[i] for i in range(op.n_params)])
     check_writable(t, record)

@@ -15,9 +15,13 @@ from claygrad.core.layout cimport Layout
 # Layout.array                                gives the values, as a copy that cannot be written
 #
 # Composites get lazy arguments as they are, without their native forms. All of that is looked for only once a lazy layout has been
-# made in the process (`lazy_made`), so that programs without complex numbers pay for a comparison.
+# made in the process (`unusual`), so that programs without complex numbers pay for a comparison.
 
-cdef bint* lazy_made() noexcept                          # whether a layout with bits was ever made
+cdef enum:
+    LAZY = 1                                             # a layout with bits was made
+    OBSERVED = 2                                         # somebody observes: Note [Observers]
+
+cdef int* unusual() noexcept                             # which of these the process has seen
 cdef Layout with_bits(Layout v, int bits)                # the same memory under other bits
 cdef Layout resolved(Layout v)                           # the values in memory of their own; itself if it has no bits
 cdef bint any_lazy(PyObject** slots, int n) except -1    # whether one of the arguments is lazy, or a list with one that is

@@ -9,11 +9,11 @@ from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, fresh_like, from_ar
 from claygrad.core.storage cimport storage_on
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
 
-cdef bint _made = False
+cdef int _unusual = 0
 
 
-cdef bint* lazy_made() noexcept:
-    return &_made
+cdef int* unusual() noexcept:
+    return &_unusual
 
 
 cdef Layout with_bits(Layout v, int bits):
@@ -23,8 +23,8 @@ cdef Layout with_bits(Layout v, int bits):
     out = new_layout(v.storage, v.dtype, v.ndim, v.shape, v.strides, v.offset)
     out.bits = bits
     if bits:
-        global _made
-        _made = True
+        global _unusual
+        _unusual |= LAZY
     return out
 
 

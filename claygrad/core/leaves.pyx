@@ -3,11 +3,12 @@
 from cpython.object cimport PyObject
 
 from claygrad.core.notices import warn
+from claygrad.core.ranges import around
 from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, F32
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport COO, SPARSE, Layout, dense, fresh_like
+from claygrad.core.layout cimport SPARSE, Layout, dense, fresh_like
 from claygrad.core.listeners cimport checked, own_array
 from claygrad.core.modes cimport anomaly_checks_nan, modes
 from claygrad.core.node cimport Node
@@ -36,13 +37,13 @@ cdef bint _unseen(Tensor t) noexcept:
     return Py_REFCNT(<PyObject*>t.layout) == 1 and t.node is None and not t.leaf_grad and not t.layout.bits
 
 
-cdef int look_for_nan(Node node, list out) except -1:
+cdef int look_for_nan(Node node, list grads, list out) except -1:
     cdef int i
     if not anomaly_checks_nan():
         return 0
+    from claygrad.core.finite import kinds         # loaded after this module
     for i, g in enumerate(out):
-        values = g._values() if g is not None and (<Tensor>g).layout.bits & COO else g
-        if g is not None and g.dtype.category >= 2 and bool((values != values).any()):
+        if g is not None and "nan" in kinds(g):
             if node.notes is not None and "traceback_" in node.notes:
                 warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
                      + "".join(node.notes["traceback_"]), UserWarning)
@@ -50,7 +51,7 @@ cdef int look_for_nan(Node node, list out) except -1:
                 warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
                      "forward pass for more information.", UserWarning)
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."
-                               + where_text("the forward ran", node.code, node.lasti))
+                               + where_text("the forward ran", node.code, node.lasti) + around(node, grads))
     return 0
 
 

@@ -6,7 +6,13 @@ cdef struct Modes:
     void* running             # the scope of the module whose forward runs (Note [Running modules]), or NULL
 
 cdef Modes* modes() noexcept nogil
-cdef bint anomaly() noexcept nogil            # detect_anomaly is on
+
+cdef enum:
+    ANOMALY = 1               # detect_anomaly is on
+    WATCHED = 2               # somebody observes: Note [Observers]
+
+cdef int anomaly() noexcept nogil             # which of these hold
+cdef void watch_backward(bint on) noexcept
 cdef bint deterministic() noexcept nogil      # use_deterministic_algorithms(True)
 cdef bint fills_new_memory() noexcept nogil   # empty() and its kin write NaN or the largest number
 cdef bint anomaly_checks_nan() noexcept nogil

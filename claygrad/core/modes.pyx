@@ -19,7 +19,7 @@ cdef extern from *:
 cdef Modes* modes() noexcept nogil:
     return <Modes*>&clay_modes
 
-cdef bint _anomaly = False
+cdef int _anomaly = 0
 cdef bint _anomaly_nan = True
 
 cdef bint _deterministic = False
@@ -31,8 +31,12 @@ cdef bint deterministic() noexcept nogil:
 cdef bint fills_new_memory() noexcept nogil:
     return _fills
 
-cdef bint anomaly() noexcept nogil:
+cdef int anomaly() noexcept nogil:
     return _anomaly
+
+cdef void watch_backward(bint on) noexcept:
+    global _anomaly
+    _anomaly = _anomaly | WATCHED if on else _anomaly & ~WATCHED
 
 cdef bint anomaly_checks_nan() noexcept nogil:
     return _anomaly_nan
@@ -122,11 +126,11 @@ def get_fills_new_memory():
     return _fills
 
 def get_anomaly():
-    return _anomaly, _anomaly_nan
+    return bool(_anomaly & ANOMALY), _anomaly_nan
 
 def set_anomaly(bint on, bint check_nan=True):
     global _anomaly, _anomaly_nan
-    _anomaly = on
+    _anomaly = _anomaly | ANOMALY if on else _anomaly & ~ANOMALY
     _anomaly_nan = check_nan
 
 

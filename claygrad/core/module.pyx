@@ -122,7 +122,7 @@ cdef class ModuleCall:
     @property
     def outer(self):
         """The call in whose forward this one was made, or None."""
-        return _as_call(self.scope.outer) if self.scope != NULL else None
+        return as_call(self.scope.outer) if self.scope != NULL else None
 
     @property
     def path(self):
@@ -148,7 +148,7 @@ cdef class ModuleCall:
         return f"<call of {self}>"
 
 
-cdef object _as_call(clay_scope* scope):
+cdef object as_call(clay_scope* scope):
     if scope == NULL:
         return None
     cdef ModuleCall made = ModuleCall.__new__(ModuleCall)
@@ -158,12 +158,12 @@ cdef object _as_call(clay_scope* scope):
 
 def call_of(Node node):
     """The call of a module in whose forward a node was recorded, or None."""
-    return _as_call(node.scope)
+    return as_call(node.scope)
 
 
 def running():
     """The call of the module whose forward runs in this thread, or None."""
-    return _as_call(<clay_scope*>modes().running)
+    return as_call(<clay_scope*>modes().running)
 
 
 def settle(Tensor t, cls):

@@ -10,6 +10,7 @@ from claygrad.core.inplace cimport begin_write
 from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, dense
 from claygrad.core.modes cimport modes
+from claygrad.core.observe cimport STEP, Event, announce, begin, finish, observing, wanted
 from claygrad.core.tensor cimport Tensor
 
 cdef extern from "optim.hpp" namespace "clay" nogil:
@@ -200,6 +201,8 @@ cdef class _Plan:
         cdef step_fn f = <step_fn>find("optim", name, self.dtype)
         cdef StepTensor* tensors = self.tensors
         cdef Py_ssize_t count = self.count
+        if observing()[0] and wanted():
+            return self.observe(name, options, params, writes)
         for t in self.written:
             begin_write(<Tensor>t)
         for t in params if writes > 1 else ():
@@ -210,6 +213,23 @@ cdef class _Plan:
                 f(tensors, count, options)
         else:
             f(tensors, count, options)
+        return 0
+
+    cdef int observe(self, const char* name, StepOptions* options, params, int writes) except -1:
+        """The same, observed: Note [Observers]."""
+        cdef object parameters = list(params)
+        cdef PyObject* given = <PyObject*>parameters
+        cdef Event event
+        cdef object what = (<bytes>name).decode()
+        event.kind, event.what, event.args, event.n = STEP, <PyObject*>what, &given, 1
+        begin(&event)
+        announce()
+        try:
+            self.run(name, options, params, writes)
+        except:
+            finish(&event, NULL)
+            raise
+        finish(&event, given)
         return 0
 
 

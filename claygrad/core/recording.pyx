@@ -8,7 +8,7 @@ from claygrad.core.declared cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_C
 from claygrad.core.kernels cimport copy_strided, fingerprint
 from claygrad.core.layout cimport Layout, fresh, new_layout
 from claygrad.core.mapping cimport Mapping
-from claygrad.core.modes cimport Modes, anomaly, modes, saved_hooks
+from claygrad.core.modes cimport ANOMALY, Modes, anomaly, modes, saved_hooks
 from claygrad.core.packing cimport NO, YES, as_it_was, leads_to
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, clay_scope, clay_scope_take, new_node, new_saved, next_seq
 from claygrad.core.provenance cimport here, where_text
@@ -125,7 +125,7 @@ cdef Node record_inputs(Op op, PyObject** slots):
             node.save(() if op.slot_kind[k] == S_SHAPE else None, PLAIN)
     if op.node_rule is not None:
         node.label = _label(op, slots)
-    if anomaly():
+    if anomaly() & ANOMALY:
         import traceback
         node.notes = {"traceback_": traceback.format_stack()}
     return node

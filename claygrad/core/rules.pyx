@@ -6,9 +6,10 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE, R_ZERO, Op, find_op, straight)
 from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
 from claygrad.core.layout cimport Layout, bytes_of, new_contiguous
-from claygrad.core.lazy cimport any_lazy, lazy_made
+from claygrad.core.lazy cimport any_lazy, unusual
 from claygrad.core.leaves cimport private
 from claygrad.core.node cimport Node
+from claygrad.core.observe cimport rules_are_open
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, unpack_slot
 from claygrad.core.storage cimport storage_on
@@ -20,7 +21,7 @@ cdef extern from "Python.h":
     object PyObject_Vectorcall(object fn, PyObject** args, size_t n, PyObject* kwnames)
 
 
-cdef bint* _lazy_made = lazy_made()
+cdef int* _unusual = unusual()
 
 
 cdef Tensor zeros_for(Node node, int nr):
@@ -39,6 +40,11 @@ cdef Tensor zeros_for(Node node, int nr):
     if t.layout.storage.ptr != NULL:
         memset(t.layout.storage.ptr, 0, n)
     return t
+
+
+cdef bint _by_operations(PyObject** args, int n) except -1:
+    """Whether a rule must run as the operations that it is made of: an argument is lazy, or somebody wants to see them."""
+    return rules_are_open() or any_lazy(args, n)
 
 
 cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long long skip, PyObject** out) except -1:
@@ -80,7 +86,7 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
                         args[at] = <PyObject*>needs
                 at = op.rule_count[i]
                 result = None
-                if not create_graph and not (_lazy_made[0] and any_lazy(args, at)):
+                if not create_graph and not (_unusual[0] and _by_operations(args, at)):
                     made = op.fast_rules[i](args) if i < 4 and op.fast_rules[i] != NULL else _straight(op, i, args, at, g, i == last)
                     if made is not None:
                         result = new_tensor(made)

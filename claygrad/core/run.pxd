@@ -41,6 +41,10 @@ cdef class Run:
     cdef int tell(self, int64_t t) except -1
     cdef int loop(self) except -1
     cdef int execute(self, int64_t t) except -1
+    cdef int execute_any(self, int64_t t, Node node, PyObject* owned) except -1
+    cdef list compute(self, Node node, list grads)
+    cdef list observe(self, Node node, list grads)
+    cdef int observe_leaf(self, Node node, Tensor g) except -1
     cdef void free(self, Node node)
     cdef int execute_plain(self, Node node, PyObject* owned, unsigned long long skip) except -1
     cdef bint leads_on(self, Node node)

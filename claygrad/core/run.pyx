@@ -12,8 +12,9 @@ from claygrad.core.declared cimport Op
 from claygrad.core.leaves cimport accumulate as add_to_leaf
 from claygrad.core.leaves cimport look_for_nan, private
 from claygrad.core.listeners cimport after_leaf, heard, post_hooks, pre_hooks, shown_edges, tensor_hooks
-from claygrad.core.modes cimport anomaly, modes
+from claygrad.core.modes cimport ANOMALY, WATCHED, anomaly, modes
 from claygrad.core.node cimport Node
+from claygrad.core.observe cimport BACKWARD, LEAF, Event, begin, finish, wanted
 from claygrad.core.rules cimport call_rules, call_rules_into, fit
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, leaf_of, verbs
 
@@ -183,9 +184,7 @@ cdef class Run:
     cdef int execute(self, int64_t t) except -1:
         cdef Node node = <Node>self.tasks[t].node
         cdef PyObject* owned = self.tasks[t].grad
-        cdef list grads, out = None
-        cdef bint runs, came = True
-        cdef int i
+        cdef bint came = True
         cdef Tensor g
         if owned == NULL:
             if not node.always and not heard(node):     # nothing came: what follows waits no longer
@@ -204,6 +203,14 @@ cdef class Run:
                 g = <Tensor>owned
                 Py_DECREF(<object>owned)
                 return add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
+        return self.execute_any(t, node, owned)
+
+    cdef int execute_any(self, int64_t t, Node node, PyObject* owned) except -1:
+        """Every case of execute: several outputs, hooks, gradients that are asked for, anomaly mode, observers."""
+        cdef list grads, out = None
+        cdef bint runs
+        cdef int i, flags
+        cdef Tensor g
         if type(<object>owned) is list:
             grads = <list>owned
         else:
@@ -220,16 +227,22 @@ cdef class Run:
         tensor_hooks(node, grads)
         if node.hooks is not None and node.hooks.pre:
             grads = pre_hooks(node, grads)
+        flags = anomaly()
         if isinstance(node, AccumulateGrad):
             if self.accumulate:
                 g = <Tensor>grads[0]
                 grads = None
-                add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
+                if flags & WATCHED and wanted():
+                    self.observe_leaf(node, g)
+                else:
+                    add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
                 if node.hooks is not None and node.hooks.post:
                     after_leaf(node, g)
             return 0
         if not node.always and not any([g is not None for g in grads]):        # none came, or a hook took it away
             out = [None] * node.n_edges
+        elif flags and flags & WATCHED and wanted():
+            out = self.observe(node, grads)
         elif node.op is not None:
             out = call_rules(node, grads, self.create_graph, 0 if self.captures is None else self.skips(node))
         else:
@@ -239,11 +252,48 @@ cdef class Run:
                 if node.edge(i) is not None and isinstance(out[i], Tensor):
                     out[i] = fit(<Tensor>out[i], node, i, node.edge(i), node.edge_nr(i))
             out = post_hooks(node, out, grads)
+        if flags & ANOMALY:
+            look_for_nan(node, grads, out)
         self.free(node)
-        if anomaly():
-            look_for_nan(node, out)
         grads = None
         return self.pass_on(t, node, out)
+
+    cdef list compute(self, Node node, list grads):
+        """What a node makes of gradients; execute has it inline."""
+        if node.op is not None:
+            return call_rules(node, grads, self.create_graph, 0 if self.captures is None else self.skips(node))
+        return node.apply(grads, self.create_graph)
+
+    cdef list observe(self, Node node, list grads):
+        """What compute does, observed (Note [Observers]): by the rules, which leave the gradients that came as they are."""
+        cdef vector[PyObject*] given
+        cdef Event event
+        cdef list out
+        for g in grads:
+            given.push_back(<PyObject*>g)
+        event.kind, event.what, event.args, event.n = BACKWARD, <PyObject*>node, given.data(), given.size()
+        begin(&event)
+        try:
+            out = self.compute(node, grads)
+        except:
+            finish(&event, NULL)
+            raise
+        finish(&event, <PyObject*>out)
+        return out
+
+    cdef int observe_leaf(self, Node node, Tensor g) except -1:
+        cdef PyObject* given = <PyObject*>g
+        cdef Event event
+        event.kind, event.what, event.args, event.n = LEAF, <PyObject*>node, &given, 1
+        begin(&event)
+        try:
+            add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
+        except:
+            finish(&event, NULL)
+            raise
+        result = leaf_of(node).grad_
+        finish(&event, <PyObject*>result)
+        return 0
 
     cdef void free(self, Node node):
         if not self.retain and node.holds:

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.device cimport scattered
 from claygrad.core.dtypes cimport dtype
 from claygrad.core.layout cimport COMPRESSED, COO, SPARSE, Layout, bytes_of, check_dims, new_layout
-from claygrad.core.lazy cimport lazy_made
+from claygrad.core.lazy cimport LAZY, unusual
 from claygrad.core.node cimport Node
 from claygrad.core.storage cimport Storage, storage_on
 from claygrad.core.tensor cimport Tensor, getitem_verb, mark_made, new_tensor, setitem_verb, verbs
@@ -67,7 +67,7 @@ cdef Layout _layout(Parts made, shape):
     out = new_layout(storage, kind, <int>n, dims, steps, 0)
     out.bits = COO if len(made.indices) == 1 else COMPRESSED
     out.contiguous = False
-    lazy_made()[0] = True
+    unusual()[0] |= LAZY
     return out
 
 

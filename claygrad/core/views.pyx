@@ -7,7 +7,7 @@ from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
 from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
 from claygrad.core.general cimport call_declared
 from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, check_dims, new_layout
-from claygrad.core.lazy cimport lazy_made, with_bits
+from claygrad.core.lazy cimport unusual, with_bits
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node
 from claygrad.core.parts cimport axis_of, sizes_of
@@ -17,7 +17,7 @@ from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI,
 from claygrad.core.ways cimport offer
 
 
-cdef bint* _lazy_made = lazy_made()
+cdef int* _unusual = unusual()
 
 
 cdef Layout restride(Tensor t, shape, strides, int64_t offset):
@@ -34,7 +34,7 @@ cdef Layout restride(Tensor t, shape, strides, int64_t offset):
 cdef Tensor make_view(Tensor t, Layout layout, bint multi):
     """A view of t with this layout; its node is recorded by the caller."""
     cdef Tensor out = bare_tensor()
-    if _lazy_made[0] and layout.bits != t.layout.bits:
+    if _unusual[0] and layout.bits != t.layout.bits:
         if t.layout.bits & SPARSE:
             raise no_elements()
         layout = with_bits(layout, t.layout.bits)

@@ -48,6 +48,7 @@ CLAY_FAMILY(bessel)
 CLAY_FAMILY(polynomial)
 CLAY_FAMILY(slope)
 CLAY_FAMILY(half)
+CLAY_FAMILY(finite)
 #undef CLAY_FAMILY
 
 }  // namespace CLAY_ISA

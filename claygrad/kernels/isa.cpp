@@ -26,7 +26,7 @@ static const Family families[] = {
     {"each", bessel_kernels, bessel_count},    {"each", polynomial_kernels, polynomial_count},
     {"each", slope_kernels, slope_count},      {"each", half_kernels, half_count},
     {"linalg", linalg_kernels, linalg_count},       {"fft", fft_kernels, fft_count},           {"grid", grid_kernels, grid_count},
-    {"plane", plane_kernels, plane_count},
+    {"plane", plane_kernels, plane_count},     {"finite", finite_kernels, finite_count},
 };
 
 #define CLAY_TEXT_(x) #x
