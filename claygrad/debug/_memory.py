@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from claygrad.core import ledger as _ledger
 from claygrad.debug._names import module_paths
@@ -73,6 +73,8 @@ class memory:  # noqa: N801 (called like a function)
     A ledger can be read inside the block and after it, when it tells what was live at the end.
     """
 
+    _current: ClassVar[memory | None] = None             # the ledger that is open
+
     def __init__(self) -> None:
         self._handles: list[RemovableHandle] = []
         self._numbers: dict[int, int] = {}               # id of a module -> its number in the ledger
@@ -84,9 +86,10 @@ class memory:  # noqa: N801 (called like a function)
 
     # --- as a ledger ------------------------------------------------------------------------------------------------
     def __enter__(self) -> Self:
-        if _ledger.ledger_open():
+        if memory._current is not None:
             raise RuntimeError("a ledger of memory is open already: read that one")
         _ledger.open_ledger()
+        memory._current = self
         self._tracked, self._frozen = True, False
         self._numbers.clear()
         self._modules.clear()
@@ -100,6 +103,7 @@ class memory:  # noqa: N801 (called like a function)
             handle.remove()
         self._read()
         self._frozen = True
+        memory._current = None
         _ledger.close_ledger()
 
     def _enter_module(self, module: Any, args: Any) -> None:

@@ -53,7 +53,7 @@ class _Root:
 class _Search:
     def __init__(self, ignore: Iterable[Any] = ()) -> None:
         self.ignore = {id(x) for x in ignore}
-        self.roots: dict[int, _Root] = {}
+        self.roots: dict[int, list[_Root]] = {}
         self.globals: dict[int, str] = {}
         for module in list(sys.modules.values()):
             if isinstance(module, ModuleType) and not is_ours(getattr(module, "__file__", None) or ""):
@@ -65,13 +65,12 @@ class _Search:
             code = frame.f_code
             where = line_at((code, frame.f_lasti))
             for name, value in list(variables(frame).items()):
-                if id(value) not in self.roots or self.roots[id(value)].name == "self":
-                    self.roots[id(value)] = _Root(name, code.co_name, where)
+                if name.isidentifier():
+                    self.roots.setdefault(id(value), []).append(_Root(name, code.co_name, where))
 
     def of(self, x: Any, depth: int = 0, path: frozenset[int] = frozenset()) -> Iterator[Referrer]:
         """The referrers of an object that have a name."""
-        if id(x) in self.roots:
-            root = self.roots[id(x)]
+        for root in sorted(self.roots.get(id(x), ()), key=lambda root: root.name == "self"):
             yield Referrer("variable", root.name, None, root.where, root.function)
         holders = gc.get_referrers(x)
         self.ignore.add(id(holders))

@@ -181,18 +181,20 @@ int64_t cache_limit() {
     return wanted < eighth ? wanted : eighth;
 }
 
-__attribute__((noinline)) void count_watched(void* block, int64_t bytes) {
+// Returns the block, so that it is a call in tail position: nothing is saved around it.
+__attribute__((noinline)) void* count_watched(void* block, int64_t bytes) {
     const bool higher = stats.allocated > stats.peak;
     if (higher) stats.peak = stats.allocated;
     if (stats.peak > most_ever) most_ever = stats.peak;
     mark = watch.taken ? -1 : stats.peak;
     if (watch.taken) watch.taken(block, bytes);
     if (higher && watch.peak) watch.peak();
+    return block;
 }
 
-void count(void* block, int64_t bytes) {
+inline __attribute__((always_inline)) void* counted(void* block, int64_t bytes) {
     stats.allocated += bytes;
-    if (stats.allocated > mark) count_watched(block, bytes);
+    return stats.allocated > mark ? count_watched(block, bytes) : block;
 }
 
 void* cut_from_slab(int64_t bytes) {
@@ -230,8 +232,7 @@ void* alloc_large(int64_t nbytes) {
         if (!block) return nullptr;
         stats.reserved += bytes;
     }
-    count(block, bytes);
-    return handed_out(block, nbytes, bytes);
+    return counted(handed_out(block, nbytes, bytes), bytes);
 }
 
 void free_large(void* ptr, int64_t nbytes) {
@@ -250,9 +251,9 @@ void free_large(void* ptr, int64_t nbytes) {
     if (int64_t most = cache_limit(); cached > most) release_until(most);
 }
 
-int64_t units_of(int64_t nbytes) { return nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1; }
+inline __attribute__((always_inline)) int64_t units_of(int64_t nbytes) { return nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1; }
 
-void free_small(void* ptr, int64_t nbytes) {
+inline __attribute__((always_inline)) void free_small(void* ptr, int64_t nbytes) {
     const int64_t units = units_of(nbytes);
     auto block = taken_back<FreeSmall>(ptr, units * ALIGN);
     block->next = small_free[units];
@@ -260,7 +261,7 @@ void free_small(void* ptr, int64_t nbytes) {
     stats.allocated -= units * ALIGN;
 }
 
-void free_other(void* ptr, int64_t nbytes) {
+__attribute__((noinline)) void free_other(void* ptr, int64_t nbytes) {
     if (watch.freed) watch.freed(ptr, pool_block(nbytes));
     if (nbytes > SMALL) free_large(ptr, nbytes);
     else free_small(ptr, nbytes);
@@ -279,8 +280,7 @@ void* pool_alloc(int64_t nbytes) {
     void* block = small_free[units];
     if (block) small_free[units] = ((FreeSmall*)block)->next;
     else if (!(block = cut_from_slab(units * ALIGN))) return nullptr;
-    count(block, units * ALIGN);
-    return handed_out(block, nbytes, units * ALIGN);
+    return counted(handed_out(block, nbytes, units * ALIGN), units * ALIGN);
 }
 
 void pool_free(void* ptr, int64_t nbytes) {
