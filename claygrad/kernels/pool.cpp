@@ -10,7 +10,8 @@
 // Note [Watched pool]
 // Who wants to know where the peak was, or of every block, costs the others nothing: there is no question whether somebody
 // watches. `mark`, above which more is to be done when bytes are counted, is the peak, and -1 while every block is told;
-// `small_limit`, above which a block is not simply given back, is SMALL, and -1 meanwhile.
+// `small_limit`, above which a block is not simply given back, is SMALL, and `cache_most`, above which large blocks that are cached
+// go back to the system, is what cache_limit said last; both are -1 meanwhile.
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -57,7 +58,7 @@ char *region = nullptr, *region_end = nullptr;
 FreeLarge *newest = nullptr, *oldest = nullptr;
 int64_t cached = 0;
 PoolStats stats = {0, 0, 0};
-int64_t mark = 0, small_limit = SMALL, most_ever = 0;      // Note [Watched pool]
+int64_t mark = 0, small_limit = SMALL, cache_most = 0, most_ever = 0;      // Note [Watched pool]
 PoolWatch watch = {nullptr, nullptr, nullptr};
 
 // Eight sizes per doubling: at most an eighth is wasted.
@@ -235,6 +236,13 @@ void* alloc_large(int64_t nbytes) {
     return counted(handed_out(block, nbytes, bytes), bytes);
 }
 
+__attribute__((noinline)) void free_large_watched(void* block, int64_t bytes) {
+    if (watch.freed) watch.freed(block, bytes);
+    const int64_t most = cache_limit();
+    cache_most = watch.freed ? -1 : most;
+    if (cached > most) release_until(most);
+}
+
 void free_large(void* ptr, int64_t nbytes) {
     int index;
     int64_t bytes = class_bytes(nbytes, index);
@@ -248,7 +256,7 @@ void free_large(void* ptr, int64_t nbytes) {
     (newest ? newest->newer : oldest) = block;
     newest = block;
     cached += bytes;
-    if (int64_t most = cache_limit(); cached > most) release_until(most);
+    if (cached > cache_most) free_large_watched(ptr, bytes);
 }
 
 inline __attribute__((always_inline)) int64_t units_of(int64_t nbytes) { return nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1; }
@@ -262,9 +270,9 @@ inline __attribute__((always_inline)) void free_small(void* ptr, int64_t nbytes)
 }
 
 __attribute__((noinline)) void free_other(void* ptr, int64_t nbytes) {
-    if (watch.freed) watch.freed(ptr, pool_block(nbytes));
-    if (nbytes > SMALL) free_large(ptr, nbytes);
-    else free_small(ptr, nbytes);
+    if (nbytes > SMALL) return free_large(ptr, nbytes);
+    free_small(ptr, nbytes);
+    if (watch.freed) watch.freed(ptr, units_of(nbytes) * ALIGN);
 }
 
 }  // namespace
@@ -299,6 +307,7 @@ void pool_watch(PoolWatch by) {
     watch = by;
     mark = by.taken ? -1 : stats.peak;
     small_limit = by.freed ? -1 : SMALL;
+    cache_most = by.freed ? -1 : cache_limit();
 }
 
 void pool_reset_peak() {
