@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 from claygrad._late import late
 
 if TYPE_CHECKING:
+    from claygrad.debug._check import check as check
     from claygrad.debug._leaks import leaks as leaks
     from claygrad.debug._memory import memory as memory
     from claygrad.debug._referrers import referrers as referrers
 
 # Each name with the module that has it, loaded when it is asked for.
 _NAMES = {
+    "check": "debug._check",
     "leaks": "debug._leaks",
     "memory": "debug._memory",
     "referrers": "debug._referrers",
 }
 
 __all__ = [  # noqa: PLE0604 (they are there when asked for)
+    "check",
     "leaks",
     "memory",
     "referrers",

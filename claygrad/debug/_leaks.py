@@ -83,7 +83,7 @@ class leaks:  # noqa: N801 (called like a function)
         _ledger.open_ledger()
         self._handles = [register_module_forward_pre_hook(self._enter_module),
                          register_module_forward_hook(self._leave_module, always_call=True)]
-        self._marks.append(_latest())
+        self._marks.append(latest_node())
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -121,7 +121,7 @@ class leaks:  # noqa: N801 (called like a function)
             sizes[place] += block_of(t)[1]
         self._tensors.append(counts)
         self._bytes.append(sizes)
-        self._marks.append(_latest())
+        self._marks.append(latest_node())
 
     # --- evaluation without no_grad ---------------------------------------------------------------------------------
     def _enter_module(self, module: Any, args: Any) -> None:
@@ -152,7 +152,7 @@ class leaks:  # noqa: N801 (called like a function)
         out += [leak for leak in self._piles() if leak.where not in lines]
         return out
 
-    def _graphs(self, evaluating: bool) -> list[Leak]:
+    def _graphs(self, evaluating: bool, least: int = ENOUGH - 1) -> list[Leak]:
         living = Population()
         first, last = self._marks[0], self._marks[-2]
         old = {id(node): node for node in living.nodes if first < node._sequence_nr() <= last}
@@ -176,7 +176,7 @@ class leaks:  # noqa: N801 (called like a function)
                     groups.setdefault(one.holder, []).append((t, one))
                     break
         for holder, members in groups.items():
-            if len(members) >= ENOUGH - 1:
+            if len(members) >= least:
                 out.append(_piled(holder, members[-1][0], members[-1][1], len(holders), size, evaluating))
         if not out:
             where = next((line_at(node_place(node)) for node in old.values()), None)
@@ -271,7 +271,14 @@ def _grows(amounts: list[int]) -> bool:
     return len(last) > ENOUGH and all(a < b for a, b in zip(last, last[1:]))
 
 
-def _latest() -> int:
+def kept_graphs(marks: list[int]) -> list[Leak]:
+    """Who keeps the nodes between the first mark and the last but one, given that they are still there."""
+    watch = leaks()
+    watch._marks = marks
+    return watch._graphs(evaluating=False, least=1)
+
+
+def latest_node() -> int:
     """The number of the newest node: a new one has it."""
     return (ones(1, requires_grad=True) * 1).grad_fn._sequence_nr()
 
