@@ -1,7 +1,8 @@
 """How much memory tensors use, and giving back what the pool keeps."""
 from claygrad.core import empty_cache, memory_stats
+from claygrad.core.ledger import reset_peak
 
-__all__ = ["allocated", "empty_cache", "peak", "reserved"]
+__all__ = ["allocated", "empty_cache", "peak", "reserved", "reset_peak"]
 
 
 def allocated() -> int:
@@ -15,5 +16,5 @@ def reserved() -> int:
 
 
 def peak() -> int:
-    """The most bytes that were live at once."""
+    """The most bytes that were live at once, since the start or `reset_peak()`."""
     return memory_stats()[2]

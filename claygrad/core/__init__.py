@@ -68,7 +68,7 @@ from claygrad.core.tensor import LATE, AccumulateGrad, Tensor
 
 # Nothing names these but the declarations, which ask for the short ways that they offer: Note [Short ways] in ways.pxd.
 for _name in ("alignments", "alike", "assign", "attend", "bags", "chosen", "convolve", "cuts", "distances", "distinct",
-              "entries", "extremes", "factors", "fft", "found", "grid", "grown", "layers", "ldl", "losses",
+              "entries", "extremes", "factors", "fft", "found", "grid", "grown", "layers", "ldl", "ledger", "losses",
               "lossforms", "making", "matmul", "moments", "moves", "norms", "places", "recurrent", "resample", "shorts",
               "windows"):
     __import__(f"claygrad.core.{_name}")

@@ -66,3 +66,23 @@ PyObject* clay_where(int* lasti) {
     return (PyObject*)code;
 }
 #endif
+
+/* The variables of a frame by name, without the snapshot that `frame.f_locals` leaves in it: that would keep them alive for as
+   long as the frame. NULL with no error where the interpreter has another way. */
+#ifdef CLAY_FAST_FRAMES
+PyObject* clay_variables(PyObject* frame) {
+    if (!PyFrame_Check(frame)) return PyErr_Format(PyExc_TypeError, "variables_of() takes a frame");
+    _PyInterpreterFrame* f = ((PyFrameObject*)frame)->f_frame;
+    PyCodeObject* code = f->f_code;
+    PyObject* out = PyDict_New();
+    for (int i = 0; out != NULL && i < code->co_nlocalsplus; i++) {
+        PyObject* value = f->localsplus[i];
+        const int kind = PyBytes_AS_STRING(code->co_localspluskinds)[i] & 0xff;
+        if (value != NULL && (kind & 0xc0) && PyCell_Check(value)) value = PyCell_GET(value);     /* of a closure: free or shared */
+        if (value != NULL && PyDict_SetItem(out, PyTuple_GET_ITEM(code->co_localsplusnames, i), value) < 0) Py_CLEAR(out);
+    }
+    return out;
+}
+#else
+PyObject* clay_variables(PyObject* frame) { Py_RETURN_NONE; }
+#endif

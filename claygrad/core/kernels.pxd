@@ -38,6 +38,13 @@ cdef extern from "kernels.hpp" namespace "clay" nogil:
         int64_t reserved
         int64_t peak
     PoolStats pool_stats() noexcept
+    int64_t pool_block(int64_t nbytes) noexcept
+    struct PoolWatch:
+        void (*peak)() noexcept
+        void (*taken)(void* block, int64_t bytes) noexcept
+        void (*freed)(void* block, int64_t bytes) noexcept
+    void pool_watch(PoolWatch by) noexcept
+    void pool_reset_peak() noexcept
     void pool_trim() noexcept
     int max_threads() noexcept
     void set_max_threads(int n) noexcept

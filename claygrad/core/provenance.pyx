@@ -11,6 +11,15 @@ cdef extern from "frames.h":
 
 cdef extern from *:
     """
+    #ifdef __cplusplus
+    extern "C"
+    #endif
+    PyObject* clay_variables(PyObject* frame);
+    """
+    object clay_variables(object frame)
+
+cdef extern from *:
+    """
     static int clay_line(PyObject* code, int offset) { return PyCode_Addr2Line((PyCodeObject*)code, offset); }
     """
     int clay_line(object code, int offset)
@@ -44,3 +53,9 @@ cpdef str where_text(str verb, object code, int lasti):
     name, line, function, source = found
     text = f"\n  {verb} at {name}:{line}, in {function}"
     return f"{text}: {source}" if source else text
+
+
+def variables_of(frame):
+    """The variables of a function's frame by name; those of a module or a class are in `frame.f_locals`."""
+    found = clay_variables(frame)
+    return dict(frame.f_locals) if found is None else found

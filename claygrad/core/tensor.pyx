@@ -397,6 +397,8 @@ cdef class Tensor:
         """File, line, function and source of the line that made this tensor, or that cut it from its graph."""
         if self.node is not None:
             return line_of(self.node.code, self.node.lasti)
+        if self.code is None and (found := LATE["unrecorded_origin"](self)) is not None:
+            return line_of(found[0], found[1])          # from an open ledger: Note [Ledger]
         return line_of(self.code, self.lasti)
 
     # --- Python's protocol ------------------------------------------------------------------------------------

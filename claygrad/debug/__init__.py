@@ -1,4 +1,4 @@
-"""Tools that explain a program while it runs."""
+"""Tools that explain a program while it runs: where its memory is, what keeps it, where a NaN began, what is wrong with a training step."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -6,17 +6,29 @@ from typing import TYPE_CHECKING
 from claygrad._late import late
 
 if TYPE_CHECKING:
+    from claygrad.debug._check import check as check
+    from claygrad.debug._leaks import leaks as leaks
+    from claygrad.debug._memory import memory as memory
     from claygrad.debug._nans import NonFiniteError as NonFiniteError
     from claygrad.debug._nans import trace_nans as trace_nans
+    from claygrad.debug._referrers import referrers as referrers
 
 # Each name with the module that has it, loaded when it is asked for.
 _NAMES = {
     "NonFiniteError": "debug._nans",
+    "check": "debug._check",
+    "leaks": "debug._leaks",
+    "memory": "debug._memory",
+    "referrers": "debug._referrers",
     "trace_nans": "debug._nans",
 }
 
 __all__ = [  # noqa: PLE0604 (they are there when asked for)
     "NonFiniteError",
+    "check",
+    "leaks",
+    "memory",
+    "referrers",
     "trace_nans",
 ]
 

@@ -60,6 +60,11 @@ void* pool_alloc(int64_t nbytes);        // nullptr when the system has none
 void pool_free(void* ptr, int64_t nbytes);
 struct PoolStats { int64_t allocated, reserved, peak; };
 PoolStats pool_stats();
+int64_t pool_block(int64_t nbytes);      // bytes that are counted for a block of so many
+// Told of a new peak, of every block that is taken and of every one given back; any may be null. Note [Watched pool]
+struct PoolWatch { void (*peak)(); void (*taken)(void* block, int64_t bytes); void (*freed)(void* block, int64_t bytes); };
+void pool_watch(PoolWatch by);
+void pool_reset_peak();                  // to the bytes in use now
 void pool_trim();
 
 // Threads

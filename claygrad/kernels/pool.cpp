@@ -6,6 +6,12 @@
 // among them, are cut from regions, which are mapped once and take memory only where they were written. Of a block that goes back to the system the
 // pages do; its place is kept for the next of its class. Blocks begin a few cache lines further on in a page than the one before:
 // where all begin alike, loads wait for stores that only look as if they were to the same place.
+//
+// Note [Watched pool]
+// Who wants to know where the peak was, or of every block, costs the others nothing: there is no question whether somebody
+// watches. `mark`, above which more is to be done when bytes are counted, is the peak, and -1 while every block is told;
+// `small_limit`, above which a block is not simply given back, is SMALL, and `cache_most`, above which large blocks that are cached
+// go back to the system, is what cache_limit said last; both are -1 meanwhile.
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -52,6 +58,8 @@ char *region = nullptr, *region_end = nullptr;
 FreeLarge *newest = nullptr, *oldest = nullptr;
 int64_t cached = 0;
 PoolStats stats = {0, 0, 0};
+int64_t mark = 0, small_limit = SMALL, cache_most = 0, most_ever = 0;      // Note [Watched pool]
+PoolWatch watch = {nullptr, nullptr, nullptr};
 
 // Eight sizes per doubling: at most an eighth is wasted.
 int64_t class_bytes(int64_t nbytes, int& index) {
@@ -170,13 +178,24 @@ void release_until(int64_t most) {
 
 int64_t cache_limit() {
     static const int64_t eighth = (int64_t)sysconf(_SC_PHYS_PAGES) / 8 * (int64_t)sysconf(_SC_PAGESIZE);
-    int64_t wanted = stats.peak > (64 << 20) ? stats.peak : (64 << 20);
+    int64_t wanted = most_ever > (64 << 20) ? most_ever : (64 << 20);
     return wanted < eighth ? wanted : eighth;
 }
 
-void count(int64_t bytes) {
+// Returns the block, so that it is a call in tail position: nothing is saved around it.
+__attribute__((noinline)) void* count_watched(void* block, int64_t bytes) {
+    const bool higher = stats.allocated > stats.peak;
+    if (higher) stats.peak = stats.allocated;
+    if (stats.peak > most_ever) most_ever = stats.peak;
+    mark = watch.taken ? -1 : stats.peak;
+    if (watch.taken) watch.taken(block, bytes);
+    if (higher && watch.peak) watch.peak();
+    return block;
+}
+
+inline __attribute__((always_inline)) void* counted(void* block, int64_t bytes) {
     stats.allocated += bytes;
-    if (stats.allocated > stats.peak) stats.peak = stats.allocated;
+    return stats.allocated > mark ? count_watched(block, bytes) : block;
 }
 
 void* cut_from_slab(int64_t bytes) {
@@ -214,8 +233,14 @@ void* alloc_large(int64_t nbytes) {
         if (!block) return nullptr;
         stats.reserved += bytes;
     }
-    count(bytes);
-    return handed_out(block, nbytes, bytes);
+    return counted(handed_out(block, nbytes, bytes), bytes);
+}
+
+__attribute__((noinline)) void free_large_watched(void* block, int64_t bytes) {
+    if (watch.freed) watch.freed(block, bytes);
+    const int64_t most = cache_limit();
+    cache_most = watch.freed ? -1 : most;
+    if (cached > most) release_until(most);
 }
 
 void free_large(void* ptr, int64_t nbytes) {
@@ -231,7 +256,23 @@ void free_large(void* ptr, int64_t nbytes) {
     (newest ? newest->newer : oldest) = block;
     newest = block;
     cached += bytes;
-    if (int64_t most = cache_limit(); cached > most) release_until(most);
+    if (cached > cache_most) free_large_watched(ptr, bytes);
+}
+
+inline __attribute__((always_inline)) int64_t units_of(int64_t nbytes) { return nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1; }
+
+inline __attribute__((always_inline)) void free_small(void* ptr, int64_t nbytes) {
+    const int64_t units = units_of(nbytes);
+    auto block = taken_back<FreeSmall>(ptr, units * ALIGN);
+    block->next = small_free[units];
+    small_free[units] = block;
+    stats.allocated -= units * ALIGN;
+}
+
+__attribute__((noinline)) void free_other(void* ptr, int64_t nbytes) {
+    if (nbytes > SMALL) return free_large(ptr, nbytes);
+    free_small(ptr, nbytes);
+    if (watch.freed) watch.freed(ptr, units_of(nbytes) * ALIGN);
 }
 
 }  // namespace
@@ -243,23 +284,36 @@ void* pool_alloc(int64_t nbytes) {
     }
     if (nbytes > SMALL) return alloc_large(nbytes);
     if (nbytes < 0) return nullptr;                       // a size that wrapped around
-    int64_t units = nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1;
+    int64_t units = units_of(nbytes);
     void* block = small_free[units];
     if (block) small_free[units] = ((FreeSmall*)block)->next;
     else if (!(block = cut_from_slab(units * ALIGN))) return nullptr;
-    count(units * ALIGN);
-    return handed_out(block, nbytes, units * ALIGN);
+    return counted(handed_out(block, nbytes, units * ALIGN), units * ALIGN);
 }
 
 void pool_free(void* ptr, int64_t nbytes) {
     if (!ptr) return;
     if (plain_memory()) return free(ptr);
-    if (nbytes > SMALL) return free_large(ptr, nbytes);
-    int64_t units = nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1;
-    auto block = taken_back<FreeSmall>(ptr, units * ALIGN);
-    block->next = small_free[units];
-    small_free[units] = block;
-    stats.allocated -= units * ALIGN;
+    if (nbytes > small_limit) return free_other(ptr, nbytes);
+    free_small(ptr, nbytes);
+}
+
+int64_t pool_block(int64_t nbytes) {
+    int index;
+    return nbytes > SMALL ? class_bytes(nbytes, index) : units_of(nbytes) * ALIGN;
+}
+
+void pool_watch(PoolWatch by) {
+    watch = by;
+    mark = by.taken ? -1 : stats.peak;
+    small_limit = by.freed ? -1 : SMALL;
+    cache_most = by.freed ? -1 : cache_limit();
+}
+
+void pool_reset_peak() {
+    stats.peak = stats.allocated;
+    mark = watch.taken ? -1 : stats.peak;
+    if (watch.peak) watch.peak();
 }
 
 PoolStats pool_stats() { return stats; }
