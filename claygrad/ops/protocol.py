@@ -109,7 +109,7 @@ def as_subclass(self: Tensor, cls: type, /) -> Tensor:
     if not issubclass(cls, TensorType):
         raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
                         "Make sure your class inherits from Tensor.")
-    return recast(self[...], cls)
+    return recast(TensorType.__getitem__(self, ...), cls)          # a subclass may index in its own way
 
 
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(3), 2.0)])
