@@ -24,7 +24,7 @@ WHOLE, REAL, COMPLEX = SIGNED + UNSIGNED, ["float32", "float64"], ["complex64", 
 FLOATING = REAL + COMPLEX
 ORDERED, NUMERIC = WHOLE + REAL, WHOLE + REAL + COMPLEX
 ALL = BOOL + NUMERIC
-LIMITED = settings(max_examples=60, deadline=None, derandomize=True, database=None,
+LIMITED = settings(max_examples=25, deadline=None, derandomize=True, database=None,
                    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
 
 

@@ -180,7 +180,8 @@ def test_astype_and_casts(data: Any) -> None:
     x = data.draw(arrays(ALL, tame=True))
     to = data.draw(st.sampled_from(ALL))
     assume(to[0] != "u" or x.dtype.name == "bool" or (x.dtype.name not in COMPLEX and bool(xp.all(x >= 0))))
-    same("astype", x, getattr(xp, to))
+    if not (x.dtype.name in COMPLEX and to == "bool"):            # array-api-strict refuses what the standard leaves open
+        same("astype", x, getattr(xp, to))
     assert xp.can_cast(x, getattr(xp, to)) == xp.can_cast(x.dtype, getattr(xp, to))
     if xp.can_cast(x.dtype, getattr(xp, to)):
         assert xp.astype(x, getattr(xp, to), copy=False).dtype.name == to

@@ -60,6 +60,7 @@ def test_creation(data: Any) -> None:
     value = data.draw(arrays([x.dtype.name], st.just(()))).item()
     same("full_like", x, value)
     same("full", shape, value, dtype=x.dtype)
+    value = data.draw(arrays(["bool", "int64", "float32", "complex64"], st.just(()))).item()
     assert xp.full(shape, value).dtype == {bool: xp.bool, int: xp.int64, float: xp.float32, complex: xp.complex64}[type(value)]
     assert xp.empty_like(x, dtype=kind).shape == x.shape
 
@@ -87,7 +88,6 @@ def test_asarray(data: Any) -> None:
 @LIMITED
 def test_arange(start: int, stop: int | None, step: int, over: int, kind: str | None) -> None:
     first, last, by = (start, stop, step) if over == 1 else (start / over, None if stop is None else stop / over, step / over)
-    assume(over == 1 or kind not in ("int8",) or True)
     got, want = ask("arange", first, last, by, dtype=_kind(kind) or (xp.int64 if over == 1 else xp.float32))
     if over == 4 and kind in ("int8", "int64"):
         return                                             # a fraction of a step between integers is nowhere defined
@@ -336,11 +336,13 @@ def test_linear_algebra(data: Any) -> None:
         k = got.S.shape[-1]
         _close((got.U[..., :k] * xp.astype(got.S, y.dtype)[..., None, :]) @ got.Vh[..., :k, :], y, near)
     same("linalg.svdvals", y, near=near)
-    same("linalg.matrix_rank", y)
+    if y.size:
+        same("linalg.matrix_rank", y)
     same("linalg.pinv", y, near=0.1)
     for order in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         for keepdims in (False, True):
-            same("linalg.matrix_norm", y, ord=order, keepdims=keepdims, near=near)
+            if order != -2 or (y.size and float(xp.min(xp.linalg.svdvals(y))) > 1e-2):         # zero, but for rounding
+                same("linalg.matrix_norm", y, ord=order, keepdims=keepdims, near=near)
     for order in (0, 1, -1, 2, 3.5, math.inf, -math.inf):
         for axis in (None, 0, -1, (0, -1), (0, 1)):
             if bool(xp.all(y != 0)) or order not in (-1,):
