@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # --- lists and members ------------------------------------------------------------------------------------------
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(3, 4)), t.args(t()), t.args(t(2, 0, 3))])
-def tolist(self: Tensor) -> Any:
+def tolist(self: Tensor) -> list[Any] | Any:
     """The elements as Python numbers, in lists nested as the axes are; of a tensor without axes, the number.
 
     >>> claygrad.tensor([[1, 2], [3, 4]]).tolist()
