@@ -4,6 +4,7 @@
 #   make test       the tests that need claygrad alone;   make test FAMILY=conv   those of the operations in ops/conv*.py
 #   make test-all   these, the slow ones, and the comparison with PyTorch
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
+#   make ecosystem  forty of them: installs all and writes docs/ecosystem.md
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
 #   make sanitize   the kernels' tests, some of the operations' and hostile calls, on a build that watches every access to memory
 #                   and every undefined operation;   make hostile CALLS=200000   hostile calls on the usual build
@@ -31,7 +32,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-packages test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
+.PHONY: help demo test test-oracle test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -52,6 +53,11 @@ test-oracle: .venv-oracle/.claygrad
 
 test-packages: .venv-packages/.claygrad
 	.venv-packages/bin/python tests/packages/run.py compare --light
+
+# All packages, in half an hour: the table of docs/ecosystem.md.
+ecosystem: build/wheel.stamp
+	$(PYTHON) tests/packages/run.py install
+	.venv-ecosystem/bin/python tests/packages/run.py compare --jobs $(WORKERS) --write docs/ecosystem.md
 
 test-all: .venv/.claygrad .venv/.test .venv/.demo .venv-oracle/.claygrad
 	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle -m "" $(PYTEST_ARGS)
@@ -122,7 +128,7 @@ wheel: build/wheel.stamp
 	@mkdir -p dist && cp build/wheel/*.whl dist/ && ls dist/*.whl
 
 clean:
-	rm -rf build dist out .venv .venv-oracle .venv-packages .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The environments. A stamp is newer than what it was made from.
 

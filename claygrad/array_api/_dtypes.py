@@ -115,8 +115,8 @@ class Info:
         return {name: DTYPES[name] for name in names if isdtype(DTYPES[name], asked)}
 
     def devices(self) -> list[device]:
-        """The devices that arrays can be on."""
-        return [claygrad.device("cpu"), claygrad.device("meta")]
+        """The devices that hold the values of arrays; meta holds none."""
+        return [claygrad.device("cpu")]
 
 
 def __array_namespace_info__() -> Info:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from claygrad.core import Tensor
 
-__all__ = ["abs", "bitwise_invert", "clip", "conj", "expm1", "imag", "positive", "pow", "real", "sign", "square"]
+__all__ = ["abs", "bitwise_invert", "clip", "conj", "expm1", "imag", "positive", "pow", "real", "remainder",
+           "sign", "square"]
 _max, _min = max, min
 
 
@@ -41,13 +42,23 @@ for _name, _theirs in (("add", "add"), ("atan2", "atan2"), ("bitwise_and", "bitw
                        ("hypot", "hypot"), ("less", "lt"), ("less_equal", "le"), ("logaddexp", "logaddexp"),
                        ("logical_and", "logical_and"), ("logical_or", "logical_or"), ("logical_xor", "logical_xor"),
                        ("maximum", "maximum"), ("minimum", "minimum"), ("multiply", "mul"), ("nextafter", "nextafter"),
-                       ("not_equal", "ne"), ("remainder", "remainder"), ("subtract", "sub")):
+                       ("not_equal", "ne"), ("subtract", "sub")):
     _of_two(_name, getattr(claygrad, _theirs))
 
 
 def pow(x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
     """x1 to the power of x2."""
     return claygrad.pow(*together(x1, x2))
+
+
+def remainder(x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
+    """What is left of x1 after whole multiples of x2, with the sign of x2, also where it is zero."""
+    a, b = together(x1, x2)
+    out = claygrad.remainder(a, b)
+    if out.is_floating_point():
+        values = out.detach()                # the sign of a zero changes no gradient
+        values.copy_(claygrad.where(values == 0, claygrad.copysign(values, b.detach()), values))
+    return out
 
 
 def abs(x: Tensor, /) -> Tensor:
@@ -73,7 +84,8 @@ def bitwise_invert(x: Tensor, /) -> Tensor:
 def sign(x: Tensor, /) -> Tensor:
     """-1, 0 or 1; of a complex number, the number of length 1 in its direction. NaN stays."""
     if x.is_complex():
-        return claygrad.sgn(x)
+        nan = claygrad.tensor(complex("nan+nanj"), dtype=x.dtype)
+        return claygrad.where(claygrad.isnan(x), nan, claygrad.sgn(x))
     return claygrad.where(claygrad.isnan(x), x, claygrad.sign(x)) if x.is_floating_point() else claygrad.sign(x)
 
 

@@ -103,6 +103,9 @@ def vector_norm(x: Tensor, /, *, axis: int | tuple[int, ...] | None = None, keep
     axes = axes_of(axis, x.ndim)
     if not axes:
         return claygrad.abs(x) if ord != 0 else (x != 0).to(claygrad.abs(x).dtype)
+    if (ord < 0 or ord == float("inf")) and ord != -float("inf") and any(not x.shape[one] for one in axes):
+        nothing = _sum(claygrad.abs(x), axis=axes, keepdims=keepdims)
+        return nothing if ord > 0 else nothing ** ord          # of no element: zero or infinite, as in NumPy
     return _linalg.vector_norm(x, ord, axes, keepdims)
 
 

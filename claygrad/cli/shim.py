@@ -4,9 +4,11 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import importlib
 import importlib.metadata
 import shutil
 import sysconfig
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,13 @@ import claygrad
 
 claygrad.as_torch()
 '''
+
+_UNUSED = '"""claygrad under the name torch: see the stub beside this file."""\n'
+_OF_ANY = """from typing import Any
+
+
+def __getattr__(name: str) -> Any: ...
+"""
 
 
 def add_to(parts: Any) -> None:
@@ -91,8 +100,13 @@ def _refuse_real_torch(site: Path) -> None:
 
 
 def _stubs() -> dict[str, str]:
-    """For type checkers: each public module of claygrad once more, under torch."""
+    """For type checkers: each public module of claygrad once more, under torch, and those that only `compat` knows.
+
+    Beside each stub is a module without code, because checkers ask for the source of a stub. It is never run: the first
+    `import torch` lets every module below it be claygrad's.
+    """
     import claygrad
+    from claygrad.compat.names import table
     root = Path(claygrad.__file__).parent
     stubs = {}
     for path in sorted([*root.rglob("*.py"), *root.rglob("*.pyi")]):
@@ -101,5 +115,25 @@ def _stubs() -> dict[str, str]:
             continue
         package = parts[-1] == "__init__"
         module = ".".join(["claygrad", *(parts[:-1] if package else parts)])
-        stubs["/".join(["torch", *parts]) + ".pyi"] = f"from {module} import *\n"
-    return stubs
+        stubs["/".join(["torch", *parts])] = f"from {module} import *\n" + "".join(
+            f"from {module} import {name} as {name}\n" for name in _listed(module))
+    files = {f"{name}.pyi": text for name, text in stubs.items()}
+    files.update((f"{name}.py", _UNUSED) for name in stubs if name != "torch/__init__")
+    for known in table():
+        name = known.replace(".", "/")
+        if name not in stubs and f"{name}/__init__" not in stubs:
+            files[f"{name}/__init__.py"] = _OF_ANY
+    return files
+
+
+def _listed(module: str) -> list[str]:
+    """The names that a module lists in its `__all__`, which checkers do not see where it is computed."""
+    if module == "claygrad":
+        return ["__version__"]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            names = getattr(importlib.import_module(module), "__all__", ())
+    except ImportError:                       # it needs a package that is not there
+        return []
+    return sorted(name for name in names if name.isidentifier())

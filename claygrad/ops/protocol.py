@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # --- lists and members ------------------------------------------------------------------------------------------
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(3, 4)), t.args(t()), t.args(t(2, 0, 3))])
-def tolist(self: Tensor) -> Any:
+def tolist(self: Tensor) -> list[Any] | Any:
     """The elements as Python numbers, in lists nested as the axes are; of a tensor without axes, the number.
 
     >>> claygrad.tensor([[1, 2], [3, 4]]).tolist()
@@ -109,7 +109,7 @@ def as_subclass(self: Tensor, cls: type, /) -> Tensor:
     if not issubclass(cls, TensorType):
         raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
                         "Make sure your class inherits from Tensor.")
-    return recast(self[...], cls)
+    return recast(TensorType.__getitem__(self, ...), cls)          # a subclass may index in its own way
 
 
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(3), 2.0)])

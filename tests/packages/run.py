@@ -1,15 +1,18 @@
 """The packages of the table in docs/ecosystem.md: install them without torch, run them on claygrad, compare, write the table.
 
-    python run.py record [NAME…]                  # with PyTorch: its numbers, into numbers/
-    python run.py compare [NAME…]                 # with claygrad, in an environment without PyTorch
-    python run.py compare --write docs/ecosystem.md
+    python run.py install                         # an environment .venv-ecosystem: claygrad, the shim, all packages
+    .venv-ecosystem/bin/python run.py compare --write docs/ecosystem.md
+    .venv-ecosystem/bin/python run.py compare [NAME…]
+    python run.py record [NAME…]                  # in an environment with PyTorch: its numbers, into numbers/
 """
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
 import json
+import subprocess
 import sys
+import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +22,29 @@ from compare import Outcome, differences, run
 from uses import HERE, USES, Use
 
 LIGHT = ("einops", "gpytorch", "pyro", "safetensors", "torchinfo")     # for every change; the others now and then
+
+
+def install(folder: Path, light: bool) -> int:
+    """Make an environment with claygrad under the name torch and the packages, none of which may bring torch itself."""
+    print(f"{folder}: claygrad, the shim and the packages of {'light' if light else 'requirements'}.txt", flush=True)
+    venv.create(folder, clear=True, with_pip=True)
+    python = str(folder / "bin" / "python")
+    wheels = [str(path) for path in sorted((HERE.parents[1] / "build" / "wheel").glob("*.whl"))]
+    listed = str(HERE / ("light.txt" if light else "requirements.txt"))
+    for command in (["-m", "pip", "install", "--quiet", "--no-deps", "-r", listed],
+                    ["-m", "pip", "install", "--quiet", *(wheels or [str(HERE.parents[1])])],       # `make wheel` is quicker
+                    ["-m", "claygrad", "shim", "--install"]):
+        done = subprocess.run([python, "-P", *command], check=False)          # -P: not the claygrad of the current folder
+        if done.returncode:
+            return done.returncode
+    names = subprocess.run([python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True, check=True).stdout.split()
+    unwanted = [name for name in names if name.startswith(("nvidia-", "triton==")) or (name.startswith("torch==") and "claygrad" not in name)]
+    if unwanted:
+        print(f"PyTorch came along: {', '.join(unwanted)}", file=sys.stderr)
+        return 1
+    subprocess.run([python, "-m", "pip", "check"], check=False)          # what a package says it needs and no program uses
+    print(f"{len(names)} packages. Now: {folder / 'bin' / 'python'} {Path(__file__)} compare")
+    return 0
 
 
 def record(use: Use) -> str:
@@ -69,7 +95,9 @@ segmentation-models-pytorch, timm and one model of torchvision run in float64: t
 numbers to normalize, which magnifies how float32 rounds. Measured layer by layer against float64, PyTorch's float32 is then as
 far off as claygrad's, and further than the tolerance.
 
-`python tests/packages/run.py compare --write docs/ecosystem.md` makes this page; `make test-packages` runs five of them.
+`make ecosystem` makes this page: `python tests/packages/run.py install` makes an environment with all packages and with
+claygrad as torch (`claygrad shim --install`), and its Python runs `tests/packages/run.py compare --write docs/ecosystem.md`.
+`make test-packages` runs five of them.
 
 {equal} of {all} are equal.
 
@@ -81,12 +109,16 @@ far off as claygrad's, and further than the tolerance.
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["record", "compare"])
+    parser.add_argument("what", choices=["install", "compare", "record"])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--light", action="store_true", help="the five that are run for every change")
     parser.add_argument("--write", type=Path, metavar="FILE", help="the table, as a page")
+    parser.add_argument("--into", type=Path, metavar="FOLDER", default=HERE.parents[1] / ".venv-ecosystem",
+                        help="where install makes the environment")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    if options.what == "install":
+        return install(options.into.resolve(), options.light)
     names = set(options.names) | set(LIGHT if options.light else ())
     unknown = names - {use.name for use in USES}
     if unknown:

@@ -1,8 +1,11 @@
 """What type checkers say of programs that use claygrad: run by `make types`, with mypy and pyright.
 
 train.py       runs, and no checker has anything to say about it
+styles.py      the same, with modules imported in every way that programs import them
 mistakes.py    every line that ends in `# wrong` has an error, and no other line
 revealed.py    the comment behind each reveal_type is the type
+
+Each is checked twice: as it is, and with `torch` in place of `claygrad`, through what `claygrad shim --install` writes.
 """
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import claygrad
+from claygrad.cli.shim import install
 
 HERE = Path(__file__).parent
 SITE = Path(claygrad.__file__).parents[1]
@@ -23,14 +27,14 @@ VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 Said = list[tuple[str, int, str, str]]          # file, line, "error" or "information", text
 
 # As users have it: claygrad's own errors are those of an installed package, which mypy leaves out.
-MYPY = f"[mypy]\nstrict = True\npython_version = {VERSION}\n[mypy-claygrad.*]\nignore_errors = True\n"
-PYRIGHT = {"pythonVersion": VERSION, "typeCheckingMode": "strict", "extraPaths": [str(SITE)]}
+MYPY = f"[mypy]\nstrict = True\npython_version = {VERSION}\n[mypy-claygrad.*]\nignore_errors = True\n[mypy-torch.*]\nignore_errors = True\n"
+PYRIGHT = {"pythonVersion": VERSION, "typeCheckingMode": "strict", "extraPaths": ["shim", str(SITE)]}
 
 
 def mypy(programs: list[Path], folder: Path) -> Said:
     """What mypy --strict says."""
     (folder / "mypy.ini").write_text(MYPY)
-    path = {} if "site-packages" in SITE.parts else {"MYPYPATH": str(SITE)}
+    path = {"MYPYPATH": os.pathsep.join(["shim"] + [str(SITE)] * ("site-packages" not in SITE.parts))}
     ran = subprocess.run([sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--no-error-summary",
                           *(one.name for one in programs)], cwd=folder, capture_output=True, text=True,
                          env={**os.environ, **path}, check=False)
@@ -53,7 +57,7 @@ def pyright(programs: list[Path], folder: Path) -> Said:
 
 def wrongs(said: Said) -> list[str]:
     """Where a checker says something else than the programs want."""
-    bad = [f"train.py:{line}: {text}" for file, line, _, text in said if file == "train.py"]
+    bad = [f"{file}:{line}: {text}" for file, line, _, text in said if file in ("train.py", "styles.py")]
     told = {line for file, line, kind, _ in said if file == "mistakes.py" and kind == "error"}
     planted = {number for number, line in enumerate((HERE / "mistakes.py").read_text().splitlines(), 1)
                if line.endswith("# wrong")}
@@ -68,19 +72,29 @@ def wrongs(said: Said) -> list[str]:
                   if file == "revealed.py" and kind == "error"]
 
 
+def with_torch(program: str) -> str:
+    """A program as one of PyTorch."""
+    return re.sub(r"^(from|import) claygrad(?: as torch)?\b", r"\1 torch", program, flags=re.MULTILINE)
+
+
 def main() -> None:
-    """Run the program and both checkers."""
-    subprocess.run([sys.executable, str(HERE / "train.py")], check=True, stdout=subprocess.DEVNULL)
-    programs = [HERE / f"{name}.py" for name in ("train", "mistakes", "revealed")]
+    """Run the programs and both checkers."""
+    for name in ("train", "styles"):
+        subprocess.run([sys.executable, str(HERE / f"{name}.py")], check=True, stdout=subprocess.DEVNULL)
+    programs = [HERE / f"{name}.py" for name in ("train", "styles", "mistakes", "revealed")]
     checkers: tuple[Callable[[list[Path], Path], Said], ...] = (mypy, pyright)
     failed = False
     for checker in checkers:
-        with tempfile.TemporaryDirectory() as folder:
-            for one in programs:
-                (Path(folder) / one.name).write_text(one.read_text())
-            bad = wrongs(checker(programs, Path(folder)))
-        print(*(f"{checker.__name__}: {one}" for one in bad or ["programs are seen as they should be"]), sep="\n")
-        failed = failed or bool(bad)
+        for name in ("claygrad", "torch"):
+            with tempfile.TemporaryDirectory() as folder:
+                install(Path(folder) / "shim")
+                for one in programs:
+                    text = one.read_text()
+                    (Path(folder) / one.name).write_text(text if name == "claygrad" else with_torch(text))
+                bad = wrongs(checker(programs, Path(folder)))
+            said = bad or ["programs are seen as they should be"]
+            print(*(f"{checker.__name__}, {name}: {one}" for one in said), sep="\n")
+            failed = failed or bool(bad)
     sys.exit(failed)
 
 
