@@ -116,6 +116,8 @@ def test_shim(environment: Path) -> None:
     site = next(environment.glob("lib/python*/site-packages"))
     listed = [line.partition(",")[0] for line in (site / "torch-2.13.0+claygrad.dist-info" / "RECORD").read_text().split()]
     assert all((site / name).exists() for name in listed)
+    # a requirement of the shim's would let pip replace it by the real torch where that resolves a conflict
+    assert call("-c", "import importlib.metadata as m; print(m.requires('torch'))").stdout == "None\n"
     assert call("-m", "claygrad", "shim", "--uninstall").returncode == 0
     assert not (site / "torch").exists()
     assert call("-m", "claygrad", "shim", "--uninstall").returncode == 2
