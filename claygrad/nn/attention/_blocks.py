@@ -6,10 +6,15 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import claygrad
+from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor, int8, int32
 from claygrad.core import bool as bool_
 from claygrad.nn.functional import pad
+from claygrad.ops.compare import allclose, where
+from claygrad.ops.creation import as_tensor, tensor
+from claygrad.ops.join import stack
+from claygrad.ops.ranges import arange
+from claygrad.ops.sort import argsort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +38,7 @@ def positional(function: Callable[..., Any]) -> int:
 
 # --- a function of one place, over all places ---------------------------------------------------------------------
 def over_places(function: Callable[..., Any], sizes: Sequence[int], scores: Tensor | None = None,
-                where: device | str = "cpu") -> Tensor:
+                on: device | str = "cpu") -> Tensor:
     """A function of (score,) batch, head, query and key, each a tensor without axes, at every place.
 
     It is called once with tensors that broadcast against each other. A function that means one place by what it does
@@ -42,8 +47,8 @@ def over_places(function: Callable[..., Any], sizes: Sequence[int], scores: Tens
     """
     for ones in (0, 2, 3, 4):
         try:
-            result = _with_ones(function, sizes, scores, where, ones)
-            if ones == 4 or _agrees(function, result, sizes, scores, where):
+            result = _with_ones(function, sizes, scores, on, ones)
+            if ones == 4 or _agrees(function, result, sizes, scores, on):
                 return result
         except (IndexError, RuntimeError, TypeError, ValueError):
             if ones == 4:
@@ -51,36 +56,36 @@ def over_places(function: Callable[..., Any], sizes: Sequence[int], scores: Tens
     raise AssertionError
 
 
-def _with_ones(function: Callable[..., Any], sizes: Sequence[int], scores: Tensor | None, where: device | str,
+def _with_ones(function: Callable[..., Any], sizes: Sequence[int], scores: Tensor | None, on: device | str,
                ones: int) -> Tensor:
     """The first `ones` axes by loops, the others by broadcasting."""
     rest = list(sizes[ones:])
-    spread = [claygrad.arange(n, device=where).view([-1 if i == axis else 1 for i in range(len(rest))])
+    spread = [arange(n, device=on).view([-1 if i == axis else 1 for i in range(len(rest))])
               for axis, n in enumerate(rest)]
     parts = []
     for place in itertools.product(*map(range, sizes[:ones])):
-        index = [claygrad.tensor(i, device=where) for i in place] + spread
+        index = [tensor(i, device=on) for i in place] + spread
         part = function(*index) if scores is None else function(scores[place], *index)
         if not isinstance(part, Tensor):
-            part = claygrad.as_tensor(part, device=where)
+            part = as_tensor(part, device=on)
         if part.dim() > len(rest):
             raise ValueError(f"a result of shape {tuple(part.shape)} at one place")
         parts.append(part.expand(rest))
-    return claygrad.stack(parts).view(list(sizes)) if ones else parts[0]
+    return stack(parts).view(list(sizes)) if ones else parts[0]
 
 
 def _agrees(function: Callable[..., Any], result: Tensor, sizes: Sequence[int], scores: Tensor | None,
-            where: device | str) -> bool:
+            on: device | str) -> bool:
     """Whether some places by themselves give what they gave together."""
     if not result.numel():
         return True
-    with claygrad.no_grad():
+    with no_grad():
         for part in range(6):
             place = tuple((n - 1) * part // 5 if axis % 2 else (n - 1) * (5 - part) // 5 for axis, n in enumerate(sizes))
-            index = [claygrad.tensor(i, device=where) for i in place]
+            index = [tensor(i, device=on) for i in place]
             alone = function(*index) if scores is None else function(scores[place], *index)
-            alone = claygrad.as_tensor(alone, device=where)
-            if alone.numel() != 1 or not claygrad.allclose(alone.reshape(()).double(), result[place].double(), equal_nan=True):
+            alone = as_tensor(alone, device=on)
+            if alone.numel() != 1 or not allclose(alone.reshape(()).double(), result[place].double(), equal_nan=True):
                 return False
     return True
 
@@ -89,15 +94,15 @@ def _agrees(function: Callable[..., Any], result: Tensor, sizes: Sequence[int], 
 def to_dense(count: Tensor, columns: Tensor) -> Tensor:
     """Which blocks are named: the first `count` of each row of `columns`."""
     wide = columns.shape[-1]
-    named = claygrad.arange(wide, device=columns.device) < count.unsqueeze(-1)
+    named = arange(wide, device=columns.device) < count.unsqueeze(-1)
     dense = columns.new_zeros((*columns.shape[:-1], wide + 1), dtype=int32)        # the last column takes what is not named
-    return dense.scatter(-1, claygrad.where(named, columns, wide).long(), 1)[..., :wide].contiguous()
+    return dense.scatter(-1, where(named, columns, wide).long(), 1)[..., :wide].contiguous()
 
 
 def to_ordered(dense: Tensor) -> tuple[Tensor, Tensor]:
     """How many blocks of each row there are, and all columns, theirs first."""
     dense = dense.to(int32)
-    return dense.sum(-1).to(int32), claygrad.argsort(dense, dim=-1, descending=True, stable=True).to(int32)
+    return dense.sum(-1).to(int32), argsort(dense, dim=-1, descending=True, stable=True).to(int32)
 
 
 def transposed(count: Tensor | None, columns: Tensor | None) -> tuple[Tensor | None, Tensor | None]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-import claygrad
 from claygrad._late import late
 from claygrad.core import Tensor, float32, float64
 from claygrad.core import bool as bool_
 from claygrad.core.notices import warn
 from claygrad.nn.attention._blocks import BLOCK, BlockMask, blocks_of, noop_mask, over_places, positional, sliced_mask_mod, to_ordered
+from claygrad.ops.fill import zeros
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,11 +83,11 @@ def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
 def create_mask(mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
                 device: Any = None) -> Tensor:
     """The places that a mask keeps, or that a change of scores does not make -inf."""
-    where = "cpu" if device is None else device
+    on = "cpu" if device is None else device
     sizes = (1 if B is None else B, 1 if H is None else H, Q_LEN, KV_LEN)
     if positional(mod_fn) == 5:
-        return ~over_places(mod_fn, sizes, claygrad.zeros(sizes, device=where), where).isneginf()
-    return over_places(mod_fn, sizes, None, where)
+        return ~over_places(mod_fn, sizes, zeros(sizes, device=on), on).isneginf()
+    return over_places(mod_fn, sizes, None, on)
 
 
 def create_block_mask(mask_mod: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None,
