@@ -29,7 +29,7 @@ def call(options: argparse.Namespace) -> int:
     found = Uses()
     for path in sources(options.subject):
         found.read(path)
-    missing = {name: places for name, places in sorted(found.names.items()) if resolve(name) is None}
+    missing = {name: places for name, places in sorted(found.names.items()) if resolve(name) is MISSING}
     needed = {name: places for name, places in missing.items() if not all(place.guarded for place in places)}
     mentioned = {name: places for name, places in sorted(found.names.items())
                  if name not in missing and is_only_a_name(resolve(name))}
@@ -169,9 +169,13 @@ def _catches(kind: ast.expr | None) -> bool:
     return any(isinstance(one, ast.Name) and one.id in _CAUGHT for one in kinds)
 
 
-def resolve(name: str) -> object | None:
-    """What a name of torch is in claygrad; None if there is nothing."""
+MISSING = object()
+
+
+def resolve(name: str) -> object:
+    """What a name of torch is in claygrad while it stands in for torch; MISSING if there is nothing."""
     import claygrad
+    from claygrad.compat.names import find
     value: Any = claygrad
     path = "claygrad"
     parts = name.split(".")[1:]
@@ -184,11 +188,14 @@ def resolve(name: str) -> object | None:
         except AttributeError:
             if not isinstance(value, ModuleType):
                 # An attribute of an instance cannot be judged without running the program.
-                return None if isinstance(value, type) else value
+                return MISSING if isinstance(value, type) else value
             try:
                 value = importlib.import_module(path)
             except ImportError:
-                return None
+                try:
+                    value = find(value.__name__, part)          # private names, which packages alone ask for
+                except AttributeError:
+                    return MISSING
     return value
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from claygrad.core import Tensor
 
 __all__ = ["SummaryWriter"]
+__path__: list[str] = []        # a package in PyTorch: modules below it come from the tables of compat
 
 _MORE = ("add_audio", "add_custom_scalars", "add_custom_scalars_marginchart", "add_custom_scalars_multilinechart",
          "add_embedding", "add_image_with_boxes", "add_mesh", "add_pr_curve_raw", "add_tensor", "add_video")

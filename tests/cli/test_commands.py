@@ -73,6 +73,16 @@ def test_check(tmp_path: Path) -> None:
     assert "the program says what to do without it" in done.stdout
 
 
+def test_check_finds_names_that_are_none_and_those_that_packages_alone_ask_for(tmp_path: Path) -> None:
+    path = tmp_path / "packages.py"
+    path.write_text("import torch\nfrom torch.optim.optimizer import ParamsT, _use_grad_for_differentiable\n"
+                    "from torch.nn.common_types import _size_2_t\nfrom torch.utils.tensorboard.writer import SummaryWriter\n"
+                    "print(torch.version.cuda, torch.newaxis, torch.distributed.group.WORLD)\ntorch.version.no_such_name\n")
+    done = claygrad("check", str(path))
+    assert done.stdout.count("missing  ") == 1
+    assert "missing  torch.version.no_such_name" in done.stdout
+
+
 def test_check_does_not_judge_operators_that_a_program_registers(tmp_path: Path) -> None:
     path = tmp_path / "operators.py"
     path.write_text("import torch\ntorch.ops.mine.square(torch.ones(2))\ntorch.ops.aten.no_such_operator\n")
@@ -116,6 +126,8 @@ def test_shim(environment: Path) -> None:
     site = next(environment.glob("lib/python*/site-packages"))
     listed = [line.partition(",")[0] for line in (site / "torch-2.13.0+claygrad.dist-info" / "RECORD").read_text().split()]
     assert all((site / name).exists() for name in listed)
+    # a requirement of the shim's would let pip replace it by the real torch where that resolves a conflict
+    assert call("-c", "import importlib.metadata as m; print(m.requires('torch'))").stdout == "None\n"
     assert call("-m", "claygrad", "shim", "--uninstall").returncode == 0
     assert not (site / "torch").exists()
     assert call("-m", "claygrad", "shim", "--uninstall").returncode == 2

@@ -30,8 +30,7 @@ MODULES = """nn nn.functional nn.init nn.modules nn.parallel nn.parameter nn.att
     backends backends.cpu backends.mkl backends.mkldnn backends.openmp backends.opt_einsum""".split()
 
 LEFT_OUT = {
-    "more than one process or GPU": "nn.parallel.DistributedDataParallel nn.parallel.gather nn.parallel.parallel_apply "
-        "nn.parallel.replicate nn.parallel.scatter",
+    "more than one process": "nn.parallel.DistributedDataParallel",
     "kernels of GPUs, and of dtypes of eight bits": "nn.functional.ScalingType nn.functional.SwizzleType "
         "nn.functional.grouped_mm nn.functional.scaled_grouped_mm nn.functional.scaled_mm "
         "nn.attention.activate_flash_attention_impl "

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import claygrad
+from claygrad.compat.answers.operations import NAMES
 from claygrad.compat.refusing import refusing_class, refusing_function
 from claygrad.core import Tensor
 
@@ -161,3 +162,5 @@ def set_autocast_gpu_dtype(dtype: Any) -> None:
 def set_vital(*args: Any) -> bool:
     """Statistics of use are not kept: False."""
     return False
+
+globals().update(NAMES)

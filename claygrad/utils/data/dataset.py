@@ -72,9 +72,9 @@ class StackDataset(Dataset[Any]):
 
     def __getitems__(self, indices: list[Any]) -> list[Any]:
         if isinstance(self.datasets, dict):
-            columns = {name: rows_of(dataset, indices) for name, dataset in self.datasets.items()}
+            columns = {name: _as_many(dataset, indices) for name, dataset in self.datasets.items()}
             return [{name: rows[n] for name, rows in columns.items()} for n in range(len(indices))]
-        return list(zip(*(rows_of(dataset, indices) for dataset in self.datasets), strict=True))
+        return list(zip(*(_as_many(dataset, indices) for dataset in self.datasets), strict=True))
 
     def __len__(self) -> int:
         return self._length
@@ -157,12 +157,15 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
-def rows_of(dataset: Any, indices: list[Any]) -> list[Any]:
-    """Samples by their indices: in one call where the dataset offers that."""
+def rows_of(dataset: Any, indices: list[Any]) -> Any:
+    """Samples by their indices: in one call where the dataset offers that, whatever it returns for them."""
     many = getattr(dataset, "__getitems__", None)
-    if not callable(many):
-        return [dataset[index] for index in indices]
-    found = many(indices)
+    return many(indices) if callable(many) else [dataset[index] for index in indices]
+
+
+def _as_many(dataset: Any, indices: list[Any]) -> list[Any]:
+    """The same, one for each index."""
+    found: list[Any] = rows_of(dataset, indices)
     if len(found) != len(indices):
         raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}")
     return found

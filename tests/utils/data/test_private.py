@@ -115,3 +115,19 @@ def test_batches_of_workers_are_copied_also_where_tensors_would_be_shared():
     batch, = next(iter(DataLoader(DATA, 3, num_workers=1)))
     assert batch.tolist() == [0, 1, 2]
     assert not batch.is_shared()
+
+
+class WholeBatches:
+    """Gives the columns of a batch at once, as Keras does."""
+
+    def __len__(self):
+        return 6
+
+    def __getitems__(self, indices):
+        return DATA.tensors[0][indices], DATA.tensors[0][indices] * 2
+
+
+def test_datasets_may_return_a_batch_of_their_own_making():
+    batches = list(DataLoader(WholeBatches(), batch_size=4, collate_fn=lambda batch: batch))
+    assert [[column.tolist() for column in batch] for batch in batches] == [[[0, 1, 2, 3], [0, 2, 4, 6]], [[4, 5], [8, 10]]]
+    assert [column.tolist() for column in torch.utils.data.Subset(WholeBatches(), [5, 3]).__getitems__([0, 1])] == [[5, 3], [10, 6]]

@@ -42,3 +42,4 @@ def _register_namedtuple(cls: type[Any], *, serialized_type_name: str) -> None:
 _dict_flatten, _dict_unflatten = nodes.SUPPORTED_NODES[dict][1:3]
 _list_flatten, _list_unflatten = nodes.SUPPORTED_NODES[list][1:3]
 _tuple_flatten, _tuple_unflatten = nodes.SUPPORTED_NODES[tuple][1:3]
+_namedtuple_flatten, _namedtuple_unflatten = nodes.SUPPORTED_NODES[nodes.namedtuple][1:3]

@@ -1,0 +1,1 @@
+"""Modules below `torch.utils.tensorboard` that other packages import from."""
