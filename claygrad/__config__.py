@@ -23,3 +23,8 @@ def parallel_info() -> str:
     return (f"ATen/Parallel:\n\tat::get_num_threads() : {get_num_threads()}\n"
             f"std::thread::hardware_concurrency() : {os.cpu_count()}\nEnvironment variables:\n{asked}"
             "ATen parallel backend: native thread pool\n")
+
+
+def _cxx_flags() -> str:
+    """Nothing to tell: the parts in C++ are built for several instruction sets, each with its own flags."""
+    return ""

@@ -11,6 +11,7 @@ from claygrad.core.dtypes import dtype as _dtype
 from claygrad.ops._formats import layout as _layout
 from claygrad.ops._formats import memory_format as _memory_format
 from claygrad import __config__ as __config__
+from claygrad import __future__ as __future__
 from claygrad import amp as amp
 from claygrad import array_api as array_api
 from claygrad import autograd as autograd

@@ -31,7 +31,7 @@ def _amp_foreach_non_finite_check_and_unscale_(grads: list[Tensor], found_inf: T
     factor = inv_scale.item()
     with no_grad():
         for grad in grads:
-            if not grad.isfinite().all():
+            if not (grad._values() if grad.is_sparse else grad).isfinite().all():
                 found_inf.fill_(1.0)
             if factor != 1.0:
                 grad.mul_(factor)
@@ -52,7 +52,7 @@ def _amp_update_scale_(current_scale: Tensor, growth_tracker: Tensor, found_inf:
     return current_scale
 
 
-def _fresh_state() -> dict[str, Any]:
+def _refresh_per_optimizer_state() -> dict[str, Any]:
     return {"stage": OptState.READY, "found_inf_per_device": {}}
 
 
@@ -78,7 +78,7 @@ class GradScaler:
             self._growth_interval = growth_interval
             self._init_growth_tracker = 0
             self._growth_tracker: Tensor | None = None
-            self._per_optimizer_states: defaultdict[int, dict[str, Any]] = defaultdict(_fresh_state)
+            self._per_optimizer_states: defaultdict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
 
     def _check_scale_growth_tracker(self, name: str) -> tuple[Tensor, Tensor]:
         if self._scale is None:
@@ -199,7 +199,7 @@ class GradScaler:
                 raise AssertionError("No inf checks were recorded prior to update.")
             _amp_update_scale_(scale, tracker, sum(inf.to(scale.device) for inf in found), self._growth_factor,
                                self._backoff_factor, self._growth_interval)
-        self._per_optimizer_states = defaultdict(_fresh_state)
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _check_inf_per_device(self, optimizer: Any) -> dict[device, Tensor]:
         scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")

@@ -86,6 +86,9 @@ class RefusingObject:
     def __getitem__(self, kind: Any) -> RefusingObject:
         return self         # in an annotation, as in BroadcastingList2[int]
 
+    def __iter__(self) -> NoReturn:
+        raise refusal(self._name)       # not by __getitem__, which would never end
+
     def __enter__(self) -> NoReturn:
         raise refusal(self._name)
 

@@ -104,6 +104,7 @@ cdef bint _writable(object x, Layout like):
     """Whether x can be written together with a parameter of that layout."""
     if not isinstance(x, Tensor):
         return False
+    (<Tensor>x).layout.storage.own()             # before anybody asks where the bytes lie
     return _same_order((<Tensor>x).layout, like) and (not (<Tensor>x).inference or modes().inference)
 
 

@@ -230,7 +230,7 @@ def from_name(name: str, nbytes: int, cls: type[Storage] = Storage) -> Storage:
 
 
 # --- a user's file ----------------------------------------------------------------------------------------------
-def from_file(filename: str, shared: bool, nbytes: int, cls: type[Storage] = Storage, *, told: bool = True) -> Storage:
+def from_file(filename: str, shared: bool, nbytes: int, cls: type[Storage] = Storage) -> Storage:
     """A storage on the memory of a file; with `shared`, what is written goes to the file, which grows if it must."""
     if not isinstance(filename, str):
         raise TypeError(f"argument 1 must be str, not {type(filename).__name__}")
@@ -248,7 +248,7 @@ def from_file(filename: str, shared: bool, nbytes: int, cls: type[Storage] = Sto
             except (OSError, OverflowError) as error:
                 raise RuntimeError(f"unable to stretch file <{filename}> to the right size: {error}") from None
         _check_length(descriptor, nbytes, filename)
-        block = map_file(descriptor, nbytes, private=not shared, keep=bool(shared), path=filename if told else None)
+        block = map_file(descriptor, nbytes, private=not shared, keep=bool(shared), path=filename)
         kept = bool(shared)
         return on_mapping(block, nbytes, cls)
     finally:

@@ -6,6 +6,10 @@ from claygrad.core.device cimport device
 # read the storage as it is now (epoch `epoch`). A write with holders > 0 first copies the bytes to
 # `past[epoch]` and hands the holders over to that copy; a write with none costs one comparison.
 
+# Note [Lazy clones]
+# `_lazy_clone` gives a storage of its own that reads the same bytes until one of the two is written. Meanwhile both have a `Cow` for
+# owner, which keeps the bytes, and count one holder more, so that a write comes to where it is seen.
+
 cdef class Storage:
     cdef char* ptr                    # NULL on meta
     cdef int64_t length                # bytes, as told
@@ -22,6 +26,7 @@ cdef class Storage:
     cdef object __weakref__
 
     cdef int before_write(self) except -1
+    cdef int own(self) except -1              # bytes that no lazy clone reads: Note [Lazy clones]
     cdef int grow(self, int64_t nbytes) except -1
     cdef int64_t hold(self) noexcept
     cdef void release(self, int64_t epoch)
@@ -35,6 +40,9 @@ cdef Storage new_storage(int64_t nbytes)                       # CPU, from the p
 cdef Storage borrow(char* ptr, int64_t nbytes, object owner)   # CPU, somebody else's bytes
 cdef Storage storage_on(device where, int64_t nbytes)
 cdef Storage as_class(object cls, Storage made)
+
+cdef class Cow:
+    cdef Storage block                # owns the bytes
 
 # Stands for bytes that others can see, such as an array that was handed out: it is what such an array keeps alive, and tells the
 # storage when the last one is gone.

@@ -11,6 +11,9 @@ from claygrad.core.dtypes import prefix
 from claygrad.core.kernels cimport pool_alloc, pool_free
 from claygrad.core.mapping cimport Mapping
 
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
 cdef extern from "farewell.h":
     void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
     void clay_let_go(PyObject* owned) noexcept
@@ -43,6 +46,9 @@ cdef class Storage:
         """Keep what saved values read; to be called before any byte changes."""
         if self.holders == 0:
             return 0
+        self.own()
+        if self.holders == 0:
+            return 0
         cdef Storage copy = storage_on(self.where, self.capacity)
         if self.ptr != NULL:
             memcpy(copy.ptr, self.ptr, self.capacity)
@@ -51,6 +57,22 @@ cdef class Storage:
         self.past[self.epoch] = [copy, self.holders]
         self.holders = 0
         self.epoch += 1
+        return 0
+
+    cdef int own(self) except -1:
+        cdef Storage block
+        if not isinstance(self.owner, Cow):
+            return 0
+        if Py_REFCNT(<PyObject*>self.owner) == 1:
+            block = (<Cow>self.owner).block      # the last that reads them
+        else:
+            block = new_storage(self.capacity)
+            if self.capacity:
+                memcpy(block.ptr, self.ptr, self.capacity)
+        self.holders -= 1
+        self.ptr, self.owner = block.ptr, block.owner
+        block.ptr = NULL
+        block.owner = None
         return 0
 
     cdef int grow(self, int64_t nbytes) except -1:
@@ -90,6 +112,7 @@ cdef class Storage:
 
     # What Python sees, as torch.UntypedStorage
     def data_ptr(self):
+        self.own()                               # who asks may write
         return <size_t>self.ptr if self.length else 0
 
     def nbytes(self):
@@ -258,7 +281,7 @@ cdef class Storage:
     @property
     def filename(self):
         """The file whose contents the bytes are, of a storage that `from_file` made."""
-        return (<Mapping>self.owner).path if isinstance(self.owner, Mapping) else None
+        return (<Mapping>self.owner).path if isinstance(self.owner, Mapping) and not (<Mapping>self.owner).apart else None
 
     @property
     def _cdata(self):
@@ -342,6 +365,72 @@ cdef Storage _from_sequence(object content, device place):
 
 
 clay_replace_new(<PyTypeObject*>Storage, _new)
+
+
+@cython.final
+@cython.no_gc                                    # as Export
+cdef class Cow:
+    """What storages that read the same bytes have for owner: Note [Lazy clones] in storage.pxd."""
+
+
+clay_seal(<PyTypeObject*>Cow)                    # Note [Sealed types]
+
+
+def lazy_clone(Storage self):
+    """A storage with the same bytes, which are copied when one of the two is written; None where others can see them."""
+    cdef Cow cow
+    cdef Storage out
+    if self.exports or self.where.kind != CPU:
+        return None
+    if isinstance(self.owner, Cow):
+        cow = <Cow>self.owner
+    else:
+        cow = Cow.__new__(Cow)
+        cow.block = borrow(self.ptr, self.capacity, self.owner)
+        self.owner = cow
+        self.holders += 1
+    out = borrow(self.ptr, self.length, cow)
+    out.capacity = self.capacity
+    out.holders = 1
+    return out
+
+
+def swap_bytes(Storage self, Storage other not None):
+    """Exchange the memory of two storages under all tensors on them."""
+    if self.where != other.where:
+        raise RuntimeError(f"_swap_data_ptr_: storages must be on the same device, got {self.where} and {other.where}")
+    if self.length and other.length and self.length != other.length:
+        raise RuntimeError("_swap_data_ptr_: storages must have the same nbytes or one must have 0, "
+                           f"got {self.length} and {other.length}")
+    if self.exports or other.exports:
+        raise RuntimeError("_swap_data_ptr_: arrays outside see the memory of a storage, which would not follow")
+    self.before_write()                          # saved values keep what they read, and lazy clones part
+    other.before_write()
+    if self.where.kind == CPU:
+        _reserve(self, other.capacity)           # tensors that read beyond the end told still find memory there
+        _reserve(other, self.capacity)
+    self.ptr, other.ptr = other.ptr, self.ptr
+    self.owner, other.owner = other.owner, self.owner
+    self.length, other.length = other.length, self.length
+
+
+cdef int _reserve(Storage self, int64_t nbytes) except -1:
+    """At least so many bytes, of which as many are told as before."""
+    cdef int64_t told = self.length
+    if nbytes > self.capacity:
+        self.grow(nbytes)
+        self.length = told
+    return 0
+
+
+def has_lazy_clones(Storage self):
+    """Whether a write would copy, or take over, bytes that lazy clones read."""
+    return isinstance(self.owner, Cow)
+
+
+def address_of(Storage self):
+    """Where the bytes lie; asking does not part a storage from its lazy clones."""
+    return <size_t>self.ptr
 
 
 @cython.final

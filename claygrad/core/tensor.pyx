@@ -174,6 +174,7 @@ cdef class Tensor:
     def data_ptr(self):
         if self.layout.bits & SPARSE:
             raise refusals.no_elements()
+        self.layout.storage.own()                # who asks may write
         return <size_t>self.layout.data() if self.layout.numel else 0
 
     def untyped_storage(self):

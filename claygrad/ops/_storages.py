@@ -208,6 +208,10 @@ class TypedStorage:
         manager, name, _ = self._untyped_storage._share_filename_cpu_()
         return manager, name, self._size()
 
+    def _write_file(self, *args: Any, **kwargs: Any) -> None:
+        """As that of the storage's bytes."""
+        self._untyped_storage._write_file(*args, **kwargs)
+
     def _new_shared(self, size: int, *, device: Any = None) -> TypedStorage:
         """A new storage of the same dtype in memory that other processes can see."""
         return self._wrapped(Storage._new_shared(size * self.dtype.itemsize, device=device or "cpu"))

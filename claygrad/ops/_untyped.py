@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from claygrad.core import DTYPES, Storage, array_of, attach, device, dtype, on_storage, sharing
-from claygrad.core.storage import mapping_of
+from claygrad.core.storage import mapping_of, swap_bytes
 
 _ORDERS = {"native": "=", "big": ">", "little": "<"}
 
@@ -101,6 +101,28 @@ def _count_change(self: Storage) -> Storage:
 def from_file(cls: type[Storage], filename: str, shared: bool = False, nbytes: int = 0) -> Storage:
     """A storage on the memory of a file; with `shared`, what is written goes to the file, which grows if it must."""
     return sharing.from_file(filename, bool(shared), _int(nbytes), cls)
+
+
+def _write_file(self: Storage, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+    """Write the bytes to a file, before them their number of elements (eight bytes, the least first) if that is wanted."""
+    if self.device.type != "cpu":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if _int(element_size) < 1:
+        raise RuntimeError(f"_write_file: an element has at least one byte, got element_size={element_size}")
+    if save_size:
+        f.write((self.nbytes() // element_size).to_bytes(8, "little"))
+    f.write(bytes_of(self).tobytes())
+
+
+def _swap_data_ptr_(self: Storage, other: Storage) -> None:
+    """Exchange the memory of two storages of one size (or of which one is empty), under all tensors on them."""
+    if not isinstance(other, Storage):
+        raise RuntimeError(f"_swap_data_ptr_ expects an UntypedStorage, but got {type(other).__name__}")
+    swap_bytes(self, other)
+
+
+def _fix_weakref(self: Storage) -> None:
+    """Nothing to mend: a storage is one object for as long as its memory lives."""
 
 
 # --- from other memory ------------------------------------------------------------------------------------------
@@ -229,7 +251,7 @@ def _copied(self: Storage, memo: Any = None) -> Storage:
 def _install() -> None:
     here = sys.modules[__name__]
     methods: dict[str, Any] = {name: getattr(here, name) for name in (
-        "share_memory_ _share_fd_cpu_ _get_shared_fd _share_filename_cpu_ byteswap to cuda hpu mps pin_memory _weak_ref"
+        "_write_file _swap_data_ptr_ _fix_weakref share_memory_ _share_fd_cpu_ _get_shared_fd _share_filename_cpu_ byteswap to cuda hpu mps pin_memory _weak_ref"
     ).split()}
     methods |= {name: classmethod(getattr(here, name)) for name in (
         "_new_shared _new_using_fd_cpu _new_using_filename_cpu _new_shared_fd_cpu _new_shared_filename_cpu from_file "

@@ -98,20 +98,22 @@ def hardswish_second(g, grad_output, input):
 hardswish_backward.rule(grad_output=lambda g, input: hardswish_backward(g, input), input=hardswish_second)
 
 
-@pointwise(kernel="hard_shrink", kernel_if={"lambd": ...}, out=FOUND, namespace=("torch", "nn.functional"),
+@pointwise(kernel="hard_shrink", kernel_if={"lambd": ...}, half="raw", out=FOUND, namespace=("torch", "nn.functional"),
            inplace=False, samples=lambda t: [*line(t), t.args(t(4), 1.0)])
 def hardshrink(xp, input: Tensor, lambd: float = 0.5):
     "out = 0 between -lambd and lambd, input elsewhere."
     need(input, FLOATS, "hardshrink_cpu")
-    return xp.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
+    edge = input.dtype.type(lambd)              # in the dtype of the elements, which are compared with it
+    return xp.where((input >= -edge) & (input <= edge), input.dtype.type(0), input)
 hardshrink.rule(input=lambda g, input, lambd: shrink_backward(g, input, lambd))
 
 
-@pointwise(kernel="outside_backward", kernel_if={"lambd": ...}, node="HardshrinkBackwardBackward0", **private,
+@pointwise(kernel="outside_backward", kernel_if={"lambd": ...}, half="raw", node="HardshrinkBackwardBackward0", **private,
            samples=lambda t: [t.args(t(4), t(4), 0.5)])
 def shrink_backward(xp, grad_output: Tensor, input: Tensor, lambd: float):
     "The gradient of both shrinks: 0 between -lambd and lambd, grad_output elsewhere."
-    return xp.where((input >= -lambd) & (input <= lambd), grad_output.dtype.type(0), grad_output)
+    edge = input.dtype.type(lambd)
+    return xp.where((input >= -edge) & (input <= edge), grad_output.dtype.type(0), grad_output)
 shrink_backward.rule(grad_output=lambda g, input, lambd: shrink_backward(g, input, lambd), input=zero)
 
 

@@ -182,7 +182,7 @@ def check_parts(first: Tensor, second: Tensor, name: str) -> None:
     if first.dtype != second.dtype:
         raise RuntimeError(f"Expected object of scalar type {first.dtype.legacy} but got scalar type "
                            f"{second.dtype.legacy} for second argument")
-    if first.dtype.legacy == "Half":
+    if first.dtype.legacy == "Half" and name != "complex":
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Half'")
 
 

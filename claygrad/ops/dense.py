@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, LATE, default_dtype, empty_strided
 from claygrad.core.determinism import initial
-from claygrad.ops._formats import memory_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from claygrad.ops._formats import channels_last, memory_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._registry import composite, op
 from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
@@ -95,6 +95,9 @@ def nonzero_static(xp, input: Tensor, *, size: int, fill_value: int = -1):
 @composite(function=False, raw=True)
 def dim_order(self: Tensor, *, ambiguity_check: bool | list = False) -> tuple[int, ...]:
     "The axes in the order in which they lie in memory, the slowest first."
+    if self.layout is not strided:
+        raise AttributeError(f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense "
+                             "tensor first.")
     strides, shape = self.stride(), self.shape
     formats = ambiguity_check if isinstance(ambiguity_check, list) else []
     if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(form, memory_format) for form in formats):
@@ -105,9 +108,27 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list = False) -> tuple[in
             raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given "
                                "memory "
                                "formats.")
-        if len(set(zip(strides, shape, strict=True))) < self.ndim:
-            raise RuntimeError("The tensor does not have unique dim order.")
-    return tuple(sorted(range(self.ndim), key=lambda i: (-strides[i], i)))
+    if self.ndim < 2 or self.is_contiguous() != self.is_contiguous(memory_format=channels_last):
+        last = self.ndim > 1 and not self.is_contiguous()
+        return (0, *range(2, self.ndim), 1) if last else tuple(range(self.ndim))
+    order = list(reversed(range(self.ndim)))            # the quickest first
+    for i in range(1, self.ndim):
+        for j in reversed(range(i)):
+            side = _side(strides, shape, order[j], order[i])
+            if side < 0:
+                break
+            if side > 0:
+                order[j], order[i], i = order[i], order[j], j
+    if ambiguity_check is not False and any(_side(strides, shape, a, b) >= 0 for a, b in pairwise(order)):
+        raise RuntimeError("The tensor does not have unique dim order.")
+    return tuple(reversed(order))
+
+
+def _side(strides: tuple[int, ...], shape: tuple[int, ...], a: int, b: int) -> int:
+    """-1 if axis a is the quicker of the two in memory, 1 if b is, 0 if strides and sizes do not tell."""
+    if strides[a] == 0 or strides[b] == 0 or (strides[a] == strides[b] and shape[b] >= shape[a]):
+        return 0
+    return 1 if strides[a] >= strides[b] else -1
 
 
 # --- sparse tensors ----------------------------------------------------------------------------------------------

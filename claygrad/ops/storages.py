@@ -4,6 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import default_dtype, on_storage, sharing
+from claygrad.core.modes import get_grad_enabled
+from claygrad.core.storage import lazy_clone
 from claygrad.ops import _storages
 from claygrad.ops._registry import composite
 from claygrad.ops._storages import CLASSES, TypedStorage
@@ -41,7 +43,7 @@ def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype
     if chosen_device("from_file", device).type != "cpu":
         raise NotImplementedError(f"from_file: files are mapped on the CPU, not on {device}")
     kind = chosen_dtype("from_file", dtype) or default_dtype()
-    storage = sharing.from_file(filename, bool(shared), size * kind.itemsize, told=False)
+    storage = sharing.from_file(filename, bool(shared), size * kind.itemsize)
     return leaf("from_file", on_storage(storage, kind, (size,), (1,), 0), requires_grad)
 
 
@@ -49,3 +51,25 @@ def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype
 def const_data_ptr(self: Tensor) -> int:
     "The address of the first element, for reading."
     return self.data_ptr()
+
+
+@composite(function=False, raw=True)
+def _lazy_clone(self: Tensor) -> Tensor:
+    "A copy that reads the same bytes until one of the two is written; where a graph follows, a plain copy."
+    made = None
+    if not (self.is_sparse or self.is_conj() or self.is_neg() or (self.requires_grad and get_grad_enabled())):
+        made = lazy_clone(self.untyped_storage())
+    if made is None:
+        return self.clone()
+    return on_storage(made, self.dtype, self.shape, self.stride(), self.storage_offset())
+
+
+@composite(function=False, raw=True)
+def _fix_weakref(self: Tensor) -> None:
+    "Nothing to mend: a tensor is one object for as long as anybody reads it."
+
+
+@composite(function=False, raw=True)
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    "What `load_state_dict` puts in the place of `self` where parameters are exchanged; for subclasses to override."
+    return other.detach() if assign else self.copy_(other).detach()

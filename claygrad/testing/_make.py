@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import claygrad
+from claygrad.core.notices import warn
 
-_INTEGRAL = (claygrad.uint8, claygrad.int8, claygrad.int16, claygrad.int32, claygrad.int64)
+_INTEGRAL = (claygrad.uint8, claygrad.int8, claygrad.int16, claygrad.int32, claygrad.int64, claygrad.uint16, claygrad.uint32,
+             claygrad.uint64)
+_FLOATING = (claygrad.float16, claygrad.bfloat16, claygrad.float32, claygrad.float64, claygrad.complex32, claygrad.complex64,
+             claygrad.complex128)
+_SMALL = (claygrad.float8_e4m3fn, claygrad.float8_e5m2, claygrad.float8_e4m3fnuz, claygrad.float8_e5m2fnuz)
 
 
 def make_tensor(*shape: int | Sequence[int], dtype: Any, device: Any, low: float | None = None,
@@ -34,7 +39,7 @@ def make_tensor(*shape: int | Sequence[int], dtype: Any, device: Any, low: float
         made = made.clone(memory_format=memory_format)
     if exclude_zero:
         made[made == 0] = claygrad.finfo(dtype).tiny if dtype.is_floating_point or dtype.is_complex else 1
-    return made.requires_grad_() if requires_grad else made
+    return made.requires_grad_() if requires_grad and dtype in _FLOATING else made
 
 
 def _drawn(sizes: tuple[int, ...], dtype: Any, device: Any, low: float | None, high: float | None) -> claygrad.Tensor:
@@ -43,15 +48,18 @@ def _drawn(sizes: tuple[int, ...], dtype: Any, device: Any, low: float | None, h
         return claygrad.randint(math.ceil(least), math.ceil(most), sizes, dtype=dtype, device=device)
     if dtype in _INTEGRAL:
         info = claygrad.iinfo(dtype)
-        least, most = _bounds(low, high, 0 if dtype is claygrad.uint8 else -9, 10, dtype, info.min,
-                              info.max + (dtype is not claygrad.int64))
+        least, most = _bounds(low, high, -9, 10, dtype, info.min, info.max + (dtype is not claygrad.int64))
         return claygrad.randint(math.ceil(least), math.ceil(most), sizes, dtype=dtype, device=device)
-    if dtype.is_floating_point or dtype.is_complex:
+    if dtype in _FLOATING or dtype in _SMALL:
         span = claygrad.finfo(dtype)
         least, most = _bounds(low, high, -9, 9, dtype, span.min, span.max)
-        made = claygrad.empty(sizes, dtype=dtype, device=device)
-        (claygrad.view_as_real(made) if dtype.is_complex else made).uniform_(least, most)
-        return made
+        made = claygrad.empty(sizes, dtype=claygrad.float32 if dtype in _SMALL else dtype, device=device)
+        line = claygrad.view_as_real(made) if dtype.is_complex else made
+        if most - least >= claygrad.finfo(line.dtype).max:          # wider than uniform_ takes
+            line.uniform_(least / 2, most / 2).mul_(2)
+        else:
+            line.uniform_(least, most)
+        return made.to(dtype)
     raise TypeError(f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor(). To request "
                     "support, file an issue at: https://github.com/pytorch/pytorch/issues")
 
@@ -62,11 +70,12 @@ def _bounds(low: float | None, high: float | None, least: float, most: float, dt
     low, high = least if low is None else low, most if high is None else high
     if math.isnan(low) or math.isnan(high):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
-    if low == high and (dtype.is_floating_point or dtype.is_complex):
-        return low, high
-    if low >= high:
+    if low == high and dtype in _FLOATING:
+        warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will "
+             "be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning)
+    elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
-    if high < smallest or low >= largest:
-        raise ValueError(f"The value interval [{low}, {high}) given by `low` and `high` is not fully contained in the "
-                         f"value range [{smallest}, {largest}) of {dtype}")
-    return max(low, smallest), min(high, largest)
+    elif high < smallest or low >= largest:
+        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports "
+                         f"[{smallest}, {largest})")
+    return min(max(low, smallest), largest), min(max(high, smallest), largest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import claygrad
+from claygrad._legacy import CUDA_TYPES, TYPES
 from claygrad.compat.answers.operations import NAMES
 from claygrad.compat.refusing import refusing_class, refusing_function
 from claygrad.core import Tensor
@@ -21,6 +22,7 @@ OutOfMemoryError = _class("OutOfMemoryError", RuntimeError)
 AcceleratorError = _class("AcceleratorError", RuntimeError)
 TensorType, FloatType, DeviceObjType = _class("TensorType"), _class("FloatType"), _class("DeviceObjType")
 StorageBase = claygrad.UntypedStorage
+_tensor_classes = {*TYPES.values(), *CUDA_TYPES.values()}
 _scaled_mm = refusing_function("torch._scaled_mm")
 _grouped_mm = refusing_function("torch._grouped_mm")
 
@@ -35,8 +37,89 @@ def _assert(condition: Any, message: str) -> Any:
 
 def _assert_async(condition: Tensor, message: str | None = None) -> None:
     """An assertion on a tensor of one element."""
-    if not condition.item():
+    if not bool(condition):
         raise RuntimeError(message or "Expected Tensor with single nonzero value, but got zero")
+
+
+def _debug_has_internal_overlap(tensor: Tensor) -> int:
+    """Whether several indices reach one element: 0 no, 1 yes, 2 if strides alone do not tell."""
+    axes = sorted((stride, size) for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1)
+    if tensor.numel() == 0 or tensor.is_contiguous():
+        return 0
+    if axes and axes[0][0] == 0:
+        return 1
+    reach = 1
+    for stride, size in axes:
+        if stride != reach:
+            return 2
+        reach *= size
+    return 0
+
+
+def _add_relu(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    """`relu(input + alpha * other)`."""
+    made = claygrad.add(input, other, alpha=alpha).relu_()
+    return made if out is None else out.copy_(made)
+
+
+def _add_relu_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`_add_relu`, in place."""
+    return input.add_(other, alpha=alpha).relu_()
+
+
+def _masked_softmax(input: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+    """softmax over what is not masked, and 0 where all is: masks by position (0), by key (1) or whole (2)."""
+    if mask.dtype is not claygrad.bool:
+        raise RuntimeError("Mask should be a boolean tensor")
+    if mask_type not in (None, 0, 1, 2):
+        raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
+    if mask_type == 0:
+        if input.dim() != 4 or mask.shape != input.shape[2:]:
+            raise RuntimeError(f"Mask shape should be (L, L) for src_mask, got {list(mask.shape)}")
+    elif mask_type == 1:
+        if input.dim() != 4 or mask.shape != (input.shape[0], input.shape[2]):
+            raise RuntimeError(f"Mask shape should be (B, L) for src_key_padding_mask, got {list(mask.shape)}")
+        mask = mask[:, None, None, :]
+    elif mask.shape != input.shape:
+        raise RuntimeError("Mask shape should match input. mask: {mask.sizes()} input: {input.sizes()}")
+    axis = -1 if dim is None else dim
+    mask = mask.expand(input.shape)
+    kept = input.masked_fill(mask, float("-inf")).softmax(axis)
+    return kept.masked_fill(mask.all(axis, keepdim=True), 0)
+
+
+def _softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """softmax; from halves to floats only on GPUs."""
+    if half_to_float:
+        raise RuntimeError("softmax with half to float conversion is not supported on CPU")
+    return input.softmax(dim)
+
+
+def _log_softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """log_softmax; from halves to floats only on GPUs."""
+    if half_to_float:
+        raise RuntimeError("softmax with half to float conversion is not supported on CPU")
+    return input.log_softmax(dim)
+
+
+def batch_norm_update_stats(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+                            momentum: float) -> tuple[Tensor, Tensor]:
+    """Mean and variance of each channel; those that run are moved towards them."""
+    axes = [axis for axis in range(input.dim()) if axis != 1]
+    var, mean = claygrad.var_mean(input, axes, correction=0)
+    with claygrad.no_grad():
+        count = input.numel() // max(input.shape[1], 1)
+        if running_mean is not None:
+            running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+        if running_var is not None:
+            running_var.mul_(1 - momentum).add_(var, alpha=momentum * count / max(count - 1, 1))
+    return mean, var
+
+
+def _grid_sampler_2d_cpu_fallback(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+                                  align_corners: bool) -> Tensor:
+    """`grid_sampler_2d`, of which there is one."""
+    return claygrad.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def _check_as(error: type[Exception], condition: Any, message: Any = None) -> None:

@@ -10,10 +10,23 @@ from claygrad.core import device as Device
 from claygrad.core import dtype as DType
 from claygrad.core.notices import warn
 from claygrad.nn.parameter import Parameter
+from claygrad.ops._swapping import swap_tensors
 from claygrad.ops.cast import parse_to
 from claygrad.ops.fill import empty_like
 
 Place = str | int | Device | None
+
+
+class HOW:
+    """How conversions replace parameters; `claygrad.__future__` sets it."""
+
+    overwrite = False           # new parameters in place of the old ones
+    swap = False                # the same parameters, by an exchange of what they hold
+
+
+def _same_kind(one: Tensor, other: Tensor) -> bool:
+    """Whether a tensor can take over the memory of another: `one.data = other`."""
+    return one.is_meta == other.is_meta and one.layout == other.layout
 
 
 class Convertible:
@@ -34,14 +47,20 @@ class Convertible:
             with no_grad():
                 moved = fn(parameter)
             grad, kept = parameter.grad, parameter
-            if parameter.is_meta == moved.is_meta:
+            if HOW.swap:
+                parameter.grad = None
+                self._swap(parameter, Parameter(moved, parameter.requires_grad), name)
+            elif not HOW.overwrite and _same_kind(parameter, moved):
                 parameter.data = moved
             else:
                 kept = self._parameters[name] = Parameter(moved, parameter.requires_grad)
             if grad is not None:
                 with no_grad():
                     moved = fn(grad)
-                if kept is parameter:
+                if HOW.swap:
+                    self._swap(grad, moved.requires_grad_(grad.requires_grad), f"{name}.grad")
+                    kept.grad = grad
+                elif not HOW.overwrite and kept is parameter and _same_kind(grad, moved):
                     grad.data = moved
                 else:
                     kept.grad = moved.requires_grad_(grad.requires_grad)
@@ -49,6 +68,12 @@ class Convertible:
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _swap(self, old: Tensor, new: Tensor, name: str) -> None:
+        try:
+            swap_tensors(old, new)
+        except Exception as error:
+            raise RuntimeError(f"_apply(): Couldn't swap {type(self).__name__}.{name}") from error
 
     def apply(self, fn: Callable[[Any], None]) -> Self:
         """Call `fn` on every module inside, children before parents, and on this one: to initialise them, say."""

@@ -9,8 +9,10 @@ from claygrad.autograd import no_grad
 from claygrad.core import Tensor
 from claygrad.core.handles import RemovableHandle
 from claygrad.core.notices import warn
+from claygrad.nn.modules._conversion import HOW
 from claygrad.nn.modules._hooks import Hook, _WrappedHook
 from claygrad.nn.parameter import Parameter, is_lazy
+from claygrad.ops._swapping import swap_tensors
 
 EXTRA = "_extra_state"
 _NEVER = ("Reached a code path in Module.{}() that should never be called. Please file an issue at "
@@ -214,6 +216,17 @@ def own_state(module: Any) -> dict[str, Tensor]:
     return state
 
 
+def _exchange(tensor: Tensor, given: Tensor, assign: bool) -> None:
+    """Let a module's tensor hold what `module_load` makes of it and of the state's."""
+    new = tensor.module_load(given, assign=assign)
+    if new is tensor or new is given:
+        raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of the "
+                           "inputs in module_load")
+    if isinstance(tensor, Parameter):
+        new = new.requires_grad_(tensor.requires_grad) if isinstance(new, Parameter) else Parameter(new, tensor.requires_grad)
+    swap_tensors(tensor, new)
+
+
 def _load_one(module: Any, name: str, key: str, tensor: Tensor, given: Any, assign: bool) -> str | None:
     """Put a tensor of a state in its place. What went wrong, if anything did."""
     if not isinstance(given, Tensor):
@@ -232,6 +245,9 @@ def _load_one(module: Any, name: str, key: str, tensor: Tensor, given: Any, assi
              "place?)")
     try:
         with no_grad():
+            if HOW.swap:
+                _exchange(tensor, given, assign)
+                return None
             if not assign:
                 if given.is_meta or not tensor.is_meta:
                     tensor.copy_(given)
@@ -243,6 +259,7 @@ def _load_one(module: Any, name: str, key: str, tensor: Tensor, given: Any, assi
                     given = Parameter(given, requires_grad=tensor.requires_grad)
             setattr(module, name, given)
     except Exception as failure:
-        return (f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and '
+        verb = "swapping" if HOW.swap else "copying"
+        return (f'While {verb} the parameter named "{key}", whose dimensions in the model are {tensor.size()} and '
                 f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {failure.args}.")
     return None

@@ -6,7 +6,7 @@ from typing import Any
 
 import claygrad
 from claygrad.compat.refusing import always
-from claygrad.core import Generator, Size, Tensor, device, dtype
+from claygrad.core import Generator, Size, Tensor, determinism, device, dtype
 from claygrad.core.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -18,11 +18,13 @@ from claygrad.core.overrides import mode_is_active as _is_torch_function_mode_en
 from claygrad.core.overrides import overrides_are_on as _is_torch_function_enabled
 from claygrad.core.overrides import pop_mode as _pop_torch_function_stack
 from claygrad.core.overrides import push_mode as _push_on_torch_function_stack
+from claygrad.core.storage import address_of, has_lazy_clones
 
 _nothing = always(None)
 _no = always(False)
 
 TensorBase = _TensorBase = Tensor
+StorageBase = claygrad.UntypedStorage
 _TensorMeta = type(Tensor)
 _log_api_usage_once = _log_api_usage_metadata = _nothing
 _get_tracing_state = _get_privateuse1_backend_name_or_none = _nothing
@@ -118,6 +120,29 @@ def _get_cudnn_enabled() -> bool:
 def _is_alias_of(a: Tensor, b: Tensor) -> bool:
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
+
+
+def _storage_address(tensor: Tensor) -> int:
+    """What tells storages apart."""
+    return tensor.untyped_storage()._cdata
+
+
+def _data_address(tensor: Tensor) -> int:
+    """Where the bytes of a tensor's storage lie; a lazy clone stays one."""
+    return address_of(tensor.untyped_storage())
+
+
+def _is_cow_tensor(tensor: Tensor) -> bool:
+    """Whether a write would part the tensor from lazy clones."""
+    return has_lazy_clones(tensor.untyped_storage())
+
+
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    return determinism.asked_to_fill()
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
+    claygrad.utils.deterministic.fill_uninitialized_memory = mode
 
 
 def _set_math_sdp_allow_fp16_bf16_reduction(allow: bool) -> None:

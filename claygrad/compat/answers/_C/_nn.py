@@ -4,7 +4,56 @@ from __future__ import annotations
 from typing import Any
 
 import claygrad
+import claygrad.nn.functional as F
 from claygrad.core import Tensor
+
+# Functions that nn.functional hands on to, with the same arguments
+for _name in ("adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d elu_ gelu linear leaky_relu_ hardtanh_ pad "
+              "one_hot scaled_dot_product_attention softplus softshrink").split():
+    globals()[_name] = getattr(F, _name)
+
+
+def _padding(mode: str, dims: int) -> Any:
+    name = f"{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d"
+
+    def padded(input: Tensor, padding: Any) -> Tensor:
+        if len(padding) != 2 * dims:
+            raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(padding)}")
+        if input.ndim not in (dims + 1, dims + 2) or 0 in input.shape[input.ndim - dims - (mode == "reflect" or dims > 1):]:
+            raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other "
+                               f"non-zero dimensions for input, but got: {list(input.shape)}")
+        return F.pad(input, tuple(padding), mode)
+    padded.__name__ = padded.__qualname__ = name
+    padded.__doc__ = f"`{name}`, by `nn.functional.pad`."
+    return padded
+
+
+for _dims in (1, 2, 3):
+    globals()[f"reflection_pad{_dims}d"] = _padding("reflect", _dims)
+    globals()[f"replication_pad{_dims}d"] = _padding("replicate", _dims)
+
+
+def _nearest(dims: int) -> Any:
+    def upsampled(input: Tensor, output_size: Any = None, *scales: Any, scale_factors: Any = None) -> Tensor:
+        if input.ndim != dims + 2:
+            raise RuntimeError(f"It is expected input_size equals to {dims + 2}, but got size {input.ndim}")
+        if output_size is not None:
+            return F.interpolate(input, tuple(output_size), mode="nearest")
+        factors = scale_factors if scale_factors is not None else scales[0]
+        return F.interpolate(input, scale_factor=tuple(factors), mode="nearest")
+    upsampled.__name__ = upsampled.__qualname__ = f"upsample_nearest{dims}d"
+    upsampled.__doc__ = f"`upsample_nearest{dims}d`, by `nn.functional.interpolate`."
+    return upsampled
+
+
+for _dims in (1, 2, 3):
+    globals()[f"upsample_nearest{_dims}d"] = _nearest(_dims)
+
+
+def slow_conv3d(input: Tensor, weight: Tensor, kernel_size: Any, bias: Tensor | None = None, stride: Any = 1,
+                padding: Any = 0) -> Tensor:
+    """`conv3d`; the size of the kernel is that of the weights."""
+    return F.conv3d(input, weight, bias, stride, padding)
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
