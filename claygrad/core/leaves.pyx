@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 
-from claygrad.core.notices import warn
+from claygrad.core.anomaly import tell_forward
 from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU
 from claygrad.core.dtypes cimport CAT_COMPLEX, F32
@@ -43,12 +43,7 @@ cdef int look_for_nan(Node node, list out) except -1:
     for i, g in enumerate(out):
         values = g._values() if g is not None and (<Tensor>g).layout.bits & COO else g
         if g is not None and g.dtype.category >= 2 and bool((values != values).any()):
-            if node.notes is not None and "traceback_" in node.notes:
-                warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
-                     + "".join(node.notes["traceback_"]), UserWarning)
-            else:
-                warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
-                     "forward pass for more information.", UserWarning)
+            tell_forward(node)
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."
                                + where_text("the forward ran", node.code, node.lasti))
     return 0

@@ -1,15 +1,18 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from typing_extensions import disjoint_base
 
 from claygrad.core.handles import RemovableHandle as RemovableHandle
 
 class SavedTensor:
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     def register_hooks(self, *hooks: Any) -> Any: ...
     @property
     def data(self) -> Any: ...
+    @property
+    def unpack_hook(self) -> Callable[[Any], Any] | None: ...
+    def __getattr__(self, name: str, /) -> Any: ...
 
 @disjoint_base
 class Node:

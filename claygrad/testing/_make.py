@@ -49,6 +49,8 @@ def _drawn(sizes: tuple[int, ...], dtype: Any, device: Any, low: float | None, h
     if dtype.is_floating_point or dtype.is_complex:
         span = claygrad.finfo(dtype)
         least, most = _bounds(low, high, -9, 9, dtype, span.min, span.max)
+        if dtype.itemsize == 1:                   # which nothing draws
+            return claygrad.empty(sizes, device=device).uniform_(least, most).to(dtype)
         made = claygrad.empty(sizes, dtype=dtype, device=device)
         (claygrad.view_as_real(made) if dtype.is_complex else made).uniform_(least, most)
         return made
