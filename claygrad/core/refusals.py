@@ -220,6 +220,6 @@ def no_node(function: Any, name: str) -> Exception:
     if name not in _OF_NODES:
         return AttributeError(f"'{type(function).__name__}' object has no attribute '{name}'")
     return RuntimeError(f"Attribute '{name}' is invalid for this instance of _C._FunctionBase. Accessing this "
-                        "attribute directly on an instance of autograd.Function is a legacy access pattern that is no longer "
-                        "supported. For examples on how to use new-style autograd functions, see "
+                        "attribute directly on an instance of autograd.Function is a legacy access pattern that is no "
+                        "longer supported. For examples on how to use new-style autograd functions, see "
                         "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function ")
