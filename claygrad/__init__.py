@@ -78,6 +78,7 @@ short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 bit = DTYPES["uint1"]
 UntypedStorage = Storage
 globals().update(_STORAGES)
+Storage = _STORAGES["FloatStorage"]                 # what the name has meant since before there were dtypes
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
 _LAZY = ("__config__", "__future__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "debug", "distributions", "fft", "func",

@@ -7,7 +7,14 @@ from claygrad.autograd import functional, graph
 from claygrad.autograd._run import backward, grad
 from claygrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from claygrad.autograd.function import Function
-from claygrad.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from claygrad.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from claygrad.autograd.gradcheck import gradcheck, gradgradcheck
 from claygrad.autograd.variable import Variable
 from claygrad.core.node import SavedTensor
@@ -25,9 +32,11 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 __getattr__ = late(__name__)

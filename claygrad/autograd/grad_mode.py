@@ -6,6 +6,7 @@ and as a decorator of functions and generator functions, which then enter a fres
 
 from __future__ import annotations
 
+import threading
 from functools import wraps
 from typing import TYPE_CHECKING, cast, overload
 
@@ -34,6 +35,7 @@ __all__ = [
     "is_inference_mode_enabled",
     "no_grad",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 
@@ -195,6 +197,39 @@ class inference_mode(_Mode):
         inference, grad = self.prev
         set_inference_flag(inference)
         set_grad_enabled_flag(grad)
+
+    def clone(self) -> Self:
+        return type(self)(self.mode)
+
+
+_threads = threading.local()
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether backward may use threads of devices; see `set_multithreading_enabled`."""
+    return getattr(_threads, "enabled", True)
+
+
+class set_multithreading_enabled(_Mode):
+    """Whether backward may use a thread per device, at once as a plain call; as a context manager until the block ends.
+
+    It is a wish about accelerators. On the CPU backward runs on the calling thread either way, as in PyTorch.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = is_multithreading_enabled()
+        self.mode = mode
+        _threads.enabled = mode
+
+    def __call__(self, orig_func: F) -> F:
+        _threads.enabled = self.prev
+        return super().__call__(orig_func)
+
+    def __enter__(self) -> None:
+        """It was said already."""
+
+    def __exit__(self, *error: object) -> None:
+        _threads.enabled = self.prev
 
     def clone(self) -> Self:
         return type(self)(self.mode)

@@ -86,8 +86,17 @@ class RefusingObject:
     def __getitem__(self, kind: Any) -> RefusingObject:
         return self         # in an annotation, as in BroadcastingList2[int]
 
-    def __iter__(self) -> NoReturn:
-        raise refusal(self._name)       # not by __getitem__, which would never end
+    def __iter__(self) -> NoReturn:          # else Python would ask for item after item, without end
+        raise refusal(self._name)
+
+    def __contains__(self, item: Any) -> NoReturn:
+        raise refusal(self._name)
+
+    def __len__(self) -> NoReturn:
+        raise refusal(self._name)
+
+    def __bool__(self) -> bool:
+        return True
 
     def __enter__(self) -> NoReturn:
         raise refusal(self._name)

@@ -34,6 +34,7 @@ from claygrad.core.bridge import (
     set_num_threads,
     share,
     storage_shares,
+    take_grads_as,
     without_writes,
     wrap,
     write_into,
@@ -92,5 +93,5 @@ __all__ = [
     "missing", "on_storage", "once_differentiable", "one_like", "op_named", "parse_device", "parse_dtype", "prefix",
     "promote_types", "recast", "recast_array", "refuse_unwritable", "require_grad", "result_type", "run_backward",
     "set_default_device", "set_default_dtype", "set_num_threads", "set_prefix", "share", "sharing", "storage_shares",
-    "uint8", "will_run", "without_writes", "wrap", "write_into", "zero",
+    "take_grads_as", "uint8", "will_run", "without_writes", "wrap", "write_into", "zero",
 ]

@@ -14,6 +14,7 @@ from claygrad.core.layout cimport Layout, check_dims, from_array, new_contiguous
 from claygrad.core.node cimport Node, expose
 from claygrad.core.provenance cimport here
 from claygrad.core.storage cimport Storage, storage_on
+from claygrad.core.tensor import watch_grad_dtypes
 from claygrad.core.tensor cimport Tensor, bare_of, gradient_edge, keep_counter, mark_made, new_tensor
 
 cdef extern from *:
@@ -273,6 +274,13 @@ def gradient_edge_of(Tensor t):
     cdef int nr = 0
     node = gradient_edge(t, &nr)
     return expose(node), nr
+
+
+def take_grads_as(Tensor leaf, d):
+    """Have the gradients that reach a leaf cast to this dtype; None for whatever comes."""
+    watch_grad_dtypes()
+    if leaf.accumulator != NULL:                     # later ones ask for it
+        (<Node>leaf.accumulator).out_dtype = <dtype>d if d is not None else None
 
 
 def increment_version(Tensor t):

@@ -7,15 +7,17 @@ from claygrad.core.modes import get_saved_hooks, set_saved_hooks
 from claygrad.core.observe import get_thread, set_thread
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
+from libcpp.queue cimport priority_queue
+from libcpp.vector cimport vector
 
 from claygrad.core.depth cimport deeper, elsewhere, shallower, too_deep
 from claygrad.core.leaves cimport not_required, seed_of
 from claygrad.core.listeners cimport own
 from claygrad.core.modes cimport modes
-from claygrad.core.node cimport Node
+from claygrad.core.node cimport Node, expose
 from claygrad.core.overrides cimport begin_backward, end_backward
 from claygrad.core.provenance cimport here
-from claygrad.core.run cimport Run
+from claygrad.core.run cimport Ready, Run
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, verbs
 
 cdef extern from *:
@@ -107,7 +109,7 @@ cdef int _run_from(Run run, tuple roots, list seeds, object inputs, bint accumul
         for i in range(len(nodes)):
             node = nodes[i]
             seed = <Tensor>seeds[i]
-            if seed.layout.storage.where.kind != node.device_of(numbers[i]).kind:
+            if seed.layout.storage.where.kind != node.device_of(numbers[i]).kind and seed.device != node.device_of(numbers[i]):
                 raise RuntimeError(f"invalid gradient at index {i} - expected device {node.device_of(numbers[i])} but got "
                                    f"{seed.layout.storage.where}")
             seeds[i] = None
@@ -129,6 +131,7 @@ cdef int _begin(Run run) except -1:
     run.code = here(&run.lasti)
     _runs += 1
     run.id = _runs
+    run.now = -1
     run.alone = _active == 0
     _active += 1
     modes().no_grad = not run.create_graph
@@ -224,3 +227,54 @@ def will_run(Node node):
         return False
     cdef int64_t t = (<Run>clay_get_run()).place(node)
     return t >= 0 and (<Run>clay_get_run()).tasks[t].needed
+
+
+def current_node():
+    """The node that the innermost backward of this thread is running, or None."""
+    if clay_get_run() == NULL or (<Run>clay_get_run()).now < 0:
+        return None
+    cdef Run run = <Run>clay_get_run()
+    return expose(<Node>run.tasks[run.now].node)
+
+
+def run_returns():
+    """Whether the innermost backward of this thread hands gradients out instead of adding them to leaves."""
+    return clay_get_run() != NULL and not (<Run>clay_get_run()).accumulate
+
+
+def run_keeps_graph():
+    """Whether the innermost backward of this thread leaves the graph whole; True outside of any."""
+    return clay_get_run() == NULL or (<Run>clay_get_run()).retain
+
+
+def execution_order():
+    """The nodes that the innermost backward of this thread runs, from the first to the last."""
+    cdef vector[char] led_to
+    cdef priority_queue[Ready] waiting
+    cdef Node node, following
+    cdef int64_t t, k
+    cdef int i
+    cdef list order = []
+    if clay_get_run() == NULL:
+        return order
+    cdef Run run = <Run>clay_get_run()
+    led_to.resize(run.tasks.size())
+    for t in range(<int64_t>run.tasks.size()):
+        node = <Node>run.tasks[t].node
+        for i in range(node.n_edges):
+            if node.edge(i) is not None:
+                led_to[run.place(node.edge(i))] = True
+    for t in range(<int64_t>run.tasks.size()):
+        if not led_to[t] and run.tasks[t].needed:
+            waiting.push(Ready((<Node>run.tasks[t].node).seq, t))
+    while not waiting.empty():
+        node = <Node>run.tasks[waiting.top().second].node
+        waiting.pop()
+        order.append(expose(node))
+        for i in range(node.n_edges):
+            following = node.edge(i)
+            k = -1 if following is None else run.place(following)
+            if k >= 0 and led_to[k] and run.tasks[k].needed:
+                led_to[k] = False                  # once is enough
+                waiting.push(Ready(following.seq, k))
+    return order

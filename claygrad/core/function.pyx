@@ -5,12 +5,14 @@ import weakref
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
+from claygrad.core.anomaly import forward_notes
 from claygrad.core.notices import warn
+from claygrad.core.refusals import no_node
 from claygrad.core.dtypes cimport CAT_FLOAT
 from claygrad.core.dtypes import prefix
 from claygrad.core.inplace cimport check_writable, rebase
 from claygrad.core.listeners cimport own
-from claygrad.core.modes cimport modes
+from claygrad.core.modes cimport ANOMALY, anomaly, modes
 from claygrad.core.node cimport Node, SavedTensor, clay_scope, clay_scope_take, next_seq
 from claygrad.core.overrides cimport from_user, to_user
 from claygrad.core.provenance cimport here, where_text
@@ -45,6 +47,7 @@ cdef class FunctionNode(Node):
     cdef unsigned long long no_gradient      # outputs that were said to have none, as bits
     cdef tuple is_tensor            # by argument: whether it has an edge
     cdef int n_args
+    cdef bint looked_at             # and so let go of what it saved: OneLook
 
     def __cinit__(self):
         self.materialize = True
@@ -113,6 +116,11 @@ cdef class FunctionNode(Node):
             return ()
         return tuple([_restore(self, x) for x in self.saved])
 
+    @property
+    def saved_variables(self):
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self.saved_tensors
+
     cdef void free_saved(self):
         if self.saved is not None:
             for x in self.saved:
@@ -135,14 +143,33 @@ cdef class FunctionNode(Node):
             given.append(zeros_for(self, i) if grads[i] is None and self.fills(i) else grads[i])
         if self.hooks is None or not self.hooks.post:
             grads.clear()                         # so that what backward returns unchanged is not taken for shared
-        given = tuple(given)
         cdef int quiet = to_user()
-        out = _sorted_out(self, _backward_of(self._forward_cls)(self, *given))
+        if _boxed and self._forward_cls.boxed_grads_call:
+            boxed, given = [given], None          # nobody else holds the list: the backward may let go of gradients one by one
+            out = _sorted_out(self, _backward_of(self._forward_cls)(self, boxed.pop()))
+        else:
+            given = tuple(given)
+            out = _sorted_out(self, _backward_of(self._forward_cls)(self, *given))
         from_user(quiet)
         given = None
         for i in range(len(out)):
             own(out, i)
         return out
+
+
+class OneLook(FunctionNode):
+    """The node of a Function with `clear_saved_tensors_on_access`: what it saved is let go when it is first looked at."""
+
+    @property
+    def saved_tensors(self):
+        cdef FunctionNode node = self
+        if node.looked_at and not node.freed:
+            raise RuntimeError("saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                               "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False.")
+        found = FunctionNode.saved_tensors.__get__(node)
+        node.free_saved()
+        node.looked_at = True
+        return found
 
 
 cdef object _restore(FunctionNode node, SavedTensor s):
@@ -242,15 +269,23 @@ def once_differentiable(fn):
     return wrapper
 
 
+cdef bint _boxed = False                # whether any Function takes its gradients as one list
+
+
 class FunctionMeta(type):
     def __init__(cls, name, bases, members):
+        global _boxed
         super().__init__(name, bases, members)
-        cls._backward_cls = type(name + "Backward", (FunctionNode,), {"_forward_cls": cls,
-                                                                       "__module__": "claygrad.autograd.function"})
+        base = OneLook if cls.clear_saved_tensors_on_access else FunctionNode
+        cls._backward_cls = type(name + "Backward", (base,), {"_forward_cls": cls, "__module__": "claygrad.autograd.function"})
+        _boxed = _boxed or cls.boxed_grads_call
 
 
 class Function(metaclass=FunctionMeta):
     """A differentiable operation with a forward and a backward of your own, as static methods; call it by `apply`."""
+    generate_vmap_rule = False
+    clear_saved_tensors_on_access = False   # True: saved_tensors can be read once, and lets go of them
+    boxed_grads_call = False                # True: backward takes one list, from which it may remove gradients as it goes
 
     def __init__(self, *args, **kwargs):
         warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
@@ -261,6 +296,9 @@ class Function(metaclass=FunctionMeta):
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
                            "function with static forward method. (Example: "
                            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+
+    def __getattr__(self, name):
+        raise no_node(self, name)
 
     @staticmethod
     def forward(*args, **kwargs):
@@ -283,6 +321,11 @@ class Function(metaclass=FunctionMeta):
     @staticmethod
     def jvp(ctx, *grad_inputs):
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+                                  "generate_vmap_rule=True.")
 
     @classmethod
     def apply(cls, *args, **kwargs):
@@ -343,6 +386,8 @@ cdef object _apply(object cls, tuple args, dict kwargs):
         ctx.seq = next_seq()
         ctx.holds = True
         ctx.always = True
+        if anomaly() & ANOMALY:
+            ctx.notes = forward_notes()
     outs = _wrapped(ctx, made, args, record)
     ctx.dirty = ctx.constant = None               # a node must not hold its own outputs
     if record:
@@ -460,8 +505,10 @@ cdef int _check_dirty(FunctionNode ctx, tuple outs) except -1:
 cdef int _save(FunctionNode ctx) except -1:
     cdef SavedTensor s
     cdef int i
+    cdef object tensors = ctx.to_save or ()
+    ctx.to_save = None                            # at once, for a hook may raise: a node must not hold its own outputs
     ctx.saved = []
-    for i, x in enumerate(ctx.to_save or ()):
+    for i, x in enumerate(tensors):
         if x is None:
             ctx.saved.append(None)
             continue
@@ -474,5 +521,4 @@ cdef int _save(FunctionNode ctx) except -1:
         else:
             s.original = weakref.ref(x)
         ctx.saved.append(s)
-    ctx.to_save = None
     return 0

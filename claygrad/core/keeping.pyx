@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport P_TENSORS, S_OUT, S_PARAM, S_SHAPE, Op
 from claygrad.core.layout cimport Layout
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, new_saved
-from claygrad.core.recording cimport attach, edge_at, freed_error, layout_at, pack, unpack_slot, unpacked
+from claygrad.core.recording cimport attach, box, edge_at, freed_error, layout_at, pack, unpack_slot, unpacked
 from claygrad.core.tensor cimport Tensor, requires
 
 
@@ -76,7 +76,7 @@ def raw_attribute(Node node, str name):
         return s
     value = node.slot(k, &epoch)
     if epoch == BOXED:
-        return value if isinstance(value, SavedTensor) else tuple(value)
+        return value if isinstance(value, SavedTensor) else tuple([nothing_saved() if x is None else x for x in value])
     if epoch == PLAIN:
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
     s = new_saved()
@@ -99,6 +99,16 @@ def saved_value(SavedTensor s):
     if s.layout is None:
         raise RuntimeError("Trying to read a saved tensor after it has been freed.")
     return attach(layout_at(s.layout, s.epoch), s.node, s.output_nr, True)
+
+
+def packed_value(SavedTensor s):
+    """What the pack hook made of the tensor; without hooks the tensor."""
+    return s.packed if s.hooked and s.unpack is not None else saved_value(s)
+
+
+def make_saved(Tensor t, bint is_output=False):
+    """A tensor saved as a node saves it, with the hooks that are in force."""
+    return box(t, is_output)
 
 
 def hook_saved(SavedTensor s, tuple hooks):

@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 
-from claygrad.core.notices import warn
+from claygrad.core.anomaly import tell_forward
 from claygrad.core.ranges import around
 from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU
@@ -44,12 +44,7 @@ cdef int look_for_nan(Node node, list grads, list out) except -1:
     from claygrad.core.finite import kinds         # loaded after this module
     for i, g in enumerate(out):
         if g is not None and "nan" in kinds(g):
-            if node.notes is not None and "traceback_" in node.notes:
-                warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
-                     + "".join(node.notes["traceback_"]), UserWarning)
-            else:
-                warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
-                     "forward pass for more information.", UserWarning)
+            tell_forward(node)
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."
                                + where_text("the forward ran", node.code, node.lasti) + around(node, grads))
     return 0

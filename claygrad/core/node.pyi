@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from typing_extensions import disjoint_base
 
@@ -7,10 +7,13 @@ from claygrad.core.handles import RemovableHandle as RemovableHandle
 from claygrad.core.module import ModuleCall
 
 class SavedTensor:
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     def register_hooks(self, *hooks: Any) -> Any: ...
     @property
     def data(self) -> Any: ...
+    @property
+    def unpack_hook(self) -> Callable[[Any], Any] | None: ...
+    def __getattr__(self, name: str, /) -> Any: ...
 
 @disjoint_base
 class Node:

@@ -1,4 +1,6 @@
 """A node of the graph: one recorded operation."""
+import functools
+
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
@@ -29,7 +31,9 @@ cdef extern from "farewell.h":
     void clay_let_go(PyObject* owned) noexcept
 
 cdef extern from "sealed.h":
+    ctypedef object (*newfunc)(PyTypeObject* type, PyObject* args, PyObject* kwargs)
     int clay_seal(PyTypeObject* type) except -1
+    int clay_replace_new(PyTypeObject* type, newfunc make) except -1
 
 cdef int64_t _seq = 0
 
@@ -50,9 +54,6 @@ cdef inline void _doom(object x) noexcept:
 cdef class SavedTensor:
     """A tensor that a node saved, as `node._raw_saved_<name>` shows it."""
 
-    def __init__(self):
-        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
-
     def register_hooks(self, *hooks):
         """Pack the tensor with the first of two hooks, at once; the second makes a tensor of it when backward needs it."""
         from claygrad.core.keeping import hook_saved
@@ -60,8 +61,21 @@ cdef class SavedTensor:
 
     @property
     def data(self):
+        """What the pack hook made of the tensor; without hooks the tensor."""
+        from claygrad.core.keeping import packed_value
+        return packed_value(self)
+
+    @property
+    def unpack_hook(self):
+        """The hook that makes a tensor of `data`, or None."""
+        return self.unpack if self.hooked else None
+
+    def __getattr__(self, name):
+        """`unpack()`, whose name a field has: the tensor that was saved, or that the unpack hook makes of what was."""
+        if name != "unpack":
+            raise AttributeError(f"'SavedTensor' object has no attribute '{name}'")
         from claygrad.core.keeping import saved_value
-        return saved_value(self)
+        return functools.partial(saved_value, self)
 
     def __dealloc__(self):
         cdef PyObject* node
@@ -385,10 +399,14 @@ cdef _find_leaf_place():
     clay_borrowed_at = <char*>&probe.leaf_place - <char*><PyObject*>probe
 
 
+cdef object _no_saved_tensor(PyTypeObject* cls, PyObject* args, PyObject* kwargs):
+    raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+
 clay_farewell(<PyTypeObject*>Node, _take_leave)    # Note [Farewell]
 _find_leaf_place()
 clay_seal(<PyTypeObject*>Node)                     # Note [Sealed types]
-clay_seal(<PyTypeObject*>SavedTensor)
+clay_replace_new(<PyTypeObject*>SavedTensor, _no_saved_tensor)
 clay_seal(<PyTypeObject*>Hooks)
 
 

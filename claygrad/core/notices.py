@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -20,10 +21,15 @@ def is_always() -> bool:
     return _always
 
 
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame runs code of claygrad, under whatever name it was imported."""
+    return frame.f_code.co_filename.startswith(_PACKAGE)
+
+
 def warn(text: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the nearest caller outside claygrad."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+    while is_ours(frame) and frame.f_back is not None:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, level)
 

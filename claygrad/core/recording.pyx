@@ -1,6 +1,8 @@
 """Recording a call in the graph: the node, its edges, and what it saves; and reading saved values back."""
 import weakref
 
+from claygrad.core.anomaly import forward_notes
+
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from claygrad.core.declared cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS,
@@ -126,8 +128,7 @@ cdef Node record_inputs(Op op, PyObject** slots):
     if op.node_rule is not None:
         node.label = _label(op, slots)
     if anomaly() & ANOMALY:
-        import traceback
-        node.notes = {"traceback_": traceback.format_stack()}
+        node.notes = forward_notes()
     return node
 
 

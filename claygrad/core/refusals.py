@@ -27,10 +27,11 @@ def check_assigned_grad(tensor: Any, grad: Any) -> None:
     """Refuse a `.grad` that is not a gradient of the tensor."""
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad.dtype is not tensor.dtype:
+    wanted = tensor.grad_dtype if tensor.is_leaf else tensor.dtype
+    if grad.dtype is not wanted and wanted is not None:
         raise RuntimeError(f"attempting to assign a gradient with dtype '{grad.dtype.c_name}' to a tensor with "
                            f"grad_dtype "
-                           f"'{tensor.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+                           f"'{wanted.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
                            f"the tensor's "
                            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
                            "allow any dtype. "
@@ -206,3 +207,19 @@ def no_such_overload(op: Any, method: bool, out: bool, given: tuple, named: dict
     forms = [f" * ({first}{kind} {op.params[1]}{last})" for kind in ("Tensor", "Number")]
     return TypeError(f"{op.name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected "
                      "one of:\n" + "\n".join(forms))
+
+
+_OF_NODES = frozenset((
+    "_register_hook_dict", "register_hook", "register_prehook", "next_functions", "name", "_sequence_nr",
+    "_set_sequence_nr", "_input_metadata", "metadata", "saved_tensors", "_raw_saved_tensors", "to_save",
+    "non_differentiable", "dirty_tensors", "needs_input_grad", "requires_grad", "_materialize_non_diff_grads"))
+
+
+def no_node(function: Any, name: str) -> Exception:
+    """Why an instance of a custom Function has no such attribute: those of nodes are on `grad_fn`."""
+    if name not in _OF_NODES:
+        return AttributeError(f"'{type(function).__name__}' object has no attribute '{name}'")
+    return RuntimeError(f"Attribute '{name}' is invalid for this instance of _C._FunctionBase. Accessing this "
+                        "attribute directly on an instance of autograd.Function is a legacy access pattern that is no "
+                        "longer supported. For examples on how to use new-style autograd functions, see "
+                        "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function ")

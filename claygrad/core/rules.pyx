@@ -223,7 +223,7 @@ cdef Tensor fit(Tensor grad, Node source, int index, Node target, int nr):
     if not target.fits(nr, v):
         grad = _sum_to(grad, target.shape_of(nr), source, index)
         v = grad.layout
-    if v.dtype is not want:
+    if v.dtype is not want and want is not None:          # None: the grad_dtype of a leaf that takes any
         if v.dtype.category == CAT_COMPLEX and want.category != CAT_COMPLEX:
             grad = find_op("real")(grad)
         if grad.layout.dtype is not want:

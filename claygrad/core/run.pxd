@@ -20,6 +20,7 @@ cdef class Run:
     cdef int64_t id
     cdef bint alone             # no other run is under way: places are kept in the nodes themselves
     cdef bint retain, create_graph, accumulate
+    cdef int64_t now            # the task that is running, or -1
     cdef vector[Task] tasks
     cdef unordered_map[size_t, int64_t] places
     cdef priority_queue[Ready] ready

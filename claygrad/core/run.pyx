@@ -9,6 +9,7 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from claygrad.core.declared cimport Op
+from claygrad.core.layout cimport SPARSE
 from claygrad.core.leaves cimport accumulate as add_to_leaf
 from claygrad.core.leaves cimport look_for_nan, private
 from claygrad.core.listeners cimport after_leaf, heard, post_hooks, pre_hooks, shown_edges, tensor_hooks
@@ -20,6 +21,13 @@ from claygrad.core.tensor cimport AccumulateGrad, Tensor, leaf_of, verbs
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
+
+
+cdef object _added(Tensor a, Tensor b):
+    """The sum of two gradients. As in torch, what comes later is put before a sparse one: a dense one must be."""
+    if a.layout.bits & SPARSE:
+        return verbs().binary(0, b, a)
+    return verbs().binary(0, a, b)
 
 
 cdef class Run:
@@ -146,7 +154,7 @@ cdef class Run:
         if box[nr] is None:
             box[nr] = grad
         else:
-            box[nr] = <Tensor>box[nr] + grad
+            box[nr] = _added(<Tensor>box[nr], grad)
         return 0
 
     cdef object total(self, PyObject* so_far, Tensor grad):
@@ -155,7 +163,7 @@ cdef class Run:
         if (not self.create_graph and Py_REFCNT(so_far) == 2 and private(first) and first.layout.contiguous
                 and first.layout.dtype is grad.layout.dtype):
             return verbs().inplace(0, first, grad)
-        return verbs().binary(0, first, grad)
+        return _added(first, grad)
 
     cdef int come(self, int64_t t) except -1:
         """One gradient fewer to wait for."""
@@ -176,7 +184,9 @@ cdef class Run:
         while not self.ready.empty():
             top = self.ready.top()
             self.ready.pop()
+            self.now = top.second
             self.execute(top.second)
+        self.now = -1
         while self.callbacks:                      # one may ask for another
             self.callbacks.pop(0)()
         return 0

@@ -17,6 +17,7 @@ from claygrad.ops._formats import memory_format
 LATE: dict[str, Any]
 
 def watch_slots(on: bool) -> None: ...
+def watch_grad_dtypes() -> None: ...
 
 @disjoint_base
 class Tensor(Operations, metaclass=TensorMeta):

@@ -77,12 +77,18 @@ cdef object _lazy_number(Layout layout, int64_t at):
     return number_of(one.array(), layout.dtype)
 
 
+cdef bint _grad_dtypes = False         # whether a leaf was ever given a `grad_dtype`
 cdef bint _watched = False             # Note [Overrides]: the functions below that are slots ask who else may answer
 
 
 def watch_slots(bint on):
     global _watched
     _watched = on
+
+
+def watch_grad_dtypes():
+    global _grad_dtypes
+    _grad_dtypes = True
 
 
 cdef extern from "lazydict.h":
@@ -789,9 +795,9 @@ cdef Node gradient_edge(Tensor t, int* nr):
     if t.accumulator != NULL:
         return <Node>t.accumulator
     acc = AccumulateGrad.__new__(AccumulateGrad)
-    acc.slot0, acc.leaf_place = t, &t.accumulator
-    acc.seq = 0x7fffffffffffffff
-    acc.n_outputs = 0
+    acc.slot0, acc.leaf_place, acc.seq = t, &t.accumulator, 0x7fffffffffffffff
     acc.describe_output(t.layout)
+    if _grad_dtypes:
+        acc.out_dtype = LATE["grad_dtype"](t)
     t.accumulator = <PyObject*>acc
     return acc

@@ -33,6 +33,7 @@ from claygrad.ops import (
     frequencies,
     fused,
     gamma,
+    gradients,
     fold,
     grid,
     histogram,

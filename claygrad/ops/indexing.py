@@ -137,6 +137,8 @@ def _meta_shape(input: Tensor, indices: list) -> tuple[int, ...]:
                        t.args(t(4, 3), [t(4, 3, dtype="bool")])])
 def index(xp, input: Tensor, indices: list[Tensor | None]):
     "Elements at the positions that index tensors (integers or masks) name together; axes with None are taken whole."
+    if not indices:
+        raise IndexError("at least one index must be provided")
     if _whole_mask(input, indices):
         made = native.by_mask(xp.ascontiguousarray(input), xp.ascontiguousarray(indices[0]))
         if made is not None:

@@ -59,12 +59,17 @@ diagonal_backward.rule(g=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, 
 @op(method=False, function=False, meta=lambda shape: shape, samples=lambda t: [t.args(t(3, 2), (4,), 0, 2, 1)])
 def unfold_backward(xp, g: Tensor, shape: ints, dim: int, size: int, step: int):
     "The windows `g` added up where they overlap, in zeros of `shape`."
+    if step < 1:
+        raise ValueError(f"step is {step} but must be > 0")
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     out = xp.zeros(shape, g.dtype)
     if not shape:
         return out + g.sum()
+    dim = axis(dim, len(shape))
     line, pieces = xp.moveaxis(out, dim, -1), xp.moveaxis(g, dim, -2)        # (..., n), (..., count, size)
     each, count = line.strides[-1], pieces.shape[-2]
-    if step < 1 or size != pieces.shape[-1] or (count and (count - 1) * step + size > line.shape[-1]):
+    if size != pieces.shape[-1] or (count and (count - 1) * step + size > line.shape[-1]):
         raise RuntimeError(f"{count} windows of size {size}, {step} apart, do not fit {line.shape[-1]} elements")
     # Pieces of the windows, no longer than the way to the next: they do not meet.
     for start in range(0, size, step):

@@ -98,6 +98,12 @@ def _missing(name: str, names: tuple, given: int, optional: int) -> TypeError:
                      + ", ".join(f'"{x}"' for x in lacking))
 
 
+def _refuse_bytes(input: Tensor, kernel: str) -> None:
+    """Refuse floats of one byte, which nothing draws."""
+    if input.dtype.is_floating_point and input.dtype.itemsize == 1 and not input.is_meta:
+        raise unknown(kernel, input.dtype)
+
+
 # --- continuous ---------------------------------------------------------------------------------------------------
 @drawn("UniformBackward0", "from", "to")
 def uniform_(input: Tensor, start: float = 0.0, end: float = 1.0):
@@ -108,6 +114,7 @@ def uniform_(input: Tensor, start: float = 0.0, end: float = 1.0):
     kind = input.dtype.to_real()
     if not kind.is_floating_point:
         raise unknown("check_uniform_bounds", kind)
+    _refuse_bytes(input, "check_uniform_bounds")
     largest = LARGEST[kind.name]
     for bound, word in ((start, "from"), (end, "to")):
         if not -largest <= bound <= largest:
@@ -141,6 +148,7 @@ def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0):
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     if not input.dtype.is_floating_point and input.numel() and not input.is_meta:
         raise unknown("log_normal_cpu", input.dtype)
+    _refuse_bytes(input, "log_normal_cpu")
     return KINDS["log_normal"], mean, std
 
 
@@ -152,6 +160,7 @@ def exponential_(input: Tensor, lambd: float = 1.0):
     if not input.dtype.is_floating_point and input.numel() and not input.is_meta:
         raise RuntimeError("Exponential distribution is a continuous probability distribution. dtype must be a "
                            f"floating point but you specified {input.dtype.legacy}")
+    _refuse_bytes(input, "exponential_cpu")
     return KINDS["exponential"], lambd, 0
 
 
@@ -163,6 +172,7 @@ def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0):
     if not input.dtype.is_floating_point and not input.is_meta:
         raise RuntimeError("Cauchy distribution is a continuous probability distribution. dtype must be a floating "
                            f"point but you specified {input.dtype.c_name}")
+    _refuse_bytes(input, "cauchy_cpu")
     return KINDS["cauchy"], median, sigma
 
 
@@ -174,6 +184,7 @@ def geometric_(input: Tensor, p: float):
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     if (input.dtype.is_complex or input.dtype.name == "bool") and input.numel() and not input.is_meta:
         raise unknown("geometric_cpu", input.dtype)
+    _refuse_bytes(input, "geometric_cpu")
     return KINDS["geometric"], p, 0
 
 

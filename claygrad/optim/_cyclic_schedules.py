@@ -161,10 +161,20 @@ class OneCycleLR(_Cyclic):
             self._start_momentum(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
-    def _between(self, start: Any, end: Any, share: float) -> Any:
+    def _anneal_func(self, start: Any, end: Any, share: float) -> Any:
+        if not hasattr(self, "_anneal_func_type"):          # loaded from a state that holds the function itself
+            return self.anneal_func(start, end, share)      # type: ignore[attr-defined]
         if self._anneal_func_type == "linear":
-            return (end - start) * share + start
-        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+            return self._annealing_linear(start, end, share)
+        return self._annealing_cos(start, end, share)
+
+    @staticmethod
+    def _annealing_linear(start: Any, end: Any, pct: float) -> Any:
+        return (end - start) * pct + start
+
+    @staticmethod
+    def _annealing_cos(start: Any, end: Any, pct: float) -> Any:
+        return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
 
     def get_lr(self) -> list[Any]:
         self._asked()
@@ -180,10 +190,10 @@ class OneCycleLR(_Cyclic):
                     break
                 start = end
             share = (step - start) / (end - start)
-            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], share))
+            rates.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], share))
             if self.cycle_momentum:
-                self._set_momentum(group, self._between(group[phase["start_momentum"]], group[phase["end_momentum"]],
-                                                        share))
+                self._set_momentum(group, self._anneal_func(group[phase["start_momentum"]],
+                                                            group[phase["end_momentum"]], share))
         return rates
 
 

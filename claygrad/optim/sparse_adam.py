@@ -27,6 +27,10 @@ class SparseAdam(StepOptimizer):
             raise ValueError(f"Invalid epsilon value: {eps}")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        sparse = [[i, j] for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])
+                  if p.is_sparse]
+        if sparse:
+            raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
         odd = [[i, j] for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])
                if p.is_complex()]
         if odd:

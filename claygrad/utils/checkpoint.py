@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import weakref
 from collections import defaultdict
 from functools import partial
@@ -18,14 +19,17 @@ from claygrad.core import Tensor, current_run, empty, float32
 from claygrad.core.engine import run_has_inputs
 from claygrad.core.handles import Placeholder
 from claygrad.core.keeping import keep, kept
-from claygrad.core.notices import warn
+from claygrad.core.notices import is_ours, warn
 from claygrad.nn.modules.container import Sequential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
-__all__ = ["CheckpointError", "CheckpointFunction", "DefaultDeviceType", "check_backward_validity", "checkpoint",
-           "checkpoint_sequential", "detach_variable", "get_device_states", "noop_context_fn",
+    Run: TypeAlias = "int | GraphExecGroup"        # what recomputed values are kept for: a backward pass, or several
+
+__all__ = ["CheckpointError", "CheckpointFunction", "DefaultDeviceType", "GraphExecGroup", "check_backward_validity",
+           "checkpoint", "checkpoint_sequential", "detach_variable", "get_device_states", "noop_context_fn",
            "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states"]
 
 _early_stop: bool | None = None
@@ -47,6 +51,13 @@ Tensors saved during the original forward:
 Tensors saved during recomputation:
 
 {}
+
+ ERROR: Detected non-determinism while running activation checkpointing
+
+ You are seeing this error because you passed `debug=True` to checkpoint and
+ tensors to be saved during the original forward and differ between those saved
+ during recomputation. This can happen if different operators were ran in the
+ original forward and in the recomputation.
 """
 
 
@@ -230,6 +241,28 @@ class CheckpointFunction(Function):
 
 # With hooks on what is saved
 
+class GraphExecGroup:
+    """Inside, a checkpoint (of `use_reentrant=False`) is computed once more at most once, however many backward passes
+    need parts of it. No two of them may need the same saved tensor, not even with `retain_graph=True`."""
+
+    def __enter__(self) -> GraphExecGroup:
+        if self._get_current_group() is not None:
+            raise RuntimeError("GraphExecGroup contexts cannot be nested. Already inside group "
+                               f"{self._get_current_group()}")
+        _local.group = self
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        _local.group = None
+
+    @classmethod
+    def _get_current_group(cls) -> GraphExecGroup | None:
+        return getattr(_local, "group", None)
+
+
+_local = threading.local()
+
+
 class _Stop(Exception):
     """All that backward needs was computed."""
 
@@ -253,7 +286,7 @@ class _Holder(Placeholder):
     __slots__ = ("found",)
 
     def __init__(self) -> None:
-        self.found: dict[int, Any] = {}
+        self.found: dict[Run, Any] = {}
 
 
 class _Frame:
@@ -269,8 +302,8 @@ class _Frame:
         self.log = log                                # in debug mode: what was saved by which line
         self.log_again: list[str] = []
         self.complete = False
-        self.counts: defaultdict[int, int] = defaultdict(int)
-        self.done: set[int] = set()
+        self.counts: defaultdict[Run, int] = defaultdict(int)
+        self.done: set[Run] = set()
         self.tolerant = False
         self.at = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
         self.rest = [None if isinstance(x, Tensor) else x for x in args]
@@ -295,7 +328,7 @@ class _Frame:
             raise CheckpointError(_LOG.format("\n".join(self.log), "\n".join(self.log_again))) from error
 
     def _unpack(self, holder: _Holder) -> Tensor:
-        run = current_run()
+        run = GraphExecGroup._get_current_group() or current_run()
         if run not in self.done:
             self._recompute(run)
         if run not in holder.found:
@@ -304,8 +337,11 @@ class _Frame:
                                  "issue to PyTorch.")
         found = holder.found[run]
         if found is None:
+            overlap = "" if isinstance(run, int) else (
+                "Performing two backward calls that overlap (i.e. require the same saved activation in order to "
+                "compute gradients) is not allowed while under the torch.utils.checkpoint.GraphExecGroup context. ")
             raise CheckpointError("torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
-                                  "unpacked once. "
+                                  f"unpacked once. {overlap}"
                                   "If you are calling ctx.saved_tensors in backward, make sure to do so only once. "
                                   "Otherwise "
                                   "please open an issue with details on your use case.")
@@ -314,7 +350,7 @@ class _Frame:
         holder.found[run] = None
         return kept(found)
 
-    def _recompute(self, run: int) -> None:
+    def _recompute(self, run: Run) -> None:
         args = list(self.rest)
         self.log_again.clear()
         for i, x in zip(self.at, self.saver.grad_fn.saved_tensors, strict=True):
@@ -330,7 +366,7 @@ class _Frame:
         if run == -1:
             self.counts[run] = 0
 
-    def _pack_again(self, run: int, x: Tensor) -> Tensor:
+    def _pack_again(self, run: Run, x: Tensor) -> Tensor:
         x = x.detach() if x.requires_grad else x
         if self.log is not None:
             self.log_again.append(_line(x))
@@ -350,7 +386,7 @@ class _Frame:
             raise _Stop
         return x
 
-    def _compare(self, run: int) -> None:
+    def _compare(self, run: Run) -> None:
         if self.tolerant:
             return
         if len(self.holders) != self.counts[run]:
@@ -375,7 +411,7 @@ class _Frame:
 def _line(x: Tensor) -> str:
     """What is being saved, and the line outside claygrad that does it."""
     frame: Any = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "claygrad":
+    while frame.f_back is not None and is_ours(frame):
         frame = frame.f_back
     code = frame.f_code
     return f"{x.dtype}{list(x.shape)}   ({code.co_filename}:{frame.f_lineno}:{code.co_name})"

@@ -69,6 +69,18 @@ def test_a_class_that_is_only_a_name(module: str, name: str) -> None:
         made()
 
 
+@pytest.mark.parametrize("use", [list, len, lambda made: 3 in made, lambda made: made()])
+def test_an_object_that_is_only_a_name_refuses_to_be_gone_through(use) -> None:
+    made = names.make("torch.backends", "some_list", "object", "")
+    assert made
+    with pytest.raises(NotImplementedError, match=r"torch\.backends\.some_list is only a name in claygrad"):
+        use(made)
+
+
+def test_there_is_no_engine_for_quantized_tensors() -> None:
+    assert claygrad.backends.quantized.supported_engines == [claygrad.backends.quantized.engine] == ["none"]
+
+
 def test_classes_have_the_bases_that_except_and_isinstance_look_at() -> None:
     assert issubclass(claygrad.distributed.DistBackendError, RuntimeError)
     assert issubclass(claygrad.distributed.fsdp.FullyShardedDataParallel, claygrad.nn.Module)

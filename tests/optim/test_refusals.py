@@ -123,6 +123,9 @@ def test_what_some_optimizers_cannot_take(lib):
         lib.optim.SparseAdam([vector]).step()
     c = lib.ones(1, 1, dtype=lib.complex64, requires_grad=True)
     c.grad = lib.ones_like(c)
+    sparse = lib.zeros(3, layout=lib.sparse_coo)
+    with raises(lib, ValueError, "Sparse params at indices [[1, 0]]: SparseAdam requires dense parameter tensors"):
+        lib.optim.SparseAdam([{"params": [vector]}, {"params": [sparse]}])
     with raises(lib, ValueError, "Complex params at indices [[0, 0]]: SparseAdam does not support complex parameters"):
         lib.optim.SparseAdam([c])
     with raises(lib, RuntimeError, "Adafactor does not support complex parameters"):

@@ -156,6 +156,24 @@ def test_one_cycle_ends(lib):
 
 # Averages of weights
 
+def test_one_cycle_takes_a_state_that_holds_its_function(lib):
+    def made():
+        optimizer = lib.optim.SGD([leaf(lib, [1.0])], lr=0.1, momentum=0.9)
+        return lib.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=8)
+
+    old, new = made(), made()
+    del old._anneal_func_type
+    state = old.state_dict()
+    state["anneal_func"] = lib.optim.lr_scheduler.OneCycleLR._annealing_linear
+    old.load_state_dict(state)
+    new._anneal_func_type = "linear"
+    for _ in range(7):
+        for schedule in (old, new):
+            schedule.optimizer.step()
+            schedule.step()
+        assert old.get_last_lr() == new.get_last_lr()
+
+
 def test_the_mean_of_weights(lib):
     model = lib.nn.Linear(2, 1)
     averaged = lib.optim.swa_utils.AveragedModel(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import pytest
 
@@ -171,3 +172,11 @@ def test_what_a_storage_says_of_itself(lib):
     assert s != _four(lib)
     assert lib.UntypedStorage().data_ptr() == 0
     assert not lib.UntypedStorage()
+
+
+def test_the_oldest_name_is_that_of_floats(lib):
+    assert lib.Storage is lib.FloatStorage
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                    # typed storages are deprecated
+        assert lib.Storage([1.0, 2.5]).tolist() == [1.0, 2.5]
+        assert lib.Storage(3).dtype is lib.float32

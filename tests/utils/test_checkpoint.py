@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -229,3 +231,58 @@ def test_chains_in_segments(lib, reentrant, segments):
         assert all(lib.equal(p.grad, g) for p, g in zip(model.parameters(), plain, strict=True))
     with raises(lib, ValueError, "Unexpected keyword arguments: other"):
         module(lib).checkpoint_sequential(model, 2, x, use_reentrant=False, other=1)
+
+
+# --- several backward passes over one checkpoint ----------------------------------------------------------------------
+@pytest.mark.parametrize("grouped", [True, False])
+def test_a_group_of_backward_passes_computes_a_checkpoint_once_more(lib, grouped: bool) -> None:
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        y = x.sin().cos()
+        return y, y.sin().cos()
+
+    x = leaf(lib, [1.0, 2.0, 3.0])
+    y, z = module(lib).checkpoint(f, x, use_reentrant=False)
+    with module(lib).GraphExecGroup() if grouped else contextlib.nullcontext():
+        g, = lib.autograd.grad(z, y, lib.ones(3, dtype=y.dtype))
+        found, = lib.autograd.grad(y, x, g)
+    assert len(runs) == (2 if grouped else 3)
+    wanted, = lib.autograd.grad(f(x)[1].sum(), x)
+    assert found.tolist() == wanted.tolist()
+
+
+def test_passes_of_a_group_may_not_need_the_same_tensor(lib) -> None:
+    x = leaf(lib, [1.0, 2.0, 3.0])
+    y = module(lib).checkpoint(lambda x: x.sin().cos(), x, use_reentrant=False)
+    with module(lib).GraphExecGroup() as group:
+        y.sum().backward(retain_graph=True)
+        with pytest.raises(RuntimeError, match="Performing two backward calls that overlap"):
+            y.sum().backward(retain_graph=True)
+        with pytest.raises(RuntimeError, match=f"cannot be nested. Already inside group {group}"), \
+                module(lib).GraphExecGroup():
+            pass
+    y.sum().backward()
+
+
+@pytest.mark.parametrize("stands_in", [False, True])
+def test_the_log_of_a_checkpoint_names_the_lines_of_the_program(stands_in: bool) -> None:
+    program = f"""
+import claygrad
+if {stands_in}:
+    claygrad.as_torch()
+from claygrad.utils.checkpoint import checkpoint
+calls = []
+def f(x):
+    calls.append(1)
+    return x.sin().exp() if len(calls) == 1 else x.sin() * claygrad.tensor([1.0, 2.0])      # another shape
+y = checkpoint(f, claygrad.ones(1, requires_grad=True), use_reentrant=False, debug=True)
+try:
+    y.backward()
+except RuntimeError as error:
+    assert "You are seeing this error because you passed `debug=True`" in str(error)
+    print(str(error).count("(<string>:"), "site-packages" in str(error))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "4 False\n"), done.stderr

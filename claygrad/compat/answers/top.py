@@ -246,4 +246,13 @@ def set_vital(*args: Any) -> bool:
     """Statistics of use are not kept: False."""
     return False
 
+
+def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+    """The values that occur, and where each element has its own, if asked for."""
+    if return_inverse:
+        values, inverse = claygrad.unique(self, sorted=sorted, return_inverse=True)
+        return values, inverse
+    return claygrad.unique(self, sorted=sorted), self.new_empty(0, dtype=claygrad.int64)
+
+
 globals().update(NAMES)

@@ -2,11 +2,18 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import Any
 
 import claygrad
+from claygrad.autograd.grad_mode import is_grad_enabled
+from claygrad.autograd.grad_mode import is_multithreading_enabled as _is_multithreading_enabled
+from claygrad.autograd.grad_mode import set_multithreading_enabled as _multithreading
 from claygrad.compat.refusing import always
-from claygrad.core import Generator, Size, Tensor, determinism, device, dtype
+from claygrad.core import Generator, Node, Size, Tensor, determinism, device, dtype
+from claygrad.core.engine import current_node as _current_autograd_node
+from claygrad.core.engine import current_run as _current_graph_task_id
+from claygrad.core.engine import execution_order, run_returns, will_run
 from claygrad.core.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -19,6 +26,7 @@ from claygrad.core.overrides import overrides_are_on as _is_torch_function_enabl
 from claygrad.core.overrides import pop_mode as _pop_torch_function_stack
 from claygrad.core.overrides import push_mode as _push_on_torch_function_stack
 from claygrad.core.storage import address_of, has_lazy_clones
+from claygrad.core.tensor import AccumulateGrad
 
 _nothing = always(None)
 _no = always(False)
@@ -35,7 +43,7 @@ _jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _jit_nvfuser_enabled = _jit_texpr_
 _jit_set_fusion_strategy = _jit_set_bailout_depth = _jit_set_num_profiled_runs = _nothing
 _debug_only_display_vmap_fallback_warnings = _debug_set_autodiff_subgraph_inlining = _nothing
 _is_tracing = _are_functorch_transforms_active = _no
-_cuda_isInBadFork = _is_multithreading_enabled = _cuda_isCurrentStreamCapturing = _no
+_cuda_isInBadFork = _cuda_isCurrentStreamCapturing = _no
 _cuda_clearCublasWorkspaces = _cuda_emptyCache = _nothing
 _cuda_getDeviceCount = _mps_is_available = always(0)
 _has_cuda = _has_xpu = _has_mps = has_cuda = has_cudnn = has_mps = _has_distributed = has_mkldnn_tf32 = False
@@ -43,8 +51,6 @@ has_openmp = has_mkl = has_lapack = has_mkldnn = True
 _GLIBCXX_USE_CXX11_ABI = True
 _get_accelerator = always(device("cpu"))
 _get_privateuse1_backend_name = always("privateuseone")
-_current_graph_task_id = always(-1)
-_current_autograd_node = _nothing
 _len_torch_dispatch_stack = _get_dispatch_stack_len = always(0)
 _storage_Use_Count = always(1)
 
@@ -157,3 +163,39 @@ def _get_tensor_dtype(text: str) -> dtype:
     return getattr(claygrad, text)
 
 
+def _set_multithreading_enabled(enabled: bool) -> None:
+    _multithreading(enabled)
+
+
+def _current_graph_task_execution_order() -> list[Node]:
+    """The nodes that the backward under way runs, in order."""
+    if _current_graph_task_id() == -1:
+        raise RuntimeError("_current_graph_task_execution_order should only be called during the backward pass")
+    if _is_multithreading_enabled():
+        raise RuntimeError("get_current_graph_task_execution_order expects the current backward to be executed with "
+                           "multithreading disabled, e.g. by running:\n\n>>> with "
+                           "torch.autograd.set_multithreading_enabled(False):\n...     torch.autograd.grad(...)\n")
+    return execution_order()
+
+
+def _will_engine_execute_node(node: Any) -> bool:
+    """Whether the backward under way runs a node."""
+    if not isinstance(node, Node):
+        raise RuntimeError("_will_engine_execute_node expects an grad_fn, but got " + type(node).__name__)
+    if _current_graph_task_id() == -1:
+        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
+    if isinstance(node, AccumulateGrad) and run_returns():
+        raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running "
+                           "autograd.grad(). This is currently not supported.")
+    return will_run(node)
+
+
+class _WeakTensorRef:
+    """A weak reference to a tensor, which says whether it is gone."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self._tensor() is None
