@@ -16,6 +16,27 @@ cdef extern from "Python.h":
 cdef extern from "callable.h":
     void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
 
+# The doors of factories: Note [Leaving].
+cdef extern from *:
+    """
+    static PyObject* clay_make_it(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames);
+    static PyObject* clay_ask_to_make(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames);
+
+    static PyObject* clay_make_door(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames) {
+        PyObject* out = clay_make_it(self, args, nargsf, kwnames);
+        if (out == NULL) clay_tell_call("operation", self, args, PyVectorcall_NARGS(nargsf));
+        return out;
+    }
+
+    static PyObject* clay_ask_door(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames) {
+        PyObject* out = clay_ask_to_make(self, args, nargsf, kwnames);
+        if (out == NULL) clay_tell_call("operation", self, args, PyVectorcall_NARGS(nargsf));
+        return out;
+    }
+    """
+    object clay_make_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+    object clay_ask_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+
 
 @cython.binding(False)
 cdef class Factory:
@@ -46,7 +67,7 @@ cdef class Factory:
         return self.__wrapped__.__qualname__
 
 
-cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+cdef object _call "clay_make_it" (object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     cdef Factory own = <Factory>self
     if own.make != NULL:
         result = own.make(args, PyVectorcall_NARGS(nargsf), kwnames)
@@ -55,7 +76,7 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
     return PyObject_Vectorcall(own.__wrapped__, args, nargsf, kwnames) if own.takes_none else _asking(self, args, nargsf, kwnames)
 
 
-cdef object _asking(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+cdef object _asking "clay_ask_to_make" (object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     """A call where others may answer: Note [Overrides]."""
     cdef Factory own = <Factory>self
     cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
@@ -91,7 +112,7 @@ cdef list _all = []
 def _switch(bint on):
     cdef Factory self
     for self in _all:
-        self.vectorcall = _asking if on else _call
+        self.vectorcall = clay_ask_door if on else clay_make_door
 
 
 on_asking(_switch)
@@ -100,7 +121,7 @@ on_asking(_switch)
 def made_by(fn, name=None, bint takes_none=False):
     """The function with the native form that is offered under a name, or without one."""
     cdef Factory self = Factory.__new__(Factory)
-    self.vectorcall, self.__wrapped__, self.takes_none = _asking if asking()[0] else _call, fn, takes_none
+    self.vectorcall, self.__wrapped__, self.takes_none = clay_ask_door if asking()[0] else clay_make_door, fn, takes_none
     if name is not None:
         self.make = factory(name)
     _all.append(self)

@@ -1,0 +1,160 @@
+"""Where a loss was cut from its graph, and which part of a graph was used before: read from tensors and from the source."""
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core import Tensor
+from claygrad.core.promotion import facts
+from claygrad.errors._source import MISSING, Line, assignment_before, block_around, short, value_of
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
+    from claygrad.errors._ways import Context
+
+_NEW = ("tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "asarray")
+_OUT = {
+    "detach": "without detach() there", "data": "without .data there", "item": "compute it without item(), on tensors",
+    "tolist": "compute it without tolist(); join tensors with torch.stack([...])",
+    "numpy": "compute it without numpy(): NumPy records no graph",
+    **dict.fromkeys(("argmax", "argmin", "argsort"),
+                    "argmax, argmin and argsort have no gradient: use the values (max, softmax, cross_entropy of the scores)"),
+    **dict.fromkeys(("long", "int", "short", "byte", "bool", "char"),
+                    "integers have no gradient: stay with floating numbers for the loss"),
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "isclose"),
+                    "a comparison has no gradient: use a loss that changes with the values (such as sigmoid of the difference)"),
+    **dict.fromkeys(_NEW, "torch.tensor(...) makes a new leaf: join tensors with torch.stack([...]), and use the tensor itself "
+                          "where it was one already"),
+}
+_INTEGERS = ("long", "int", "int64", "int32", "int16", "int8", "uint8", "bool", "short")
+
+
+def _cutter(node: ast.AST | None) -> str | None:
+    """What in an expression makes a value without a graph, the outermost first."""
+    if node is None:
+        return None
+    for part in ast.walk(node):
+        if isinstance(part, ast.Compare) and not all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in part.ops):
+            return "eq"
+        if isinstance(part, ast.Attribute) and part.attr in _OUT and part.attr not in _NEW:
+            return part.attr
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            if part.func.attr in ("to", "type") and any(getattr(arg, "attr", "") in _INTEGERS for arg in part.args):
+                return "long"
+            if part.func.attr in _NEW:
+                inner = [_cutter(arg) for arg in part.args]
+                return next((found for found in inner if found), part.func.attr)
+    return None
+
+
+def cut_lines(context: Context) -> str:
+    """What cut the loss, where, and what to do instead."""
+    frame, line = context.frame, context.line
+    found = context.tensor_of_backward()
+    name, root = found if found is not None else ("", None)
+    context.own[:] = []
+    if isinstance(root, Tensor):
+        _, _, _, origin, cut, _ = facts(root)
+        if origin is not None and cut:
+            return _told(context, Line(*origin))
+    told = _follow(context, name, frame, line.code, line.number, set()) if name else None
+    if told is not None:
+        return told
+    if isinstance(root, Tensor) and facts(root)[3] is not None:
+        made = Line(*facts(root)[3])
+        if made.number != line.number:
+            context.lines.append(f"it was made at {made.text}")
+        what = _cutter(made.expression)
+        if what is not None:
+            return _OUT[what]
+    return ("nothing it was computed from requires grad: call requires_grad_() on the parameters (or pass requires_grad=True) before "
+            "computing the loss")
+
+
+def _told(context: Context, at: Line, what: str | None = None) -> str:
+    what = what or _cutter(at.expression)
+    context.lines.append(f"it was cut from its graph at {at.text}")
+    if what is None:
+        around = [node for node in block_around(at.code, at.number, (ast.With,)) if "no_grad" in ast.unparse(node.items[0])
+                  or "inference_mode" in ast.unparse(node.items[0]) or "set_grad_enabled" in ast.unparse(node.items[0])]
+        if around:
+            return "compute it outside torch.no_grad() (or inference_mode), which records nothing"
+        return "that line records no graph: it runs under torch.no_grad(), or its result has no gradient"
+    return f"compute it {_OUT[what]}" if _OUT[what].startswith("without") else _OUT[what]
+
+
+def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line: int, seen: set[str]) -> str | None:
+    """Go back from a name to the line that gave it its value, and on from the names there."""
+    if name in seen or len(seen) > 8:
+        return None
+    seen.add(name)
+    value = value_of(ast.Name(name), frame)
+    if isinstance(value, Tensor) and facts(value)[5]:
+        return None                                        # it is in a graph: the cut is nearer to the loss
+    if isinstance(value, Tensor) and facts(value)[4] and facts(value)[3] is not None:
+        return _told(context, Line(*facts(value)[3]))
+    made = assignment_before(name, code, line)
+    if made is None or not hasattr(made, "value"):
+        return None
+    for part in ast.walk(made.value):
+        if isinstance(part, ast.Name) and part.id != name:
+            deeper = _follow(context, part.id, frame, code, made.lineno, seen)
+            if deeper is not None:
+                return deeper
+    what = _cutter(made.value)
+    if what is None:
+        return None
+    context.lines.append(f"it was cut from its graph at {_place(code, made)}")
+    return f"compute it {_OUT[what]}" if _OUT[what].startswith("without") else _OUT[what]
+
+
+def _place(code: CodeType, node: ast.stmt) -> str:
+    import linecache
+
+    from claygrad.core.provenance import place_text
+    source = linecache.getline(code.co_filename, node.lineno).strip()
+    return f"{place_text(code.co_filename, node.lineno)}, in {code.co_name}: {source}"
+
+
+def second_backward(context: Context) -> str:
+    """Which part of the graph was built outside the loop, or that it is the same graph as before."""
+    code, line = context.line.code, context.line.number
+    loops = block_around(code, line, (ast.For, ast.While))
+    recorded = next((text for text in context.own if " was recorded at " in text), "")
+    number = _line_number(recorded, code)
+    if loops and number is not None:
+        inner = loops[-1]
+        if not inner.lineno <= number <= (inner.end_lineno or inner.lineno):
+            return ("that part of the graph was built once, outside the loop, and the first backward() freed it: compute it inside the "
+                    "loop, or detach() it")
+        return ("a value from the step before is part of this graph: cut it with h = h.detach() between steps, or pass "
+                "retain_graph=True to backward()")
+    return "compute the loss again before the second backward(), or pass retain_graph=True to the first"
+
+
+def _line_number(text: str, code: CodeType) -> int | None:
+    import re
+    match = re.search(r"(?:line |:)(\d+), in ", text)
+    return int(match[1]) if match and code.co_name in text else None
+
+
+def tensor_of_backward(context: Context) -> tuple[str, Any] | None:
+    """The name and the tensor of `name.backward()`, `backward(name)` or `grad(name, ...)`."""
+    node: Any = context.line.expression
+    if not isinstance(node, ast.Call):
+        return None
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    target = owner
+    if owner is None or not isinstance(node.func, ast.Attribute) or node.func.attr != "backward" \
+            or short(owner) in ("torch.autograd", "autograd"):
+        target = node.args[0] if node.args else None
+    if isinstance(target, (ast.List, ast.Tuple)):
+        target = target.elts[0] if target.elts else None
+    if target is None:
+        return None
+    value = value_of(target, context.frame)
+    if isinstance(target, ast.Name):
+        return target.id, None if value is MISSING else value
+    names = [part.id for part in ast.walk(target) if isinstance(part, ast.Name)]
+    return (names[0] if names else "", None if value is MISSING else value)
