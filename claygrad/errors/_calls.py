@@ -60,7 +60,9 @@ class Call:
         found: list[tuple[str, Any]] = []
         params = self.params
         for i, value in enumerate(self.args):
-            param = params[i] if i < len(params) else "input" if self.kind == "module" and i == 0 else f"argument {i + 1}"
+            param = params[i] if i < len(params) else f"argument {i + 1}"
+            if self.kind == "module" and i == 0:
+                param = "input"
             name = (given[i] if given is not None and i < len(given) else None) or param
             if isinstance(value, Tensor):
                 found.append((name if isinstance(name, str) else param, value))
@@ -85,12 +87,11 @@ class Call:
             parts = [node.value, node.slice]
         elif isinstance(node, ast.Call) and self.kind in ("operation", "module", "function"):
             parts = list(node.args)
-            if self.kind == "operation" and isinstance(node.func, ast.Attribute) and not _is_namespace(node.func.value, frame):
-                parts = [node.func.value, *parts]
-            elif self.kind == "function" and self.params[:1] == ("self",):
+            if self.kind == "function" and self.params[:1] == ("self",):
                 parts = [node.func, *parts]
-            elif self.kind == "function" and isinstance(node.func, ast.Attribute) and not _is_namespace(node.func.value, frame):
-                parts = [node.func.value, *parts]                # Tensor.backward is autograd.backward
+            elif (self.kind != "module" and isinstance(node.func, ast.Attribute)
+                    and not _is_namespace(node.func.value, frame)):
+                parts = [node.func.value, *parts]                # a method; Tensor.backward is autograd.backward
             if not any(isinstance(part, ast.Starred) for part in parts):
                 parts += [word.value for word in node.keywords]
             if any(isinstance(part, ast.Starred) for part in parts):

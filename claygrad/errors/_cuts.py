@@ -1,11 +1,14 @@
-"""Where a loss was cut from its graph, and which part of a graph was used before: read from tensors and from the source."""
+"""Where a loss was cut from its graph, and which part of a graph was used before."""
 from __future__ import annotations
 
 import ast
+import linecache
+import re
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
 from claygrad.core.promotion import facts
+from claygrad.core.provenance import place_text
 from claygrad.errors._source import MISSING, Line, assignment_before, block_around, short, value_of
 
 if TYPE_CHECKING:
@@ -19,12 +22,15 @@ _OUT = {
     "tolist": "compute it without tolist(); join tensors with torch.stack([...])",
     "numpy": "compute it without numpy(): NumPy records no graph",
     **dict.fromkeys(("argmax", "argmin", "argsort"),
-                    "argmax, argmin and argsort have no gradient: use the values (max, softmax, cross_entropy of the scores)"),
+                    "argmax, argmin and argsort have no gradient: use the values (max, softmax, cross_entropy of "
+                    "the scores)"),
     **dict.fromkeys(("long", "int", "short", "byte", "bool", "char"),
                     "integers have no gradient: stay with floating numbers for the loss"),
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "isclose"),
-                    "a comparison has no gradient: use a loss that changes with the values (such as sigmoid of the difference)"),
-    **dict.fromkeys(_NEW, "torch.tensor(...) makes a new leaf: join tensors with torch.stack([...]), and use the tensor itself "
+                    "a comparison has no gradient: use a loss that changes with the values (such as sigmoid of the "
+                    "difference)"),
+    **dict.fromkeys(_NEW, "torch.tensor(...) makes a new leaf: join tensors with torch.stack([...]), and use the "
+                          "tensor itself "
                           "where it was one already"),
 }
 _INTEGERS = ("long", "int", "int64", "int32", "int16", "int8", "uint8", "bool", "short")
@@ -35,7 +41,7 @@ def _cutter(node: ast.AST | None) -> str | None:
     if node is None:
         return None
     for part in ast.walk(node):
-        if isinstance(part, ast.Compare) and not all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in part.ops):
+        if isinstance(part, ast.Compare) and not isinstance(part.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             return "eq"
         if isinstance(part, ast.Attribute) and part.attr in _OUT and part.attr not in _NEW:
             return part.attr
@@ -61,14 +67,16 @@ def cut_lines(context: Context) -> str:
     told = _follow(context, name, frame, line.code, line.number, set()) if name else None
     if told is not None:
         return told
-    if isinstance(root, Tensor) and facts(root)[3] is not None:
-        made = Line(*facts(root)[3])
+    origin = facts(root)[3] if isinstance(root, Tensor) else None
+    if origin is not None:
+        made = Line(*origin)
         if made.number != line.number:
             context.lines.append(f"it was made at {made.text}")
         what = _cutter(made.expression)
         if what is not None:
             return _OUT[what]
-    return ("nothing it was computed from requires grad: call requires_grad_() on the parameters (or pass requires_grad=True) before "
+    return ("nothing it was computed from requires grad: call requires_grad_() on the parameters (or pass "
+            "requires_grad=True) before "
             "computing the loss")
 
 
@@ -76,9 +84,8 @@ def _told(context: Context, at: Line, what: str | None = None) -> str:
     what = what or _cutter(at.expression)
     context.lines.append(f"it was cut from its graph at {at.text}")
     if what is None:
-        around = [node for node in block_around(at.code, at.number, (ast.With,)) if "no_grad" in ast.unparse(node.items[0])
-                  or "inference_mode" in ast.unparse(node.items[0]) or "set_grad_enabled" in ast.unparse(node.items[0])]
-        if around:
+        blocks = [ast.unparse(node.items[0]) for node in block_around(at.code, at.number, (ast.With,))]  # type: ignore[attr-defined]
+        if any(word in text for text in blocks for word in ("no_grad", "inference_mode", "set_grad_enabled")):
             return "compute it outside torch.no_grad() (or inference_mode), which records nothing"
         return "that line records no graph: it runs under torch.no_grad(), or its result has no gradient"
     return f"compute it {_OUT[what]}" if _OUT[what].startswith("without") else _OUT[what]
@@ -92,8 +99,9 @@ def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line:
     value = value_of(ast.Name(name), frame)
     if isinstance(value, Tensor) and facts(value)[5]:
         return None                                        # it is in a graph: the cut is nearer to the loss
-    if isinstance(value, Tensor) and facts(value)[4] and facts(value)[3] is not None:
-        return _told(context, Line(*facts(value)[3]))
+    origin, cut = facts(value)[3:5] if isinstance(value, Tensor) else (None, False)
+    if origin is not None and cut:
+        return _told(context, Line(*origin))
     made = assignment_before(name, code, line)
     if made is None or not hasattr(made, "value"):
         return None
@@ -110,9 +118,6 @@ def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line:
 
 
 def _place(code: CodeType, node: ast.stmt) -> str:
-    import linecache
-
-    from claygrad.core.provenance import place_text
     source = linecache.getline(code.co_filename, node.lineno).strip()
     return f"{place_text(code.co_filename, node.lineno)}, in {code.co_name}: {source}"
 
@@ -126,7 +131,8 @@ def second_backward(context: Context) -> str:
     if loops and number is not None:
         inner = loops[-1]
         if not inner.lineno <= number <= (inner.end_lineno or inner.lineno):
-            return ("that part of the graph was built once, outside the loop, and the first backward() freed it: compute it inside the "
+            return ("that part of the graph was built once, outside the loop, and the first backward() freed it: "
+                    "compute it inside the "
                     "loop, or detach() it")
         return ("a value from the step before is part of this graph: cut it with h = h.detach() between steps, or pass "
                 "retain_graph=True to backward()")
@@ -134,7 +140,6 @@ def second_backward(context: Context) -> str:
 
 
 def _line_number(text: str, code: CodeType) -> int | None:
-    import re
     match = re.search(r"(?:line |:)(\d+), in ", text)
     return int(match[1]) if match and code.co_name in text else None
 

@@ -19,7 +19,8 @@ def is_ours(code: CodeType) -> bool:
 
 def is_library(code: CodeType) -> bool:
     """Whether it is Python's own: nobody looks for a mistake there."""
-    return code.co_filename.startswith(_LIBRARY) and "site-packages" not in code.co_filename or code.co_filename.startswith("<frozen")
+    file = code.co_filename
+    return (file.startswith(_LIBRARY) and "site-packages" not in file) or file.startswith("<frozen")
 
 
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep

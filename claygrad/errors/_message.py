@@ -35,6 +35,7 @@ class Message:
         self.line: Line | None = None
         self.line_text = ""
         self.operands: list[str] = []
+        self.more: list[str] = []                # lines that go with the way out
         self.way: list[str] = []
         self.call: Call | None = None            # until a frame of the user's is reached
         self.layer: Call | None = None           # the innermost module
@@ -90,8 +91,8 @@ class Message:
         self.operands = self._operand_lines(call, names if call is outside else [], context)
         self.way = way_out(context)
         said = "\n".join(self.operands)
-        self.own = [text for text in [*self.own, *context.lines]
-                    if not (text.startswith(("it was made at", "the leaf was made at", "made at")) and text.partition(" at ")[2] in said)]
+        self.own = [text for text in self.own if not _said_before(text, said)]
+        self.more = context.lines
         self._say_where_the_layer_was_made(said)
         self.call = None
         if self.layer is not None:
@@ -153,17 +154,22 @@ class Message:
         """Put the text together and into the exception."""
         if self.line is None or error.args != (self.written,):
             return
-        lines = [f"at {self.line_text}"]
+        lines = [*self.own, f"at {self.line_text}"]
         if self.layer_text:
             dot = "." if self.path and not self.path.startswith("[") else ""
             path = f"{self.root}{dot if self.root else ''}{self.path}"
             lines.append(f"in {path}: {self.layer_text}" if path else f"in {self.layer_text}")
-        lines += [*self.operands, *self.own, *self.way]
+        lines += [*self.operands, *self.more, *self.way]
         if isinstance(error, KeyError):             # it prints its argument as Python would read it
             vars(error)["__notes__"] = ["\n  ".join(["", *dict.fromkeys(lines)])[1:]]
             return
         self.written = "\n  ".join([self.head, *dict.fromkeys(lines)])
         error.args = (self.written,)
+
+
+def _said_before(text: str, said: str) -> bool:
+    """Whether a line only tells where something was made, as the line of an operand does."""
+    return text.startswith(("it was made at", "the leaf was made at", "made at")) and text.partition(" at ")[2] in said
 
 
 def _one_line(module: Any) -> str:

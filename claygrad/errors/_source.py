@@ -121,7 +121,7 @@ def assignment_before(name: str, code: CodeType, line: int) -> ast.stmt | None:
     """The last statement above a line, in the same function, that gives a name its value."""
     best = None
     for node in _statements(code.co_filename):
-        if node.lineno >= line or node.lineno < code.co_firstlineno or best is not None and node.lineno < best.lineno:
+        if node.lineno >= line or node.lineno < code.co_firstlineno or (best is not None and node.lineno < best.lineno):
             continue
         targets = (node.targets if isinstance(node, ast.Assign) else [node.target]
                    if isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For)) else [])

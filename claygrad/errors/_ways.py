@@ -57,11 +57,11 @@ class Context:
     def owner_class(self) -> Any:
         """The class that the line makes an instance of."""
         node = self.line.expression
-        if not isinstance(node, ast.Call):
+        if not isinstance(node, ast.Call) or not _is_path(node.func):
             return None
+        code = compile(ast.Expression(node.func), "<class>", "eval")
         try:
-            found = eval(compile(ast.Expression(node.func), "<class>", "eval"), self.frame.f_globals, self.frame.f_locals) \
-                if _is_path(node.func) else None
+            found = eval(code, self.frame.f_globals, self.frame.f_locals)
         except Exception:
             return None
         return found if isinstance(found, type) else None

@@ -23,8 +23,8 @@ def keyword(match: re.Match[str], context: Context) -> str | None:
         return None
     given = match[1] or match[2]
     names = re.findall(r"(\w+)(?:=|,|\))", shown.partition("(")[2])
-    near = [name for name in names if name == given][:0] or difflib.get_close_matches(given, [n for n in names if n != given], 1, 0.4)
-    return (f"did you mean {near[0]}? " if near and given not in names else "") + f"It is {shown}"
+    near = [] if given in names else difflib.get_close_matches(given, names, 1, 0.4)
+    return (f"did you mean {near[0]}? It" if near else "it") + f" is {shown}"
 
 
 @hint(r"argument '(\w+)'.* must be Tensor, not ndarray|argument '(\w+)'.* must be Tensor, not numpy")
@@ -34,14 +34,17 @@ def array_for_tensor(match: re.Match[str], _: Context) -> str | None:
 
 @hint(r"argument '(\w+)'.* must be Tensor, not tuple")
 def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
-    return (f"{context.name(0, 'the argument')} is a tuple: recurrent layers return (output, hidden), so write out, hidden = rnn(x), "
+    return (f"{context.name(0, 'the argument')} is a tuple: recurrent layers return (output, hidden), so write out, "
+            "hidden = rnn(x), "
             "or take [0]")
 
 
-say(r"argument '(\w+)'.* must be Tensor, not list", "make one tensor of the list: torch.stack(list) of tensors, torch.tensor(list) of "
+say(r"argument '(\w+)'.* must be Tensor, not list", "make one tensor of the list: torch.stack(list) of tensors, "
+                                                    "torch.tensor(list) of "
     "numbers")
 say(r"argument '(\w+)'.* must be Tensor, not (int|float|bool)", "make a tensor of the number: torch.tensor(x)")
-say(r"argument '(\w+)'.* must be Tensor, not NoneType", "it is None: a function before returns nothing, or an attribute was never set")
+say(r"argument '(\w+)'.* must be Tensor, not NoneType", "it is None: a function before returns nothing, or an "
+                                                        "attribute was never set")
 say(r"argument '(\w+)'.* must be tuple of Tensors", "give it a list of tensors: torch.cat([a, b])")
 
 
@@ -57,11 +60,13 @@ def other_kind(match: re.Match[str], context: Context) -> str | None:
     return f"{match[1]} must be {match[2]}{extra}" + (f". It is {shown}" if shown else "")
 
 
-@hint(r"received an invalid combination of arguments|positional arguments?|missing .* argument|multiple values for argument")
+@hint(r"received an invalid combination of arguments|positional arguments?|missing .* argument|multiple values for "
+      r"argument")
 def arguments(_: re.Match[str], context: Context) -> str | None:
     shown = _shown(context)
     return f"it is {shown}" if shown else None
 
 
-say(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)", "element {1} is {2}: make a tensor of it, or leave it out")
+say(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)", "element {1} is {2}: make a tensor of it, "
+    "or leave it out")
 say(r"'(\w+)' object is not callable", "it is a value, not a function: look at the brackets")

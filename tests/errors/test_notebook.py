@@ -11,8 +11,8 @@ from nbconvert.preprocessors import ExecutePreprocessor
 CELLS = [
     "import claygrad as torch\nfrom claygrad import nn\nw = torch.randn(3, 4, requires_grad=True)",
     "def score(a, b):\n    return a @ b\nscore(w, w)",
-    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.body = nn.Sequential(nn.Linear(4, 5), "
-    "nn.Linear(6, 2))\n    def forward(self, x):\n        return self.body(x)\nmodel = Net()",
+    ("class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.body = nn.Sequential(nn.Linear(4, 5), "
+    "nn.Linear(6, 2))\n    def forward(self, x):\n        return self.body(x)\nmodel = Net()"),
     "model(w)",
     "chosen = w.argmax(1)\nchosen.float().sum().backward()",
     "torch.optim.SGD(model, lr=0.1)",
