@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.core import Tensor
 from claygrad.core.promotion import facts
 from claygrad.core.provenance import place_text
-from claygrad.errors._source import MISSING, Line, assignment_before, block_around, short, value_of
+from claygrad.errors._source import MISSING, Line, assignment_before, block_around, parsed, short, value_of
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 _NEW = ("tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "asarray")
 _OUT = {
-    "detach": "without detach() there", "data": "without .data there", "item": "compute it without item(), on tensors",
+    "detach": "compute it without detach() there", "data": "compute it without .data there", "item":
+    "compute it without item(), on tensors",
     "tolist": "compute it without tolist(); join tensors with torch.stack([...])",
     "numpy": "compute it without numpy(): NumPy records no graph",
+    "float()": "compute it without float(), on tensors",
+    "indices": "indices have no gradient: use the values",
     **dict.fromkeys(("argmax", "argmin", "argsort"),
                     "argmax, argmin and argsort have no gradient: use the values (max, softmax, cross_entropy of "
                     "the scores)"),
@@ -33,6 +36,8 @@ _OUT = {
                           "tensor itself "
                           "where it was one already"),
 }
+_OUT_OF: dict[Any, str] = {
+    **_OUT, None: "that line records no graph: it runs under torch.no_grad(), or its result has no gradient"}
 _INTEGERS = ("long", "int", "int64", "int32", "int16", "int8", "uint8", "bool", "short")
 
 
@@ -45,6 +50,8 @@ def _cutter(node: ast.AST | None) -> str | None:
             return "eq"
         if isinstance(part, ast.Attribute) and part.attr in _OUT and part.attr not in _NEW:
             return part.attr
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("float", "int"):
+            return "float()"
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
             if part.func.attr in ("to", "type") and any(getattr(arg, "attr", "") in _INTEGERS for arg in part.args):
                 return "long"
@@ -57,16 +64,24 @@ def _cutter(node: ast.AST | None) -> str | None:
 def cut_lines(context: Context) -> str:
     """What cut the loss, where, and what to do instead."""
     frame, line = context.frame, context.line
-    found = context.tensor_of_backward()
-    name, root = found if found is not None else ("", None)
+    names, root = roots_of(context)
+    marked = next((text for text in context.own if text.startswith("it was cut from its graph at ")), None)
     context.own[:] = []
     if isinstance(root, Tensor):
         _, _, _, origin, cut, _ = facts(root)
         if origin is not None and cut:
             return _told(context, Line(*origin))
-    told = _follow(context, name, frame, line.code, line.number, set()) if name else None
-    if told is not None:
-        return told
+    for name in names:
+        told = _follow(context, name, frame, line.code, line.number, set())
+        if told is not None:
+            return told
+    if marked is not None:
+        context.lines.append(marked)
+        return _OUT_OF[_cutter(parsed(marked.rpartition(": ")[2]))]
+    what = _cutter(getattr(line.expression, "func", None))
+    if what is not None:
+        context.lines.append(f"it is cut from its graph at {line.text}")
+        return _OUT_OF[what]
     origin = facts(root)[3] if isinstance(root, Tensor) else None
     if origin is not None:
         made = Line(*origin)
@@ -74,21 +89,22 @@ def cut_lines(context: Context) -> str:
             context.lines.append(f"it was made at {made.text}")
         what = _cutter(made.expression)
         if what is not None:
-            return _OUT[what]
+            return _OUT_OF[what]
     return ("nothing it was computed from requires grad: call requires_grad_() on the parameters (or pass "
             "requires_grad=True) before "
             "computing the loss")
 
 
 def _told(context: Context, at: Line, what: str | None = None) -> str:
-    what = what or _cutter(at.expression)
+    what = what or _cutter(at.expression) or _cutter(parsed(at.source))
     context.lines.append(f"it was cut from its graph at {at.text}")
     if what is None:
         blocks = [ast.unparse(node.items[0]) for node in block_around(at.code, at.number, (ast.With,))]  # type: ignore[attr-defined]
+        blocks += [ast.unparse(mark) for node in block_around(at.code, at.number, (ast.FunctionDef,))
+                   for mark in node.decorator_list]  # type: ignore[attr-defined]
         if any(word in text for text in blocks for word in ("no_grad", "inference_mode", "set_grad_enabled")):
             return "compute it outside torch.no_grad() (or inference_mode), which records nothing"
-        return "that line records no graph: it runs under torch.no_grad(), or its result has no gradient"
-    return f"compute it {_OUT[what]}" if _OUT[what].startswith("without") else _OUT[what]
+    return _OUT_OF[what]
 
 
 def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line: int, seen: set[str]) -> str | None:
@@ -114,7 +130,7 @@ def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line:
     if what is None:
         return None
     context.lines.append(f"it was cut from its graph at {_place(code, made)}")
-    return f"compute it {_OUT[what]}" if _OUT[what].startswith("without") else _OUT[what]
+    return _OUT_OF[what]
 
 
 def _place(code: CodeType, node: ast.stmt) -> str:
@@ -144,22 +160,19 @@ def _line_number(text: str, code: CodeType) -> int | None:
     return int(match[1]) if match and code.co_name in text else None
 
 
-def tensor_of_backward(context: Context) -> tuple[str, Any] | None:
-    """The name and the tensor of `name.backward()`, `backward(name)` or `grad(name, ...)`."""
+def roots_of(context: Context) -> tuple[list[str], Any]:
+    """The names in what `x.backward()`, `backward(x)` or `grad(x, ...)` starts from, and the tensor itself if named."""
     node: Any = context.line.expression
     if not isinstance(node, ast.Call):
-        return None
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    target = owner
-    if owner is None or not isinstance(node.func, ast.Attribute) or node.func.attr != "backward" \
-            or short(owner) in ("torch.autograd", "autograd"):
+        return [], None
+    func: Any = node.func
+    target: Any = func.value if isinstance(func, ast.Attribute) else None
+    if target is None or func.attr != "backward" or short(target) in ("torch.autograd", "autograd"):
         target = node.args[0] if node.args else None
     if isinstance(target, (ast.List, ast.Tuple)):
         target = target.elts[0] if target.elts else None
     if target is None:
-        return None
+        return [], None
     value = value_of(target, context.frame)
-    if isinstance(target, ast.Name):
-        return target.id, None if value is MISSING else value
     names = [part.id for part in ast.walk(target) if isinstance(part, ast.Name)]
-    return (names[0] if names else "", None if value is MISSING else value)
+    return names, None if value is MISSING else value

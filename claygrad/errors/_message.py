@@ -92,7 +92,7 @@ class Message:
         self.way = way_out(context)
         said = "\n".join(self.operands)
         self.own = [text for text in self.own if not _said_before(text, said)]
-        self.more = context.lines
+        self.more = [text for text in context.lines if not _said_before(text, said)]
         self._say_where_the_layer_was_made(said)
         self.call = None
         if self.layer is not None:

@@ -25,7 +25,11 @@ class Line:
 
     @property
     def source(self) -> str:
-        return linecache.getline(self.file, self.number).strip()
+        """The line, or the lines that an expression goes over."""
+        first, last = self.number, self.span[1] or self.number
+        lines = [linecache.getline(self.file, number).strip() for number in range(first, last + 1)]
+        joined = " ".join(lines)
+        return joined if len(lines) <= 6 and len(joined) <= 200 else lines[0]
 
     @property
     def text(self) -> str:
@@ -44,7 +48,7 @@ class Line:
             return None
         lines[-1] = lines[-1][:end]
         lines[0] = lines[0][start:]
-        return _parsed(b"".join(lines).decode(errors="replace"))
+        return parsed(b"".join(lines).decode(errors="replace"))
 
 
 def line_of_frame(frame: FrameType) -> Line:
@@ -59,7 +63,7 @@ def _span(code: CodeType, lasti: int) -> tuple[Any, Any, Any, Any]:
 
 
 @functools.lru_cache(256)
-def _parsed(text: str) -> ast.AST | None:
+def parsed(text: str) -> ast.AST | None:
     for form in (f"({text}\n)", text.strip()):
         try:
             body = ast.parse(form).body

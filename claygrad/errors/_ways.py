@@ -66,10 +66,6 @@ class Context:
             return None
         return found if isinstance(found, type) else None
 
-    def tensor_of_backward(self) -> tuple[str, Any] | None:
-        from claygrad.errors._cuts import tensor_of_backward
-        return tensor_of_backward(self)
-
     def argument(self, name: str) -> Any:
         value = self.call.value(name)
         return None if value is MISSING else value

@@ -42,6 +42,8 @@ def products(match: re.Match[str], context: Context) -> str | None:
         return (f"the last dimension of the input is {k}, and must be in_features={m}: make the layer with "
                 f"in_features={k}{more}")
     first, second = context.name(0, "mat1"), context.name(1, "mat2")
+    if context.call.name == "linear":
+        return f"the weight is (out_features, in_features): here ({p}, {m}), and the last dimension of the input is {k}"
     if k == p:
         return f"the inner sizes {k} and {m} differ: {first} @ {second}.T multiplies ({n}, {k}) by ({p}, {m})"
     if n == m:
