@@ -24,6 +24,7 @@ from claygrad._settings import (
     use_deterministic_algorithms,
 )
 from claygrad._printing import get_printoptions, printoptions, set_printoptions, tensor_text
+from claygrad.core.leaving import guard as _guard
 from claygrad.core import (
     DTYPES,
     LATE,
@@ -111,7 +112,7 @@ _LAZY_NAMES.update(dict.fromkeys((
 
 # `claygrad.ops` is `torch.ops`, operators by their namespaces; the package of that name is found by imports.
 del globals()["ops"]
-__getattr__ = _late.late(__name__, _LAZY, _LAZY_NAMES)
+__getattr__ = _guard(_late.late(__name__, _LAZY, _LAZY_NAMES))
 _late.listen()
 
 

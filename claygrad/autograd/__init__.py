@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from claygrad.core.leaving import guard_package
 from claygrad._late import late
 from claygrad.autograd import functional, graph
 from claygrad.autograd._run import backward, grad
@@ -40,3 +41,5 @@ __all__ = [
 ]
 
 __getattr__ = late(__name__)
+
+guard_package(__name__)          # Note [Leaving]

@@ -58,7 +58,7 @@ from claygrad.core.dtypes import (
 from claygrad.core.engine import current_run, one_like, run_backward, will_run
 from claygrad.core.function import Function, once_differentiable
 from claygrad.core.operators import install_verbs
-from claygrad.core.promotion import describe, result_type
+from claygrad.core.promotion import result_type
 from claygrad.core import index as _index
 from claygrad.core import sharing
 from claygrad.core.node import Node, RemovableHandle
@@ -86,7 +86,7 @@ default_device = get_default_device
 __all__ = [
     "DTYPES", "LATE", "AccumulateGrad", "Function", "Generator", "Node", "Op", "RemovableHandle", "Size", "Storage",
     "Tensor", "adopt", "array_of", "ask_for_self", "attach", "bfloat16", "bool", "complex64", "complex128", "conj",
-    "constant", "current_run", "declare", "default_device", "default_dtype", "describe", "device", "dtype",
+    "constant", "current_run", "declare", "default_device", "default_dtype", "device", "dtype",
     "dtype_of_numpy", "empty", "empty_cache", "empty_strided", "float16", "float32", "float64", "fresh_storage",
     "get_default_device", "get_default_dtype", "get_num_threads", "gradient_edge_of", "has_blas", "increment_version",
     "install", "install_verbs", "instruction_set", "int8", "int16", "int32", "int64", "into", "memory_stats",

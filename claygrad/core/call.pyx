@@ -27,6 +27,32 @@ from claygrad.core.ways cimport offer_short, take
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
 
+# The doors of operations: Note [Leaving].
+cdef extern from *:
+    """
+    #include "door.h"
+    CLAY_BEHIND_A_DOOR PyObject* clay_call(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames);
+    static PyObject* clay_asking(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames);
+
+    static void clay_tell_operation(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames) {
+        clay_tell_call("operation", op, args, PyVectorcall_NARGS(nargsf) + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)));
+    }
+
+    static PyObject* clay_call_door(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames) {
+        PyObject* out = clay_call(op, args, nargsf, kwnames);
+        if (out == NULL) clay_tell_operation(op, args, nargsf, kwnames);
+        return out;
+    }
+
+    static PyObject* clay_asking_door(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames) {
+        PyObject* out = clay_asking(op, args, nargsf, kwnames);
+        if (out == NULL) clay_tell_operation(op, args, nargsf, kwnames);
+        return out;
+    }
+    """
+    object clay_call_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+    object clay_asking_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+
 cdef int* _unusual = unusual()
 
 
@@ -59,19 +85,19 @@ cdef object reported(Op op):
     return (<object>op).__dict__.get("reported", op)
 
 
-cdef object _asking(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+cdef object _asking "clay_asking" (object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     """A call where others may answer: Note [Overrides]."""
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
     cdef list found = overriding(args, n if kwnames == NULL else n + len(<tuple>kwnames))
     if found is None or found and (<Op>self).method and not isinstance(<object>args[0], Tensor):
-        return _call(self, args, nargsf, kwnames)
+        return clay_call_door(self, args, nargsf, kwnames)
     return hand_over(reported(<Op>self), found, args, n, kwnames)
 
 
 cdef tuple _OF_NUMBERS = ("add", "sub", "mul", "div", "floor_divide")            # two numbers are enough for these
 
 
-cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+cdef object _call "clay_call" (object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     cdef Op op = <Op>self
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf), taken
     cdef PyObject* slots[24]
@@ -193,10 +219,9 @@ cdef object run(Op op, PyObject** slots):
             return _several(op, slots, <list>result)
         made = <Layout>result
     t = new_tensor(made)
-    if should_record(op, slots):
-        if made.dtype.category >= CAT_FLOAT:
-            node = record_inputs(op, slots)
-            record_output(node, t, True)
+    if should_record(op, slots) and made.dtype.category >= CAT_FLOAT:
+        node = record_inputs(op, slots)
+        record_output(node, t, True)
     else:
         _note_cut(op, slots, t)
     return t
@@ -226,10 +251,10 @@ cdef object _run_lazy(Op op, PyObject** slots):
     if type(result) is not Layout:
         return _several(op, slots, <list>result)
     t = new_tensor(<Layout>result)
-    if not should_record(op, slots):
-        _note_cut(op, slots, t)
-    elif t.layout.dtype.category >= CAT_FLOAT:
+    if should_record(op, slots) and t.layout.dtype.category >= CAT_FLOAT:
         record_output(record_inputs(op, slots), t, True)
+    else:
+        _note_cut(op, slots, t)
     return t
 
 
@@ -253,7 +278,7 @@ cdef inline int _note_cut(Op op, PyObject** slots, Tensor t) except -1:
             if x.mark == CUT:
                 t.mark, t.code, t.lasti = CUT, x.code, x.lasti
                 return 0
-            if op.recorded and modes().no_grad and requires(x):
+            if requires(x) and (op.recorded or t.layout.dtype.category < CAT_FLOAT):
                 mark_cut(t)
                 return 0
     return 0
@@ -271,6 +296,10 @@ cdef object _several(Op op, PyObject** slots, list layouts):
         if node is not None:
             record_output(node, t, t.layout.dtype.category >= CAT_FLOAT
                           and (op.differentiable is None or i in op.differentiable))
+            if t.node is None:
+                mark_cut(t)
+        else:
+            _note_cut(op, slots, t)
         outs.append(t)
     return tuple(outs) if op.returns is None else op.returns(outs)
 
@@ -406,7 +435,7 @@ def install(Op op):
     """Make a declared operation callable, and give it the short way that it names: Note [Short ways]."""
     cdef bint found
     cdef str name = op.info.get("short") if op.kind == COMPOSITE else op.info.get("kernel") or op.info.get("geometry")
-    op.vectorcall = _asking if asking()[0] or _loose(op) else _call
+    op.vectorcall = clay_asking_door if asking()[0] or _loose(op) else clay_call_door
     if name is None:
         return op
     found = take(op, name)
@@ -430,7 +459,7 @@ cdef bint _loose(Op op):
 def _switch_operations(bint on):
     cdef Op op
     for op in every_op:
-        op.vectorcall = _asking if on or _loose(op) else _call
+        op.vectorcall = clay_asking_door if on or _loose(op) else clay_call_door
 
 
 on_asking(_switch_operations)

@@ -16,7 +16,7 @@ from claygrad.core.listeners cimport own
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, expose
 from claygrad.core.overrides cimport begin_backward, end_backward
-from claygrad.core.provenance cimport here
+from claygrad.core.provenance cimport here, where_text
 from claygrad.core.run cimport Ready, Run
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, verbs
 
@@ -41,10 +41,20 @@ cdef object _edge_of(object x, int k, int* nr, bint root):
             if root:
                 raise not_required(<Tensor>x, k)
             if not requires(<Tensor>x):
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
+                raise RuntimeError(f"One of the differentiated Tensors does not require grad\n  it is number {k} of the inputs"
+                                   f"{where_text('it was made', (<Tensor>x).code, (<Tensor>x).lasti)}\n  call requires_grad_() on it "
+                                   "before the graph is built, or leave it out of the inputs")
         return node                                # None: a view made before its base required grad, which no graph can use
     nr[0] = x[1]
     return x[0]
+
+
+cdef str _origin(object x):
+    if not isinstance(x, Tensor):
+        return ""
+    if (<Tensor>x).node is not None:
+        return where_text("it was made", (<Tensor>x).node.code, (<Tensor>x).node.lasti)
+    return where_text("it was made", (<Tensor>x).code, (<Tensor>x).lasti)
 
 
 def run_backward(tuple roots, list seeds, bint retain_graph, bint create_graph, object inputs=None,
@@ -72,7 +82,8 @@ def run_backward(tuple roots, list seeds, bint retain_graph, bint create_graph, 
             own(run.results, i)
         elif not allow_unused:
             raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                               "allow_unused=True if this is the desired behavior.")
+                               f"allow_unused=True if this is the desired behavior.{_origin(inputs[i])}\n  use it to compute the "
+                               "outputs, leave it out of the inputs, or pass allow_unused=True to get None for it")
     return tuple(run.results)
 
 

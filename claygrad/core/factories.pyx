@@ -18,6 +18,27 @@ cdef extern from "Python.h":
 cdef extern from "callable.h":
     void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
 
+# The doors of factories: Note [Leaving].
+cdef extern from *:
+    """
+    static PyObject* clay_make_it(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames);
+    static PyObject* clay_ask_to_make(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames);
+
+    static PyObject* clay_make_door(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames) {
+        PyObject* out = clay_make_it(self, args, nargsf, kwnames);
+        if (out == NULL) clay_tell_call("operation", self, args, PyVectorcall_NARGS(nargsf));
+        return out;
+    }
+
+    static PyObject* clay_ask_door(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames) {
+        PyObject* out = clay_ask_to_make(self, args, nargsf, kwnames);
+        if (out == NULL) clay_tell_call("operation", self, args, PyVectorcall_NARGS(nargsf));
+        return out;
+    }
+    """
+    object clay_make_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+    object clay_ask_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+
 
 @cython.binding(False)
 cdef class Factory:
@@ -48,7 +69,7 @@ cdef class Factory:
         return self.__wrapped__.__qualname__
 
 
-cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+cdef object _call "clay_make_it" (object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     cdef Factory own = <Factory>self
     if own.make != NULL:
         result = own.make(args, PyVectorcall_NARGS(nargsf), kwnames)
@@ -57,7 +78,7 @@ cdef object _call(object self, PyObject** args, size_t nargsf, PyObject* kwnames
     return PyObject_Vectorcall(own.__wrapped__, args, nargsf, kwnames) if own.takes_none else _asking(self, args, nargsf, kwnames)
 
 
-cdef object _asking(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
+cdef object _asking "clay_ask_to_make" (object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     """A call where others may answer: Note [Overrides]."""
     cdef Factory own = <Factory>self
     cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
@@ -89,7 +110,7 @@ cdef object _unasked(Factory own, PyObject** args, size_t nargsf, PyObject* kwna
 
 cdef object _observed(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     """A call where somebody observes: Note [Observers]."""
-    cdef vectorcall_t form = _asking if asking()[0] else _call
+    cdef vectorcall_t form = clay_ask_door if asking()[0] else clay_make_door
     cdef Event event
     if not wanted():
         return form(self, args, nargsf, kwnames)
@@ -106,7 +127,7 @@ cdef object _observed(object self, PyObject** args, size_t nargsf, PyObject* kwn
 
 
 cdef vectorcall_t _form():
-    return _observed if observing()[0] else _asking if asking()[0] else _call
+    return _observed if observing()[0] else clay_ask_door if asking()[0] else clay_make_door
 
 
 cdef list _all = []

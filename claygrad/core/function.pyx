@@ -15,7 +15,7 @@ from claygrad.core.listeners cimport own
 from claygrad.core.modes cimport ANOMALY, anomaly, modes
 from claygrad.core.node cimport Node, SavedTensor, clay_scope, clay_scope_take, next_seq
 from claygrad.core.overrides cimport from_user, to_user
-from claygrad.core.provenance cimport here, where_text
+from claygrad.core.provenance cimport here, place_text, where_text
 from claygrad.core.keeping import nothing_saved
 from claygrad.core.recording cimport box, freed_error, record_output, unbox
 from claygrad.core.rules cimport zeros_for
@@ -194,6 +194,15 @@ cdef object _backward_of(cls):
     return cls.vjp if has_vjp else cls.backward
 
 
+cdef str _both_places(FunctionNode node):
+    """Where the backward of a user's Function is defined, and where it was applied."""
+    code = getattr(_backward_of(node._forward_cls), "__code__", None)
+    applied = where_text("it was applied", node.code, node.lasti)
+    if code is None:
+        return applied
+    return f"\n  its backward is at {place_text(code.co_filename, code.co_firstlineno)}, in {node._forward_cls.__name__}{applied}"
+
+
 cdef list _sorted_out(FunctionNode node, object made):
     """Returned gradients, one for each tensor argument."""
     cdef int i
@@ -203,21 +212,24 @@ cdef list _sorted_out(FunctionNode node, object made):
         n -= 1
     if n != node.n_args:
         raise RuntimeError(f"function {node.name()} returned an incorrect number of gradients (expected {node.n_args}, got "
-                           f"{len(grads)})" + where_text("applied", node.code, node.lasti))
+                           f"{len(grads)})" + _both_places(node)
+                           + "\n  backward returns one gradient for each argument of forward after ctx, in their order: None for what "
+                             f"needs none. forward took {node.n_args}.")
     out = []
     for i in range(node.n_args):
         g = grads[i]
         if not node.is_tensor[i]:
             if g is not None:
                 raise RuntimeError(f"function {node.name()} returned a gradient different from None at position {i + 1}, but the "
-                                   "corresponding forward input was not a Variable" + where_text("applied", node.code, node.lasti))
+                                   "corresponding forward input was not a Variable" + _both_places(node)
+                                   + f"\n  return None in place {i + 1}: that argument of forward was no tensor")
             continue
         if g is not None and not isinstance(g, Tensor):
             if node.edge(len(out)) is None:
                 g = None
             else:
-                raise RuntimeError(f"expected Variable or None (got {type(g).__name__})"
-                                   + where_text(f"{node.name()} was applied", node.code, node.lasti))
+                raise RuntimeError(f"expected Variable or None (got {type(g).__name__})" + _both_places(node)
+                                   + f"\n  return a tensor, or None, in place {i + 1}")
         out.append(g)
     return out
 

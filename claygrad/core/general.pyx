@@ -14,7 +14,7 @@ from claygrad.core.dtypes cimport (BF16, BOOL, C32, C64, C128, CAT_COMPLEX, CAT_
 from claygrad.core.halves cimport by_float, cast_half
 from claygrad.core.loops import COMPUTED_BY_BYTES, loop_of
 from claygrad.core.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
-from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, explain, result_code
+from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, result_code
 from claygrad.core.storage cimport storage_on
 from claygrad.core.stretched cimport by_copies
 from claygrad.core.tensor cimport Tensor
@@ -148,14 +148,6 @@ cdef dtype _final(Op op, int code, object array, int half):
     return None
 
 
-cdef object general(Op op, PyObject** slots):
-    try:
-        return _general(op, slots)
-    except (RuntimeError, IndexError, ValueError) as error:
-        explain(error, op, slots)
-        raise
-
-
 cdef int _refuse_dims(object error) except -1:
     """NumPy's words for a result of more than 64 dimensions, said as elsewhere."""
     cdef str text = str(error)
@@ -180,7 +172,7 @@ cdef int _check_kept(Op op, PyObject** slots) except -1:
     return 0
 
 
-cdef object _general(Op op, PyObject** slots):
+cdef object general(Op op, PyObject** slots):
     _check_kept(op, slots)
     run_check(op, slots)
     cdef device where = common_device(op, slots)

@@ -310,7 +310,32 @@ cdef Tensor _rows(Tensor t, Tensor index):
     return result
 
 
-cdef object _getitem(Tensor t, object key):
+# The doors of indexing: Note [Leaving].
+cdef extern from *:
+    """
+    struct __pyx_obj_8claygrad_4core_6tensor_Tensor;
+    #include "door.h"
+    CLAY_BEHIND_A_DOOR PyObject* clay_getitem(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key);
+    static int clay_setitem(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key, PyObject* value);
+
+    static PyObject* clay_getitem_door(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key) {
+        PyObject *given[2] = {(PyObject*)t, key}, *out = clay_getitem(t, key);
+        if (out == NULL) clay_tell_call("indexing", NULL, given, 2);
+        return out;
+    }
+
+    static int clay_setitem_door(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key, PyObject* value) {
+        PyObject* given[3] = {(PyObject*)t, key, value};
+        int failed = clay_setitem(t, key, value);
+        if (failed < 0) clay_tell_call("indexing", NULL, given, value == NULL ? 2 : 3);
+        return failed;
+    }
+    """
+    object clay_getitem_door(Tensor t, object key)
+    int clay_setitem_door(Tensor t, object key, object value) except -1
+
+
+cdef object _getitem "clay_getitem" (Tensor t, object key):
     cdef Tensor found
     if type(key) is int:
         if t.layout.ndim == 0:
@@ -397,7 +422,7 @@ cdef int _assign(Tensor target, Tensor value) except -1:
     return 0
 
 
-cdef int _setitem(Tensor t, object key, object value) except -1:
+cdef int _setitem "clay_setitem" (Tensor t, object key, object value) except -1:
     cdef Tensor given, target
     if not isinstance(value, Tensor) and is_odd(value) and not asking()[0]:
         meet()
@@ -427,7 +452,7 @@ cdef object _getitem_asking(Tensor t, object key):
     cdef list found
     args[0], args[1] = <PyObject*>t, <PyObject*>key
     found = overriding(args, 2)
-    return _getitem(t, key) if found is None else hand_on(Tensor.__getitem__, found, (t, key), None)
+    return clay_getitem_door(t, key) if found is None else hand_on(Tensor.__getitem__, found, (t, key), None)
 
 
 cdef int _setitem_asking(Tensor t, object key, object value) except -1:
@@ -436,7 +461,7 @@ cdef int _setitem_asking(Tensor t, object key, object value) except -1:
     args[0], args[1], args[2] = <PyObject*>t, <PyObject*>key, <PyObject*>value
     found = overriding(args, 3)
     if found is None:
-        return _setitem(t, key, value)
+        return clay_setitem_door(t, key, value)
     hand_on(Tensor.__setitem__, found, (t, key, value), None)
     return 0
 
@@ -479,8 +504,8 @@ cdef int _setitem_observed(Tensor t, object key, object value) except -1:
 
 
 def _switch(bint _):
-    verbs().getitem = _getitem_observed if observing()[0] else _getitem_asking if asking()[0] else _getitem
-    verbs().setitem = _setitem_observed if observing()[0] else _setitem_asking if asking()[0] else _setitem
+    verbs().getitem = _getitem_observed if observing()[0] else _getitem_asking if asking()[0] else clay_getitem_door
+    verbs().setitem = _setitem_observed if observing()[0] else _setitem_asking if asking()[0] else clay_setitem_door
 
 
 on_asking(_switch)

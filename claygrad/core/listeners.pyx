@@ -10,7 +10,8 @@ from claygrad.core.layout cimport Layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node
 from claygrad.core.overrides cimport from_user, to_user
-from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, requires
+from claygrad.core.provenance cimport place_text
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, requires, shape_text
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
@@ -80,6 +81,12 @@ cdef str _name(object hook):
     return name if isinstance(name, str) else "<unknown>"
 
 
+cdef str _place(object hook):
+    """Where a hook is defined."""
+    code = getattr(hook, "__code__", None)
+    return "" if code is None else f"\n  the hook is defined at {place_text(code.co_filename, code.co_firstlineno)}"
+
+
 cdef str _kind(Layout v):
     """PyTorch's old name for a dtype on a device."""
     if v.storage.where.kind != CPU:
@@ -95,12 +102,15 @@ cdef object checked(object hook, object before, object after):
     if before is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(after, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
+        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'{_place(hook)}"
+                        "\n  a hook returns None, or a tensor that takes the place of the gradient")
     was, now = (<Tensor>before).layout, (<Tensor>after).layout
     if now.dtype is not was.dtype or now.storage.where.kind != was.storage.where.kind:
-        raise RuntimeError(f"hook '{_name(hook)}' has changed the type of value (was {_kind(was)} got {_kind(now)})")
+        raise RuntimeError(f"hook '{_name(hook)}' has changed the type of value (was {_kind(was)} got {_kind(now)}){_place(hook)}"
+                           f"\n  a hook returns None, or a gradient of dtype {was.dtype.name} on {was.storage.where}")
     if not same_shape(now, was):
-        raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
+        raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value{_place(hook)}"
+                           f"\n  a hook returns None, or a gradient of shape {shape_text(was)}; it returned {shape_text(now)}")
     return after
 
 
@@ -110,7 +120,8 @@ cdef list _all_checked(object hook, list before, object after):
     if after is None:
         return before
     if not isinstance(after, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(after).__name__}'")
+        raise TypeError(f"expected tuple, but hook returned '{type(after).__name__}'{_place(hook)}"
+                        f"\n  a hook of a node returns None, or a tuple of {len(before)} gradients")
     if len(after) != len(before):
         raise RuntimeError(f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(after)}, but expected "
                            f"{len(before)})")

@@ -1,4 +1,6 @@
 """Quick attributes and calls of modules (quick.h says how), which module runs, and tensors that take another class."""
+import opcode
+
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
@@ -27,10 +29,15 @@ cdef extern from "quick.h":
     PyObject* clay_own_call_impl
     PyObject* clay_in_turn
     clay_scope** (*clay_running)() noexcept
+    unsigned char clay_loads[3]
     void clay_quicken(PyTypeObject*, bint, bint)
 
 cdef object base = None         # Module
 cdef list kept = []             # what the C side points to
+
+
+for i, name in enumerate(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")):        # not every version has all of them
+    clay_loads[i] = opcode.opmap.get(name, 0)
 
 
 cdef PyObject* keep(object value):

@@ -17,6 +17,37 @@ from claygrad.core.tensor cimport ADD, AND, DIV, EQ, GE, INVERT, MATMUL, MUL, N_
 cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
 
+# The doors of operators: Note [Leaving].
+cdef extern from *:
+    """
+    #include "door.h"
+    CLAY_BEHIND_A_DOOR PyObject* clay_binary(int which, PyObject* a, PyObject* b);
+    CLAY_BEHIND_A_DOOR PyObject* clay_inplace(int which, PyObject* a, PyObject* b);
+
+    static void clay_tell_operator(const char* event, int which, PyObject* a, PyObject* b) {
+        PyObject *type, *value, *trace, *given[2] = {a, b};
+        PyErr_Fetch(&type, &value, &trace);
+        PyObject* number = PyLong_FromLong(which);
+        PyErr_Restore(type, value, trace);
+        clay_tell_call(event, number, given, 2);
+        Py_XDECREF(number);
+    }
+
+    static PyObject* clay_binary_door(int which, PyObject* a, PyObject* b) {
+        PyObject* out = clay_binary(which, a, b);
+        if (out == NULL) clay_tell_operator("operator", which, a, b);
+        return out;
+    }
+
+    static PyObject* clay_inplace_door(int which, PyObject* a, PyObject* b) {
+        PyObject* out = clay_inplace(which, a, b);
+        if (out == NULL) clay_tell_operator("assignment", which, a, b);
+        return out;
+    }
+    """
+    object clay_binary_door(int which, object a, object b)
+    object clay_inplace_door(int which, object a, object b)
+
 _VERBS = ("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "matmul", "bitwise_and", "bitwise_or", "bitwise_xor",
           "bitwise_left_shift", "bitwise_right_shift", "eq", "ne", "lt", "le", "gt", "ge", "neg", "abs", "bitwise_not")
 _SYMBOLS = ("+", "-", "*", "/", "//", "%", "** or pow()", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=")
@@ -38,29 +69,13 @@ cdef str _plain_name(object x):
     return "Tensor" if type(x) is Tensor else type(x).__name__
 
 
-cdef object _binary(int which, object a, object b):
+cdef object _binary "clay_binary" (int which, object a, object b):
     cdef PyObject* slots[24]
     cdef Op op
     cdef int i
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
-        other = b if isinstance(a, Tensor) else a
-        if not _number(other):
-            if isinstance(other, numpy.generic):
-                return _binary(which, a, other.item()) if other is b else _binary(which, other.item(), b)
-            if isinstance(other, numpy.ndarray) and not other.dtype.hasobject:
-                if which < EQ or other is a:
-                    return NotImplemented        # NumPy computes (Tensor.__array_ufunc__), as it does beside torch
-                return _binary(which, a, from_numpy(other))
-            if isinstance(other, (int, float, complex)):
-                return _binary(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
-            if is_odd(other) and not asking()[0]:
-                meet()
-                return verbs().binary(which, a, b)
-            if which >= EQ and which <= GE:
-                return NotImplemented
-            if other is None or isinstance(other, (str, list, tuple, dict)):
-                raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_plain_name(a)}' and '{_plain_name(b)}'")
-            return NotImplemented
+        if not _number(b if isinstance(a, Tensor) else a):
+            return _odd_binary(which, a, b)
         if which == MATMUL:
             return NotImplemented
         if not isinstance(a, Tensor):                  # as torch: the tensor comes first where the order is free
@@ -78,7 +93,28 @@ cdef object _binary(int which, object a, object b):
     return run_in_autocast(op, slots) if modes().autocast else run(op, slots)
 
 
-cdef object _inplace(int which, object a, object b):
+cdef object _odd_binary(int which, object a, object b):
+    """With an operand that is neither a tensor nor a number of Python's."""
+    other = b if isinstance(a, Tensor) else a
+    if isinstance(other, numpy.generic):
+        return clay_binary_door(which, a, other.item()) if other is b else clay_binary_door(which, other.item(), b)
+    if isinstance(other, numpy.ndarray) and not other.dtype.hasobject:
+        if which < EQ or other is a:
+            return NotImplemented        # NumPy computes (Tensor.__array_ufunc__), as it does beside torch
+        return clay_binary_door(which, a, from_numpy(other))
+    if isinstance(other, (int, float, complex)):
+        return clay_binary_door(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
+    if is_odd(other) and not asking()[0]:
+        meet()
+        return verbs().binary(which, a, b)
+    if which >= EQ and which <= GE:
+        return NotImplemented
+    if other is None or isinstance(other, (str, list, tuple, dict)):
+        raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_plain_name(a)}' and '{_plain_name(b)}'")
+    return NotImplemented
+
+
+cdef object _inplace "clay_inplace" (int which, object a, object b):
     cdef Op op = (<Op>_verb_ops[which]).in_place
     cdef PyObject* slots[24]
     cdef int i
@@ -138,7 +174,7 @@ cdef object _binary_asking(int which, object a, object b):
     args[0], args[1] = <PyObject*>a, <PyObject*>b
     found = overriding(args, 2)
     if found is None or not _operand(which, a) or not _operand(which, b):
-        return _binary(which, a, b)
+        return clay_binary_door(which, a, b)
     if isinstance(a, Tensor):
         return _handed(_METHODS[which], found, (a, b))
     return _handed(_REVERSED[which], found, (b, a))
@@ -150,7 +186,7 @@ cdef object _inplace_asking(int which, object a, object b):
     args[0], args[1] = <PyObject*>a, <PyObject*>b
     found = overriding(args, 2)
     if found is None or which == MATMUL or not _operand(which, b):
-        return _inplace(which, a, b)
+        return clay_inplace_door(which, a, b)
     return _handed(_INPLACE[which], found, (a, b))
 
 
@@ -162,8 +198,8 @@ cdef object _unary_asking(int which, Tensor a):
 
 
 def _switch(bint on):
-    verbs().binary = _binary_asking if on else _binary
-    verbs().inplace = _inplace_asking if on else _inplace
+    verbs().binary = _binary_asking if on else clay_binary_door
+    verbs().inplace = _inplace_asking if on else clay_inplace_door
     verbs().unary = _unary_asking if on else _unary
 
 

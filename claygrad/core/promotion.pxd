@@ -9,5 +9,3 @@ cdef int result_code(Op op, PyObject** slots) except? -2   # the compute dtype b
 cdef int broadcast(Layout a, int64_t* shape, int ndim) noexcept   # widens shape by a's; returns the new ndim, or -1
 cdef int check_broadcast(Op op, PyObject** slots) except -1   # raises if the tensor arguments do not broadcast
 cdef device common_device(Op op, PyObject** slots)
-cdef int explain(object error, Op op, PyObject** slots) except -1   # adds what came, and where it was made
-cpdef str describe(tensors)

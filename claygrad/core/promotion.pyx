@@ -7,8 +7,7 @@ from claygrad.core.device cimport CPU, device
 from claygrad.core.dtypes cimport (BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, F16, F64, I64, category_of, default_float,
                                    default_of_category, dtype, no_common_type, of_code, promote)
 from claygrad.core.layout cimport Layout
-from claygrad.core.provenance cimport where_text
-from claygrad.core.tensor cimport Tensor, shape_text
+from claygrad.core.tensor cimport CUT, Tensor, requires
 
 
 cdef int _number_code(object value) except -2:
@@ -156,24 +155,19 @@ cdef object _mismatch(Op op, PyObject** slots):
     return RuntimeError("shapes do not broadcast")
 
 
-cdef int explain(object error, Op op, PyObject** slots) except -1:
-    """Say below torch's line what the operation got, and where the user's code made it."""
-    cdef int i
-    if len(error.args) != 1 or type(error.args[0]) is not str or "\n  " in error.args[0]:
-        return 0
-    tensors = []
-    for i in range(op.n_tensors):
-        value = <object>slots[op.tensors[i]]
-        tensors.extend([x for x in (value if isinstance(value, (list, tuple)) else (value,)) if isinstance(x, Tensor)][:4])
-    if tensors:
-        shapes = ", ".join([f"{shape_text((<Tensor>x).layout)} {(<Tensor>x).layout.dtype.name}" for x in tensors])
-        error.args = (f"{error.args[0]}\n  {op.name} got {shapes}{describe(tensors)}",)
-    return 0
-
-
-cpdef str describe(tensors):
-    """A line for each tensor that knows where it was made, for error messages."""
-    return "".join([_made(f"a {shape_text((<Tensor>t).layout)} operand", <Tensor>t) for t in tensors])
+def facts(Tensor t):
+    """Shape, name of the dtype, device, place of origin (code and instruction, or None), whether it was cut from a graph, and
+    whether it requires grad: what errors say of a tensor. No code of a subclass runs."""
+    cdef Tensor known = t if t.node is not None or t.code is not None or t.base is None else t.base
+    origin = None
+    if known.node is not None:
+        origin = (known.node.code, known.node.lasti)
+    elif known.code is not None:
+        origin = (known.code, known.lasti)
+    if origin is not None and origin[0] is None:
+        origin = None
+    return (t.layout.shape_tuple(), t.layout.dtype.name, str(t.layout.storage.where), origin, t.mark == CUT and t.node is None,
+            requires(t))
 
 
 cdef device common_device(Op op, PyObject** slots):
@@ -199,14 +193,5 @@ cdef device common_device(Op op, PyObject** slots):
                     found = t.layout.storage.where
                     first = t
                     continue
-                raise RuntimeError(f"Tensor on device {t.layout.storage.where} is not on the expected device {found}!\n"
-                                   f"  {op.name} got a {shape_text(first.layout)} tensor on {found} and a "
-                                   f"{shape_text(t.layout)} tensor on {t.layout.storage.where}"
-                                   f"{_made('the first', first)}{_made('the second', t)}")
+                raise RuntimeError(f"Tensor on device {t.layout.storage.where} is not on the expected device {found}!")
     return found
-
-
-cdef str _made(str which, Tensor t):
-    if t.node is not None:
-        return where_text(which + " was made", t.node.code, t.node.lasti)
-    return where_text(which + " was made", t.code, t.lasti)

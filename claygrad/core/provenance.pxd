@@ -6,3 +6,4 @@ cdef extern from "frames.h":
 cdef object here(int* lasti)                  # the code object of the user's line, or None
 cpdef object line_of(object code, int lasti)  # "file:line, in function: source" or None
 cpdef str where_text(str verb, object code, int lasti)
+cpdef str place_text(str filename, int line)

@@ -1,6 +1,7 @@
 """Which line of the user's own code did it. Two pointers are kept; the line is decoded only when asked."""
 import linecache
 import os
+import sys
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
@@ -45,13 +46,28 @@ cpdef object line_of(object code, int lasti):
     return code.co_filename, line, code.co_name, source
 
 
+cpdef str place_text(str filename, int line):
+    """`model.py:7`, or `Cell In[7], line 3` in a notebook, whose cells lie in files that nobody knows."""
+    notebook = sys.modules.get("IPython")
+    if notebook is not None:
+        shell = notebook.get_ipython()
+        if shell is not None:
+            try:
+                found = shell.compile.format_code_name(filename)
+            except Exception:
+                found = None
+            if found is not None:
+                return f"{' '.join(found)}, line {line}"
+    return f"{filename}:{line}"
+
+
 cpdef str where_text(str verb, object code, int lasti):
     """One indented line for an error message, such as `  made at model.py:7, in step: y = x * 2`."""
     found = line_of(code, lasti)
     if found is None:
         return ""
     name, line, function, source = found
-    text = f"\n  {verb} at {name}:{line}, in {function}"
+    text = f"\n  {verb} at {place_text(name, line)}, in {function}"
     return f"{text}: {source}" if source else text
 
 

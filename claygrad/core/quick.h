@@ -14,6 +14,31 @@ static PyObject *clay_global_hooks[4];      /* dicts that must be empty */
 static PyObject *clay_forward, *clay_call, *clay_call_impl, *clay_compiled, *clay_own_call_impl;
 static PyObject *clay_in_turn;              /* the forward of Sequential */
 static clay_scope** (*clay_running)(void);  /* where this thread keeps the scope of the module that runs */
+static unsigned char clay_loads[3];         /* numbers of the instructions that load attributes */
+
+static int clay_loads_attribute(PyCodeObject* code, int lasti) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject* bytes = PyCode_GetCode(code);
+    int found = 0;
+    if (bytes == NULL) PyErr_Clear();
+    else if (lasti >= 0 && lasti < PyBytes_GET_SIZE(bytes)) {
+        unsigned char at = (unsigned char)PyBytes_AS_STRING(bytes)[lasti];
+        for (int i = 0; i < 3; i++) found |= clay_loads[i] != 0 && at == clay_loads[i];
+    }
+    Py_XDECREF(bytes);
+    PyErr_Restore(type, value, trace);
+    return found;
+}
+
+/* Only of attributes that the user's line asks for: hasattr and getattr with a default fail all the time. */
+static void clay_tell_of_attribute(PyObject* self, PyObject* name) {
+    PyFrameObject* frame = PyEval_GetFrame();
+    if (frame == NULL) return;
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    if (clay_loads_attribute(code, PyFrame_GetLasti(frame))) clay_tell("attribute", self, name);
+    Py_DECREF(code);
+}
 
 static PyObject* clay_module_getattro(PyObject* self, PyObject* name) {
     PyTypeObject* type = Py_TYPE(self);
@@ -31,8 +56,10 @@ static PyObject* clay_module_getattro(PyObject* self, PyObject* name) {
         if (table != NULL && PyDict_Check(table)) found = PyDict_GetItemWithError(table, name);
     }
     if (found != NULL) Py_INCREF(found);
-    else if (!PyErr_Occurred())
+    else if (!PyErr_Occurred()) {
         PyErr_Format(PyExc_AttributeError, "'%.200s' object has no attribute '%U'", type->tp_name, name);
+        clay_tell_of_attribute(self, name);
+    }
     Py_DECREF(own);
     return found;
 }
@@ -93,7 +120,7 @@ static PyObject* clay_call_attribute(PyObject* self, PyObject* function, PyObjec
     return out;
 }
 
-static PyObject* clay_module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+static inline PyObject* clay_call_of_module(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyTypeObject* type = Py_TYPE(self);
     PyObject* own = PyObject_GenericGetDict(self, NULL);
     if (own == NULL) return NULL;
@@ -112,6 +139,12 @@ static PyObject* clay_module_call(PyObject* self, PyObject* args, PyObject* kwar
     if (made == NULL && !PyErr_Occurred()) made = clay_call_attribute(self, function, clay_forward, args, kwargs);
     clay_scope_leave(running, mine);
     return made;
+}
+
+static PyObject* clay_module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    PyObject* out = clay_call_of_module(self, args, kwargs);
+    if (out == NULL) clay_tell("module", self, args);         /* Note [Leaving] */
+    return out;
 }
 
 static void clay_quicken(PyTypeObject* type, int attributes, int call) {

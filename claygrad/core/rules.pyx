@@ -243,7 +243,8 @@ cdef Tensor _sum_to(Tensor grad, tuple shape, Node source, int index):
     if not ok:
         raise RuntimeError(f"Function {source.name()} returned an invalid gradient at index {index} - got "
                            f"{shape_text(grad.layout)} but expected shape compatible with [{', '.join(map(str, shape))}]"
-                           + where_text(f"{source.name()} was recorded", source.code, source.lasti))
+                           + where_text(f"{source.name()} was recorded", source.code, source.lasti)
+                           + f"\n  the gradient of an input has the shape of that input, {shape}")
     axes = [i for i in range(len(have)) if i < lead or (shape[i - lead] == 1 and have[i] != 1)]
     if len(axes) == lead:
         return find_op("sum")(grad, tuple(axes))

@@ -1,6 +1,7 @@
 """Probability distributions that sample, score and differentiate (`torch.distributions`)."""
 from __future__ import annotations
 
+from claygrad.core.leaving import guard_package
 from claygrad.distributions import _kl_pairs, _kl_same, constraints, transforms
 from claygrad.distributions.bernoulli import Bernoulli
 from claygrad.distributions.beta import Beta
@@ -58,3 +59,5 @@ __all__ = [
     "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "kl_divergence", "register_kl", "transform_to",
 ]
 __all__ += transforms.__all__
+
+guard_package(__name__)          # Note [Leaving]

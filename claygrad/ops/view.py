@@ -165,7 +165,7 @@ def permute(input: Tensor, dims: ints):
     "The axes in another order: axis i of the result is axis `dims[i]` of the input."
     dims = sizes(dims)
     if len(dims) != input.ndim:
-        raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length "
+        raise RuntimeError("permute(): number of dimensions in the tensor input does not match the length "
                            f"of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
                            f"len(dims) = {len(dims)}")
     order = tuple(axis(dim, input.ndim) for dim in dims)

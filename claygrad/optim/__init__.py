@@ -1,4 +1,5 @@
 """Optimizers: `torch.optim`."""
+from claygrad.core.leaving import guard_package
 from claygrad.optim import _functional as _functional
 from claygrad.optim import lr_scheduler, swa_utils
 from claygrad.optim._adafactor import Adafactor
@@ -40,3 +41,5 @@ __all__ = [
     "swa_utils",
     "swap_in_optimizer_params_and_state",
 ]
+
+guard_package(__name__)          # Note [Leaving]

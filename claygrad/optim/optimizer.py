@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from claygrad._legacy import typename
 from claygrad.core import RemovableHandle, Tensor, default_dtype, dtype, float32, float64
+from claygrad.core.leaving import guard
 from claygrad.core.modes import get_grad_enabled, set_grad_enabled_flag
 from claygrad.core.notices import warn
 from claygrad.core.optimize import clear_gradients, gather
@@ -137,7 +138,7 @@ class Optimizer:
                 hook(self, args, kwargs)
             return out
 
-        return step
+        return guard(step)
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) \

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import numpy
 
+from claygrad.core.leaving import guard_package
 from claygrad import cuda
 from claygrad.core import DTYPES, Storage, array_of, device, dtype, empty, on_storage, wrap
 from claygrad.serialization._archive import Reader, Writer, buffered, replacing
@@ -243,3 +244,5 @@ def _unsaid() -> str:
     if _endianness is LoadEndianness.NATIVE:
         return sys.byteorder
     return "big" if _endianness is LoadEndianness.BIG else "little"
+
+guard_package(__name__)          # Note [Leaving]

@@ -18,9 +18,9 @@ from claygrad.serialization._rebuild import OURS, REBUILDING, TYPES, check_key, 
 # Modules of which nothing is ever allowed, whoever vouches for it.
 BLOCKED = ("sys", "os", "posix", "nt")
 _SAFE: list[Any] = []
-_UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` "
-           "to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can "
-           "result in arbitrary code execution. Do it only if you got the file from a trusted source.")
+_UNSAFE = ("The default value of the `weights_only` argument in `torch.load` is `True`. Re-running `torch.load` with "
+           "`weights_only` set to `False` will likely succeed, but it can result in arbitrary code execution. Do it "
+           "only if you got the file from a trusted source.")
 _InPython: Any = pickle._Unpickler         # whose instructions can be replaced one by one
 _CALLED = {id(one) for one in OURS.values() if callable(one) and one not in TYPES}
 _DICTS = (dict, OrderedDict, Counter)

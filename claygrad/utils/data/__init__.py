@@ -1,4 +1,5 @@
 """`torch.utils.data`: datasets, samplers and the loader that makes batches of them."""
+from claygrad.core.leaving import guard_package
 from claygrad._late import late
 from claygrad.utils.data import dataloader, dataset, distributed, sampler
 from claygrad.utils.data.collate import default_collate, default_convert
@@ -30,3 +31,5 @@ __all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Datas
            "get_worker_info", "random_split"]
 
 __getattr__ = late(__name__)
+
+guard_package(__name__)          # Note [Leaving]

@@ -1,0 +1,42 @@
+/* Note [Guarded functions]
+   A frame of Python puts itself into the traceback when an exception leaves it, and only what is called before it, in C, can take it
+   out again. A function has a field for what is called: vectorcall. CPython 3.11 does not read that field where it can run the frame of
+   a plain function in its own loop; it does for other types. There a guarded function is of a subtype, which adds nothing. */
+#pragma once
+#include <Python.h>
+
+static vectorcallfunc clay_plain_vectorcall;
+
+static PyObject* clay_guarded_vectorcall(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    PyObject* out = clay_plain_vectorcall(function, args, nargsf, kwnames);
+    if (out == NULL) clay_tell_call("function", function, args, PyVectorcall_NARGS(nargsf));
+    return out;
+}
+
+#if PY_VERSION_HEX < 0x030C0000
+static PyTypeObject clay_function;
+
+static int clay_make_type(void) {
+    if (clay_function.tp_base != NULL) return 0;
+    clay_function.tp_name = "function";
+    clay_function.tp_base = &PyFunction_Type;
+    clay_function.tp_basicsize = PyFunction_Type.tp_basicsize;
+    clay_function.tp_flags = Py_TPFLAGS_DEFAULT;
+    Py_SET_REFCNT((PyObject*)&clay_function, 1);
+    return PyType_Ready(&clay_function);
+}
+#endif
+
+static int clay_guard(PyObject* function) {
+    PyFunctionObject* f = (PyFunctionObject*)function;
+    if (clay_plain_vectorcall == NULL) clay_plain_vectorcall = f->vectorcall;
+    if (f->vectorcall != clay_plain_vectorcall) return 0;
+#if PY_VERSION_HEX < 0x030C0000
+    if (clay_make_type() < 0) return -1;
+    f->vectorcall = clay_guarded_vectorcall;
+    Py_SET_TYPE(function, &clay_function);
+#else
+    PyFunction_SetVectorcall(f, clay_guarded_vectorcall);
+#endif
+    return 0;
+}

@@ -1,0 +1,6 @@
+from typing import TypeVar
+
+_F = TypeVar("_F")
+
+def guard(function: _F) -> _F: ...
+def guard_package(package: str) -> None: ...

@@ -1,0 +1,87 @@
+"""What errors say below PyTorch's line: the user's line, the values on it, where in the model, and the way out.
+
+The compiled core calls these functions when an exception passes one of its doors (core/leaving.h). `a` is what was
+called, `b` the arguments. Nothing here runs, or is even loaded, before something fails. CLAYGRAD_TRACEBACK=full in the
+environment keeps claygrad's own frames in tracebacks.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from claygrad.errors._calls import Call
+from claygrad.errors._frames import is_ours, raised_by_us, without_our_frames
+from claygrad.errors._message import Message, message_of
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_SYMBOLS = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=")
+_SILENT = (KeyboardInterrupt, StopIteration, RecursionError, OSError, ImportError, Warning)
+
+
+class _Busy(threading.local):
+    now = False
+
+
+_busy = _Busy()
+
+
+def operation(error: BaseException, op: Any, args: Any) -> None:
+    """A call of an operation failed."""
+    _pass(error, sys._getframe(1), Call("operation", op, args or ()))
+
+
+def operator(error: BaseException, which: int, args: Any) -> None:
+    """One of Python's binary operators failed."""
+    _pass(error, sys._getframe(1), Call("operator", _SYMBOLS[which] if which < len(_SYMBOLS) else "?", args or ()))
+
+
+def assignment(error: BaseException, which: int, args: Any) -> None:
+    """One of Python's operators with an assignment failed."""
+    _pass(error, sys._getframe(1), Call("assignment", f"{_SYMBOLS[which]}=", args or ()))
+
+
+def indexing(error: BaseException, _: Any, args: Any) -> None:
+    """Reading or writing `tensor[key]` failed."""
+    _pass(error, sys._getframe(1), Call("indexing", "[]", args or ()))
+
+
+def method(error: BaseException, name: str, _: Any) -> None:
+    """A method of a compiled class failed."""
+    _pass(error, sys._getframe(1), Call("method", name, ()))
+
+
+def function(error: BaseException, called: Any, args: Any) -> None:
+    """A Python function of claygrad failed."""
+    _pass(error, sys._getframe(1), Call("function", called, args or ()))
+
+
+def attribute(error: BaseException, owner: Any, name: str) -> None:
+    """A module does not have the attribute that a line asks for."""
+    _pass(error, sys._getframe(1), Call("attribute", name, (owner,)))
+
+
+def module(error: BaseException, called: Any, args: Any) -> None:
+    """A call of a module failed."""
+    _pass(error, sys._getframe(1), Call("module", called, args or ()))
+
+
+def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
+    if _busy.now or isinstance(error, _SILENT):
+        return
+    plain = type(error).__module__ == "builtins" or type(error).__name__ == "LinAlgError"
+    _busy.now = True
+    try:
+        said = message_of(error)
+        ours = is_ours(frame.f_code)
+        if said is None and plain and raised_by_us(error):
+            said = Message.of(error)
+        if said is not None:
+            said.meet(call, frame, ours)
+            said.write(error)
+        if not ours:
+            without_our_frames(error)
+    finally:
+        _busy.now = False

@@ -1,0 +1,178 @@
+"""Where a loss was cut from its graph, and which part of a graph was used before."""
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core import Tensor
+from claygrad.core.promotion import facts
+from claygrad.core.provenance import place_text
+from claygrad.errors._source import MISSING, Line, assignment_before, block_around, parsed, short, value_of
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
+    from claygrad.errors._ways import Context
+
+_NEW = ("tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "asarray")
+_OUT = {
+    "detach": "compute it without detach() there", "data": "compute it without .data there", "item":
+    "compute it without item(), on tensors",
+    "tolist": "compute it without tolist(); join tensors with torch.stack([...])",
+    "numpy": "compute it without numpy(): NumPy records no graph",
+    "float()": "compute it without float(), on tensors",
+    "indices": "indices have no gradient: use the values",
+    **dict.fromkeys(("argmax", "argmin", "argsort"),
+                    "argmax, argmin and argsort have no gradient: use the values (max, softmax, cross_entropy of "
+                    "the scores)"),
+    **dict.fromkeys(("long", "int", "short", "byte", "bool", "char"),
+                    "integers have no gradient: stay with floating numbers for the loss"),
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "isclose"),
+                    "a comparison has no gradient: use a loss that changes with the values (such as sigmoid of the "
+                    "difference)"),
+    **dict.fromkeys(_NEW, "torch.tensor(...) makes a new leaf: join tensors with torch.stack([...]), and use the "
+                          "tensor itself "
+                          "where it was one already"),
+}
+_OUT_OF: dict[Any, str] = {
+    **_OUT, None: "that line records no graph: it runs under torch.no_grad(), or its result has no gradient"}
+_INTEGERS = ("long", "int", "int64", "int32", "int16", "int8", "uint8", "bool", "short")
+
+
+def _cutter(node: ast.AST | None) -> str | None:
+    """What in an expression makes a value without a graph, the outermost first."""
+    if node is None:
+        return None
+    for part in ast.walk(node):
+        if isinstance(part, ast.Compare) and not isinstance(part.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            return "eq"
+        if isinstance(part, ast.Attribute) and part.attr in _OUT and part.attr not in _NEW:
+            return part.attr
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("float", "int"):
+            return "float()"
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            if part.func.attr in ("to", "type") and any(getattr(arg, "attr", "") in _INTEGERS for arg in part.args):
+                return "long"
+            if part.func.attr in _NEW:
+                inner = [_cutter(arg) for arg in part.args]
+                return next((found for found in inner if found), part.func.attr)
+    return None
+
+
+def cut_lines(context: Context) -> str:
+    """What cut the loss, where, and what to do instead."""
+    frame, line = context.frame, context.line
+    names, root = roots_of(context)
+    marked = next((text for text in context.own if text.startswith("it was cut from its graph at ")), None)
+    context.own[:] = []
+    if isinstance(root, Tensor):
+        _, _, _, origin, cut, _ = facts(root)
+        if origin is not None and cut:
+            return _told(context, Line(*origin))
+    for name in names:
+        told = _follow(context, name, frame, line.code, line.number, set())
+        if told is not None:
+            return told
+    if marked is not None:
+        context.lines.append(marked)
+        return _OUT_OF[_cutter(parsed(marked.rpartition(": ")[2]))]
+    what = _cutter(getattr(line.expression, "func", None))
+    if what is not None:
+        context.lines.append(f"it is cut from its graph at {line.text}")
+        return _OUT_OF[what]
+    origin = facts(root)[3] if isinstance(root, Tensor) else None
+    if origin is not None:
+        made = Line(*origin)
+        if made.number != line.number:
+            context.lines.append(f"it was made at {made.text}")
+        what = _cutter(made.expression)
+        if what is not None:
+            return _OUT_OF[what]
+    return ("nothing it was computed from requires grad: call requires_grad_() on the parameters (or pass "
+            "requires_grad=True) before "
+            "computing the loss")
+
+
+def _told(context: Context, at: Line, what: str | None = None) -> str:
+    what = what or _cutter(at.expression) or _cutter(parsed(at.source))
+    context.lines.append(f"it was cut from its graph at {at.text}")
+    if what is None:
+        blocks = [ast.unparse(node.items[0]) for node in block_around(at.code, at.number, (ast.With,))]  # type: ignore[attr-defined]
+        blocks += [ast.unparse(mark) for node in block_around(at.code, at.number, (ast.FunctionDef,))
+                   for mark in node.decorator_list]  # type: ignore[attr-defined]
+        if any(word in text for text in blocks for word in ("no_grad", "inference_mode", "set_grad_enabled")):
+            return "compute it outside torch.no_grad() (or inference_mode), which records nothing"
+    return _OUT_OF[what]
+
+
+def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line: int, seen: set[str]) -> str | None:
+    """Go back from a name to the line that gave it its value, and on from the names there."""
+    if name in seen or len(seen) > 8:
+        return None
+    seen.add(name)
+    value = value_of(ast.Name(name), frame)
+    if isinstance(value, Tensor) and facts(value)[5]:
+        return None                                        # it is in a graph: the cut is nearer to the loss
+    origin, cut = facts(value)[3:5] if isinstance(value, Tensor) else (None, False)
+    if origin is not None and cut:
+        return _told(context, Line(*origin))
+    made = assignment_before(name, code, line)
+    if made is None or not hasattr(made, "value"):
+        return None
+    for part in ast.walk(made.value):
+        if isinstance(part, ast.Name) and part.id != name:
+            deeper = _follow(context, part.id, frame, code, made.lineno, seen)
+            if deeper is not None:
+                return deeper
+    what = _cutter(made.value)
+    if what is None:
+        return None
+    context.lines.append(f"it was cut from its graph at {_place(code, made)}")
+    return _OUT_OF[what]
+
+
+def _place(code: CodeType, node: ast.stmt) -> str:
+    source = linecache.getline(code.co_filename, node.lineno).strip()
+    return f"{place_text(code.co_filename, node.lineno)}, in {code.co_name}: {source}"
+
+
+def second_backward(context: Context) -> str:
+    """Which part of the graph was built outside the loop, or that it is the same graph as before."""
+    code, line = context.line.code, context.line.number
+    loops = block_around(code, line, (ast.For, ast.While))
+    recorded = next((text for text in context.own if " was recorded at " in text), "")
+    number = _line_number(recorded, code)
+    if loops and number is not None:
+        inner = loops[-1]
+        if not inner.lineno <= number <= (inner.end_lineno or inner.lineno):
+            return ("that part of the graph was built once, outside the loop, and the first backward() freed it: "
+                    "compute it inside the "
+                    "loop, or detach() it")
+        return ("a value from the step before is part of this graph: cut it with h = h.detach() between steps, or pass "
+                "retain_graph=True to backward()")
+    return "compute the loss again before the second backward(), or pass retain_graph=True to the first"
+
+
+def _line_number(text: str, code: CodeType) -> int | None:
+    match = re.search(r"(?:line |:)(\d+), in ", text)
+    return int(match[1]) if match and code.co_name in text else None
+
+
+def roots_of(context: Context) -> tuple[list[str], Any]:
+    """The names in what `x.backward()`, `backward(x)` or `grad(x, ...)` starts from, and the tensor itself if named."""
+    node: Any = context.line.expression
+    if not isinstance(node, ast.Call):
+        return [], None
+    func: Any = node.func
+    target: Any = func.value if isinstance(func, ast.Attribute) else None
+    if target is None or func.attr != "backward" or short(target) in ("torch.autograd", "autograd"):
+        target = node.args[0] if node.args else None
+    if isinstance(target, (ast.List, ast.Tuple)):
+        target = target.elts[0] if target.elts else None
+    if target is None:
+        return [], None
+    value = value_of(target, context.frame)
+    names = [part.id for part in ast.walk(target) if isinstance(part, ast.Name)]
+    return names, None if value is MISSING else value

@@ -1,0 +1,67 @@
+"""Which frames are claygrad's own, and tracebacks without them."""
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import CodeType, TracebackType
+
+HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+COMPILED = os.path.join("claygrad", "core", "")        # files of compiled modules, as Cython names them
+
+
+def is_ours(code: CodeType) -> bool:
+    return code.co_filename.startswith((HOME, COMPILED))
+
+
+def is_library(code: CodeType) -> bool:
+    """Whether it is Python's own: nobody looks for a mistake there."""
+    file = code.co_filename
+    return (file.startswith(_LIBRARY) and "site-packages" not in file) or file.startswith("<frozen")
+
+
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+
+
+def raised_by_us(error: BaseException) -> bool:
+    """Whether the exception was raised in claygrad, and not in a function of the user's that it called."""
+    last = None
+    trace = error.__traceback__
+    while trace is not None:
+        last, trace = trace, trace.tb_next
+    return last is None or is_ours(last.tb_frame.f_code)
+
+
+def without_our_frames(error: BaseException) -> None:
+    """Take claygrad's frames out of the traceback, and errors that never left it out of the chain of contexts."""
+    if os.environ.get("CLAYGRAD_TRACEBACK") == "full":
+        return
+    error.__traceback__ = _stripped(error.__traceback__)
+    seen = {id(error)}
+    at = error
+    while at.__context__ is not None and id(at.__context__) not in seen:
+        before = at.__context__
+        seen.add(id(before))
+        if before.__traceback__ is None or _stripped(before.__traceback__) is None:
+            at.__context__ = before.__context__
+            if at.__cause__ is before:
+                at.__cause__ = None
+        else:
+            before.__traceback__ = _stripped(before.__traceback__)
+            at = before
+
+
+def _stripped(trace: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while trace is not None:
+        if not is_ours(trace.tb_frame.f_code):
+            kept.append(trace)
+        trace = trace.tb_next
+    for i, one in enumerate(kept):
+        following = kept[i + 1] if i + 1 < len(kept) else None
+        if one.tb_next is not following:
+            one.tb_next = following
+    return kept[0] if kept else None

@@ -1,0 +1,197 @@
+"""The text of an exception, put together as it passes the doors."""
+from __future__ import annotations
+
+import re
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core.promotion import facts
+from claygrad.errors._calls import Call, described, shape_of, shape_text
+from claygrad.errors._frames import is_library, is_ours
+from claygrad.errors._source import Line, line_of_frame, short, value_of
+from claygrad.errors._ways import Context, way_out
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_KEY = "_claygrad_message"
+_MOST = 6           # operands that are described
+_BELOW = re.compile(r"(?<!\n)\n  (?=\S)")        # begins a line that is not PyTorch's
+
+
+def message_of(error: BaseException) -> Message | None:
+    found = vars(error).get(_KEY)
+    return found if isinstance(found, Message) and error.args == (found.written,) else None
+
+
+class Message:
+    """PyTorch's text, and below it what the doors have told."""
+
+    def __init__(self, head: str, own: list[str]) -> None:
+        self.head, self.own = head, own
+        self.told = own                          # by whoever raised it
+        self.written = ""
+        self.kind: type = Exception
+        self.line: Line | None = None
+        self.line_text = ""
+        self.operands: list[str] = []
+        self.more: list[str] = []                # lines that go with the way out
+        self.way: list[str] = []
+        self.call: Call | None = None            # until a frame of the user's is reached
+        self.layer: Call | None = None           # the innermost module
+        self.layer_text = ""
+        self.path = ""                           # from the module met last to the innermost
+        self.root = ""
+        self.met: Any = None                     # a weak reference to the module met last
+        self.place: tuple[int, int] = (0, 0)     # the frame of the user's, and the instruction
+
+    def __reduce__(self) -> Any:
+        return Message, (self.head, self.own)    # an exception may go to another process: its text goes, the rest stays
+
+    @classmethod
+    def of(cls, error: BaseException) -> Message | None:
+        """Of an exception that was just raised; None for one whose text is not a single string."""
+        if len(error.args) != 1 or type(error.args[0]) is not str:
+            return None
+        head, *own = _BELOW.split(error.args[0])
+        said = cls(head, own)
+        said.written, said.kind = error.args[0], type(error)
+        vars(error)[_KEY] = said
+        return said
+
+    def meet(self, call: Call, frame: FrameType, ours: bool) -> None:
+        """Learn what a door has to tell."""
+        if call.kind == "module":
+            self._meet_module(call, frame)
+        elif self.layer is None and (self.line is None or call.kind != "method") and (
+                self.call is None or call.name or not self.call.name):
+            self.call = call
+        again = self.line is not None and self.call is not None and self.place == (id(frame), frame.f_lasti)
+        if not ours and (self.line is None or again):
+            self._reach(frame)
+        elif self.line is not None:
+            self.call = None
+
+    def _reach(self, frame: FrameType) -> None:
+        """The exception comes to the user's line. (Again, if an operation called another one on the way there.)"""
+        call = self.call or self.layer
+        self.place = (id(frame), frame.f_lasti)
+        outer: Any = frame
+        while outer is not None and (is_library(outer.f_code) or is_ours(outer.f_code)):
+            outer = outer.f_back
+        frame = outer or frame
+        self.line = line_of_frame(frame)
+        self.line_text = self.line.text
+        if call is None:
+            return
+        self.own = list(self.told)
+        outside = call if self.layer is None else self.layer
+        names = outside.names_on(self.line, frame)
+        context = Context(self.head, self.kind, call, self.layer, self.line, frame, names, self.own)
+        self.operands = self._operand_lines(call, names if call is outside else [], context)
+        self.way = way_out(context)
+        said = "\n".join(self.operands)
+        self.own = [text for text in self.own if not _said_before(text, said)]
+        self.more = [text for text in context.lines if not _said_before(text, said)]
+        self._say_where_the_layer_was_made(said)
+        self.call = None
+        if self.layer is not None:
+            self.layer = Call("module", None, ())            # what it held is said
+
+    def _say_where_the_layer_was_made(self, said: str) -> None:
+        if self.layer is None or self.layer.called is None:
+            return
+        for parameter in self.layer.called.parameters():
+            origin = facts(parameter)[3]
+            if origin is not None and self.line is not None:
+                made = Line(*origin)
+                if made.text not in said and made.text != self.line.text:
+                    self.layer_text += f", made at {made.text}"
+            return
+
+    def _operand_lines(self, call: Call, names: list[Any], context: Context) -> list[str]:
+        found = call.operands(names)
+        if call.kind == "method":
+            found = context.receiver()
+        devices = {facts(x)[2] for _, x in found}
+        lines: dict[str, list[str]] = {}
+        for name, x in found:
+            text = described(x, len(devices) > 1) + self._made(x)
+            same = lines.setdefault(text, [])
+            if name not in same:
+                same.append(name)
+        shown = [f"{', '.join(same[:4])}{', ...' * (len(same) > 4)}: {text}" for text, same in lines.items()]
+        return shown if len(shown) <= _MOST else [*shown[:_MOST], f"and {len(shown) - _MOST} more"]
+
+    def _made(self, x: Any) -> str:
+        origin, cut = facts(x)[3:5]
+        if origin is None or cut or self.line is None:
+            return ""
+        line = Line(*origin)
+        if line.file == self.line.file and line.number == self.line.number:
+            return ""
+        return f", made at {line.text}"
+
+    def _meet_module(self, call: Call, frame: FrameType) -> None:
+        module = call.called
+        if self.layer is None:
+            self.layer = call
+            got = ", ".join(shape_text(shape_of(x)) for x in call.tensors) or ", ".join(
+                type(x).__name__ for x in call.args)
+            self.layer_text = f"{_one_line(module)} got {got}"
+        else:
+            inner = None if self.met is None else self.met()
+            step = _path_between(module, inner)
+            if step is None:
+                return
+            self.path = f"{step}{'.' * bool(self.path and not self.path.startswith('['))}{self.path}"
+        self.met = weakref.ref(module)
+        node = line_of_frame(frame).expression
+        func = getattr(node, "func", None)
+        self.root = (short(func) or "") if func is not None and value_of(func, frame) is module else ""
+
+    def write(self, error: BaseException) -> None:
+        """Put the text together and into the exception."""
+        if self.line is None or error.args != (self.written,):
+            return
+        lines = [*self.own, f"at {self.line_text}"]
+        if self.layer_text:
+            dot = "." if self.path and not self.path.startswith("[") else ""
+            path = f"{self.root}{dot if self.root else ''}{self.path}"
+            lines.append(f"in {path}: {self.layer_text}" if path else f"in {self.layer_text}")
+        lines += [*self.operands, *self.more, *self.way]
+        if isinstance(error, KeyError):             # it prints its argument as Python would read it
+            vars(error)["__notes__"] = ["\n  ".join(["", *dict.fromkeys(lines)])[1:]]
+            return
+        self.written = "\n  ".join([self.head, *dict.fromkeys(lines)])
+        error.args = (self.written,)
+
+
+def _said_before(text: str, said: str) -> bool:
+    """Whether a line only tells where something was made, as the line of an operand does."""
+    return text.startswith(("it was made at", "the leaf was made at", "made at")) and text.partition(" at ")[2] in said
+
+
+def _one_line(module: Any) -> str:
+    """`Linear(in_features=3, out_features=2, bias=True)`, or the name of the class where that takes more lines."""
+    try:
+        extra = module.extra_repr()
+    except Exception:
+        extra = ""
+    name = type(module).__name__
+    return f"{name}({extra})" if "\n" not in extra and len(extra) < 100 else name
+
+
+def _path_between(outer: Any, inner: Any) -> str | None:
+    """`encoder.layers[3]`: from a module to one in it; None if it is the same or not to be found."""
+    if inner is None or inner is outer:
+        return None
+    for name, found in outer.named_modules():
+        if found is inner:
+            return "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in name.split(".")).removeprefix(".")
+    for name, held in vars(outer).items():
+        if isinstance(held, (list, tuple)):
+            for i, found in enumerate(held):
+                if found is inner:
+                    return f"{name}[{i}]"
+    return None

@@ -1,0 +1,142 @@
+"""The user's line: its place, its text, and the expression on it that runs."""
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core.provenance import place_text
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
+MISSING = object()
+
+
+class Line:
+    """Where a frame is."""
+
+    def __init__(self, code: CodeType, lasti: int) -> None:
+        self.code, self.lasti = code, lasti
+        self.file = code.co_filename
+        self.span = _span(code, lasti)
+        self.number = self.span[0] if self.span[0] is not None else code.co_firstlineno
+
+    @property
+    def source(self) -> str:
+        """The line, or the lines that an expression goes over."""
+        first, last = self.number, self.span[1] or self.number
+        lines = [linecache.getline(self.file, number).strip() for number in range(first, last + 1)]
+        joined = " ".join(lines)
+        return joined if len(lines) <= 6 and len(joined) <= 200 else lines[0]
+
+    @property
+    def text(self) -> str:
+        """`model.py:7, in step: y = x * 2`"""
+        where = f"{place_text(self.file, self.number)}, in {self.code.co_name}"
+        return f"{where}: {self.source}" if self.source else where
+
+    @property
+    def expression(self) -> ast.AST | None:
+        """The expression, or the statement of an assignment, that runs there."""
+        if None in self.span:
+            return None
+        first, last, start, end = self.span
+        lines = [text.encode() for text in linecache.getlines(self.file)[first - 1:last]]
+        if not lines or len(lines) != last - first + 1:
+            return None
+        lines[-1] = lines[-1][:end]
+        lines[0] = lines[0][start:]
+        return parsed(b"".join(lines).decode(errors="replace"))
+
+
+def line_of_frame(frame: FrameType) -> Line:
+    return Line(frame.f_code, frame.f_lasti)
+
+
+def _span(code: CodeType, lasti: int) -> tuple[Any, Any, Any, Any]:
+    for at, span in enumerate(code.co_positions()):
+        if at == lasti // 2:
+            return span
+    return (None, None, None, None)
+
+
+@functools.lru_cache(256)
+def parsed(text: str) -> ast.AST | None:
+    for form in (f"({text}\n)", text.strip()):
+        try:
+            body = ast.parse(form).body
+        except (SyntaxError, ValueError):
+            continue
+        if len(body) == 1:
+            return body[0].value if isinstance(body[0], ast.Expr) else body[0]
+    return None
+
+
+def short(node: ast.AST, most: int = 40) -> str | None:
+    """The text of an expression, if it is short enough to name a value."""
+    try:
+        text = ast.unparse(node)
+    except Exception:
+        return None
+    return text if len(text) <= most and "\n" not in text else None
+
+
+def value_of(node: ast.AST | None, frame: FrameType) -> Any:
+    """The value of a name, an attribute of a module, or an element of a list; MISSING for what would run code."""
+    if isinstance(node, ast.Name):
+        for names in (frame.f_locals, frame.f_globals):
+            if node.id in names:
+                return names[node.id]
+    elif isinstance(node, ast.Attribute):
+        owner = value_of(node.value, frame)
+        own = getattr(owner, "__dict__", None) if owner is not MISSING else None
+        if isinstance(own, dict):
+            for table in (own, own.get("_parameters"), own.get("_buffers"), own.get("_modules")):
+                if isinstance(table, dict) and node.attr in table:
+                    return table[node.attr]
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        owner = value_of(node.value, frame)
+        if type(owner) in (list, tuple, dict):
+            try:
+                return owner[node.slice.value]
+            except (LookupError, TypeError):
+                return MISSING
+    elif isinstance(node, ast.Constant):
+        return node.value
+    return MISSING
+
+
+def _statements(file: str) -> tuple[ast.stmt, ...]:
+    return _statements_in("".join(linecache.getlines(file)))
+
+
+@functools.lru_cache(32)
+def _statements_in(source: str) -> tuple[ast.stmt, ...]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+
+
+def assignment_before(name: str, code: CodeType, line: int) -> ast.stmt | None:
+    """The last statement above a line, in the same function, that gives a name its value."""
+    best = None
+    for node in _statements(code.co_filename):
+        if node.lineno >= line or node.lineno < code.co_firstlineno or (best is not None and node.lineno < best.lineno):
+            continue
+        targets = (node.targets if isinstance(node, ast.Assign) else [node.target]
+                   if isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For)) else [])
+        if any(isinstance(part, ast.Name) and part.id == name for target in targets for part in ast.walk(target)):
+            best = node
+    return best
+
+
+def block_around(code: CodeType, line: int, kinds: tuple[type, ...]) -> list[ast.stmt]:
+    """The statements of some kinds around a line of a function, the innermost last."""
+    found = [node for node in _statements(code.co_filename)
+             if isinstance(node, kinds) and node.lineno >= code.co_firstlineno
+             and node.lineno <= line <= (node.end_lineno or node.lineno)]
+    return sorted(found, key=lambda node: node.lineno)

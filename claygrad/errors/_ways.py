@@ -1,0 +1,118 @@
+"""The way out of an error: hints by the text of PyTorch's line, asked in order, the first answer taken."""
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core import Tensor
+from claygrad.errors._calls import Call, signature_of
+from claygrad.errors._source import MISSING, Line, short, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    Hint = Callable[[re.Match[str], "Context"], "str | None"]
+
+_HINTS: list[tuple[re.Pattern[str], Hint]] = []
+_SUBJECTS = ("graph", "shapes", "losses", "values", "models", "calls")
+
+
+class Context:
+    """What is known when an error comes to the user's line."""
+
+    def __init__(self, head: str, kind: type, call: Call, layer: Call | None, line: Line, frame: FrameType,
+                 names: list[Any], own: list[str]) -> None:
+        self.head, self.kind, self.call, self.layer = head, kind, call, layer
+        self.line, self.frame, self.names, self.own = line, frame, names, own
+        self.lines: list[str] = []               # what a hint wants said besides
+
+    @property
+    def module(self) -> Any:
+        """The innermost module, or None."""
+        return None if self.layer is None else self.layer.called
+
+    def name(self, number: int, otherwise: str) -> str:
+        """What the user's line calls an argument."""
+        found = self.names[number] if number < len(self.names) else None
+        return found if isinstance(found, str) else otherwise
+
+    def receiver(self) -> list[tuple[str, Any]]:
+        """Name and tensor that a method was called on, where the line shows them."""
+        node: Any = self.line.expression
+        if isinstance(node, ast.Call):
+            node = node.func.value if isinstance(node.func, ast.Attribute) else node.args[0] if node.args else node
+        elif isinstance(node, ast.Attribute):
+            node = node.value
+        value = value_of(node, self.frame)
+        return [(short(node) or "input", value)] if isinstance(value, Tensor) else []
+
+    def tensor(self) -> Any:
+        """The first tensor of the call, or None."""
+        found = self.call.tensors or [x for _, x in self.receiver()]
+        return found[0] if found else None
+
+    def owner_class(self) -> Any:
+        """The class that the line makes an instance of."""
+        node = self.line.expression
+        if not isinstance(node, ast.Call) or not _is_path(node.func):
+            return None
+        code = compile(ast.Expression(node.func), "<class>", "eval")
+        try:
+            found = eval(code, self.frame.f_globals, self.frame.f_locals)
+        except Exception:
+            return None
+        return found if isinstance(found, type) else None
+
+    def argument(self, name: str) -> Any:
+        value = self.call.value(name)
+        return None if value is MISSING else value
+
+
+def _is_path(node: ast.AST) -> bool:
+    """Whether an expression is a name, or a name of a module in another: `torch.nn.Linear`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def hint(pattern: str) -> Callable[[Hint], Hint]:
+    """Register a function that knows the way out of errors whose first line matches."""
+    def register(fn: Hint) -> Hint:
+        _HINTS.append((re.compile(pattern), fn))
+        return fn
+    return register
+
+
+def say(pattern: str, text: str) -> None:
+    """The same where the way out is always the same; `{1}` is the first group of the pattern, `torch` the package."""
+    _HINTS.append((re.compile(pattern), lambda match, _: text.format(match[0], *match.groups())))
+
+
+def way_out(context: Context) -> list[str]:
+    """What to do instead, as lines; for an error that nobody knows, how the function is called."""
+    if not _HINTS:
+        for subject in _SUBJECTS:
+            importlib.import_module(f"claygrad.errors.{subject}")
+    for pattern, fn in _HINTS:
+        match = pattern.search(context.head)
+        if match is None:
+            continue
+        text = fn(match, context)
+        if text:
+            return text.split("\n")
+    return [] if context.own else _how_it_is_called(context)
+
+
+def _how_it_is_called(context: Context) -> list[str]:
+    call = context.call
+    called: Any = call.called if call.kind in ("operation", "function") else None
+    if called is None or not call.name:
+        called = None if context.module is None else type(context.module)
+    if called is None:
+        return []
+    shown = signature_of(called)
+    about = (getattr(called, "__doc__", None) or "").strip().split("\n")[0]
+    return [f"see {shown}" + (f": {about}" if about and about[:1].isalpha() else "")] if shown else []

@@ -1,0 +1,72 @@
+"""Ways out of calls with wrong arguments."""
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+from claygrad.errors._calls import signature_of
+from claygrad.errors._ways import Context, hint, say
+
+
+def _shown(context: Context) -> str:
+    called: Any = context.call.called
+    if context.call.kind not in ("operation", "function"):
+        called = None if context.module is None else type(context.module)
+    return "" if called is None else signature_of(called)
+
+
+@hint(r"got an unexpected keyword argument '(\w+)'|received an invalid combination of arguments - got \(.*?(\w+)=")
+def keyword(match: re.Match[str], context: Context) -> str | None:
+    shown = _shown(context)
+    if not shown:
+        return None
+    given = match[1] or match[2]
+    names = re.findall(r"(\w+)(?:=|,|\))", shown.partition("(")[2])
+    near = [] if given in names else difflib.get_close_matches(given, names, 1, 0.4)
+    return (f"did you mean {near[0]}? It" if near else "it") + f" is {shown}"
+
+
+@hint(r"argument '(\w+)'.* must be Tensor, not ndarray|argument '(\w+)'.* must be Tensor, not numpy")
+def array_for_tensor(match: re.Match[str], _: Context) -> str | None:
+    return "make a tensor of the array: torch.from_numpy(a), or torch.tensor(a)"
+
+
+@hint(r"argument '(\w+)'.* must be Tensor, not tuple")
+def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
+    return (f"{context.name(0, 'the argument')} is a tuple: recurrent layers return (output, hidden), so write out, "
+            "hidden = rnn(x), "
+            "or take [0]")
+
+
+say(r"argument '(\w+)'.* must be Tensor, not list", "make one tensor of the list: torch.stack(list) of tensors, "
+                                                    "torch.tensor(list) of "
+    "numbers")
+say(r"argument '(\w+)'.* must be Tensor, not (int|float|bool)", "make a tensor of the number: torch.tensor(x)")
+say(r"argument '(\w+)'.* must be Tensor, not NoneType", "it is None: a function before returns nothing, or an "
+                                                        "attribute was never set")
+say(r"argument '(\w+)'.* must be tuple of Tensors", "give it a list of tensors: torch.cat([a, b])")
+
+
+@hint(r"view\(\): argument 'dtype' .* must be \S+dtype, not int")
+def sizes_of_view(_: re.Match[str], context: Context) -> str | None:
+    return "sizes are int: int(n), or // instead of /, makes one"
+
+
+@hint(r"argument '(\w+)'.* must be (tuple of ints|int|float|bool|Number|str|\S+dtype),? (?:not|but)")
+def other_kind(match: re.Match[str], context: Context) -> str | None:
+    shown = _shown(context)
+    extra = "; int(n), or // instead of /, makes an int" if "int" in match[2] else ""
+    return f"{match[1]} must be {match[2]}{extra}" + (f". It is {shown}" if shown else "")
+
+
+@hint(r"received an invalid combination of arguments|positional arguments?|missing .* argument|multiple values for "
+      r"argument")
+def arguments(_: re.Match[str], context: Context) -> str | None:
+    shown = _shown(context)
+    return f"it is {shown}" if shown else None
+
+
+say(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)", "element {1} is {2}: make a tensor of it, "
+    "or leave it out")
+say(r"'(\w+)' object is not callable", "it is a value, not a function: look at the brackets")

@@ -1,0 +1,128 @@
+"""Ways out of errors of losses: what each argument must be, and what was given."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from claygrad.errors._calls import shape_of, shape_text
+from claygrad.errors._ways import Context, hint, say
+
+_TARGETS = ("cross_entropy takes scores (batch, classes, ...) and a target of class indices (batch, ...) as int64, "
+            "or of "
+            "probabilities with the shape of the scores as floats")
+
+
+def _pair(context: Context) -> tuple[Any, Any]:
+    tensors = context.call.tensors
+    return (tensors[0], tensors[1]) if len(tensors) > 1 else (None, None)
+
+
+def _of_classes(context: Context) -> bool:
+    return context.call.name in ("cross_entropy", "nll_loss") or hasattr(context.module, "label_smoothing")
+
+
+@hint(r"log_softmax\w* not implemented for '(Long|Int)'|\"log_softmax.* not implemented for '(Long|Int)'")
+def swapped(_: re.Match[str], context: Context) -> str | None:
+    scores, target = _pair(context)
+    if scores is not None and target.dtype.is_floating_point:
+        return "the scores come first, then the target: cross_entropy(logits, target)"
+    return f"{_TARGETS}: cast the scores with .float()"
+
+
+@hint(r"expected (scalar type|target dtype to be) Long")
+def floats_for_classes(_: re.Match[str], context: Context) -> str | None:
+    if not _of_classes(context):
+        return "cast the indices: .long()"
+    return f"{_TARGETS}: class indices came as floats, so cast the target with .long()"
+
+
+@hint(r"(0D or 1D target tensor expected, multi-target not supported|Expected floating point type for target with "
+      r"class "
+      r"probabilities, got \w+)")
+def targets_of_two_dimensions(_: re.Match[str], context: Context) -> str | None:
+    scores, target = _pair(context)
+    if scores is None:
+        return _TARGETS
+    if shape_of(target)[1:] == (1,):
+        return (f"{_TARGETS}: the target is a column, {shape_text(shape_of(target))}; target.squeeze(1) makes class "
+                "indices of it")
+    if shape_of(target) == shape_of(scores):
+        return (f"{_TARGETS}: a one-hot target came as integers; give target.argmax(1), or target.float() as "
+                "probabilities")
+    return f"{_TARGETS}: the target is {shape_text(shape_of(target))}"
+
+
+@hint(r"Target (-?\d+) is out of bounds")
+def class_out_of_range(match: re.Match[str], context: Context) -> str | None:
+    scores, target = _pair(context)
+    if scores is None:
+        return None
+    shape = shape_of(scores)
+    classes = shape[1 if len(shape) > 1 else 0]
+    places = [i for i, label in enumerate(target.detach().reshape(-1).tolist()) if label == int(match[1])]
+    text = (f"element {places[0]} of the target is {match[1]}, and the scores have {classes} classes: labels go "
+            "from 0 to "
+            f"{classes - 1}") if places else f"labels go from 0 to {classes - 1}"
+    low = int(target.detach().min())
+    if int(match[1]) == classes and low >= 1:
+        return f"{text}; these start at 1, so take target - 1"
+    if int(match[1]) < 0:
+        return f"{text}; ignore_index={match[1]} leaves such elements out"
+    return f"{text}; give the last layer an output for every class, or mend the labels"
+
+
+@hint(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
+def other_batch(match: re.Match[str], context: Context) -> str | None:
+    return (f"{_TARGETS}: {match[1]} rows of scores need one target each, and {match[2]} came; a reshape before may "
+            "have "
+            "mixed batch and features")
+
+
+@hint(r"[Ee]xpected target size \[(.*?)\], got \[(.*?)\]")
+def other_size(match: re.Match[str], context: Context) -> str | None:
+    scores, target = _pair(context)
+    if scores is not None and len(shape_of(scores)) == 3 and shape_of(scores)[:2] == shape_of(target):
+        order = ("transpose(1, 2) makes the scores "
+                 f"{shape_text((shape_of(scores)[0], shape_of(scores)[2], shape_of(scores)[1]))}")
+        return f"the class dimension of the scores is the second, not the last: {order}"
+    return f"{_TARGETS}: the target must be ({match[1]})"
+
+
+say(r"only batches of spatial targets supported|\dD target tensor expects \dD input|input.* target.*dimension",
+    _TARGETS)
+say(r"weight tensor should be defined either for all|weight tensor should be defined", "weight has one number for "
+    "every class")
+
+
+@hint(r"all elements of (input|target) should be between 0 and 1")
+def not_probabilities(match: re.Match[str], _: Context) -> str | None:
+    if match[1] == "input":
+        return ("binary_cross_entropy takes probabilities: give it torch.sigmoid(input), or use "
+                "binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss), which takes scores")
+    return "targets of binary_cross_entropy lie between 0 and 1: scale or clamp them"
+
+
+@hint(r"Using a target size \(.*\) that is different to the input size|Target size \(.*\) must be the same as input "
+      r"size")
+def sizes_of_pairs(_: re.Match[str], context: Context) -> str | None:
+    scores, target = _pair(context)
+    if scores is None:
+        return "give input and target one shape"
+    a, b = shape_of(scores), shape_of(target)
+    first, second = context.name(0, "input"), context.name(1, "target")
+    if a == (*b, 1):
+        return f"input and target must have one shape: {second}.unsqueeze(1), or {first}.squeeze(1)"
+    if (*a, 1) == b:
+        return f"input and target must have one shape: {second}.squeeze(1), or {first}.unsqueeze(1)"
+    return f"input and target must have one shape: here {shape_text(a)} and {shape_text(b)}"
+
+
+@hint(r"Found dtype (Long|Int|Bool|Byte|Short|Char) but expected (Float|Double|Half)")
+def integers_for_floats(_: re.Match[str], context: Context) -> str | None:
+    return "the target must be floating numbers, as the input: cast it with .float()"
+
+
+say(r"is not a valid value for reduction", 'reduction is "mean", "sum" or "none"')
+say(r"ctc_loss|[Tt]arget_lengths|input_lengths", "ctc_loss takes log-probabilities (time, batch, classes), targets, "
+                                                 "and the two "
+    "tuples of lengths")

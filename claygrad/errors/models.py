@@ -1,0 +1,208 @@
+"""Ways out of errors of modules, optimizers and saved states."""
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+from claygrad.errors._calls import signature_of
+from claygrad.errors._ways import Context, hint, say
+
+say(r"before Module\.__init__\(\) call|cannot assign (module|parameters|buffer).*before", "call super().__init__() "
+    "first in the "
+    "__init__ of your module")
+say(r'is missing the required "forward" function', "define def forward(self, ...) in the class (the name and the "
+                                                   "indentation must be "
+    "right)")
+
+
+@hint(r"'(\w+)' object has no attribute '(\w+)'")
+def attribute(match: re.Match[str], context: Context) -> str | None:
+    if context.call.kind != "attribute" or not context.call.args:
+        return None
+    owner = context.call.args[0]
+    if "_parameters" not in vars(owner):
+        return "call super().__init__() first in the __init__ of your module"
+    names = [name for name in {*dir(type(owner)), *vars(owner), *_children(owner)} if not name.startswith("_")]
+    near = difflib.get_close_matches(match[2], names, 3)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    own = sorted(_children(owner))
+    return f"it has {', '.join(own)}" if own else "assign it in __init__, after super().__init__()"
+
+
+def _children(module: Any) -> list[str]:
+    return [name for table in ("_parameters", "_buffers", "_modules") for name in vars(module).get(table, {})]
+
+
+say(r"cannot assign '.*' as parameter '(\w+)'", "wrap it: layer.{1} = nn.Parameter(tensor); or change the values with "
+    "layer.{1}.copy_(tensor) under torch.no_grad()")
+say(r"cannot assign '.*' as (child module|buffer) '(\w+)'", "assign a module (or a tensor for a buffer), or choose "
+    "another name")
+
+
+@hint(r"optimizer got an empty parameter list")
+def no_parameters(_: re.Match[str], context: Context) -> str | None:
+    told = _layers_in_a_list(context)
+    if told:
+        return told
+    given = context.call.args[1] if len(context.call.args) > 1 else None
+    if type(given).__name__ == "generator":
+        return ("the generator was used up before, by a loop or a sum: call model.parameters() again, or keep "
+                "list(model.parameters())")
+    return "give it model.parameters() of a model that has layers as attributes"
+
+
+def _layers_in_a_list(context: Context) -> str | None:
+    """Modules that a module of the user's keeps where parameters() does not look."""
+    values = [*context.frame.f_locals.values(), *context.frame.f_globals.values()]
+    for value in values:
+        table = getattr(value, "__dict__", None)
+        if not isinstance(table, dict) or "_modules" not in table or "_parameters" not in table:
+            continue
+        for name, held in table.items():
+            items = list(held.values()) if isinstance(held, dict) else held
+            if name.startswith("_") or not isinstance(items, (list, tuple)):
+                continue
+            inside = [x for x in items if hasattr(x, "_parameters") and hasattr(x, "_modules")]
+            if inside:
+                kind = "ModuleDict" if isinstance(held, dict) else "ModuleList"
+                where = _made_at(inside[0])
+                if where:
+                    context.lines.append(where)
+                return (f"{type(value).__name__}.{name} is a plain {type(held).__name__} of layers, which "
+                        "parameters() does not see: "
+                        f"keep them in nn.{kind}(...)")
+    return None
+
+
+def _made_at(module: Any) -> str:
+    from claygrad.core.promotion import facts
+    from claygrad.errors._source import Line
+    for parameter in module.parameters():
+        origin = facts(parameter)[3]
+        return "" if origin is None else f"the layers were made at {Line(*origin).text}"
+    return ""
+
+
+@hint(r"'(\w+)' object is not iterable")
+def model_for_parameters(match: re.Match[str], context: Context) -> str | None:
+    given = context.call.args[1] if len(context.call.args) > 1 else None
+    if match[1] in ("method", "function"):
+        return f"call it: {context.name(1, 'model.parameters')}()"
+    if hasattr(given, "_parameters"):
+        return f"give the optimizer {context.name(1, 'model')}.parameters(), not the model"
+    return None
+
+
+say(r"params argument given to the optimizer should be an iterable", "put it into a list: [w]")
+say(r"can't optimize a non-leaf Tensor", "an optimizer changes leaves: give it the tensors that this was computed "
+                                         "from, or a new leaf, "
+    "x.detach().requires_grad_()")
+say(r"optimizer can only optimize Tensors, but one of the params is", "give it model.parameters(), not names or a "
+    "state_dict; "
+    "named_parameters() for names as well")
+say(r"parameter group didn't specify a value of required optimization parameter (\w+)", "pass {1}= to the optimizer")
+say(r"[Ii]nvalid (learning rate|momentum|weight_decay|epsilon|beta|alpha|rho|lr_decay)[\w ]*: (\S+)",
+    "{1} (lr, momentum, betas ...) "
+    "must lie in its range: 0 or more; betas below 1")
+say(r"some parameters appear in more than one parameter group", "name each parameter in one group")
+say(r"loaded state dict .*parameter group|loaded state dict has a different number", "load it into an optimizer of "
+    "the same groups and "
+    "parameters as the one that was saved")
+
+
+@hint(r"Error\(s\) in loading state_dict for (\w+)")
+def loading(_: re.Match[str], context: Context) -> str | None:
+    module, state = context.call.args[0], context.call.args[1]
+    have, given = list(module.state_dict()), list(state)
+    missing, unexpected = [name for name in have if name not in state], [name for name in given if name not in have]
+    for prefix in ("module.", "model.", "_orig_mod.", "net.", "state_dict."):
+        bare = {name.removeprefix(prefix) for name in given if name.startswith(prefix)}
+        if unexpected and len(bare) == len(given) and bare & set(have):
+            return (f"all names start with '{prefix}', as a wrapped model saves them: load "
+                    f"{{k.removeprefix('{prefix}'): v for k, v in state.items()}}")
+        if missing and all(name.startswith(prefix) for name in have) and {prefix + name for name in given} & set(have):
+            return (f"the names lack '{prefix}': load {{'{prefix}' + k: v for k, v in state.items()}}, or load it "
+                    "into the model inside")
+    if not set(have) & set(given) and {"state_dict", "model", "model_state_dict"} & set(given):
+        inside = next(name for name in ("state_dict", "model_state_dict", "model") if name in given)
+        return f"this is a checkpoint, not a state: load checkpoint['{inside}']"
+    lines = []
+    for name in unexpected[:5]:
+        near = difflib.get_close_matches(name, missing or have, 1, 0.5)
+        if near:
+            lines.append(f"'{name}' is close to '{near[0]}'")
+    if lines:
+        return "; ".join(lines) + ": rename them, or pass strict=False to load the rest"
+    if not missing and not unexpected:
+        return ("make the model with the shapes of the state (out_features, num_embeddings ...), or leave those "
+                "names out of the state "
+                "and pass strict=False")
+    return "make the model as it was when the state was saved, or pass strict=False to load the names that fit"
+
+
+say(r"Expected state_dict to be dict-like", "read the file first: model.load_state_dict(torch.load(path))")
+say(r"'?(NoneType|str|int|list|float|tuple|dict)'? .*is not a Module subclass|is not a Module subclass",
+    "give it modules: "
+    "nn.Sequential(nn.Linear(...), nn.ReLU()), with brackets after the class names")
+say(r"Module (name|key)|module name can't", "choose a name that is a Python identifier and no attribute yet")
+say(r"attribute '(\w+)' already exists", "choose another name than '{1}'")
+say(r"(\w+) is not an Optimizer", "give the scheduler the optimizer: StepLR(optimizer, ...)")
+say(r"missing 1 required positional argument: 'closure'", "LBFGS calls the model itself: give step() a function "
+                                                          "that computes the loss, "
+    "calls backward() and returns the loss")
+say(r"Fan in and fan out can not be computed", "it takes weights of two dimensions or more; for a bias use "
+                                               "nn.init.zeros_")
+say(r"must be divisible by groups", "take groups that divide in_channels and out_channels")
+say(r"Padding_idx must be within", "padding_idx is one of the indices: 0 to num_embeddings - 1")
+say(r"`lengths` array must be sorted|enforce_sorted", "pass enforce_sorted=False")
+say(r"Size mismatch between tensors", "all tensors of a TensorDataset have one length")
+
+
+@hint(r"has no attribute `(\w+)`")
+def path(match: re.Match[str], context: Context) -> str | None:
+    owner: Any = context.call.args[0] if context.call.args else None
+    names = [name for name, _ in owner.named_parameters()] + [name for name, _ in owner.named_modules()] \
+        if hasattr(owner, "named_parameters") else []
+    near = difflib.get_close_matches(match[1], names, 3, 0.4)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"it has {', '.join(filter(None, names))}" if names else None
+
+
+@hint(r"^'?(\w+)'?$")
+def key(match: re.Match[str], context: Context) -> str | None:
+    owner: Any = context.call.args[0] if context.call.args else None
+    keys = list(owner.keys()) if context.kind is KeyError and hasattr(owner, "keys") else []
+    return f"it has {', '.join(map(repr, keys[:8]))}" if keys else None
+
+
+say(r"index -?\d+ is out of range", "the container has fewer modules")
+say(r"(Linear|Conv\w+|Embedding|\w+)\.forward\(\) (missing|takes)|forward\(\) (missing|takes|got)", "look at the "
+    "parameters of forward: "
+    "self is the first, and a call of the model passes the others")
+say(r"Weights only load failed", "the file holds more than tensors: pass weights_only=False if you trust whoever "
+                                 "made it")
+say(r"PytorchStreamReader|unexpected EOF|invalid load key|invalid magic", "the file is not complete, or was not "
+    "made by torch.save")
+say(r"each element in list of batch should be of equal size", "pad the samples to one length, or give the "
+    "DataLoader a collate_fn")
+say(r"default_collate: batch must contain", "return tensors, numbers or arrays from the dataset, or give the "
+                                            "DataLoader a collate_fn")
+say(r"num_samples should be a positive integer", "the dataset is empty: look at its __len__ and its files")
+say(r"batch_size|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "
+    "batch_sampler replaces "
+    "batch_size, shuffle, sampler and drop_last")
+say(r"Sum of input lengths does not equal", "the lengths must add up to len(dataset), or be fractions that add up to 1")
+
+
+@hint(r"__init__\(\) got an unexpected keyword argument '(\w+)'")
+def keyword_of_class(match: re.Match[str], context: Context) -> str | None:
+    owner = context.owner_class()
+    if owner is None:
+        return None
+    shown = signature_of(owner)
+    names = re.findall(r"(\w+)(?:=|,|\))", shown)
+    near = difflib.get_close_matches(match[1], names, 1, 0.4)
+    return (f"did you mean {near[0]}? " if near else "") + f"It is {shown}"

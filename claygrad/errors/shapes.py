@@ -1,0 +1,225 @@
+"""Ways out of errors about shapes."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from claygrad.errors._calls import shape_of, shape_text
+from claygrad.errors._ways import Context, hint, say
+
+
+@hint(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)")
+def broadcasting(match: re.Match[str], context: Context) -> str | None:
+    rule = "shapes are compared from the last dimension, and each pair of sizes must be equal or 1"
+    tensors = context.call.tensors
+    if len(tensors) < 2:
+        return rule
+    (a, b), names = (shape_of(tensors[0]), shape_of(tensors[1])), (context.name(0, "a"), context.name(1, "b"))
+    if len(a) != len(b):
+        small, large, name = (a, b, names[0]) if len(a) < len(b) else (b, a, names[1])
+        missing = len(large) - len(small)
+        for at in range(len(large) - 1, -1, -1):
+            widened = [*small]
+            if missing == 1 and at <= len(small):
+                widened.insert(at, 1)
+                if all(m == n or 1 in (m, n) for m, n in zip(widened, large, strict=True)):
+                    return f"{rule}: {name}.unsqueeze({at}) is {shape_text(tuple(widened))}, which fits"
+    if a == b[::-1] and len(a) == 2:
+        return f"{rule}: {names[1]}.T has the shape of {names[0]}"
+    return f"{rule}: reshape or transpose one of them, or take the same part of both"
+
+
+@hint(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)")
+def products(match: re.Match[str], context: Context) -> str | None:
+    n, k, m, p = map(int, match.groups())
+    module = context.module
+    if getattr(module, "in_features", None) == m:
+        shape = shape_of(context.call.tensors[0]) if context.call.tensors else ()
+        flat = 1
+        for size in shape[1:]:
+            flat *= size
+        more = f", or flatten(1) the input, which gives ({shape[0]}, {flat})" if len(shape) > 2 and flat == m else ""
+        return (f"the last dimension of the input is {k}, and must be in_features={m}: make the layer with "
+                f"in_features={k}{more}")
+    first, second = context.name(0, "mat1"), context.name(1, "mat2")
+    if context.call.name == "linear":
+        return f"the weight is (out_features, in_features): here ({p}, {m}), and the last dimension of the input is {k}"
+    if k == p:
+        return f"the inner sizes {k} and {m} differ: {first} @ {second}.T multiplies ({n}, {k}) by ({p}, {m})"
+    if n == m:
+        return f"the inner sizes {k} and {m} differ: {first}.T @ {second} multiplies ({k}, {n}) by ({m}, {p})"
+    return f"the inner sizes, {k} and {m}, must be equal: look at where the two were made, or transpose one (.T, .mT)"
+
+
+@hint(r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: \[(\d+), (\d+)\]")
+def batches(match: re.Match[str], _: Context) -> str | None:
+    return (f"the last dimension of the first must be the second last of the second: {match[2]} against {match[4]}, "
+            "with equal "
+            f"batches: {match[1]} against {match[3]}; .mT transposes the matrices of a batch")
+
+
+say(r"1D tensors expected, but got 2D and 2D", "dot takes two vectors: use @ (matmul) for matrices")
+say(r"1D tensors expected|inconsistent tensor size, expected tensor \[(\d+)\] and src \[(\d+)\]", "dot takes two "
+    "vectors of one "
+    "length; flatten() or use @")
+say(r"size mismatch, got input|vector \+ matrix|self must be a matrix|mat2 must be a "
+    r"matrix|(batch1|batch2|mat1|mat2) must be a \dD",
+    "mm takes matrices, mv a matrix and a vector, bmm batches of matrices; @ (matmul) takes all of them")
+say(r"both arguments to (linear|matmul) need to be at least 1D", "give it at least one dimension: unsqueeze(0)")
+
+
+@hint(r"Given groups=(\d+), weight of size \[(.*?)\], expected input\[(.*?)\] to have (\d+) channels, but got (\d+) "
+      r"channels")
+def channels(match: re.Match[str], _: Context) -> str | None:
+    given = [int(n) for n in match[3].split(", ")]
+    want = int(match[4])
+    if given[-1] == want:
+        order = (0, len(given) - 1, *range(1, len(given) - 1))
+        return (f"channels come second, and here they are last: permute{order} the input, which gives "
+                f"{shape_text(tuple(given[i] for i in order))}")
+    return (f"dimension 1 of the input holds the channels: make the layer with in_channels={match[5]}, or give it "
+            f"{want} channels")
+
+
+@hint(r"Expected 3D \(unbatched\) or 4D \(batched\) input to (conv2d|conv_transpose2d|max_pool2d|\w+), but got "
+      r"input of size: \[(.*?)\]")
+def images(match: re.Match[str], _: Context) -> str | None:
+    given = [int(n) for n in match[2].split(", ") if n]
+    if len(given) == 2:
+        side = round(given[1] ** 0.5)
+        if side * side == given[1]:
+            return (f"it takes (batch, channels, height, width): view(-1, 1, {side}, {side}) makes {given[0]} images "
+                    "of it")
+    return ("it takes (batch, channels, height, width): unsqueeze(1) adds a dimension for one channel, unsqueeze(0) "
+            "one for the batch")
+
+
+@hint(r"Expected (\d)D \(unbatched\) or (\d)D \(batched\) input to (\w+)")
+def rows(match: re.Match[str], _: Context) -> str | None:
+    sizes = {"3": "(batch, channels, length)", "4": "(batch, channels, height, width)",
+             "5": "(batch, channels, depth, height, width)"}
+    return (f"it takes {sizes.get(match[2], 'a batch')}: unsqueeze(1) adds a dimension for one channel, unsqueeze(0) "
+            "one for the batch")
+
+
+say(r"Kernel size can't be greater than actual input size", "take a smaller kernel_size, give it padding=, or a "
+    "larger input: earlier "
+    "layers may have made it too small")
+say(r"Output size is too small|input image .* smaller than kernel", "the input is too small here: fewer poolings or "
+    "strides before "
+    "it, or padding=")
+
+
+@hint(r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+) for tensor "
+      r"number (\d+)")
+def joined(match: re.Match[str], context: Context) -> str | None:
+    shapes = [shape_of(x) for x in context.call.tensors]
+    dim = int(match[1])
+    if shapes and all(len(shape) == len(shapes[0]) for shape in shapes):
+        for at in range(len(shapes[0])):
+            others = {shape[:at] + shape[at + 1:] for shape in shapes}
+            if at != dim and len(others) == 1:
+                return f"joined along dim={dim}, the sizes must be equal in all others: dim={at} fits these"
+    return (f"joined along dim={dim}, the sizes must be equal in all other dimensions: cut or pad them (F.pad), or "
+            "take another dim=")
+
+
+say(r"stack expects each tensor to be equal size", "pad them to one length (nn.utils.rnn.pad_sequence), or join "
+                                                   "them with torch.cat")
+say(r"Tensors must have same number of dimensions", "unsqueeze the smaller, or stack() to join along a new dimension")
+say(r"expected a non-empty list of Tensors|stack expects a non-empty", "the list is empty: nothing was put into it "
+    "before")
+
+
+@hint(r"shape '\[(.*?)\]' is invalid for input of size (\d+)")
+def sizes(match: re.Match[str], context: Context) -> str | None:
+    wanted = [int(n) for n in match[1].split(", ") if n]
+    total = 1
+    for n in wanted:
+        total *= n if n >= 0 else 1
+    numel = int(match[2])
+    if -1 in wanted:
+        return f"the input has {numel} elements, which {total} does not divide: correct one of the sizes"
+    tensor: Any = context.tensor()
+    if tensor is not None and total and numel % total == 0 and len(shape_of(tensor)) > 1:
+        return (f"the input has {numel} elements, {numel // total} times {total}: view(-1, "
+                f"{', '.join(map(str, wanted))}) keeps them all")
+    return (f"the input has {numel} elements and the shape {total}: correct a size, or write -1 for the one that is "
+            "to be computed")
+
+
+say(r"view size is not compatible with input tensor's size and stride", "call .reshape(...) instead, which copies "
+    "where it must, or "
+    ".contiguous() first: the tensor was transposed or sliced")
+say(r"only one dimension can be inferred", "write -1 for one size at most")
+say(r"cannot reshape tensor of 0 elements", "give all sizes: an empty tensor does not tell what -1 stands for")
+say(r"The expanded size of the tensor \((\S+)\) must match the existing size \((\d+)\) at non-singleton dimension "
+    r"(\d+)",
+    "only dimensions of size 1 expand: unsqueeze() where the new one belongs, or repeat()")
+say(r"permute.*number of dimensions in the tensor input does not match|number of dims don't match in permute",
+    "name every dimension of "
+    "the tensor once; to exchange two, use transpose(a, b)")
+say(r"number of sizes provided .* must be greater or equal|number of dimensions in the tensor", "give a size for "
+    "every dimension; "
+    "-1 keeps the size of one")
+say(r"shape mismatch: value tensor of shape \[(.*?)\] cannot be broadcast to indexing result of shape \[(.*?)\]",
+    "the value must have the shape ({2}), or one that broadcasts to it")
+say(r"output with shape \[(.*?)\] doesn't match the broadcast shape \[(.*?)\]", "a change in place keeps the shape "
+    "({1}): write "
+    "x = x + y instead, or reshape the other operand")
+say(r"einsum\(\)", "a letter for every dimension of an operand, and one size for each letter")
+
+
+@hint(r"(running_mean|running_var|weight|bias) should contain (\d+) elements not (\d+)")
+def features(match: re.Match[str], context: Context) -> str | None:
+    kind = "the layer" if context.module is None else type(context.module).__name__
+    return (f"dimension 1 of the input holds {match[2]} features: make {kind} with num_features={match[2]}, or give "
+            f"it {match[3]}")
+
+
+@hint(r"expected (\S+) input \(got (\d)D input\)")
+def dims_of_norm(match: re.Match[str], context: Context) -> str | None:
+    got = match[2]
+    sibling = {"2": "BatchNorm1d", "3": "BatchNorm1d", "4": "BatchNorm2d", "5": "BatchNorm3d"}.get(got, "another layer")
+    if context.module is not None and "Instance" in type(context.module).__name__:
+        sibling = sibling.replace("Batch", "Instance")
+    return f"{sibling} takes {got}D input; for this one give {match[1]} (batch, channels, ...)"
+
+
+say(r"Expected more than 1 value per channel when training", "take a larger batch (drop_last=True in the DataLoader "
+    "for a last batch "
+    "of one), or call model.eval() where you do not train")
+say(r"Expected more than 1 spatial element when training", "give it larger images, or leave the normalisation out here")
+say(r"Given normalized_shape=\[(.*?)\], expected input with shape \[(.*?)\], but got input of size\[(.*?)\]",
+    "normalized_shape is that of the last dimensions of the input: make the layer with those of ({3}), or give it "
+    "an input that ends "
+    "in ({1})")
+say(r"num_channels .*must be divisible by num_groups|Expected number of channels in input to be divisible by "
+    r"num_groups",
+    "take a num_groups that divides the number of channels")
+say(r"embed_dim must be divisible by num_heads", "take num_heads that divides embed_dim")
+say(r"input\.size\(-1\) must be equal to input_size\. Expected (\d+), got (\d+)", "the last dimension of the input "
+    "must be "
+    "input_size: make the layer with input_size={2}, or give it {1} features")
+say(r"input has inconsistent input_size: got (\d+) expected (\d+)|input has inconsistent input_size got (\d+),? "
+    r"expected (\d+)",
+    "the last dimension of the input must be input_size, as the layer was made")
+say(r"Expected hidden(\[\d\])? size|hidden0? has inconsistent|batch_size .* hidden", "the hidden state is (layers * "
+    "directions, batch, "
+    "hidden_size): make it for this batch, or leave it out for zeros")
+say(r"was expecting embedding dimension of (\d+), but got (\d+)", "the last dimension must be embed_dim, {1}: make "
+    "the layer with "
+    "embed_dim={2}, or project the input")
+say(r"(query|key|value).*(shape|dimension)|attn_mask|key_padding_mask", "queries are (length, batch, embed_dim), or "
+    "(batch, length, "
+    "embed_dim) with batch_first=True; masks are (length, source length)")
+say(r"Padding size should be less than|[Pp]adding length|Only \dD, \dD", "padding is given from the last dimension: "
+    "(left, right, "
+    "top, bottom, ...), less than the size for reflect")
+say(r"split_with_sizes expects split_sizes to sum exactly to (\d+)", "the sizes must add up to {1}")
+say(r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)", "dim goes from "
+    "{1} to {2} for "
+    "this tensor: negative ones count from the end")
+say(r"Dimension specified as -?\d+ but tensor has no dimensions", "it is a single number: leave dim away, or "
+    "unsqueeze(0) it first")
+say(r"dim -?\d+ appears multiple times|repeated dim", "name each dim once")

@@ -1,0 +1,195 @@
+"""Ways out of errors about dtypes, devices, indices and single numbers."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from claygrad.core import Tensor
+from claygrad.errors._calls import shape_of, shape_text
+from claygrad.errors._ways import Context, hint, say
+
+_CASTS = {"Float": "float", "Double": "double", "Half": "half", "BFloat16": "bfloat16", "Long": "long", "Int": "int",
+          "float": "float", "double": "double", "c10::Half": "half", "c10::BFloat16": "bfloat16", "long": "long",
+          "long int": "long", "int": "int"}
+
+
+@hint(r"expected m1 and m2 to have the same dtype, but got: (.+) != (.+)|mat1 and mat2 must have the same dtype, "
+      r"but got (\S+) and (\S+)"
+      r"|expected scalar type (\w+) but found (\w+)|Input type \((?:torch\.|claygrad\.)?(\w+?)(?:Tensor)?\) and "
+      r"(?:weight|bias) type "
+      r"\((?:torch\.|claygrad\.)?(\w+?)(?:Tensor)?\) should be the same|expected both vectors to have same dtype, "
+      r"but found (\w+) and (\w+)")
+def two_dtypes(match: re.Match[str], context: Context) -> str | None:
+    first, second = [group for group in match.groups() if group is not None][:2]
+    module = context.module
+    if module is not None:
+        dtypes = {str(p.dtype).rpartition(".")[2] for p in module.parameters(recurse=False)}
+        want = dtypes.pop() if len(dtypes) == 1 else "float32"
+        cast = {"float32": "float", "float64": "double", "float16": "half"}.get(want, want)
+        return f"the parameters are {want}: cast the input with .{cast}(), or the layer with .to(input.dtype)"
+    a, b = _CASTS.get(first, first), _CASTS.get(second, second)
+    return f"make them one dtype: .{a}() on the second, or .{b}() on the first (x.to(y.dtype) in general)"
+
+
+say(r"[Ee]xpected all tensors to be on the same device|is not on the expected device", "move one of them: "
+    "x.to(y.device); a model "
+    "with model.to(device), and every batch as well")
+say(r"Cannot copy out of meta tensor|convert meta device|on the meta device", "a tensor on the meta device has a "
+    "shape but no values: make it on the cpu, or use "
+    "to_empty(device=...) for a module")
+say(r"not compiled with CUDA|CUDA|cuda|No CUDA|[Aa]ccelerator", 'there is no such device here: choose device = '
+    '"cuda" if '
+    'torch.cuda.is_available() else "cpu", and pass map_location="cpu" to torch.load')
+say(r"Expected one of cpu, cuda.* device type at start of device string: (\w+)", 'devices are named "cpu", "cuda", '
+    '"meta" ...: there is '
+    "no {1}")
+say(r"mean\(\): could not infer output dtype|mean\(\): .*dtype", "the mean of integers is no integer: "
+    "x.float().mean(), or "
+    "mean(dtype=torch.float32)")
+say(r"result type (\w+) can't be cast to the desired output type (\w+)", "a change in place keeps the dtype: write "
+    "x = x / y instead "
+    "of x /= y, or make x floating first")
+say(r"\"?(\w+)\"? not implemented for '(Long|Int|Short|Byte|Char|Bool)'", "it takes floating numbers: call .float() "
+    "first")
+say(r"\"?(\w+)\"? not implemented for '(Half|BFloat16)'", "it takes float32: call .float() first")
+say(r"not implemented for '(\w+)'", "cast the input to a dtype that it takes, such as .float()")
+say(r"[Ee]xpected a (floating|complex).*|should be .*floating|must be .*floating|only (supports|for) floating",
+    "cast the input with .float()")
+say(r"Subtraction, the `-` operator, with (a|two) bool|Negation, the `-` operator, on a bool", "use ~ or "
+    "logical_not() for masks, ^ for "
+    "differences, or .int() to count")
+say(r"Integer division|floor_divide|ZeroDivisionError", "divide by what is not 0, or make it floating")
+say(r"value cannot be converted to type|out of bounds for (?!dimension)|without overflow|Overflow when unpacking",
+    "the number does not fit into the dtype: take a larger one")
+
+
+@hint(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")
+def index(match: re.Match[str], _: Context) -> str | None:
+    size = int(match[3])
+    if not size:
+        return "there is nothing to index: its size is 0"
+    return (f"indices of dimension {match[2]} go from -{size} to {size - 1}, that is 0 to {size - 1} from the front; "
+            f"{match[1]} came")
+
+
+@hint(r"index out of range in self")
+def row(_: re.Match[str], context: Context) -> str | None:
+    indices, table = context.argument("input"), context.argument("weight")
+    if not isinstance(indices, Tensor) or not isinstance(table, Tensor):
+        tensors = sorted(context.call.tensors, key=lambda x: x.dtype.is_floating_point)
+        if len(tensors) < 2:
+            return None
+        indices, table = tensors[0], tensors[1]
+    size = shape_of(table)[0]
+    wrong = [i for i in indices.detach().reshape(-1).tolist() if not 0 <= i < size]
+    given = f"{wrong[0]} came" if wrong else "one of these is not"
+    return (f"indices go from 0 to {size - 1}, since num_embeddings is {size}: {given}; make the table larger, or "
+            "mend the "
+            "indices (a vocabulary counted from 1, or unknown words)")
+
+
+@hint(r"index (-?\d+) is out of bounds for dimension \d+ with size (\d+)|index out of range|out of bounds: |"
+      r"out of range: tried to access index|selected index k out of range|index (-?\d+) out of (range|bounds)")
+def other_index(match: re.Match[str], context: Context) -> str | None:
+    tensor: Any = context.tensor()
+    sizes = "" if tensor is None else f" The tensor is {shape_text(shape_of(tensor))}."
+    return f"an index must be at least 0 and less than the size of its dimension.{sizes}"
+
+
+@hint(r"too many indices for tensor of dimension (\d+)")
+def too_many(match: re.Match[str], _: Context) -> str | None:
+    return f"the tensor has {match[1]} dimension{'s' * (match[1] != '1')}: take as many indices at most"
+
+
+@hint(r"The shape of the mask \[(.*?)\] at index (\d+) does not match the shape of the indexed tensor \[(.*?)\] at "
+      r"index (\d+)")
+def mask(match: re.Match[str], _: Context) -> str | None:
+    return f"a mask has the shape of the tensor, ({match[3]}), or of its first dimensions"
+
+
+say(r"tensors used as indices must be long|[Ii]ndex tensor must|[Ee]xpected dtype int\d* (or int64 )?for "
+    r"index|index tensor of type LongTensor|"
+    r"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int",
+    "indices are integers: cast "
+    "them with .long()")
+say(r"invalid index of a 0-dim tensor", "it is a single number already: use it, or .item()")
+say(r"only integers, slices|[Uu]nsupported index|invalid index", "an index is an int, a slice, None, ..., a mask or "
+    "a tensor of "
+    "integers (.long())")
+say(r"slice\(\) cannot be applied to a 0-dim|iteration over a 0-d|len\(\) of a 0-d", "it is a single number: "
+    "unsqueeze(0) makes it a "
+    "vector of one")
+say(r"step must be greater than zero|negative step", "reverse with x.flip(0)")
+say(r"shape mismatch: indexing tensors could not be broadcast", "index tensors must have one shape, or shapes that "
+    "broadcast")
+say(r"Index tensor must have the same number of dimensions|Size does not match at dimension", "index has as many "
+    "dimensions as the "
+    "input, and at most its sizes outside dim")
+@hint(r"only one element tensors can be converted")
+def tensors_for_numbers(_: re.Match[str], context: Context) -> str | None:
+    if context.call.name in ("tensor", "as_tensor", "Tensor"):
+        return "join tensors with torch.stack([...]), or torch.cat: torch.tensor takes numbers"
+    return None
+
+
+say(r"cannot be converted to Scalar|only one element tensors can be converted", "take one element, x[i].item(), or "
+    "reduce it first: "
+    "x.sum().item(), x.mean().item(); tolist() gives all")
+say(r"Boolean value of Tensor with more than one value is ambiguous", "say which is meant: (x > 0).any() or (x > "
+    "0).all(); & and | "
+    "instead of `and` and `or`, torch.where instead of an if for each element")
+say(r"Boolean value of Tensor with no values is ambiguous", "ask for x.numel() == 0, or for `x is None`")
+say(r"only integer tensors of a single element can be converted to an index", "use .item() on one integer, or "
+    ".long() first")
+say(r"expected sequence of length (\d+) at dim (\d+) \(got (\d+)\)", "rows must have one length: pad them, or keep "
+    "a list of tensors "
+    "(nn.utils.rnn.pad_sequence)")
+say(r"too many dimensions 'str'|new\(\): invalid data type 'str'", "strings are no numbers: map them to indices first")
+say(r"could not determine the shape of object type|[Cc]ould not infer dtype of", "a tensor is made of numbers, "
+    "lists of them, or a "
+    "NumPy array of numbers")
+say(r"can't convert np\.ndarray of type numpy\.object_", "the array holds objects: give it a number dtype with "
+                                                         ".astype(float), which "
+    "needs rows of one length")
+say(r"can't convert np\.ndarray of type", "cast the array first: .astype(np.float32) or .astype(np.int64)")
+say(r"negative strides? .*not|strides in the given numpy array is negative", "copy the array first: a[::-1].copy()")
+say(r"expected np\.ndarray", "from_numpy takes NumPy arrays: use torch.tensor(...) for lists and numbers")
+say(r"unsupported operand type\(s\) for (.+): '(\w+)' and '(\w+)'", "operands are tensors and numbers: convert the "
+    "other, or look why "
+    "it is {3}")
+say(r"can't convert (\w+) device type tensor to numpy", "call .cpu() first")
+say(r"cannot perform reduction|Expected reduction dim|have no identity|does not have an identity", "the dimension "
+    "is empty: look at "
+    "how the tensor came to have no elements")
+say(r"from 0 to|must be non-negative|[Ee]xpected .* >= 0|negative dimension|Trying to create tensor with negative "
+    r"dimension",
+    "sizes are 0 or more")
+say(r"probability tensor contains either|invalid multinomial|sum of probabilities <= 0", "probabilities are 0 or "
+    "more, and not all 0: "
+    "softmax the scores first")
+say(r"[Pp]robability has to be between 0 and 1", "p lies between 0 and 1")
+say(r"Singular matrix|singular|not positive-definite|positive definite", "add a small multiple of torch.eye(n), or use "
+    "torch.linalg.lstsq or pinv")
+say(r"must be batches of square matrices|square", "give it (..., n, n)")
+say(r"operator\.invert|bitwise_\w+ .*not implemented|\"bitwise", "~, &, | and ^ take masks and integers: compare "
+    "first, (x > 0)")
+say(r"[Ee]xpected .*boolean|boolean masks|condition to be a boolean|bool.* mask", "give it a mask: mask.bool(), or "
+    "a comparison such as "
+    "x > 0")
+say(r"Class values must be (smaller than num_classes|non-negative)", "classes go from 0 to num_classes - 1: give a "
+    "larger num_classes, "
+    "or mend the labels")
+say(r"[Ee]xpected self\.dtype to be equal to src\.dtype|same dtype|dtypes? .*(equal|match)", "make them one dtype: "
+    "x.to(y.dtype)")
+say(r"upper bound and (larger|lower) bound inconsistent with step sign", "a negative step counts down: start above "
+    "end, or make the step "
+    "positive")
+say(r"too many values to unpack|not enough values to unpack", "count what is returned")
+say(r"no dimension of size 3", "cross takes vectors of three elements: pass dim=")
+say(r"only supported on matrices", "it takes at least two dimensions: unsqueeze() first")
+say(r"satisfy the constraint", "give parameters that the constraint allows (scale and probabilities above 0, logits "
+                               "for scores); "
+    "validate_args=False takes them unseen")
+say(r"either size or scale_factor should be defined|only one of size or scale_factor", "pass one of them: "
+    "size=(height, width), or "
+    "scale_factor=2")

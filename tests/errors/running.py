@@ -1,0 +1,70 @@
+"""Runs the mistakes: a program of its own file, with torch, nn, F and np in it."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import traceback
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+
+from tests.errors import mistakes_autograd, mistakes_models, mistakes_values
+
+MISTAKES = {**mistakes_autograd.MISTAKES, **mistakes_values.MISTAKES, **mistakes_models.MISTAKES}
+MARK = "  # <-"
+
+
+class Outcome(NamedTuple):
+    kind: str               # the exception's type
+    text: str               # what it says
+    files: list[str]        # of the traceback, the outermost frame first
+    printed: str            # the traceback as Python prints it
+
+    @property
+    def first(self) -> str:
+        """The first line, in PyTorch's names."""
+        return self.text.split("\n")[0].replace("claygrad.", "torch.")
+
+    @property
+    def added(self) -> str:
+        return self.text.partition("\n")[2]
+
+
+def marked(program: str) -> list[int]:
+    return [number for number, line in enumerate(program.splitlines(), 1) if line.endswith(MARK)]
+
+
+def run(program: str, torch: ModuleType, path: Path) -> Outcome | None:
+    """What the program raises; None if it comes to its end."""
+    path.write_text(program.replace(MARK, ""))
+    linecache.checkcache(str(path))
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np, "__name__": "mistake"}
+    torch.manual_seed(0)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(path.read_text(), str(path), "exec"), names)
+    except Exception as error:
+        trace = error.__traceback__.tb_next
+        files = [frame.filename for frame in traceback.extract_tb(trace)]
+        printed = "".join(traceback.format_exception(type(error), error, trace))
+        return Outcome(type(error).__name__, str(error), files, printed)
+    return None
+
+
+def faults(name: str, said: Outcome | None, path: Path) -> list[str]:
+    """What is missing in claygrad's message: the lines, the way out, frames that should not be there."""
+    way_out, program = MISTAKES[name]
+    if said is None:
+        return ["nothing was raised"]
+    missing = [f"line {number}" for number in marked(program) if f"{path}:{number}" not in said.text]
+    if not re.search(way_out, said.added):
+        missing.append(f"the way out, {way_out!r}")
+    library = [file for file in said.files if "claygrad" in file]
+    if library:
+        missing.append(f"frames of {library}")
+    return missing

@@ -1,0 +1,213 @@
+"""Tracebacks show the user's frames alone, and errors in a model say where in it."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import os
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+import traceback
+import types
+from pathlib import Path
+
+import pytest
+
+import claygrad as torch
+from claygrad import nn
+from claygrad.core.leaving import guard
+
+CORE = Path(__file__).parents[2] / "claygrad" / "core"
+
+
+def printed(program: str, tmp_path: Path, **environment: str) -> str:
+    """What Python prints of a program that fails."""
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(program))
+    made = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+    assert made.returncode == 1
+    return made.stderr
+
+
+LAYER = """
+    import claygrad as torch
+    from claygrad import nn
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc1 = nn.Linear(8, 4)
+        def forward(self, x):
+            return self.fc1(x)
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([Block(), nn.Sequential(nn.ReLU(), Block())])
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+    model = Net()
+    model(torch.randn(2, 8))
+"""
+
+
+def test_plain_python_prints_the_users_frames_alone(tmp_path):
+    text = printed(LAYER, tmp_path)
+    files = re.findall(r'File "(.*?)"', text)
+    assert files
+    assert set(files) == {str(tmp_path / "program.py")}
+    assert "in model.layers[1][1].fc1: Linear(in_features=8, out_features=4, bias=True) got (2, 4)" in text
+
+
+def test_a_setting_brings_the_frames_back(tmp_path):
+    text = printed(LAYER, tmp_path, CLAYGRAD_TRACEBACK="full")
+    assert "linear.py" in text
+    assert ".pyx" in text
+    assert "in model.layers[1][1].fc1" in text
+
+
+DOORS = {
+    "operation": lambda: torch.zeros(3).view(5),
+    "function": lambda: torch.nn.functional.linear(torch.ones(2, 3), torch.ones(2, 2)),
+    "operator": lambda: torch.ones(2, 3) @ torch.ones(2, 3),
+    "in place": lambda: torch.ones(2).add_(torch.ones(3)),
+    "reading": lambda: torch.ones(3)[7],
+    "writing": lambda: torch.ones(3).__setitem__(7, 1),
+    "method": lambda: torch.ones(3).item(),
+    "property": lambda: setattr(torch.ones(3), "grad", 3),
+    "factory": lambda: torch.tensor([[1], [1, 2]]),
+    "module": lambda: nn.Linear(2, 3)(torch.ones(3)),
+    "class": lambda: nn.GroupNorm(3, 4),
+    "method of a module": lambda: nn.Linear(2, 3).load_state_dict({}),
+    "attribute of a module": lambda: nn.Linear(2, 3).wieght,
+    "assignment to a module": lambda: setattr(nn.Linear(2, 3), "weight", 3),
+    "backward": lambda: torch.ones(3).sum().backward(),
+    "autograd": lambda: torch.autograd.grad(torch.ones(()), torch.ones(())),
+    "optimizer": lambda: torch.optim.SGD([]),
+    "name of the package": lambda: torch.frobnicate,
+    "initialisation": lambda: nn.init.xavier_uniform_(torch.ones(3)),
+    "distribution": lambda: torch.distributions.Normal(0.0, -1.0),
+    "data": lambda: torch.utils.data.DataLoader([1], batch_size=-1),
+    "apply": lambda: torch.autograd.Function.apply(torch.ones(2)),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_door_shows_a_frame(door: str):
+    with pytest.raises(Exception) as caught:
+        DOORS[door]()
+    error: BaseException | None = caught.value
+    while error is not None:
+        files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+        assert [file for file in files if "claygrad" in file and not file.startswith(str(Path(__file__).parent))] == []
+        error = error.__context__
+
+
+@pytest.mark.parametrize("door", set(DOORS) - {"name of the package"})
+def test_every_door_names_the_line(door: str):
+    with pytest.raises(Exception) as caught:
+        DOORS[door]()
+    line = DOORS[door].__code__.co_firstlineno
+    assert f"\n  at {__file__}:{line}, in <lambda>" in str(caught.value)
+
+
+# What a door must leave as it is
+
+def test_an_error_of_the_users_own_keeps_its_text():
+    class Odd(nn.Module):
+        def forward(self, x):
+            raise ValueError("my own words")
+    with pytest.raises(ValueError, match=r"\Amy own words\Z"):
+        nn.Sequential(Odd())(torch.ones(2))
+
+
+def test_hasattr_and_getattr_stay_quiet():
+    layer = nn.Linear(2, 2)
+    assert not hasattr(layer, "nothing")
+    assert getattr(layer, "nothing", 3) == 3
+    with pytest.raises(AttributeError, match=r"\A'Linear' object has no attribute 'nothing'\Z"):
+        getattr(layer, *["nothing"])
+
+
+def test_a_caught_error_of_the_users_stays_in_the_chain():
+    with pytest.raises(RuntimeError) as caught:
+        try:
+            raise KeyError("before")
+        except KeyError:
+            torch.ones(2) @ torch.ones(3, 3)
+    assert isinstance(caught.value.__context__, KeyError)
+
+
+def test_an_error_goes_to_another_process_and_through_copies():
+    with pytest.raises(RuntimeError) as caught:
+        torch.ones(2, 3) @ torch.ones(2, 3)
+    for other in (pickle.loads(pickle.dumps(caught.value)), copy.copy(caught.value)):
+        assert str(other) == str(caught.value)
+    with multiprocessing.get_context("fork").Pool(1) as pool, pytest.raises(RuntimeError, match="cannot be multiplied"):
+        pool.apply(_fail)
+
+
+def _fail():
+    return torch.ones(2, 3) @ torch.ones(2, 3)
+
+
+def test_an_error_keeps_no_tensor_alive():
+    import gc
+    import weakref
+    x = torch.ones(2, 3)
+    alive = weakref.ref(x)
+    try:
+        x @ x
+    except RuntimeError as caught:
+        error = caught
+    error.__traceback__ = None
+    del x
+    gc.collect()
+    assert alive() is None
+    assert "(2, 3) float32" in str(error)
+
+
+# Guarded functions
+
+def test_a_guarded_function_is_a_function_in_every_other_way():
+    import inspect
+    f = nn.init.zeros_
+    assert isinstance(f, types.FunctionType)
+    assert inspect.isfunction(f)
+    assert str(inspect.signature(f)) == "(tensor: 'Tensor') -> 'Tensor'"
+    assert f.__name__ == "zeros_"
+    assert pickle.loads(pickle.dumps(f)) is f
+    assert copy.deepcopy(f) is f
+    assert inspect.ismethod(nn.Linear(1, 1).load_state_dict)
+
+
+def test_guarded_functions_come_and_go():
+    import gc
+
+    def make():
+        held = [1]
+
+        def inner(x, *, k=2):
+            return x + k + held[0]
+        return guard(inner)
+    for _ in range(1000):
+        assert make()(1, k=3) == 5
+    gc.collect()
+
+
+def test_methods_that_catch_are_no_doors():
+    """Cython lets go of a traceback without looking whether there is one where it catches: leaving.h."""
+    found = set()
+    for path in CORE.glob("*.pyx"):
+        owner = None
+        for text in path.read_text().splitlines():
+            if match := re.match(r"(?:cdef )?class (\w+)", text):
+                owner = match[1]
+            elif re.match(r"[^\s@#]", text):
+                owner = None
+            elif owner and re.match(r"\s+except\b.*:", text):
+                found.add(owner)
+    assert {name for name in found if not name.startswith("_")} <= {"Run"}

@@ -1,0 +1,37 @@
+"""The classic mistakes raise PyTorch's exceptions, with PyTorch's text as their first line."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import claygrad
+import claygrad.nn
+import claygrad.optim
+from tests.errors.running import MISTAKES, run
+
+SILENT_IN_PYTORCH = {"saved memory changed through NumPy"}
+
+# PyTorch counts the signatures of these, of which claygrad has one.
+OTHER_TEXT = {"an unknown keyword", "a size as a list of floats", "a tensor where a number belongs"}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_first_line_is_pytorchs(name: str, tmp_path):
+    path = tmp_path / "mistake.py"
+    theirs, ours = run(MISTAKES[name][1], torch, path), run(MISTAKES[name][1], claygrad, path)
+    assert ours is not None
+    if name in SILENT_IN_PYTORCH:
+        assert theirs is None
+        return
+    assert theirs is not None
+    assert theirs.kind == ours.kind
+    if name not in OTHER_TEXT:
+        assert theirs.first == ours.first.replace("module 'claygrad'", "module 'torch'")
+
+
+def test_the_page_shows_what_pytorch_says():
+    from tests.errors.test_page import tool
+    make = tool()
+    shown = make.theirs_on(make.PAGE.read_text())
+    assert {name: make.message(MISTAKES[name][1], torch) for name in make.CHOSEN} == shown
