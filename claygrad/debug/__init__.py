@@ -1,4 +1,5 @@
-"""Tools that explain a program while it runs: where its memory is, what keeps it, and what is wrong with a training step."""
+"""Tools that explain a program: where its memory is, what keeps it, what is wrong with a training step."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ _NAMES = {
     "referrers": "debug._referrers",
 }
 
-__all__ = [  # noqa: PLE0604 (they are there when asked for)
+__all__ = [
     "check",
     "leaks",
     "memory",
