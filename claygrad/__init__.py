@@ -63,7 +63,7 @@ from claygrad.ops._storages import TypedStorage
 from claygrad.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from claygrad.core.random import default_generator
 
-LATE.update({"tensor_text": tensor_text, "autograd.backward": autograd.backward,
+LATE.update({"tensor_text": tensor_text, "print_options": get_printoptions, "autograd.backward": autograd.backward,
              "sparse_module": lambda: __getattr__("sparse")})
 __version__ = version.__version__
 inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
