@@ -31,7 +31,8 @@ class Picture:
         height, width = self.pixels.shape[:2]
         rows = b"".join(b"\0" + row.tobytes() for row in self.pixels)
         head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-        return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + _chunk(b"IDAT", zlib.compress(rows, 9)) + _chunk(b"IEND", b"")
+        parts = (_chunk(b"IHDR", head), _chunk(b"IDAT", zlib.compress(rows, 9)), _chunk(b"IEND", b""))
+        return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
     def save(self, path: str | Path) -> None:
         """Write a PNG file."""
@@ -42,7 +43,8 @@ class Picture:
         scale = max(1, SHOWN // max(height, width, 1))
         data = base64.b64encode(self.png()).decode()
         return (f'<figure style="margin:0"><img src="data:image/png;base64,{data}" width="{width * scale}" '
-                f'height="{height * scale}" style="image-rendering:pixelated;border:1px solid #ccc" alt="{self.caption}">'
+                f'height="{height * scale}" style="image-rendering:pixelated;border:1px solid #ccc" '
+                f'alt="{self.caption}">'
                 f'<figcaption style="font-size:small;color:gray">{self.caption}</figcaption></figure>')
 
     def __repr__(self) -> str:
@@ -54,11 +56,12 @@ def _chunk(kind: bytes, body: bytes) -> bytes:
 
 
 def picture_of(t: Tensor) -> Picture:
-    """Colours for the elements of a matrix; of more axes the first of each leading one; three channels are red, green, blue."""
+    """Colours for the elements of a matrix; of more axes the first of each leading one; three channels are colours."""
     values = t.detach()
     shape = tuple(values.shape)
     if values.is_meta or values.layout.name != "strided":
-        raise RuntimeError(f"picture() needs the elements, but this is a {values.layout.name} tensor on {values.device}")
+        raise RuntimeError(f"picture() needs the elements of a tensor, which one that is {values.layout.name} on "
+                           f"{values.device} does not have")
     if not values.numel():
         raise RuntimeError(f"picture() of a tensor without elements, of shape {shape}")
     colour = len(shape) >= 3 and shape[-3] == 3
@@ -84,7 +87,7 @@ def _coloured(numbers: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], floa
     good, low, high = _range(numbers)
     signed = low < 0 < high
     bottom, top = (-max(-low, high), max(-low, high)) if signed else (low, high)
-    share = np.where(good, numbers, bottom) / 2 - bottom / 2            # halves: the range of large numbers is not finite
+    share = np.where(good, numbers, bottom) / 2 - bottom / 2        # halves: the range of large numbers is not finite
     share = np.clip(share / (top / 2 - bottom / 2), 0, 1) if top > bottom else np.full(numbers.shape, 0.5)
     table = _SIGNED if signed else _RISING
     pixels = np.stack([np.interp(share, np.linspace(0, 1, len(table)), table[:, i]) for i in range(3)], -1)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @composite(function=False, raw=True)
 def picture(self: Tensor) -> Picture:
-    """A small picture of the elements, which a notebook shows and `.save("x.png")` writes; three channels are a colour image.
+    """A small picture of the elements: a notebook shows it, `.save("x.png")` writes it; three channels are colours.
 
     >>> claygrad.eye(8).picture()
     <picture of shape (8, 8): 0 to 1>
@@ -24,11 +24,12 @@ def picture(self: Tensor) -> Picture:
 
 @composite(function=False, raw=True)
 def _repr_html_(self: Tensor) -> str:
-    """What a notebook shows: the text, then shape, dtype and device; `set_printoptions(picture=True)` adds a picture."""
+    """What a notebook shows: text, shape, dtype and device; `set_printoptions(picture=True)` adds a picture."""
     facts = [f"shape {tuple(self.shape)}", str(self.dtype).rpartition(".")[2], str(self.device)]
     if self.requires_grad:
         facts.append("requires grad")
-    text = f'<pre style="margin:0">{escape(repr(self))}</pre><div style="font-size:small;color:gray">{escape(" · ".join(facts))}</div>'
+    text = (f'<pre style="margin:0">{escape(repr(self))}</pre>'
+            f'<div style="font-size:small;color:gray">{escape(" · ".join(facts))}</div>')
     if LATE["print_options"]().get("picture") and self.numel() and not self.is_meta and self.layout.name == "strided":
         text += picture_of(self)._repr_html_()
     return f"<div>{text}</div>"
