@@ -64,7 +64,7 @@ from claygrad.ops._storages import TypedStorage
 from claygrad.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from claygrad.core.random import default_generator
 
-LATE.update({"tensor_text": tensor_text, "autograd.backward": autograd.backward,
+LATE.update({"tensor_text": tensor_text, "print_options": get_printoptions, "autograd.backward": autograd.backward,
              "sparse_module": lambda: __getattr__("sparse")})
 __version__ = version.__version__
 inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
@@ -82,8 +82,8 @@ globals().update(_STORAGES)
 Storage = _STORAGES["FloatStorage"]                 # what the name has meant since before there were dtypes
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
-_LAZY = ("__config__", "__future__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "debug", "distributions", "fft", "func",
-         "futures", "fx", "hub", "jit", "library", "linalg", "masked", "multiprocessing", "nn", "optim",
+_LAZY = ("__config__", "__future__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "debug", "distributions",
+         "fft", "func", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "multiprocessing", "nn", "optim",
          "overrides", "quasirandom", "return_types", "serialization", "signal", "special", "storage",
          "testing", "types", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor
 
 _options: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+_extras: dict[str, bool] = {}        # options that PyTorch has not: `shape`, `picture`
 _profiles: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
@@ -38,11 +39,15 @@ def set_printoptions(
     linewidth: int | None = None,
     profile: str | None = None,
     sci_mode: bool | None = None,
+    *,
+    shape: bool | None = None,
+    picture: bool | None = None,
 ) -> None:
     """Choose how tensors are printed; what is not given stays, except `sci_mode`, which None makes automatic.
 
     precision: digits after the point. threshold: more elements than this are summarised, showing `edgeitems`
-    at each end of a dimension. linewidth: where lines wrap. profile: "default", "short" or "full".
+    at each end of a dimension. linewidth: where lines wrap. profile: "default", "short" or "full". Beyond PyTorch's,
+    shape: say the shape of every tensor; picture: let notebooks show a small picture below.
 
     >>> claygrad.set_printoptions(precision=2)
     >>> claygrad.tensor([1.12345])
@@ -51,6 +56,10 @@ def set_printoptions(
     """
     if profile is not None:
         _options.update(_profiles.get(profile, {}))
+        _extras.clear()
+    for name, wanted in (("shape", shape), ("picture", picture)):
+        if wanted is not None:
+            _extras[name] = bool(wanted)
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     _options.update({name: value for name, value in given.items() if value is not None})
     _options["sci_mode"] = sci_mode
@@ -58,18 +67,20 @@ def set_printoptions(
 
 def get_printoptions() -> dict[str, Any]:
     """The current options, as keyword arguments that `set_printoptions` would take."""
-    return dict(_options)
+    return {**_options, **{name: True for name, on in _extras.items() if on}}
 
 
 @contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
     """The arguments of `set_printoptions`, for the length of a `with` block."""
-    before = get_printoptions()
+    before, extras = dict(_options), dict(_extras)
     set_printoptions(**options)
     try:
         yield
     finally:
         set_printoptions(**before)
+        _extras.clear()
+        _extras.update(extras)
 
 
 def tensor_text(t: Tensor, tensor_contents: str | None = None) -> str:
@@ -98,7 +109,9 @@ def _suffixes(t: Tensor) -> list[str]:
     if t.device.type != "cpu":
         suffixes.append(f"device='{t.device}'")
     empty = 0 in shape
-    if meta or (len(shape) != 1 if empty else not _options["edgeitems"]):
+    if _extras.get("shape"):
+        suffixes.append(f"shape={shape}")
+    elif meta or (len(shape) != 1 if empty else not _options["edgeitems"]):
         suffixes.append(f"size={shape}")
     # Elements tell int64, bool and complex by themselves; where none are shown only the default dtype is left unsaid.
     obvious = (core.default_dtype(),) if meta or empty else _unmistakable()

@@ -66,6 +66,7 @@ UNSAMPLED = {
     "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ __array_ufunc__ "
         "__array_namespace__ to_device __cuda_array_interface__ __dlpack__ __dlpack_device__ to_dlpack from_dlpack as_subclass "
         "is_pinned pin_memory",
+    "what notebooks show: tests/test_display.py": "picture _repr_html_",
 }
 
 # A folder of somebody's machine, and addresses other than these, have no place in the tree.

@@ -1,4 +1,5 @@
-"""Tools that explain a program while it runs: where its memory is, what keeps it, where a NaN began, what is wrong with a training step."""
+"""Tools that explain a program: where its memory is, what keeps it, where a NaN began, what a training step gets wrong."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ _NAMES = {
     "trace_nans": "debug._nans",
 }
 
-__all__ = [  # noqa: PLE0604 (they are there when asked for)
+__all__ = [
     "NonFiniteError",
     "check",
     "leaks",

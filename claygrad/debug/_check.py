@@ -1,4 +1,5 @@
 """`check`: run one training step and say what is certainly wrong with it."""
+
 from __future__ import annotations
 
 import gc
@@ -57,8 +58,8 @@ def check(model: Module, step: Callable[[], Any]) -> Report:
     """Run one training step of a model and report what is certainly wrong with it.
 
     `step` is a function without arguments that does what the training loop does with one batch: clear the gradients,
-    compute the loss, go backward, let the optimizer step. It is really run: parameters change. It is run a second time where
-    one run cannot tell (gradients that nobody cleared, a graph that was kept).
+    compute the loss, go backward, let the optimizer step. It is really run: parameters change. It is run a second time
+    where one run cannot tell (gradients that nobody cleared, a graph that was kept).
 
     Reported are: a loss that broadcasts (n, 1) against (n,), softmax before cross-entropy and its kin, parameters
     without a gradient and modules that never ran, an optimizer that misses parameters, gradients that nobody clears, a
@@ -74,9 +75,13 @@ def check(model: Module, step: Callable[[], Any]) -> Report:
     'softmax before cross-entropy'
     """
     if not isinstance(model, Module):
-        raise TypeError(f"check() takes a module and a function that runs one training step, not {type(model).__name__}")
+        raise TypeError(
+            f"check() takes a module and a function that runs one training step, not {type(model).__name__}"
+        )
     if not callable(step):
-        raise TypeError(f"check(): `step` is a function without arguments that runs one training step, not {type(step).__name__}")
+        raise TypeError(
+            f"check(): `step` is a function without arguments that runs one training step, not {type(step).__name__}"
+        )
     session = Session(model)
     cut: RuntimeError | None = None
     try:
@@ -105,7 +110,9 @@ class Session:
     def __enter__(self) -> None:
         self.watch.__enter__()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.watch.__exit__(kind, error, trace)
         self.marks.append(latest_node())
 
@@ -113,10 +120,13 @@ class Session:
         """What is known by now."""
         names = Names()
         root = names.of(self.model) or "model"
-        changed = any(p.shape == self._before[name].shape and not p.detach().equal(self._before[name])
-                      for name, p in self.trained.items())
-        return _rules.Facts(self.model, self.watch, self.trained, changed, module_paths(self.model.modules(), names), root,
-                            _optimized())
+        changed = any(
+            p.shape == self._before[name].shape and not p.detach().equal(self._before[name])
+            for name, p in self.trained.items()
+        )
+        return _rules.Facts(
+            self.model, self.watch, self.trained, changed, module_paths(self.model.modules(), names), root, _optimized()
+        )
 
     def findings(self, cut: RuntimeError | None = None) -> list[Finding]:
         """What one run tells."""
@@ -143,13 +153,18 @@ def _again(session: Session, step: Callable[[], Any]) -> list[Finding]:
     """What only a second run can tell, if the first gives reason for one."""
     watch, out = session.watch, list[Finding]()
     uncleared = not watch.cleared and any(
-        (grad := own_grad(p)) is not None and id(p) in watch.used and bool((grad != 0).any()) for p in session.trained.values())
+        (grad := own_grad(p)) is not None and id(p) in watch.used and bool((grad != 0).any())
+        for p in session.trained.values()
+    )
     if not watch.piled and (uncleared or _graph_remains(session.marks)):
         try:
             with session:
                 step()
-        except StopIteration:                            # the data is at its end
+        except StopIteration:  # the data is at its end
             return out
         if _graph_remains(session.marks):
-            out += [Finding("graph kept between steps", leak.text, leak.where, leak.way_out) for leak in kept_graphs(session.marks)]
+            out += [
+                Finding("graph kept between steps", leak.text, leak.where, leak.way_out)
+                for leak in kept_graphs(session.marks)
+            ]
     return out + session.piled()

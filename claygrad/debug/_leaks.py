@@ -1,6 +1,8 @@
 """`leaks`: memory that a loop keeps from one step to the next, and the line that keeps it."""
+
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections import Counter
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from claygrad.core import RemovableHandle
 
-ENOUGH = 3              # steps in a row in which something must have grown
+ENOUGH = 3  # steps in a row in which something must have grown
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,12 @@ class Leak:
     __repr__ = __str__
 
 
-class leaks:  # noqa: N801 (called like a function)
+class leaks:
     """Watch a training loop: what each step leaves behind, and which line keeps it.
 
-    Call `step()` at the end of every step, at least four times. `findings`, or what `print` shows, are the things that grew in each of
-    the last steps: graphs that the next step or a list holds on to (`total += loss`), graphs that an evaluation
-    records and nobody uses, other tensors that pile up.
+    Call `step()` at the end of every step, at least four times. `findings`, or what `print` shows, are the things that
+    grew in each of the last steps: graphs that the next step or a list holds on to (`total += loss`), graphs that an
+    evaluation records and nobody uses, other tensors that pile up.
 
     >>> model = claygrad.nn.Linear(3, 1)
     >>> total = 0
@@ -69,7 +71,7 @@ class leaks:  # noqa: N801 (called like a function)
 
     def __init__(self) -> None:
         self._marks: list[int] = []
-        self._old: list[int] = []                                    # nodes of earlier steps, after each step
+        self._old: list[int] = []  # nodes of earlier steps, after each step
         self._tensors: list[Counter[tuple[CodeType, int] | None]] = []
         self._bytes: list[Counter[tuple[CodeType, int] | None]] = []
         self._handles: list[RemovableHandle] = []
@@ -81,17 +83,20 @@ class leaks:  # noqa: N801 (called like a function)
     def __enter__(self) -> Self:
         self.__init__()  # type: ignore[misc]
         _ledger.open_ledger()
-        self._handles = [register_module_forward_pre_hook(self._enter_module),
-                         register_module_forward_hook(self._leave_module, always_call=True)]
+        self._handles = [
+            register_module_forward_pre_hook(self._enter_module),
+            register_module_forward_hook(self._leave_module, always_call=True),
+        ]
         self._marks.append(latest_node())
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for handle in self._handles:
             handle.remove()
         self._settle_evaluations()
-        self._found = self._search()                      # while the variables of the loop are there
+        self._found = self._search()  # while the variables of the loop are there
         _ledger.close_ledger()
 
     @property
@@ -131,8 +136,14 @@ class leaks:  # noqa: N801 (called like a function)
         self._depth -= 1
         if self._depth or module.training or not is_grad_enabled():
             return
-        first = next((t for t in (output if isinstance(output, tuple | list) else (output,))
-                      if isinstance(t, Tensor) and node_of(t) is not None), None)
+        first = next(
+            (
+                t
+                for t in (output if isinstance(output, tuple | list) else (output,))
+                if isinstance(t, Tensor) and node_of(t) is not None
+            ),
+            None,
+        )
         if first is not None:
             self._evaluated.append(_Evaluation(module, first))
 
@@ -160,8 +171,12 @@ class leaks:  # noqa: N801 (called like a function)
         size = f"{count_text(len(old), 'node')} and {size_text(sum(held.values()))} of earlier steps"
         out: list[Leak] = []
         crossing: dict[Line | None, Node] = {}
-        for node in living.nodes:                                     # a node of the last step that reads one of an earlier step
-            if leaf_behind(node) is None and node._sequence_nr() > last and any(id(x) in old for x, _ in node.next_functions):
+        for node in living.nodes:  # a node of the last step that reads one of an earlier step
+            if (
+                leaf_behind(node) is None
+                and node._sequence_nr() > last
+                and any(id(x) in old for x, _ in node.next_functions)
+            ):
                 crossing.setdefault(line_at(node_place(node)), node)
         for where, node in crossing.items():
             before = [t for t in living.tensors if node_of(t) is node]
@@ -170,7 +185,7 @@ class leaks:  # noqa: N801 (called like a function)
             return out
         groups: dict[str, list[tuple[Tensor, Referrer]]] = {}
         holders = [t for t in living.tensors if id(node_of(t)) in old]
-        for t in holders[-4 * ENOUGH:]:                              # enough to know who they are
+        for t in holders[-4 * ENOUGH :]:  # enough to know who they are
             for one in referrers(t, ignore=(living.tensors, living.nodes, holders, *groups.values())):
                 if one.holder is not None and one.kind in ("element", "attribute", "closure"):
                     groups.setdefault(one.holder, []).append((t, one))
@@ -180,8 +195,14 @@ class leaks:  # noqa: N801 (called like a function)
                 out.append(_piled(holder, members[-1][0], members[-1][1], len(holders), size, evaluating))
         if not out:
             where = next((line_at(node_place(node)) for node in old.values()), None)
-            out.append(Leak("graph grows", f"{size} are still alive, but no name for what keeps them was found", where,
-                            "use debug.referrers(tensor) for a tensor of that line"))
+            out.append(
+                Leak(
+                    "graph grows",
+                    f"{size} are still alive, but no name for what keeps them was found",
+                    where,
+                    "use debug.referrers(tensor) for a tensor of that line",
+                )
+            )
         return out
 
     def _piles(self) -> list[Leak]:
@@ -198,8 +219,15 @@ class leaks:  # noqa: N801 (called like a function)
                 continue
             names = [one for one in referrers(made[-1], ignore=(living.tensors, made)) if one.kind != "graph"][:2]
             more, bytes_ = counts[-1] - counts[-2], size_text(sizes[-1] - sizes[-2])
-            out.append(Leak("memory grows", f"{count_text(more, 'tensor')} ({bytes_}) more after every step", line_at(place),
-                            "if it is not meant: keep numbers (`.item()`), or the newest only", tuple(names)))
+            out.append(
+                Leak(
+                    "memory grows",
+                    f"{count_text(more, 'tensor')} ({bytes_}) more after every step",
+                    line_at(place),
+                    "if it is not meant: keep numbers (`.item()`), or the newest only",
+                    tuple(names),
+                )
+            )
         return out
 
     def __str__(self) -> str:
@@ -218,8 +246,8 @@ class _Evaluation:
         self.kind, self.used = type(module).__name__, False
         self.module = weakref.ref(module)
         node = output.grad_fn
+        assert node is not None
         self.where = line_at(node_place(node))
-        self.call = next((line_at((frame.f_code, frame.f_lasti)) for frame in user_frames()), None)
         self.bytes = _held_below(node)
         self.handle = node.register_prehook(self._note)
 
@@ -229,8 +257,13 @@ class _Evaluation:
     def leak(self) -> Leak:
         module = self.module()
         name = (Names().of(module) if module is not None else None) or self.kind
-        return Leak("evaluation records a graph", f"`{name}` is in evaluation mode, but its call recorded a graph of "
-                    f"{size_text(self.bytes)} that no backward used", self.where, "put `with torch.no_grad():` around the evaluation")
+        return Leak(
+            "evaluation records a graph",
+            f"`{name}` is in evaluation mode, but its call recorded a graph of "
+            f"{size_text(self.bytes)} that no backward used",
+            self.where,
+            "put `with torch.no_grad():` around the evaluation",
+        )
 
 
 def _carried(where: Line | None, size: str, tensors: list[Tensor], ignore: list[Any]) -> Leak:
@@ -239,36 +272,62 @@ def _carried(where: Line | None, size: str, tensors: list[Tensor], ignore: list[
     found = None if where is None else _sources.accumulation_at(where)
     if found is not None:
         total, added, instead = found
-        return Leak("graph grows", f"`{total}` keeps the graph of every `{added}`: {size}", where,
-                    f"use `{instead}`", tuple(names))
+        return Leak(
+            "graph grows",
+            f"`{total}` keeps the graph of every `{added}`: {size}",
+            where,
+            f"use `{instead}`",
+            tuple(names),
+        )
     carried = [] if where is None else _sources.carried_at(where)
     name = carried[0] if carried else names[0].name if names else None
     if name is not None:
-        return Leak("graph grows", f"`{name}` is a value of the step before, with its graph: {size}", where,
-                    f"cut it between steps: `{name} = {name}.detach()`", tuple(names))
-    return Leak("graph grows", f"this line reads a value of the step before, with its graph: {size}", where,
-                "cut that value between steps with `.detach()`")
+        return Leak(
+            "graph grows",
+            f"`{name}` is a value of the step before, with its graph: {size}",
+            where,
+            f"cut it between steps: `{name} = {name}.detach()`",
+            tuple(names),
+        )
+    return Leak(
+        "graph grows",
+        f"this line reads a value of the step before, with its graph: {size}",
+        where,
+        "cut that value between steps with `.detach()`",
+    )
 
 
 def _piled(holder: str, t: Tensor, one: Referrer, count: int, size: str, evaluating: bool) -> Leak:
     """The leak of a list that gets a tensor with its graph in every step."""
     how = "item" if t.numel() == 1 else "detach"
     made = line_at(place_of(t))
-    files = dict.fromkeys([frame.f_code.co_filename for frame in user_frames()] + ([made.file] if made is not None else []))
+    files = dict.fromkeys(
+        [frame.f_code.co_filename for frame in user_frames()] + ([made.file] if made is not None else [])
+    )
     for file in files:
         own = one.where.line if one.where is not None and one.where.file == file else None
         for line, source, instead in _sources.additions(file, holder, own):
             way = f"use `{instead.format(how)}`" + (", or `with torch.no_grad():`" if evaluating else "")
-            return Leak("graph grows", f"`{holder}` keeps {count_text(count, 'tensor')} with their graphs: {size}",
-                        Line(file, line, one.function or "<module>", source), way, (one,))
-    return Leak("graph grows", f"`{holder}` keeps {count_text(count, 'tensor')} with their graphs: {size}", made,
-                f"put `.{how}()` of the tensor there", (one,))
+            return Leak(
+                "graph grows",
+                f"`{holder}` keeps {count_text(count, 'tensor')} with their graphs: {size}",
+                Line(file, line, one.function or "<module>", source),
+                way,
+                (one,),
+            )
+    return Leak(
+        "graph grows",
+        f"`{holder}` keeps {count_text(count, 'tensor')} with their graphs: {size}",
+        made,
+        f"put `.{how}()` of the tensor there",
+        (one,),
+    )
 
 
 def _grows(amounts: list[int]) -> bool:
     """Whether there was more after each of the last steps than after the one before."""
-    last = amounts[-ENOUGH - 1:]
-    return len(last) > ENOUGH and all(a < b for a, b in zip(last, last[1:]))
+    last = amounts[-ENOUGH - 1 :]
+    return len(last) > ENOUGH and all(a < b for a, b in itertools.pairwise(last))
 
 
 def kept_graphs(marks: list[int]) -> list[Leak]:

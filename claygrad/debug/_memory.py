@@ -1,4 +1,5 @@
 """`memory`: the bytes that are alive, by line, by module and by kind, and the peak."""
+
 from __future__ import annotations
 
 import weakref
@@ -50,7 +51,7 @@ class Peak:
         return f"{size_text(self.bytes)}{inside}" + (f" at {self.where}" if self.where is not None else "")
 
 
-class memory:  # noqa: N801 (called like a function)
+class memory:
     """The memory of tensors that is alive now; as a context, a ledger of every block that is taken inside it.
 
     >>> x = claygrad.ones(1000, requires_grad=True)
@@ -73,11 +74,11 @@ class memory:  # noqa: N801 (called like a function)
     A ledger can be read inside the block and after it, when it tells what was live at the end.
     """
 
-    _current: ClassVar[memory | None] = None             # the ledger that is open
+    _current: ClassVar[memory | None] = None  # the ledger that is open
 
     def __init__(self) -> None:
         self._handles: list[RemovableHandle] = []
-        self._numbers: dict[int, int] = {}               # id of a module -> its number in the ledger
+        self._numbers: dict[int, int] = {}  # id of a module -> its number in the ledger
         self._modules: dict[int, weakref.ref[Any]] = {}
         self._before: list[int] = []
         self._frozen = True
@@ -93,12 +94,15 @@ class memory:  # noqa: N801 (called like a function)
         self._tracked, self._frozen = True, False
         self._numbers.clear()
         self._modules.clear()
-        self._handles = [register_module_forward_pre_hook(self._enter_module),
-                         register_module_forward_hook(self._leave_module, always_call=True)]
+        self._handles = [
+            register_module_forward_pre_hook(self._enter_module),
+            register_module_forward_hook(self._leave_module, always_call=True),
+        ]
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for handle in self._handles:
             handle.remove()
         self._read()
@@ -151,8 +155,10 @@ class memory:  # noqa: N801 (called like a function)
         self._by_kind["pool"] = survey.reserved - survey.allocated
         if survey.other:
             lines.setdefault(None, {})["other"] = survey.other
-        self._by_line = sorted((Use(sum(kinds.values()), counts.get(line, 0), line, kinds)
-                                for line, kinds in lines.items()), key=lambda use: -use.bytes)
+        self._by_line = sorted(
+            (Use(sum(kinds.values()), counts.get(line, 0), line, kinds) for line, kinds in lines.items()),
+            key=lambda use: -use.bytes,
+        )
         self._peak = self._ledger_peak(modules) if self._tracked else Peak(survey.peak, line_at(_ledger.peak_place()))
 
     def _ledger_peak(self, modules: dict[int, Any]) -> Peak:
@@ -164,8 +170,10 @@ class memory:  # noqa: N801 (called like a function)
         for place, _, _, at_peak in lines:
             where = line_at(place)
             held[where] = held.get(where, 0) + at_peak
-        by_line = sorted((Use(n, 0, where, {}, "(taken before the ledger was opened)") for where, n in held.items() if n),
-                         key=lambda use: -use.bytes)
+        by_line = sorted(
+            (Use(n, 0, where, {}, "(taken before the ledger was opened)") for where, n in held.items() if n),
+            key=lambda use: -use.bytes,
+        )
         by_module = {path[i]: tally[3] for i, tally in enumerate(of_modules) if tally[3] and i in path}
         return Peak(most, line_at(lines[line][0]), path.get(module), by_line, _falling(by_module))
 

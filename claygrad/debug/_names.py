@@ -1,4 +1,5 @@
-"""What a program calls its objects: variables of running functions and of modules of Python, and paths inside models."""
+"""What a program calls its objects: variables of functions and of modules of Python, and paths inside models."""
+
 from __future__ import annotations
 
 import inspect
@@ -68,7 +69,7 @@ def module_paths(modules: Iterable[Any], names: Names | None = None) -> dict[int
         taken[name] = taken.get(name, 0) + 1
         _walk(module, name if taken[name] == 1 else f"{name} ({taken[name]})", paths)
     for module in every:
-        paths.setdefault(id(module), type(module).__name__)     # in a ring of modules
+        paths.setdefault(id(module), type(module).__name__)  # in a ring of modules
     return paths
 
 
@@ -79,8 +80,9 @@ def _walk(root: Any, path: str, paths: dict[int, str]) -> None:
         if id(module) in paths:
             continue
         paths[id(module)] = path
-        waiting.extend((child, joined(path, name)) for name, child in reversed(module._modules.items())
-                       if child is not None)
+        waiting.extend(
+            (child, joined(path, name)) for name, child in reversed(module._modules.items()) if child is not None
+        )
 
 
 def joined(path: str, name: str) -> str:

@@ -1,4 +1,5 @@
 """Lines of the user's program, and numbers as people read them."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """`referrers`: what keeps an object alive, in the names of the program."""
+
 from __future__ import annotations
 
 import gc
@@ -16,7 +17,7 @@ from claygrad.debug._places import Line, is_ours, line_at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-DEEPEST = 5             # containers in containers that are followed to a name
+DEEPEST = 5  # containers in containers that are followed to a name
 _CONTAINERS = (list, tuple, set, frozenset, deque)
 
 
@@ -104,8 +105,11 @@ class _Search:
         if isinstance(holder, dict):
             yield from self._in_dict(x, holder, depth, path)
         elif isinstance(holder, _CONTAINERS):
-            at = None if isinstance(holder, set | frozenset) else next(
-                (i for i, value in enumerate(holder) if value is x), None)
+            at = (
+                None
+                if isinstance(holder, set | frozenset)
+                else next((i for i, value in enumerate(holder) if value is x), None)
+            )
             for one in self._named(holder, depth, path):
                 name = one.name if at is None else f"{one.name}[{at}]"
                 yield Referrer("element", name, one.name, one.where, one.function)
@@ -135,8 +139,13 @@ class _Search:
             for one in self._named(holder, depth, path):
                 for key in keys:
                     name = _registered_name(one.name, key)
-                    yield Referrer("attribute" if name else "element", name or f"{one.name}[{key!r}]", one.name,
-                                   one.where, one.function)
+                    yield Referrer(
+                        "attribute" if name else "element",
+                        name or f"{one.name}[{key!r}]",
+                        one.name,
+                        one.where,
+                        one.function,
+                    )
         self.ignore.discard(id(owners))
 
     def _in_object(self, x: Any, holder: Any, depth: int, path: frozenset[int]) -> Iterator[Referrer]:
@@ -170,8 +179,11 @@ def _own_dict(x: Any) -> dict[Any, Any] | None:
 
 def _slots(kind: type) -> tuple[str, ...]:
     found = kind.__dict__.get("__slots__", ())
-    return tuple(name for name in ((found,) if isinstance(found, str) else found)
-                 if name not in ("__dict__", "__weakref__") and not name.startswith("__"))
+    return tuple(
+        name
+        for name in ((found,) if isinstance(found, str) else found)
+        if name not in ("__dict__", "__weakref__") and not name.startswith("__")
+    )
 
 
 def _registered_name(holder: str, key: Any) -> str | None:
@@ -197,5 +209,7 @@ def referrers(x: Any, *, ignore: Iterable[Any] = ()) -> list[Referrer]:
     out: dict[tuple[str, str, str | None], Referrer] = {}
     for one in _Search(ignore).of(x):
         out.setdefault((one.kind, one.name, one.function), one)
-    return sorted(out.values(), key=lambda one: ("variable attribute element gradient view closure graph".split()
-                                                 .index(one.kind), one.name))
+    return sorted(
+        out.values(),
+        key=lambda one: ("variable attribute element gradient view closure graph".split().index(one.kind), one.name),
+    )

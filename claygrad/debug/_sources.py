@@ -1,4 +1,5 @@
-"""What a line of a program does, from its source: sums that grow, values that are carried on, lists that are added to."""
+"""What a line of a program does, from its source: sums that grow, values carried on, lists that are added to."""
+
 from __future__ import annotations
 
 import ast
@@ -31,7 +32,11 @@ def statements_at(line: Line) -> Iterator[ast.stmt]:
     """The simple statements that a line is part of, the innermost last."""
     tree = tree_of(line.file)
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.lineno <= line.line <= (node.end_lineno or 0):
+        if (
+            isinstance(node, ast.stmt)
+            and not hasattr(node, "body")
+            and node.lineno <= line.line <= (node.end_lineno or 0)
+        ):
             yield node
 
 
@@ -50,8 +55,12 @@ def accumulation_at(line: Line) -> tuple[str, str, str] | None:
             sign = "+=" if isinstance(statement.op, ast.Add) else "-="
             total, value = ast.unparse(statement.target), statement.value
             return total, ast.unparse(value), f"{total} {sign} {detached(value)}"
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.value, ast.BinOp) \
-                and isinstance(statement.value.op, ast.Add | ast.Sub):
+        if (
+            isinstance(statement, ast.Assign)
+            and len(statement.targets) == 1
+            and isinstance(statement.value, ast.BinOp)
+            and isinstance(statement.value.op, ast.Add | ast.Sub)
+        ):
             total = ast.unparse(statement.targets[0])
             sum_ = statement.value
             sign = "+" if isinstance(sum_.op, ast.Add) else "-"
@@ -68,27 +77,43 @@ def detached(value: ast.expr, how: str = "item") -> str:
         sign = "*" if isinstance(value.op, ast.Mult) else "/"
         return f"{value.left.id}.{how}() {sign} {ast.unparse(value.right)}"
     text = ast.unparse(value)
-    return f"{text}.{how}()" if isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript) else f"({text}).{how}()"
+    return (
+        f"{text}.{how}()"
+        if isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        else f"({text}).{how}()"
+    )
 
 
 def carried_at(line: Line) -> list[str]:
     """Names that a line both reads and sets: `h` of `out, h = rnn(x, h)`."""
     for statement in statements_at(line):
         if isinstance(statement, ast.Assign):
-            read = {ast.unparse(node) for node in ast.walk(statement.value) if isinstance(node, ast.Name | ast.Attribute)}
-            return [text for target in statement.targets for one in _targets(target) if (text := ast.unparse(one)) in read]
+            read = {
+                ast.unparse(node) for node in ast.walk(statement.value) if isinstance(node, ast.Name | ast.Attribute)
+            }
+            return [
+                text for target in statement.targets for one in _targets(target) if (text := ast.unparse(one)) in read
+            ]
     return []
 
 
 def _function_at(tree: ast.AST | None, line: int) -> ast.AST | None:
     """The innermost function around a line."""
-    inside = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-              and node.lineno <= line <= (node.end_lineno or 0)] if tree is not None else []
+    inside = (
+        [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            and node.lineno <= line <= (node.end_lineno or 0)
+        ]
+        if tree is not None
+        else []
+    )
     return max(inside, key=lambda node: node.lineno, default=tree)
 
 
 def additions(file: str, holder: str, line: int | None = None) -> Iterator[tuple[int, str, str]]:
-    """Where a file puts something into a container: (line, source, the same with a number or a detached tensor instead, as {}).
+    """Where a file puts something into a container: (line, source, the same with `.{}()` behind what is put there).
 
     `line`: one of the function whose variable it is.
     """
@@ -98,19 +123,32 @@ def additions(file: str, holder: str, line: int | None = None) -> Iterator[tuple
         tree = _function_at(tree, line)
     for node in ast.walk(tree) if tree is not None else ():
         value: ast.expr | None = None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDING and node.args \
-                and ast.unparse(node.func.value).rpartition(".")[2] == last:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _ADDING
+            and node.args
+            and ast.unparse(node.func.value).rpartition(".")[2] == last
+        ):
             value = node.args[-1]
             text, start = ast.unparse(node), node.lineno
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript) \
-                and ast.unparse(node.targets[0].value).rpartition(".")[2] == last:
+        elif (
+            isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Subscript)
+            and ast.unparse(node.targets[0].value).rpartition(".")[2] == last
+        ):
             value = node.value
             text, start = ast.unparse(node), node.lineno
-        elif isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List) \
-                and ast.unparse(node.target).rpartition(".")[2] == last and node.value.elts:
+        elif (
+            isinstance(node, ast.AugAssign)
+            and isinstance(node.value, ast.List)
+            and ast.unparse(node.target).rpartition(".")[2] == last
+            and node.value.elts
+        ):
             value = node.value.elts[-1]
             text, start = ast.unparse(node), node.lineno
         if value is not None and not ast.unparse(value).endswith((".item()", ".detach()", ".tolist()")):
             old = ast.unparse(value)
             at = text.rfind(old)
-            yield start, text, text[:at] + detached(value, "{}") + text[at + len(old):]
+            yield start, text, text[:at] + detached(value, "{}") + text[at + len(old) :]

@@ -1,4 +1,5 @@
-"""All memory that is alive: each block once, with what it is for, the line that made it and the module it belongs to."""
+"""All memory that is alive: each block once, with what it is for, the line that made it and its module."""
+
 from __future__ import annotations
 
 import gc
@@ -50,8 +51,8 @@ class Block:
     """One piece of memory."""
 
     address: int
-    bytes: int                      # that the allocator counts
-    borrowed: int                   # of others: of NumPy's arrays, of files
+    bytes: int  # that the allocator counts
+    borrowed: int  # of others: of NumPy's arrays, of files
     kind: str
     place: tuple[CodeType, int] | None
     module: str | None
@@ -66,11 +67,16 @@ class Population:
         self.saved: list[SavedTensor] = []
         self.modules: list[Module] = []
         self.optimizers: list[Optimizer] = []
-        families = ((Tensor, self.tensors), (Node, self.nodes), (SavedTensor, self.saved), (Module, self.modules),
-                    (Optimizer, self.optimizers))
+        families = (
+            (Tensor, self.tensors),
+            (Node, self.nodes),
+            (SavedTensor, self.saved),
+            (Module, self.modules),
+            (Optimizer, self.optimizers),
+        )
         known: dict[type, list[Any] | None] = {}
         for x in gc.get_objects():
-            kind = type(x)                               # not isinstance: it may ask the object
+            kind = type(x)  # not isinstance: it may ask the object
             if kind not in known:
                 known[kind] = next((found for family, found in families if issubclass(kind, family)), None)
             place = known[kind]
@@ -89,7 +95,7 @@ class Survey:
         self._paths = module_paths(living.modules, Names())
         owners = _owners(living.modules)
         places: dict[int, Any] = {}
-        for t in living.tensors:                         # a storage knows no line: the first tensor on it does
+        for t in living.tensors:  # a storage knows no line: the first tensor on it does
             if base_of(t) is None and (place := place_of(t)) is not None:
                 places.setdefault(block_of(t)[0], place)
         self._places = places
@@ -119,11 +125,12 @@ class Survey:
         packed = {id(x) for _, x, _, _ in kept if isinstance(x, Tensor)}
         for t in living.tensors:
             if id(t) not in packed:
-                node = node_of(t)
-                self._claim(t, "tensors", place_of(t), None if node is None else self._running(node))
+                made = node_of(t)
+                self._claim(t, "tensors", place_of(t), None if made is None else self._running(made))
         for node, x, place, _ in kept:
-            for value in _tensors_in(x) if not isinstance(x, Storage | numpy.ndarray) else (x,):
-                self._claim(value, "saved for backward", place or node_place(node), self._running(node))
+            values: Iterable[Any] = (x,) if isinstance(x, Storage | numpy.ndarray) else _tensors_in(x)
+            for held in values:
+                self._claim(held, "saved for backward", place or node_place(node), self._running(node))
         for s in living.saved:
             if isinstance(found := saved_by(s), Storage):
                 self._claim(found, "saved for backward", None, None)
@@ -145,7 +152,7 @@ class Survey:
         address, counted, borrowed, _ = block_of(x)
         if address in self.blocks or not counted + borrowed:
             return
-        noted = block_place(address)                     # of an open ledger: the line that took the memory
+        noted = block_place(address)  # of an open ledger: the line that took the memory
         if noted is not None:
             place = noted[0]
             module = module or self._path(self._modules_by_number.get(noted[1]))
@@ -166,8 +173,8 @@ def _tensors_in(x: Any, depth: int = 0) -> Iterator[Tensor]:
 
 
 def _exported_arrays() -> list[Any]:
-    """NumPy's arrays on the memory of storages, wherever Python holds them. The collector does not know arrays, but their holders."""
+    """NumPy's arrays on the memory of storages. The collector does not know arrays, but it knows who holds them."""
     found = gc.get_referents(*gc.get_objects())
-    for frame in user_frames():                          # what a running function has is hidden from the collector
+    for frame in user_frames():  # what a running function has is hidden from the collector
         found.extend(variables(frame).values())
     return [x for x in found if issubclass(type(x), numpy.ndarray) and is_export(x)]

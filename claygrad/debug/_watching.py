@@ -1,4 +1,5 @@
-"""What happens in one training step: the functions that are called, the modules that run, gradients and optimizer steps."""
+"""What happens in one training step: functions that are called, modules that run, gradients, optimizer steps."""
+
 from __future__ import annotations
 
 import weakref
@@ -18,14 +19,47 @@ from claygrad.overrides import TorchFunctionMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import Self
 
 # Functions that give another shape to the same values.
-RESHAPING = {"view", "reshape", "squeeze", "unsqueeze", "flatten", "contiguous", "view_as", "reshape_as", "transpose", "permute", "clone"}
-CUTTING = {"detach", "item", "tolist", "numpy", "argmax", "argmin", "eq", "ne", "lt", "le", "gt", "ge", "__eq__", "__ne__",
-           "__lt__", "__le__", "__gt__", "__ge__", "long", "int", "bool", "data"}
-LEAST_SAMPLES, LEAST_DEAD = 16, 0.9       # from which on units that are 0 are told
+RESHAPING = {
+    "view",
+    "reshape",
+    "squeeze",
+    "unsqueeze",
+    "flatten",
+    "contiguous",
+    "view_as",
+    "reshape_as",
+    "transpose",
+    "permute",
+    "clone",
+}
+CUTTING = {
+    "detach",
+    "item",
+    "tolist",
+    "numpy",
+    "argmax",
+    "argmin",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "long",
+    "int",
+    "bool",
+    "data",
+}
+LEAST_SAMPLES, LEAST_DEAD = 16, 0.9  # from which on units that are 0 are told
 
 
 @dataclass(frozen=True)
@@ -33,7 +67,7 @@ class Call:
     """One call of a function that a rule asks for."""
 
     name: str
-    args: tuple[Any, ...]               # shapes, tags and numbers; no tensors, which would stay alive
+    args: tuple[Any, ...]  # shapes, tags and numbers; no tensors, which would stay alive
     where: Line | None
 
 
@@ -50,13 +84,13 @@ class Watch(TorchFunctionMode):
         self.model = model
         self.calls: list[Call] = []
         self.cuts: list[Call] = []
-        self.ran: dict[int, Line | None] = {}            # modules
-        self.modes: dict[int, bool] = {}                 # of those that behave otherwise in training
+        self.ran: dict[int, Line | None] = {}  # modules
+        self.modes: dict[int, bool] = {}  # of those that behave otherwise in training
         self.backwards: list[Line | None] = []
-        self.arrived: set[int] = set()                   # parameters whose gradient came
-        self.piled: dict[int, Line | None] = {}          # those that an optimizer changed by a gradient it had used before
-        self._suspects: dict[int, Line | None] = {}      # gradients that came on top of one that an optimizer had used
-        self.used: dict[int, Any] = {}                   # parameter -> the gradient that an optimizer used
+        self.arrived: set[int] = set()  # parameters whose gradient came
+        self.piled: dict[int, Line | None] = {}  # those that an optimizer changed by a gradient it had used before
+        self._suspects: dict[int, Line | None] = {}  # gradients that came on top of one that an optimizer had used
+        self.used: dict[int, Any] = {}  # parameter -> the gradient that an optimizer used
         self.optimizers: list[tuple[Optimizer, Line | None]] = []
         self.cleared = False
         self._tags: dict[int, tuple[weakref.ref[Tensor], str, Any]] = {}
@@ -66,8 +100,11 @@ class Watch(TorchFunctionMode):
 
     # --- coming and going -------------------------------------------------------------------------------------------
     def __enter__(self) -> Self:
-        handles = [register_module_forward_pre_hook(self._enter), register_module_forward_hook(self._leave, always_call=True),
-                   register_optimizer_step_post_hook(self._stepped)]
+        handles = [
+            register_module_forward_pre_hook(self._enter),
+            register_module_forward_hook(self._leave, always_call=True),
+            register_optimizer_step_post_hook(self._stepped),
+        ]
         for p in self.model.parameters():
             if p.requires_grad and p.is_leaf:
                 handles.append(p.register_hook(self._arrival(p)))
@@ -76,8 +113,8 @@ class Watch(TorchFunctionMode):
             self._undo.append(self._listen(kind))
         return super().__enter__()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        super().__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         for undo in self._undo:
             undo()
         self._tags.clear()
@@ -103,7 +140,7 @@ class Watch(TorchFunctionMode):
             before = None if leaf is None else own_grad(leaf)
             with no_grad():
                 if before is None or not bool((before != 0).any()):
-                    self._suspects.pop(key, None)        # it was cleared
+                    self._suspects.pop(key, None)  # it was cleared
                 elif self.used.get(key) == (id(before), before._version):
                     self._suspects.setdefault(key, self.backwards[-1] if self.backwards else here())
 
@@ -114,7 +151,7 @@ class Watch(TorchFunctionMode):
         for group in optimizer.param_groups:
             for p in group["params"]:
                 if (grad := own_grad(p)) is not None:
-                    if id(p) in self._suspects:          # else it was of no use to anybody, and is cleared later
+                    if id(p) in self._suspects:  # else it was of no use to anybody, and is cleared later
                         self.piled.setdefault(id(p), self._suspects[id(p)])
                     self.used[id(p)] = (id(grad), grad._version)
 
@@ -122,7 +159,7 @@ class Watch(TorchFunctionMode):
     def _enter(self, module: Any, args: Any) -> None:
         self._running.append(module)
         self.ran.setdefault(id(module), here())
-        if is_grad_enabled():                            # an evaluation in between does not count
+        if is_grad_enabled():  # an evaluation in between does not count
             self.modes[id(module)] = module.training or self.modes.get(id(module), False)
 
     def _leave(self, module: Any, args: Any, output: Any) -> None:
@@ -181,7 +218,9 @@ class Watch(TorchFunctionMode):
             target = kwargs.get("target", args[1] if len(args) > 1 else None)
             if isinstance(target, Tensor):
                 self._loss(name, kwargs.get("input", first), target)
-        elif name in ("sub", "rsub", "__sub__", "__rsub__", "subtract") and len(args) > 1 and isinstance(args[1], Tensor):
+        elif (
+            name in ("sub", "rsub", "__sub__", "__rsub__", "subtract") and len(args) > 1 and isinstance(args[1], Tensor)
+        ):
             pair = (args[0], args[1])
             pred = next((t for t in pair if self.is_output(t)), None)
             rest = pair[1] if pred is pair[0] else pair[0]
@@ -205,7 +244,17 @@ class Watch(TorchFunctionMode):
             alive = (out.detach() != 0).movedim(axis, -1).reshape(-1, out.shape[axis]).any(0)
             units, dead = alive.numel(), int((~alive).sum())
         if units and dead >= LEAST_DEAD * units:
-            self.calls.append(Call("dead", (dead, units, weakref.ref(self._running[-1]) if self._running else None), here()))
+            self.calls.append(
+                Call("dead", (dead, units, weakref.ref(self._running[-1]) if self._running else None), here())
+            )
 
 
-LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss", "binary_cross_entropy_with_logits"}
+LOSSES = {
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "cross_entropy",
+    "nll_loss",
+    "binary_cross_entropy_with_logits",
+}

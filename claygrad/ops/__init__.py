@@ -20,6 +20,7 @@ from claygrad.ops import (
     copies_of_views,
     creation,
     ctc,
+    display,
     distance,
     dropout,
     dense,

@@ -77,7 +77,7 @@ def test_a_loss_that_does_not(loss):
     assert len(debug.check(model, stepping(model, lambda: loss(model)))) == 0
 
 
-@pytest.mark.parametrize("last, loss, rule", [
+@pytest.mark.parametrize(("last", "loss", "rule"), [
     (nn.Softmax(-1), F.cross_entropy, "softmax before cross-entropy"),
     (nn.Softmax(1), nn.CrossEntropyLoss(), "softmax before cross-entropy"),
     (nn.LogSoftmax(1), nn.CrossEntropyLoss(), "log_softmax before cross-entropy"),
@@ -95,7 +95,7 @@ def test_losses_that_want_something_else(last, loss, rule):
     assert found.where.file == __file__
 
 
-@pytest.mark.parametrize("last, loss", [
+@pytest.mark.parametrize(("last", "loss"), [
     (nn.Identity(), F.cross_entropy),
     (nn.LogSoftmax(1), nn.NLLLoss()),
     (nn.Softmax(1), lambda out, target: F.nll_loss(out.log(), target)),
@@ -200,7 +200,7 @@ def test_parameters_used_without_their_module_and_frozen_ones():
 
 def test_an_optimizer_that_misses_parameters():
     model = regression()
-    loss = lambda: F.mse_loss(model(x).flatten(), y)                 # noqa: E731
+    loss = lambda: F.mse_loss(model(x).flatten(), y)
     found = only(debug.check(model, stepping(model, loss, torch.optim.SGD(model[0].parameters(), lr=0.1))))
     assert found.rule == "optimizer misses parameters"
     assert "`model.2.weight` and 1 other" in found.text
@@ -326,7 +326,7 @@ def test_dead_units():
     assert "6 of 6 units" in found.text
 
 
-@pytest.mark.parametrize("keep, way_out", [("total", "use `total = total + loss.item()`"), ("list", "use `kept.append(loss.item())`")])
+@pytest.mark.parametrize(("keep", "way_out"), [("total", "use `total = total + loss.item()`"), ("list", "use `kept.append(loss.item())`")])
 def test_a_graph_that_is_kept(keep, way_out):
     model = regression()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -45,7 +45,7 @@ def test_a_sum_of_losses(model):
     assert [one.name for one in leak.kept_by] == ["total"]
 
 
-@pytest.mark.parametrize("line, instead", [
+@pytest.mark.parametrize(("line", "instead"), [
     ("total = total + loss", "total = total + loss.item()"),
     ("total = loss + total", "total = loss.item() + total"),
     ("total += loss * len(x)", "total += loss.item() * len(x)"),
