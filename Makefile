@@ -27,7 +27,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 export PYTHONSAFEPATH := 1
 export CLAYGRAD_INSTALLED := 1
 
-SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' \
+SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
 .PHONY: help demo test test-oracle test-packages test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE

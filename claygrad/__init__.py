@@ -80,12 +80,13 @@ UntypedStorage = Storage
 globals().update(_STORAGES)
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
-_LAZY = ("__config__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "distributions", "fft", "func",
-         "futures", "fx", "hub", "jit", "library", "linalg", "masked", "multiprocessing", "nn", "optim",
+_LAZY = ("__config__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "debug", "distributions", "fft",
+         "func", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "multiprocessing", "nn", "optim",
          "overrides", "quasirandom", "return_types", "serialization", "signal", "special", "storage",
          "testing", "types", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp",
                "compile": "compiler", "Future": "futures", "ScriptModule": "jit", "ops": "library._operators"}
+_LAZY_NAMES["graph"] = "debug.graphs"
 _LAZY_NAMES.update(dict.fromkeys((
     "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"))
 _LAZY_NAMES.update(dict.fromkeys((

@@ -20,6 +20,7 @@ from claygrad import compiler as compiler
 from claygrad import core as core
 from claygrad import cpu as cpu
 from claygrad import cuda as cuda
+from claygrad import debug as debug
 from claygrad import distributions as distributions
 from claygrad import fft as fft
 from claygrad import func as func
@@ -104,6 +105,7 @@ from claygrad.core.random import Generator as Generator
 from claygrad.core.size import Size as Size
 from claygrad.core.storage import Storage as Storage
 from claygrad.core.tensor import Tensor as Tensor
+from claygrad.debug.graphs import graph as graph
 from claygrad.futures import Future as Future
 from claygrad.jit import ScriptModule as ScriptModule
 from claygrad.library._operators import ops as ops

@@ -31,6 +31,7 @@ RANK = {
     "hub": 5.5, "utils": 6, "func": 6, "futures": 6, "overrides": 6, "types": 6,
     "compiler": 7, "jit": 7, "library": 7, "__config__": 7,
     "claygrad": 9,
+    "debug": 10,
     "testing": 10, "array_api": 10,
     "compat": 10,        # loaded when asked for: it sees the whole package
     "fx": 11,
