@@ -2,12 +2,11 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import re
 import shutil
 import subprocess
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -24,7 +23,7 @@ class Browser:
                 found = re.search(r"started successfully on port (\d+)", line)
                 if found:
                     break
-            self.address = f"http://127.0.0.1:{found[1]}"
+            self.port = int(found[1])
             options = {"binary": CHROMIUM, "args": ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                                                     f"--user-data-dir={folder}", f"--window-size={width},{height}"]}
             wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
@@ -34,13 +33,16 @@ class Browser:
             raise
 
     def ask(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"}, method=method)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            raise RuntimeError(error.read().decode()) from None
+            connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        if answer.status != 200:
+            raise RuntimeError(text)
+        return json.loads(text)["value"]
 
     def here(self, method, path, body=None):
         return self.ask(method, f"/session/{self.session}{path}", body)

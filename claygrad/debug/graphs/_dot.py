@@ -29,7 +29,7 @@ def dot(graph: Graph) -> str:
             out.append(f"{indent}n{item} [label={_quoted(chr(10).join(words))}, fillcolor={_quoted(colour)}];")
             return
         count += 1
-        times = f" × {len(item.children)}" if item.kind == "repeat" else ""
+        times = f" × {sum(1 for _ in item.parts())}" if item.kind == "repeat" else ""
         label = f"{item.label}: {item.type}" if item.type and item.type != item.label else item.label
         out.append(f"{indent}subgraph cluster{count} {{")
         out.append(f"{indent}  label={_quoted(label + times)}; color=gray; fontname=Helvetica; fontsize=10;")

@@ -37,10 +37,12 @@ def restricted(graph: Graph, name: str) -> Graph:
         if not isinstance(item, Group):
             return numbers.get(item)
         children = [kept for child in item.children if (kept := keep(child)) is not None]
-        if item.kind == "repeat" and len(children) == 1:
-            return children[0]
-        if item.kind == "repeat" and len(children) < len(item.children):
-            return repeat(children, steps)
+        if item.kind == "repeat":
+            parts = list(Group("repeat", children=children).parts())
+            if len(parts) == 1:
+                return parts[0]
+            if parts and len(parts) < sum(1 for _ in item.parts()):
+                return replace(repeat(parts, steps), children=children)
         return replace(item, children=children) if children else None
 
     tree = keep(graph.tree)

@@ -1,6 +1,7 @@
 """A graph as lines of text, for the terminal."""
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING
 
@@ -29,9 +30,14 @@ def shape_text(shape: tuple[int, ...] | None) -> str:
 def file_text(path: str) -> str:
     """A path as it is shortest to read: relative where it is below the current folder."""
     try:
-        near = os.path.relpath(path)
+        return _near(path, os.getcwd())
     except (ValueError, OSError):
         return path
+
+
+@functools.lru_cache(1024)
+def _near(path: str, folder: str) -> str:
+    near = os.path.relpath(path, folder)
     return path if near.startswith("..") or path.startswith("<") else near
 
 
@@ -79,7 +85,7 @@ def _rows(graph: Graph, depth: int) -> list[tuple[str, str, str, str, str]]:
             out.append((mark + name, result, bytes_text(kept) if kept else "",
                         "" if step.norm is None else f"{step.norm:.3g}", line_text(step)))
             return
-        times = f" × {len(item.children)}" if item.kind == "repeat" else ""
+        times = f" × {sum(1 for _ in item.parts())}" if item.kind == "repeat" else ""
         name = f"{item.label}: {item.type}" if item.type and item.type != item.label else item.label
         last = None if graph.holds_failure(item) else graph.result_of(item)
         kept = graph.kept_in(item)
@@ -89,7 +95,7 @@ def _rows(graph: Graph, depth: int) -> list[tuple[str, str, str, str, str]]:
             return
         inner = item
         if item.kind == "repeat":                    # one stands for all
-            first = item.children[0]
+            first = next(item.parts())
             if not isinstance(first, Group):
                 return
             inner = first

@@ -19,12 +19,20 @@ CROWD = 100                 # more children than this nobody can read: they are 
 class Group:
     """Steps that belong together: a call of a module, steps that repeat, or steps of one line."""
 
-    kind: str                                        # "module", "repeat", "part", "line", "graph"
+    kind: str                                        # "module", "repeat", "part", "line", "stretch", "graph"
     label: str = ""
     type: str = ""                                   # the class of a module
     path: str = ""
     children: list[Item] = field(default_factory=list)
     call: Any = None
+
+    def parts(self) -> Iterator[Item]:
+        """The children; those of stretches in their place."""
+        for child in self.children:
+            if isinstance(child, Group) and child.kind == "stretch":
+                yield from child.parts()
+            else:
+                yield child
 
     def steps(self) -> Iterator[int]:
         """The numbers of all steps below."""
@@ -129,7 +137,10 @@ def _folded(children: list[Item], signatures: _Signatures, steps: list[Step]) ->
             i += 1
             continue
         parts = [_part(children[k:k + period], steps) for k in range(i, i + best, period)]
-        out.append(repeat(parts, steps))
+        found = repeat(parts, steps)
+        if len(parts) > CROWD:
+            found.children = _by_number(parts, steps, lines=False)
+        out.append(found)
         i += best
     return out
 
@@ -200,24 +211,34 @@ def _by_lines(children: list[Item], steps: list[Step]) -> list[Item]:
             else child for child in out]
 
 
-def _by_number(children: list[Item], steps: list[Step]) -> list[Item]:
-    """Parts of about equal size; leaves stay outside, for many parts may use them."""
-    leaves = [child for child in children if isinstance(child, int) and steps[child].kind in (PARAMETER, INPUT)]
+def _by_number(children: list[Item], steps: list[Step], lines: bool = True) -> list[Item]:
+    """Stretches of about equal size; leaves stay outside, for many of them may use one."""
+    leaves = {child for child in children if isinstance(child, int) and steps[child].kind in (PARAMETER, INPUT)}
     if len(leaves) <= CROWD // 4:
-        children = [child for child in children if child not in leaves]
+        children = [child for child in children if not isinstance(child, int) or child not in leaves]
     else:
-        leaves = []
-    size = -(-len(children) // max(2, min(CROWD, -(-len(children) // (CROWD // 2)))))
-    parts = [Group("part", _stretch(children, k, min(k + size, len(children)), steps), children=children[k:k + size])
-             for k in range(0, len(children), size)]
-    return [*leaves, *parts]
+        leaves = set()
+    parts = [(k, child) for k, child in enumerate(children)]
+    return [*sorted(leaves), *_stretches(parts, len(parts), steps, lines)]
 
 
-def _stretch(children: list[Item], first: int, end: int, steps: list[Step]) -> str:
-    """Such as `train.py:10–32`, or the numbers of the children where their lines do not rise."""
-    lines = [steps[i].line for child in children[first:end]
-             for i in (child.steps() if isinstance(child, Group) else (child,))]
-    places = [line[:2] for line in lines if line is not None]
+def _stretches(parts: list[tuple[int, Item]], total: int, steps: list[Step], lines: bool) -> list[Item]:
+    if len(parts) <= CROWD:
+        return [child for _, child in parts]
+    size = -(-len(parts) // min(CROWD, -(-len(parts) // (CROWD // 2))))
+    out: list[Item] = []
+    for k in range(0, len(parts), size):
+        some = parts[k:k + size]
+        label = _lines(some, steps) if lines else ""
+        out.append(Group("stretch", label or f"{some[0][0] + 1}–{some[-1][0] + 1} of {total}",
+                         children=_stretches(some, total, steps, lines)))
+    return out
+
+
+def _lines(parts: list[tuple[int, Item]], steps: list[Step]) -> str:
+    """Such as `train.py:10–32`; nothing where the lines do not rise."""
+    found = [steps[i].line for _, child in parts for i in (child.steps() if isinstance(child, Group) else (child,))]
+    places = [line[:2] for line in found if line is not None]
     if places and places == sorted(places) and places[0][0] == places[-1][0] and places[0][1] < places[-1][1]:
         return f"{os.path.basename(places[0][0])}:{places[0][1]}–{places[-1][1]}"
-    return f"{first + 1}–{end} of {len(children)}"
+    return ""

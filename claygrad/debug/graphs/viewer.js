@@ -28,10 +28,11 @@
   const cut = (text, n) => text.length > n ? text.slice(0, n - 1) + "…" : text;
 
   /* What is drawn of an item */
+  const parts = (i) => items[i].children.flatMap((child) => items[child].kind === "stretch" ? parts(child) : [child]);
   function label(i) {
     const item = items[i];
     if (item.kind === "repeat") {
-      const all = item.children.length, n = shown ? item.children.filter(lives).length : all;
+      const all = parts(i).length, n = shown ? parts(i).filter(lives).length : all;
       return n === all ? `${item.name} × ${n}` : `${item.name}: ${n} of ${all}`;
     }
     if (item.kind === "failed") return `✗ ${item.name}`;
@@ -283,7 +284,7 @@
     row("last result", item.shape && isGroup(i) ? `${item.shape} ${item.dtype || ""}` : "");
     row("outputs", item.outputs);
     row("operations", item.operations);
-    row("repeated", item.kind === "repeat" ? `${item.children.length} times` : "");
+    row("repeated", item.kind === "repeat" ? `${parts(i).length} times` : "");
     row("kept for backward", item.kept);
     row("copied by a write", item.copied);
     row("gradient's norm", item.norm);
