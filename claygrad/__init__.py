@@ -88,6 +88,7 @@ _LAZY = ("__config__", "__future__", "amp", "array_api", "backends", "compat", "
          "testing", "types", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp",
                "compile": "compiler", "Future": "futures", "ScriptModule": "jit", "ops": "library._operators"}
+_LAZY_NAMES["graph"] = "debug.graphs"
 _LAZY_NAMES.update(dict.fromkeys((
     "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"))
 _LAZY_NAMES.update(dict.fromkeys((

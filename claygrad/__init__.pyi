@@ -106,6 +106,7 @@ from claygrad.core.random import Generator as Generator
 from claygrad.core.size import Size as Size
 from claygrad.core.storage import Storage as UntypedStorage
 from claygrad.core.tensor import Tensor as Tensor
+from claygrad.debug.graphs import graph as graph
 from claygrad.futures import Future as Future
 from claygrad.jit import ScriptModule as ScriptModule
 from claygrad.library._operators import ops as ops

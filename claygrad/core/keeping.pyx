@@ -7,6 +7,7 @@ from claygrad.core.declared cimport P_TENSORS, S_OUT, S_PARAM, S_SHAPE, Op
 from claygrad.core.layout cimport Layout
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, new_saved
 from claygrad.core.recording cimport attach, box, edge_at, freed_error, layout_at, pack, unpack_slot, unpacked
+from claygrad.core.storage cimport Storage
 from claygrad.core.tensor cimport Tensor, requires
 
 
@@ -142,3 +143,34 @@ def nothing_saved():
     cdef SavedTensor s = new_saved()
     s.epoch, s.original = -1, _NOTHING
     return s
+
+
+def saved_memory(Node node):
+    """The memory that a node keeps for backward: its address, its bytes, and whether it is a copy that a later write made.
+
+    What saved-tensor hooks packed is theirs, and not in it.
+    """
+    cdef int k
+    cdef int64_t epoch
+    found = []
+    for k in range(node.n_slots):
+        value = node.slot(k, &epoch)
+        if epoch >= 0:
+            _add_memory(found, <Layout>value, epoch)
+        elif epoch == BOXED:
+            _add_boxed(found, value)
+    if node.op is None and not node.freed:
+        _add_boxed(found, getattr(node, "_raw_saved_tensors", ()))           # of a custom Function
+    return found
+
+
+cdef _add_boxed(list found, object value):
+    for s in (value,) if isinstance(value, SavedTensor) else value:
+        if isinstance(s, SavedTensor) and (<SavedTensor>s).layout is not None and (<SavedTensor>s).epoch >= 0:
+            _add_memory(found, (<SavedTensor>s).layout, (<SavedTensor>s).epoch)
+
+
+cdef _add_memory(list found, Layout layout, int64_t epoch):
+    cdef Storage now = layout.storage.at(epoch)
+    if now.ptr != NULL:
+        found.append((<size_t>now.ptr, now.length, now is not layout.storage))

@@ -1,4 +1,4 @@
-"""Tools that explain a program: where its memory is, what keeps it, where a NaN began, what a training step gets wrong."""
+"""Tools that explain a program: its graph, its memory and what keeps it, where a NaN began, what a training step gets wrong."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ if TYPE_CHECKING:
     from claygrad.debug._nans import NonFiniteError as NonFiniteError
     from claygrad.debug._nans import trace_nans as trace_nans
     from claygrad.debug._referrers import referrers as referrers
+    from claygrad.debug.graphs import Graph as Graph
+    from claygrad.debug.graphs import graph as graph
+    from claygrad.debug.graphs import graph_on_error as graph_on_error
 
 # Each name with the module that has it, loaded when it is asked for.
 _NAMES = {
+    "Graph": "debug.graphs",
     "NonFiniteError": "debug._nans",
     "check": "debug._check",
+    "graph": "debug.graphs",
+    "graph_on_error": "debug.graphs",
     "leaks": "debug._leaks",
     "memory": "debug._memory",
     "referrers": "debug._referrers",
@@ -25,8 +31,11 @@ _NAMES = {
 }
 
 __all__ = [
+    "Graph",
     "NonFiniteError",
     "check",
+    "graph",
+    "graph_on_error",
     "leaks",
     "memory",
     "referrers",

@@ -1,0 +1,160 @@
+"""The graph of a program that failed."""
+from __future__ import annotations
+
+import pytest
+
+import claygrad
+from claygrad import debug, nn
+
+from .graph_models import Net, net_loss
+
+
+def failed(graph):
+    return [step for step in graph.steps if step.kind == "failed"]
+
+
+def error_of(call):
+    with pytest.raises(Exception) as caught:
+        call()
+    return caught.value
+
+
+def labels(graph):
+    out, waiting = [], [graph.tree]
+    while waiting:
+        group = waiting.pop()
+        out.append(group.label)
+        waiting += [child for child in group.children if not isinstance(child, int)]
+    return out
+
+
+def test_a_layer_of_the_wrong_size():
+    model = Net()
+    model.layers[5].fc2 = nn.Linear(10, 8)
+    graph = claygrad.graph(error_of(lambda: net_loss(model)))
+    bad, = failed(graph)
+    assert bad.name == "linear"
+    assert "shapes cannot be multiplied" in bad.note
+    assert bad.line[3] == "return x + self.fc2(self.fc1(self.norm(x)).relu())"
+    assert {"layers.0…4", "layers.5", "fc2"} <= set(labels(graph))
+    assert "layers.6" not in labels(graph)
+    assert "got (5, 16), (8, 10), (8,)" in str(graph)
+    assert "✗ linear" in str(graph)
+    taken = {graph.steps[i].name for i in bad.inputs}
+    assert taken == {"relu", "layers.5.fc2.weight", "layers.5.fc2.bias"}
+
+
+def test_inside_a_sequential():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Tanh(), nn.Linear(5, 1)))
+    graph = claygrad.graph(error_of(lambda: model(claygrad.ones(1, 4))))
+    bad, = failed(graph)
+    outer = next(child for child in graph.tree.children if not isinstance(child, int))
+    inner = next(child for child in outer.children if not isinstance(child, int) and child.label == "1")
+    assert graph.steps.index(bad) in list(inner.steps())
+    assert {graph.steps[i].name for i in bad.inputs} == {"tanh", "1.1.weight", "1.1.bias"}
+
+
+def test_the_first_layer_of_a_sequential():
+    model = nn.Sequential(nn.Sequential(nn.Linear(5, 1)))
+    graph = claygrad.graph(error_of(lambda: model(claygrad.ones(1, 4))))
+    assert labels(graph) == ["", "model", "0", "0"]
+
+
+def test_without_modules():
+    def work():
+        w = claygrad.ones(3, requires_grad=True)
+        h = (w * 2).exp()
+        other = claygrad.ones(4, 2)
+        return h @ other
+
+    graph = claygrad.graph(error_of(work))
+    bad, = failed(graph)
+    assert bad.name == "h @ other"
+    assert {graph.steps[i].name for i in bad.inputs} == {"exp", "other"}
+    assert "mul" in {step.name for step in graph.steps}
+
+
+def test_in_backward():
+    class Bad(claygrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            raise ValueError("no gradient today")
+
+    def work():
+        x = claygrad.ones(3, requires_grad=True)
+        loss = Bad.apply(x * 3).sum()
+        loss.backward()
+
+    graph = claygrad.graph(error_of(work))
+    bad, = failed(graph)
+    assert bad.name == "Bad"
+    assert bad.shape == (3,)
+    assert {step.name for step in graph.steps} >= {"mul", "Bad", "sum"}
+
+
+def test_a_second_backward():
+    def work():
+        x = claygrad.ones(3, requires_grad=True)
+        loss = (x * x).sum()
+        loss.backward()
+        loss.backward()
+
+    graph = claygrad.graph(error_of(work))
+    bad, = failed(graph)
+    assert bad.name == "mul"
+
+
+def test_an_error_that_has_nothing_to_do_with_tensors():
+    graph = claygrad.graph(error_of(lambda: 1 / 0))
+    bad, = failed(graph)
+    assert bad.name == "1 / 0"
+    assert "ZeroDivisionError" in str(graph)
+
+
+def test_attributes_of_the_user_are_not_run():
+    class Watches:
+        ran = False
+
+        @property
+        def weight(self):
+            Watches.ran = True
+            return claygrad.ones(3)
+
+    watches, w = Watches(), claygrad.ones(3, requires_grad=True)
+
+    def work():
+        h = w * 2
+        if h is not None:
+            raise RuntimeError(str(watches.weight.shape))
+
+    error = error_of(work)
+    Watches.ran = False
+    claygrad.graph(error)
+    assert not Watches.ran
+
+
+def test_graph_on_error(tmp_path):
+    model = Net(depth=2)
+    page = tmp_path / "failed.html"
+    with debug.graph_on_error(page):
+        net_loss(model)
+    assert not page.exists()
+    model.head[2] = nn.Linear(9, 3)
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied") as caught, debug.graph_on_error(page, model):
+        net_loss(model)
+    assert any(str(page) in note for note in caught.value.__notes__)
+    assert "shapes cannot be multiplied" in page.read_text(encoding="utf-8")
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied") as caught, debug.graph_on_error(tmp_path / "no" / "where.html"):
+        net_loss(model)
+    assert any("could not be drawn" in note for note in caught.value.__notes__)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="no traceback"):
+        claygrad.graph(ValueError("never raised"))
+    with pytest.raises(ValueError, match="no gradients"):
+        claygrad.graph(error_of(lambda: 1 / 0), gradients=True)
