@@ -317,7 +317,7 @@ def pow(xp, input: Tensor | Number, exponent: Tensor | Number):
 def pow_input_grad(g, input, exponent):
     if is_number(exponent):
         if exponent == 0 or exponent == 1:
-            if exponent and input.requires_grad and get_grad_enabled():     # the second derivative is a zero, not absent
+            if exponent and input.requires_grad and get_grad_enabled():     # so that its derivative is 0, not absent
                 return g * input ** 0
             return g if exponent else zeros(g)
         if not (isinstance(exponent, complex) or input.dtype.is_complex):

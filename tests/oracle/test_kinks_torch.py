@@ -47,3 +47,15 @@ def test_derivatives_at_kinks_are_pytorchs(name: str) -> None:
         assert (ours is None) == (theirs is None)
         if ours is not None:
             assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-15, nan_ok=True), name
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_the_least_variance_may_be_a_tensor(requires_grad: bool) -> None:
+    found = []
+    for lib in (claygrad, torch):
+        x, var = (lib.tensor(v, dtype=lib.float64, requires_grad=True) for v in ([1.0, 2.0], [0.5, 1e-8]))
+        eps = lib.tensor(1e-3, dtype=lib.float64, requires_grad=requires_grad)
+        loss = lib.nn.functional.gaussian_nll_loss(x, lib.tensor([1.5, 2.5], dtype=lib.float64), var, eps=eps)
+        loss.backward()
+        found.append([loss.item(), *x.grad.tolist(), *var.grad.tolist(), eps.grad])
+    assert found[0] == pytest.approx(found[1])
