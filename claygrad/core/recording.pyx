@@ -262,6 +262,9 @@ cdef SavedTensor box(Tensor t, bint is_output):
     return s
 
 
+cdef object AS_PACKED = object()        # in place of `memory`: the layout is that of the packed tensor itself
+
+
 cdef SavedTensor pack(SavedTensor s, Tensor t, tuple hooks):
     cdef int64_t before = t.version()
     cdef bint was = modes().no_grad
@@ -281,7 +284,9 @@ cdef SavedTensor pack(SavedTensor s, Tensor t, tuple hooks):
     leads = leads_to(s.packed, t.layout.storage, 0)
     if leads != NO:
         s.epoch = t.layout.storage.hold()
-        if leads == YES:
+        if leads == YES and isinstance(s.packed, Tensor) and (<Tensor>s.packed).layout.storage is t.layout.storage:
+            s.layout, s.memory = (<Tensor>s.packed).layout, AS_PACKED
+        elif leads == YES:
             s.layout = t.layout
         else:
             s.memory = weakref.ref(t.layout.storage)
@@ -434,7 +439,9 @@ cdef Tensor unpacked(SavedTensor s, Node node):
     packed = s.packed
     if s.epoch >= 0:
         storage = s.layout.storage if s.layout is not None else s.memory()
-    if storage is None or storage.epoch == s.epoch:
+    if s.memory is AS_PACKED and (<Tensor>packed).layout is not s.layout:       # it was given other memory or another shape since
+        made = s.unpack(attach(layout_at(s.layout, s.epoch), None, 0, False))
+    elif storage is None or storage.epoch == s.epoch:
         made = s.unpack(packed)
     else:
         made = as_it_was(s.unpack(as_it_was(packed, storage, s.epoch, 0)), storage, s.epoch, 0)

@@ -100,6 +100,9 @@ def gradients_again(forward: Callable, tensors: tuple[Tensor | None, ...], needs
     taken = tuple(x if x is None else x.view(x.shape) for x in tensors)
     outs = forward(*taken, *options)
     roots = [(out, g) for out, g in zip(outs, gs) if g is not None and out.requires_grad]
+    needs = tuple(need and x is not None and x.requires_grad for x, need in zip(taken, needs))     # or detached since
     wanted = [x for x, need in zip(taken, needs) if need]
+    if not roots or not wanted:
+        return (None,) * len(needs)
     found = iter(run_backward(tuple(out for out, _ in roots), [g for _, g in roots], True, True, wanted, True, False))
     return tuple(next(found) if need else None for need in needs)

@@ -74,7 +74,7 @@ def bent(xp, input, alpha: float, scale: float, rate: float):
 
 def bent_second(g, grad_output, input, alpha: float, scale: float, rate: float):
     below = (input * rate).clamp(max=0).exp() * (alpha * scale * rate * rate)       # clamped: no inf * 0
-    return g * grad_output * below.where(~(input > 0), 0)
+    return g * grad_output * below.where(~(input >= 0), 0)
 
 
 @pointwise(kernel="elu", kernel_if={"alpha": ...}, **functional, node=renamed_in_place("Elu"),
@@ -276,7 +276,7 @@ def softplus_backward(xp, grad_output: Tensor, input: Tensor, beta: float, thres
 def softplus_second(g, grad_output, input, beta, threshold):
     scaled = input * beta
     s = scaled.sigmoid()
-    return g * grad_output * (s * (1 - s) * beta).masked_fill(scaled > threshold, 0)
+    return g * grad_output * (s * (1 - s) * beta).masked_fill(scaled >= threshold, 0)
 
 
 softplus_backward.rule(grad_output=lambda g, input, beta, threshold: softplus_backward(g, input, beta, threshold),

@@ -121,7 +121,7 @@ def smooth_l1_loss_backward(xp, grad_output: Tensor, input: Tensor, target: Tens
 
 
 def smooth_second(g, grad_output, input, target, beta):
-    return (g * grad_output / beta).masked_fill((input - target).abs() > beta, 0)
+    return (g * grad_output / beta).masked_fill((input - target).abs() >= beta, 0)
 
 
 smooth_l1_loss_backward.rule(
@@ -174,7 +174,7 @@ def huber_loss_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, 
 
 
 def huber_second(g, grad_output, input, target, delta):
-    return (g * grad_output).masked_fill((input - target).abs() > delta, 0)
+    return (g * grad_output).masked_fill((input - target).abs() >= delta, 0)
 
 
 huber_loss_backward.rule(
@@ -374,11 +374,12 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
 
 @composite(**functional,
            samples=lambda t: [t.args(*pair(t), t(3, 4, low=0.2), reduction=r) for r in ("mean", "sum", "none")]
-           + [t.args(*pair(t), t(3, low=0.2), full=True), t.args(*pair(t), 0.5)],
+           + [t.args(*pair(t), t(3, low=0.2), full=True), t.args(*pair(t), 0.5),
+              t.args(*pair(t), t(3, 4, low=0.2), eps=0.5)],
            errors=lambda t: [(t.args(t(2), t(2), -1.0), ValueError, "var has negative entry/entries"),
                              (t.args(t(2, 3), t(2, 3), t(3, low=0.1)), ValueError, "var is of incorrect size")])
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6,
-                      reduction: str = "mean") -> Tensor:
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False,
+                      eps: Tensor | float = 1e-6, reduction: str = "mean") -> Tensor:
     "The normal likelihood: (log(var) + (input - target) ** 2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2."
     if isinstance(var, (int, float)):
         var = input.detach().new_ones(input.shape) * var
@@ -393,7 +394,8 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
         raise ValueError(reduction + " is not valid")
     if not (var.is_floating_point() or var.is_complex()):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {var.dtype.c_name}")
-    var = var + (eps - var.detach()).clamp(min=0)         # at least eps, with the gradient of var itself
+    least = eps if isinstance(eps, (int, float)) else eps.detach()
+    var = var + (least - var.detach()).clamp(min=0)       # at least eps, with the gradient of var itself
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return reduce_loss(loss + 0.5 * log(2 * pi) if full else loss, reduction)
 

@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 
+import claygrad
 from tests.autograd.test_saved_tensor_hooks import HOOKS, OURS, PROGRAMS, double, run
 from tests.support import close
 
@@ -58,3 +59,25 @@ def test_a_list_that_contains_itself_can_be_packed(lib):
         x.zero_()
     z.sum().backward()
     assert close(x.grad, [2.0, 4.0])
+
+
+@pytest.mark.parametrize("packed", ["itself", "a view"])
+@pytest.mark.parametrize("change", ["data", "set_", "t_", "unsqueeze_"])
+def test_a_packed_tensor_that_is_given_other_memory_or_another_shape(packed, change):
+    x = claygrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    y = x * 2
+    pack = (lambda t: t) if packed == "itself" else (lambda t: t.view(2, 3))
+    with claygrad.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        z = y.square().sum()
+    with claygrad.no_grad():
+        if change == "data":
+            y.data = claygrad.zeros(2, 3)
+        elif change == "set_":
+            y.detach().set_(claygrad.zeros(2, 3))
+            y.set_(claygrad.zeros(2, 3))
+        elif change == "t_":
+            y.t_()
+        else:
+            y.unsqueeze_(0)
+    z.backward()
+    assert x.grad.tolist() == [[8, 16, 24], [32, 40, 48]]
