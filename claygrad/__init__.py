@@ -78,8 +78,8 @@ chalf, cfloat, cdouble = DTYPES["complex32"], DTYPES["complex64"], DTYPES["compl
 short, int, long = DTYPES["int16"], DTYPES["int32"], DTYPES["int64"]
 bit = DTYPES["uint1"]
 UntypedStorage = Storage
+del Storage                                 # `torch.Storage` is the typed one of the default dtype: __getattr__
 globals().update(_STORAGES)
-Storage = _STORAGES["FloatStorage"]                 # what the name has meant since before there were dtypes
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
 _LAZY = ("__config__", "__future__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "debug", "distributions",
@@ -113,8 +113,13 @@ _LAZY_NAMES.update(dict.fromkeys((
 
 # `claygrad.ops` is `torch.ops`, operators by their namespaces; the package of that name is found by imports.
 del globals()["ops"]
-__getattr__ = _guard(_late.late(__name__, _LAZY, _LAZY_NAMES))
+_late_name = _late.late(__name__, _LAZY, _LAZY_NAMES)
 _late.listen()
+
+
+@_guard
+def __getattr__(name: str) -> object:
+    return _STORAGES[f"{get_default_dtype().legacy}Storage"] if name == "Storage" else _late_name(name)
 
 
 def __dir__() -> list[str]:

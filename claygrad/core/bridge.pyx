@@ -1,4 +1,6 @@
 """What Python code of claygrad may do with tensors beyond the operations: make, wrap, share, write, adopt."""
+from math import prod
+
 import numpy
 
 from cpython.object cimport PyTypeObject
@@ -101,6 +103,8 @@ cdef int _dims(shape, int64_t* out, int64_t* numel) except -1:
             raise RuntimeError(f"Trying to create tensor with negative dimension {x}: [{', '.join(map(str, shape))}]")
         n = n * x
     check_dims(len(shape))
+    if n == 0 and prod([x for x in shape[1:] if x]) >= 1 << 63:
+        raise RuntimeError("Stride calculation overflowed")
     if n >= 1 << 59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{', '.join(map(str, shape))}]")
     for i, x in enumerate(shape):

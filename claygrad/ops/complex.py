@@ -188,12 +188,16 @@ def check_parts(first: Tensor, second: Tensor, name: str) -> None:
 
 def join(xp, real, imag):
     shape = xp.broadcast_shapes(real.shape, imag.shape)
+    if real.dtype == xp.float16:
+        out = xp.empty(shape, DTYPES["complex32"].numpy)
+        out["real"], out["imag"] = real, imag
+        return out
     out = xp.empty(shape, dtype=xp.result_type(real.dtype, xp.complex64))
     out.real, out.imag = real, imag
     return out
 
 
-@pointwise(kernel="complex", check_of="dtypes", out=OBJECT, name="complex", promote="none", method=False, inplace=False,
+@pointwise(kernel="complex", half="raw", check_of="dtypes", out=OBJECT, name="complex", promote="none", method=False, inplace=False,
            check=lambda real, imag: check_parts(real, imag, "complex"),
            samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(), t(3))],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64")), RuntimeError,

@@ -266,5 +266,5 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     def compute(k: Tensor, n: int) -> Tensor:
         kind, half = k.dtype, (n - 1) / 2.0
         k = (k.double() - half) / half
-        return ((1 - k * k).sqrt() * beta).i0().div_(tensor(float(beta), dtype=k.dtype).i0()).to(kind)
+        return ((1 - k * k).clamp_(min=0).sqrt() * beta).i0().div_(tensor(float(beta), dtype=k.dtype).i0()).to(kind)
     return _made("kaiser_window", window_length, periodic, compute, dtype, layout, device, pin_memory, requires_grad)

@@ -68,38 +68,38 @@ def _add_relu_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 def _masked_softmax(input: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
-    """softmax over what is not masked, and 0 where all is: masks by position (0), by key (1) or whole (2)."""
+    """softmax over what is not masked, and NaN where all is: masks by position (0), by key (1) or whole (2)."""
     if mask.dtype is not claygrad.bool:
         raise RuntimeError("Mask should be a boolean tensor")
-    if mask_type not in (None, 0, 1, 2):
-        raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
-    if mask_type == 0:
-        if input.dim() != 4 or mask.shape != input.shape[2:]:
-            raise RuntimeError(f"Mask shape should be (L, L) for src_mask, got {list(mask.shape)}")
+    if mask_type is None:
+        raise RuntimeError("Mask Type should be defined")
+    if mask.dim() != 2 or input.dim() != 4 or mask_type == 2:       # the two others are of a batch of heads
+        if mask.shape != input.shape:
+            raise RuntimeError("For mask_type == 2 mask shape should match input shape")
     elif mask_type == 1:
-        if input.dim() != 4 or mask.shape != (input.shape[0], input.shape[2]):
-            raise RuntimeError(f"Mask shape should be (B, L) for src_key_padding_mask, got {list(mask.shape)}")
+        if mask.shape != (input.shape[0], input.shape[2]):
+            raise RuntimeError("For mask_type == 1 mask shape should be (B, L)")
         mask = mask[:, None, None, :]
-    elif mask.shape != input.shape:
-        raise RuntimeError("Mask shape should match input. mask: {mask.sizes()} input: {input.sizes()}")
+    elif mask_type != 0:
+        raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
+    elif mask.shape != (input.shape[2], input.shape[2]):
+        raise RuntimeError("For mask_type == 0 mask shape should be (L, L)")
     axis = -1 if dim is None else dim
-    mask = mask.expand(input.shape)
-    kept = input.masked_fill(mask, float("-inf")).softmax(axis)
-    return kept.masked_fill(mask.all(axis, keepdim=True), 0)
+    return input.masked_fill(mask, float("-inf")).softmax(axis)
 
 
 def _softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    """softmax; from halves to floats only on GPUs."""
-    if half_to_float:
-        raise RuntimeError("softmax with half to float conversion is not supported on CPU")
-    return input.softmax(dim)
+    """softmax; with `half_to_float`, of halves in float32."""
+    if half_to_float and input.dtype not in (claygrad.float16, claygrad.bfloat16):
+        raise RuntimeError("conversion is supported for Half and BFloat16 type only")
+    return input.softmax(dim, dtype=claygrad.float32 if half_to_float else None)
 
 
 def _log_softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    """log_softmax; from halves to floats only on GPUs."""
-    if half_to_float:
-        raise RuntimeError("softmax with half to float conversion is not supported on CPU")
-    return input.log_softmax(dim)
+    """log_softmax; with `half_to_float`, of halves in float32."""
+    if half_to_float and input.dtype not in (claygrad.float16, claygrad.bfloat16):
+        raise RuntimeError("conversion is supported for Half and BFloat16 type only")
+    return input.log_softmax(dim, dtype=claygrad.float32 if half_to_float else None)
 
 
 def batch_norm_update_stats(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,

@@ -6,6 +6,7 @@ from typing import Any
 import claygrad
 import claygrad.nn.functional as F
 from claygrad.core import Tensor
+from claygrad.core.call import into
 
 # Functions that nn.functional hands on to, with the same arguments
 for _name in ("adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d elu_ gelu linear leaky_relu_ hardtanh_ pad "
@@ -34,13 +35,16 @@ for _dims in (1, 2, 3):
 
 
 def _nearest(dims: int) -> Any:
-    def upsampled(input: Tensor, output_size: Any = None, *scales: Any, scale_factors: Any = None) -> Tensor:
+    def upsampled(input: Tensor, output_size: Any = None, *scales: Any, scale_factors: Any = None,
+                  out: Tensor | None = None) -> Tensor:
         if input.ndim != dims + 2:
             raise RuntimeError(f"It is expected input_size equals to {dims + 2}, but got size {input.ndim}")
         if output_size is not None:
-            return F.interpolate(input, tuple(output_size), mode="nearest")
-        factors = scale_factors if scale_factors is not None else scales[0]
-        return F.interpolate(input, scale_factor=tuple(factors), mode="nearest")
+            made = F.interpolate(input, tuple(output_size), mode="nearest")
+        else:
+            factors = scale_factors if scale_factors is not None else scales[0]
+            made = F.interpolate(input, scale_factor=tuple(factors), mode="nearest")
+        return made if out is None else into(f"upsample_nearest{dims}d", out, made)
     upsampled.__name__ = upsampled.__qualname__ = f"upsample_nearest{dims}d"
     upsampled.__doc__ = f"`upsample_nearest{dims}d`, by `nn.functional.interpolate`."
     return upsampled
@@ -48,6 +52,12 @@ def _nearest(dims: int) -> Any:
 
 for _dims in (1, 2, 3):
     globals()[f"upsample_nearest{_dims}d"] = _nearest(_dims)
+
+
+def thnn_conv2d(input: Tensor, weight: Tensor, kernel_size: Any, bias: Tensor | None = None, stride: Any = 1,
+                padding: Any = 0) -> Tensor:
+    """`conv2d`; the size of the kernel is that of the weights."""
+    return F.conv2d(input, weight, bias, stride, padding)
 
 
 def slow_conv3d(input: Tensor, weight: Tensor, kernel_size: Any, bias: Tensor | None = None, stride: Any = 1,

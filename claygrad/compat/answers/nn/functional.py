@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from claygrad.core import dtype
 
 
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
+
+
 def _none_or_dtype(input: Tensor | None) -> dtype | None:
     """The dtype of a tensor, or None of None."""
     if input is not None and not isinstance(input, Tensor):

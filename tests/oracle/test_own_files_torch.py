@@ -1,0 +1,118 @@
+"""Behaviour that PyTorch's own test files describe, one expression each, on both libraries."""
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+import claygrad
+
+CASES = """
+torch.complex(torch.ones(2).half(), torch.tensor([3., 4.]).half())
+torch.polar(torch.ones(2).half(), torch.ones(2).half())
+torch.empty([0, 4, 2**61])
+torch.zeros([3, 0, 2**62, 2])
+torch.empty([0, 4, 2**59]).shape
+torch.Storage.__name__
+F.hardshrink(torch.tensor([0.3008, -0.3008, 0.302, float("nan")], dtype=torch.bfloat16), 0.3)
+F.hardshrink(torch.tensor([0.1, 0.09998, -0.1], dtype=torch.float16), 0.1)
+torch.kaiser_window(1024, False, dtype=torch.bfloat16).isnan().any()
+torch.eye(2).to_sparse().dim_order()
+torch.empty(3, 4, 1, 2).permute(3, 0, 1, 2).dim_order()
+torch.empty(2, 1, 3, 1).to(memory_format=torch.channels_last).dim_order()
+torch.empty(1, 2, 2, 2).dim_order(ambiguity_check=[torch.contiguous_format, torch.channels_last])
+torch.empty(2, 2, 2, 1).to(memory_format=torch.channels_last).dim_order(ambiguity_check=[torch.contiguous_format, torch.channels_last])
+torch.empty(4).expand(3, 4).dim_order()
+torch.empty(4).expand(3, 4).dim_order(ambiguity_check=True)
+torch.empty(3, 4).t().dim_order(ambiguity_check=True)
+torch.UntypedStorage(4)._swap_data_ptr_(torch.UntypedStorage(8))
+torch.UntypedStorage(4)._swap_data_ptr_(torch.UntypedStorage(4, device="meta"))
+torch.UntypedStorage(4)._swap_data_ptr_(5)
+swapped(torch, torch.zeros(3), torch.arange(3.))
+swapped(torch, torch.zeros(0), torch.arange(3.))
+torch._debug_has_internal_overlap(torch.ones(3).expand(2, 3))
+torch._debug_has_internal_overlap(torch.ones(10).as_strided([2, 1, 5], [1, 0, 2]))
+torch._debug_has_internal_overlap(torch.ones(20).as_strided((2, 1, 5), (10, 0, 2)))
+torch._debug_has_internal_overlap(torch.ones(3, 4).t())
+torch._assert_async(torch.tensor([]))
+torch._assert_async(torch.tensor([0, 1]))
+torch._assert_async(torch.tensor(0))
+torch._masked_softmax(torch.arange(6.).view(2, 3), torch.tensor([[True, False, False], [False, True, True]]), 1, 2)
+torch._masked_softmax(torch.arange(16.).view(2, 2, 2, 2), torch.tensor([[True, False], [False, False]]), 3, 1)
+torch._masked_softmax(torch.arange(16.).view(2, 2, 2, 2), torch.tensor([[True, False], [False, False]]), 3, 0)
+torch._masked_softmax(torch.arange(6.).view(2, 3), torch.ones(3, dtype=torch.bool), 1, 2)
+torch._masked_softmax(torch.arange(6.).view(2, 3), torch.ones(2, 3), 1, 2)
+torch._masked_softmax(torch.arange(6.).view(2, 3), torch.ones(2, 3, dtype=torch.bool), 1, 7)
+torch._add_relu(torch.tensor([1., -3.]), torch.tensor([1., 1.]), alpha=2)
+torch.batch_norm_update_stats(torch.arange(12.).view(3, 2, 2), torch.zeros(2), torch.ones(2), 0.1)
+torch._C._nn.replication_pad1d(torch.ones(1, 2, 3), (1, 2))
+torch._C._nn.reflection_pad2d(torch.arange(9.).view(1, 3, 3), (1, 1, 0, 2))
+torch._C._nn.upsample_nearest1d(torch.arange(3.).view(1, 1, 3), [6])
+torch._C._nn.upsample_nearest2d(torch.arange(4.).view(1, 1, 2, 2), None, [2.0, 1.5])
+torch._C._nn.upsample_nearest2d(torch.arange(4.).view(1, 2, 2), [3, 3])
+""".strip().splitlines()
+
+
+def swapped(lib: ModuleType, x: Any, y: Any) -> Any:
+    view = x[1:]
+    x.untyped_storage()._swap_data_ptr_(y.untyped_storage())
+    return x, view, y.untyped_storage().nbytes(), x.untyped_storage().nbytes()
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return [plain(part) for part in value]
+    if isinstance(value, (torch.Tensor, claygrad.Tensor)):
+        return [str(value.dtype).partition(".")[2], list(value.shape), str(value.tolist()) if not value.is_floating_point() else
+                [format(part, ".5g") for part in value.double().flatten().tolist()]]
+    return value
+
+
+def outcome(lib: ModuleType, text: str) -> Any:
+    names = {"torch": lib, "F": lib.nn.functional, "nn": lib.nn, "swapped": swapped}
+    try:
+        return plain(eval(text, names))
+    except Exception as error:
+        return type(error).__name__, str(error).partition("\n")[0].replace("claygrad", "torch")
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support", "ignore:.*experimental")
+@pytest.mark.parametrize("text", CASES)
+def test_the_outcome_is_pytorchs(text: str) -> None:
+    assert outcome(claygrad, text) == outcome(torch, text)
+
+
+@pytest.mark.parametrize("mode", ["missing", "named"])
+def test_names_that_only_refuse_end(mode: str) -> None:
+    if mode == "named":
+        with pytest.raises(NotImplementedError, match="only a name"):
+            list(claygrad.backends.quantized.supported_engines)
+    else:
+        with pytest.raises(AttributeError):
+            _ = claygrad.backends.quantized.no_such_name
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_mapped_file_tells_its_name_where_writes_reach_it(shared: bool, tmp_path: Any) -> None:
+    path = str(tmp_path / "numbers")
+    with open(path, "wb") as file:
+        file.write(bytes(32))
+
+    def told(lib: ModuleType) -> list[Any]:
+        return [lib.from_file(path, shared, 4, dtype=lib.float64).untyped_storage().filename,
+                lib.UntypedStorage.from_file(path, shared, 32).filename]
+    assert told(claygrad) == told(torch)
+
+
+@pytest.mark.parametrize("save_size", [False, True])
+def test_bytes_of_a_storage_are_written(save_size: bool, tmp_path: Any) -> None:
+    def written(lib: ModuleType) -> bytes:
+        path = tmp_path / lib.__name__
+        with open(path, "wb") as file:
+            lib.arange(5, dtype=lib.int32).untyped_storage()._write_file(file, True, save_size, 4)
+        return path.read_bytes()
+    assert written(claygrad) == written(torch)
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        claygrad.empty(2, device="meta").untyped_storage()._write_file(None, False, False, 4)
