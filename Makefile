@@ -54,7 +54,7 @@ test-oracle: .venv-oracle/.claygrad
 test-packages: .venv-packages/.claygrad
 	.venv-packages/bin/python tests/packages/run.py compare --light
 
-# All packages, in half an hour: the table of docs/ecosystem.md.
+# All packages, in some ten minutes: the table of docs/ecosystem.md.
 ecosystem: build/wheel.stamp
 	$(PYTHON) tests/packages/run.py install
 	.venv-ecosystem/bin/python tests/packages/run.py compare --jobs $(WORKERS) --write docs/ecosystem.md

@@ -67,6 +67,14 @@ def _einops(backends: Any) -> None:
     backends.ClaygradBackend = ClaygradBackend       # a class that nobody names would not live
 
 
+def _matplotlib(cbook: Any) -> None:
+    """matplotlib takes a tensor for an array, and not for a list of rows, if the module torch has its class."""
+    known = getattr(cbook, "_is_torch_array", None)
+    if known is not None:
+        cbook._is_torch_array = lambda x: isinstance(x, Tensor) or known(x)
+
+
 sys.meta_path.insert(0, _Finder())
 tell("multiprocessing.reduction", sharing.register)
 tell("einops._backends", _einops)
+tell("matplotlib.cbook", _matplotlib)

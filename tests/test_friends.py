@@ -49,6 +49,17 @@ def test_einops_finds_claygrad_without_an_alias(einops, order):
     assert out.stdout == "found\n", out.stderr
 
 
+@pytest.mark.parametrize("order", ["claygrad, matplotlib.cbook", "matplotlib.cbook, claygrad"])
+def test_matplotlib_takes_tensors_for_arrays(tmp_path, order):
+    (tmp_path / "matplotlib").mkdir()
+    (tmp_path / "matplotlib" / "__init__.py").touch()
+    (tmp_path / "matplotlib" / "cbook.py").write_text("def _is_torch_array(x):\n    return x == 'of torch'\n")
+    program = (f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport {order}\nasked = matplotlib.cbook._is_torch_array\n"
+               "print(asked(claygrad.ones(2)), asked('of torch'), asked(3))")
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert out.stdout == "True True False\n", out.stderr
+
+
 @pytest.mark.parametrize("order", ["claygrad, multiprocessing.reduction", "multiprocessing.reduction, claygrad"])
 def test_multiprocessing_knows_how_tensors_cross(order):
     program = (f"import {order}\nfrom multiprocessing.reduction import ForkingPickler\nimport pickle\nx = claygrad.ones(3)\n"

@@ -1,8 +1,8 @@
 """The arrays of the namespace: tensors whose operators and indices follow the array API standard.
 
-A tensor's own operators are PyTorch's: in them, an array without axes has a weaker dtype than one with axes, and no slice
-goes backwards. What the functions of `claygrad.array_api` return is an `Array`, a view of the tensor they computed, so
-gradients pass. Inside them every `Array` is a plain tensor again.
+A tensor's own operators are PyTorch's: in them, an array without axes has a weaker dtype than one with axes, and no
+slice goes backwards. What the functions of `claygrad.array_api` return is an `Array`, a view of the tensor they
+computed, so gradients pass. Inside them every `Array` is a plain tensor again.
 """
 from __future__ import annotations
 
@@ -70,21 +70,21 @@ class Array(Tensor):
     __hash__ = Tensor.__hash__
 
     @property
-    def size(self) -> CallableSize:                          # type: ignore[override]
+    def size(self) -> CallableSize:
         """The number of elements."""
         made = CallableSize(self.numel())
         made.shape = self.shape
         return made
 
     @property
-    def T(self) -> Array:                                    # type: ignore[override]
+    def T(self) -> Array:
         """The transpose of a matrix."""
         if self.ndim != 2:
             raise ValueError(f"T is for arrays of two dimensions, not of {self.ndim}\n  mT exchanges the last two axes")
         return wrapped(plain(self).mT)
 
     @property
-    def mT(self) -> Array:                                   # type: ignore[override]
+    def mT(self) -> Array:
         """The transposes of a stack of matrices."""
         return wrapped(_manipulation.matrix_transpose(plain(self)))
 

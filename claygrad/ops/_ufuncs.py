@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from claygrad.core import DTYPES, Tensor, dtype_of_numpy, promote_types
 from claygrad.core.modes import get_grad_enabled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # By the names of NumPy's functions, and of SciPy's; most of ours are called the same.
 _OTHER_NAMES = {
@@ -29,6 +32,17 @@ _SAME_NAMES = frozenset(
     "digamma abs".split())
 _TAKE_NUMBERS = frozenset(("add", "sub", "mul", "div", "pow", "remainder", "floor_divide"))
 _SPECIAL = frozenset("erfcx i0 i0e i1 i1e entr ndtr ndtri log_ndtr xlog1py zeta".split())
+# NumPy's functions that are made of several of ours: of the library and the inputs.
+_COMPOSED: dict[str, Callable[..., Any]] = {
+    "cbrt": lambda library, x: library.copysign(library.pow(library.abs(x), 1 / 3), x.detach()),
+    "divmod": lambda library, x, y: (library.div(x, y, rounding_mode="floor"), library.remainder(x, y)),
+    "modf": lambda library, x: (library.where(library.isinf(x), library.copysign(library.zeros_like(x), x.detach()),
+                                              library.frac(x)), library.trunc(x)),
+    "frexp": lambda library, x: tuple(library.frexp(x)),
+    "ldexp": lambda library, x, power: library.ldexp(x, library.as_tensor(power)),
+    "vecdot": lambda library, x, y: (library.conj(x) * y).sum(-1),
+    "matvec": lambda library, x, y: library.matmul(x, y.unsqueeze(-1)).squeeze(-1),
+    "vecmat": lambda library, x, y: library.matmul(library.conj(x).unsqueeze(-2), y).squeeze(-2)}
 _WITHOUT_GRADIENT = frozenset(
     "equal not_equal less less_equal greater greater_equal isnan isinf isfinite isnat signbit logical_and logical_or "
     "logical_xor logical_not".split())
@@ -87,9 +101,14 @@ def _as_operation(name: str, method: str, inputs: tuple, kwargs: dict[str, Any])
                           x.detach() if isinstance(x, Tensor) else x for x in inputs), **kwargs)
     given = {key: value for key, value in kwargs.items() if value is not None and value is not True}
     ours = _OTHER_NAMES.get(name, name)
-    if method != "__call__" or given or (ours not in _SAME_NAMES | _SPECIAL and name not in _OTHER_NAMES):
+    if method != "__call__" or given:
         return NotImplemented
-    library = sys.modules["claygrad"]
+    library: Any = sys.modules["claygrad"]
+    if name in _COMPOSED:
+        several = len(inputs) > 1 and name != "ldexp"
+        return _COMPOSED[name](library, *(_in_one_dtype(inputs, False) if several else inputs))
+    if ours not in _SAME_NAMES | _SPECIAL and name not in _OTHER_NAMES:
+        return NotImplemented
     function = getattr(library.special if ours in _SPECIAL else library, ours)
     return function(*_in_one_dtype(inputs, ours in _TAKE_NUMBERS)) if len(inputs) > 1 else function(*inputs)
 

@@ -113,7 +113,8 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
         add_quotient(param, grad, total.sqrt().add_(eps), -lr / (1 + (step.item() - 1) * lr_decay))
 
 
-def _step_at_entries(param: Tensor, grad: Tensor, total: Tensor, eps: float, rate: float, weight_decay: float) -> None:
+def _step_at_entries(param: Tensor, grad: Tensor, total: Tensor, eps: float, rate: float | Tensor,
+                     weight_decay: float) -> None:
     """The step of the elements that a sparse gradient has entries for."""
     if weight_decay != 0:
         raise RuntimeError("weight_decay option is not compatible with sparse gradients")

@@ -15,8 +15,20 @@ from hypothesis import strategies as st
 import claygrad
 from claygrad import array_api as xp
 from claygrad.core import DTYPES
-
-from tests.array_api.support import ALL, COMPLEX, LIMITED, REAL, WHOLE, arrays, draws, equal, reference, same, shapes, strict
+from tests.array_api.support import (
+    ALL,
+    COMPLEX,
+    LIMITED,
+    REAL,
+    WHOLE,
+    arrays,
+    draws,
+    equal,
+    reference,
+    same,
+    shapes,
+    strict,
+)
 
 TWO_OPERANDS = "add and floordiv lshift matmul mod mul or pow rshift sub truediv xor".split()
 METHODS = {**dict.fromkeys([f"__{kind}{name}__" for name in TWO_OPERANDS for kind in ("", "r", "i")], 1),

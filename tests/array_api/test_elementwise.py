@@ -14,8 +14,22 @@ from hypothesis import strategies as st
 
 import claygrad
 from claygrad import array_api as xp
-
-from tests.array_api.support import ALL, BOOL, COMPLEX, FLOATING, LIMITED, NUMERIC, ORDERED, REAL, WHOLE, arrays, ask, equal, pairs, same
+from tests.array_api.support import (
+    ALL,
+    BOOL,
+    COMPLEX,
+    FLOATING,
+    LIMITED,
+    NUMERIC,
+    ORDERED,
+    REAL,
+    WHOLE,
+    arrays,
+    ask,
+    equal,
+    pairs,
+    same,
+)
 
 ONE = {**dict.fromkeys("""acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 reciprocal sin sinh sqrt tan
     tanh""".split(), FLOATING), **dict.fromkeys(("abs", "negative", "positive", "square", "sign", "isfinite", "isinf", "isnan", "round"), NUMERIC),

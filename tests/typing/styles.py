@@ -54,6 +54,10 @@ def train(model: nn.Module) -> float:
     return loss.item()
 
 
+def agree(a: Tensor, b: Tensor) -> bool:
+    return (a == b).all().item()
+
+
 def hits(model: nn.Module, x: Tensor, y: Tensor) -> tuple[int, list[int]]:
     correct = 0
     found = model(x).argmax(dim=1)
@@ -69,7 +73,7 @@ def main() -> None:
         p = F.softmax(model(torch.randn(3, 4)), dim=-1)
     padded = pad_sequence([p[0], p[1, :1]], batch_first=True)
     values, indices = torch.linalg.qr(p), torch.fft.fft(p).abs()
-    print(hits(model, torch.randn(3, 4), torch.zeros(3)), padded.shape, values.Q.shape, indices.shape, p.numpy().dtype)
+    print(agree(p, p), hits(model, torch.randn(3, 4), torch.zeros(3)), padded.shape, values.Q.shape, indices.shape, p.numpy().dtype)
     checkpoint: dict[str, Tensor] = model.state_dict()
     print(sorted(checkpoint), torch.distributions.Normal(0.0, 1.0).sample((2,)).shape)
 
