@@ -292,3 +292,15 @@ def test_a_buffer_is_a_plain_tensor_with_a_mark(lib):
     assert not isinstance(lib.ones(2), lib.nn.Buffer)
     assert isinstance(copy.deepcopy(b), lib.nn.Buffer)
     assert isinstance(_there_and_back(b), lib.nn.Buffer)
+
+
+def test_storages_are_copied_once_together_with_their_tensors(lib):
+    x = lib.arange(4.0)
+    storage = x.untyped_storage()
+    first, second, tensor = copy.deepcopy([storage, storage, x])
+    assert first is second
+    assert tensor.untyped_storage().data_ptr() == first.data_ptr() != storage.data_ptr()
+    tensor[0] = 9
+    assert x[0] == 0
+    typed, tensor = copy.deepcopy([x._typed_storage(), x])
+    assert typed._data_ptr() == tensor.data_ptr()

@@ -60,8 +60,8 @@ def install(site: Path) -> None:
     files = {"torch/__init__.py": _INIT, "torch/py.typed": ""}
     files.update(_stubs())
     info = f"torch-{version}.dist-info"
-    # It names no requirement, not even claygrad: for a package that wants a NumPy which claygrad does not, pip would replace
-    # the shim by the real torch instead of saying so.
+    # It names no requirement, not even claygrad: for a package that wants a NumPy which claygrad does not, pip would
+    # replace the shim by the real torch instead of saying so.
     files[f"{info}/METADATA"] = (f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n"
                                  "Summary: claygrad under the name torch\n")
     files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nGenerator: claygrad\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

@@ -72,6 +72,10 @@ ABSENT: dict[str, Absent] = {
     "torch.accelerator": Absent(_NO_DEVICE, "use device 'cpu'"),
     "torch.utils.cpp_extension": Absent("claygrad builds no extensions in C++", "write the operation in Python with "
                                         "torch.library.custom_op or autograd.Function"),
+    "torch.utils._python_dispatch": Absent("operations are not dispatched by Python, so nobody would be called",
+                                           "use torch.overrides.TorchFunctionMode, which sees every public call"),
+    "torch.utils.checkpoint": Absent("checkpoints keep all results of a part or none",
+                                     "wrap the parts that are to be computed again in checkpoints of their own"),
     "torch.utils.data.datapipes": Absent("pipes of data, which PyTorch gave up, are not there", "use a Dataset"),
     "torch._C": Absent("PyTorch's internals in C++ have no counterpart", _PUBLIC),
     "torch._prims_common": Absent("PyTorch's internals have no counterpart", _PUBLIC),

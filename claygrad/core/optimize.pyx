@@ -11,6 +11,7 @@ from claygrad.core.kernels cimport find
 from claygrad.core.layout cimport Layout, dense
 from claygrad.core.modes cimport modes
 from claygrad.core.observe cimport STEP, Event, announce, begin, finish, observing, wanted
+from claygrad.core.overrides cimport asking, is_odd
 from claygrad.core.tensor cimport Tensor
 
 cdef extern from "optim.hpp" namespace "clay" nogil:
@@ -51,8 +52,13 @@ cdef enum:
 
 def clear_gradients(params):
     """p.grad = None for all."""
+    cdef bint unusual = asking()[0]
     for p in params:
-        (<Tensor?>p).grad_ = None
+        if unusual and is_odd(p):                   # its gradient may be another tensor's: the setter is asked, as any is
+            if p.grad is not None:
+                p.grad = None
+        else:
+            (<Tensor?>p).grad_ = None
 
 
 def gather(params, state, tuple keys, bint begun=True):

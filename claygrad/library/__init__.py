@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from claygrad._late import late
-from claygrad.library._custom import CustomOpDef, custom_op
+from claygrad.library._custom import CustomOpDef, custom_op, triton_op, wrap_triton
 from claygrad.library._library import (
     Library,
     define,
@@ -20,6 +20,6 @@ from claygrad.library._schema import infer_schema
 
 __all__ = ["CustomOpDef", "Library", "OpCheckError", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl",
            "impl_abstract", "infer_schema", "opcheck", "register_autograd", "register_fake", "register_kernel",
-           "register_torch_dispatch", "register_vmap"]
+           "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton"]
 
 __getattr__ = late(__name__)

@@ -277,6 +277,16 @@ def _keys(device_types: Any) -> Iterable[str]:
     return tuple(kind.upper() if kind != "meta" else "Meta" for kind in kinds)
 
 
+def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:
+    """`custom_op` for functions that call kernels of Triton, which PyTorch's compiler looks into; nothing here does."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """A kernel of Triton as it is: nothing is traced."""
+    return triton_kernel
+
+
 def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any, device_types: Any = None, schema: str | None = None,
               tags: Any = None) -> Any:
     """Make a function an operator, `torch.ops.<namespace>.<name>`; PyTorch's graph treats it as one piece."""

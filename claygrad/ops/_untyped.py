@@ -243,9 +243,17 @@ def _free_weak_ref(number: Any) -> None:
 
 
 # --- copies -----------------------------------------------------------------------------------------------------
-def _copied(self: Storage, memo: Any = None) -> Storage:
+def _copied(self: Storage) -> Storage:
     """A storage of its own with the same bytes."""
     return self.clone()
+
+
+def _deeply_copied(self: Storage, memo: dict[int, Any]) -> Storage:
+    """The same, once for all that is copied together: its tensors share the copy, under the key of copies.py."""
+    if id(self) not in memo:
+        memo[id(self)] = self.clone()
+    copied: Storage = memo[id(self)]
+    return copied
 
 
 def _install() -> None:
@@ -258,7 +266,7 @@ def _install() -> None:
         "from_buffer _new_with_weak_ptr").split()}
     methods |= {name: staticmethod(getattr(here, name)) for name in ("_expired", "_free_weak_ref")}
     methods |= {"_shared_incref": _count_change, "_shared_decref": _count_change, "_byteswap": byteswap,
-                "__copy__": _copied, "__deepcopy__": _copied, "_get_filename": lambda self: self.filename,
+                "__copy__": _copied, "__deepcopy__": _deeply_copied, "_get_filename": lambda self: self.filename,
                 "is_hpu": property(lambda self: False), "is_sparse_csr": False}
     attach(methods, Storage)
 

@@ -359,3 +359,25 @@ def test_differentiating_through_a_step(lib, name):
     up, down = stepped(leaf(lib, 0.7 + h, dtype=lib.float64)), stepped(leaf(lib, 0.7 - h, dtype=lib.float64))
     numeric = (up.item() - down.item()) / (2 * h)
     assert abs(grad.item() - numeric) < 1e-5 * max(1, abs(numeric))
+
+
+def test_zero_grad_asks_parameters_that_stand_for_others(lib):
+    class Standing(lib.nn.Parameter):
+        """Stands for another parameter, as those of manifolds do: the gradient that is asked for is the other's."""
+
+        def __new__(cls, inner):
+            return super().__new__(cls, lib.empty(0))
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func(*(x.inner if isinstance(x, Standing) else x for x in args), **(kwargs or {}))
+
+    inner = lib.nn.Parameter(lib.ones(2))
+    optimizer = lib.optim.SGD([Standing(inner)], 0.1)
+    inner.sum().backward()
+    assert inner.grad is not None
+    optimizer.zero_grad()
+    assert inner.grad is None

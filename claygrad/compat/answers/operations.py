@@ -1,4 +1,5 @@
 """Operations of PyTorch that are written with an underscore, or under a former name, and that other packages call."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,15 +9,16 @@ import claygrad
 from claygrad.core import Tensor
 from claygrad.core.notices import warn
 
-_REMOVED = ("This function was deprecated since version {} and is now removed. {}\n"
-            "  instead: use `torch.linalg.{}`")
+_REMOVED = "This function was deprecated since version {} and is now removed. {}\n  instead: use `torch.linalg.{}`"
 
 
 def _removed(name: str, since: str, instead: str) -> Callable[..., Any]:
     """A function that PyTorch no longer has, under its name."""
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(_REMOVED.format(since, f"`torch.{name}` is deprecated in favor of `torch.linalg.{instead}`.", instead))
+        raise RuntimeError(
+            _REMOVED.format(since, f"`torch.{name}` is deprecated in favor of `torch.linalg.{instead}`.", instead)
+        )
 
     refuse.__name__ = refuse.__qualname__ = name
     return refuse
@@ -81,8 +83,9 @@ def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool
     return claygrad.cat([counted.new_zeros(1), counted]).to(claygrad.int32 if out_int32 else claygrad.int64)
 
 
-def _convert_indices_from_csr_to_coo(crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False,
-                                     transpose: bool = False) -> Tensor:
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
     """Rows and columns, from where the entries of each row begin."""
     rows = claygrad.arange(crow_indices.numel() - 1).repeat_interleave(crow_indices.diff())
     pair = [col_indices, rows] if transpose else [rows, col_indices]
@@ -93,7 +96,9 @@ def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
     """A product of matrices of int8, summed in int32."""
     for x in (self, mat2):
         if x.dtype is not claygrad.int8:
-            raise RuntimeError(f"Expected {'self' if x is self else 'mat2'}.dtype() == at::kChar to be true, but got false.")
+            raise RuntimeError(
+                f"Expected {'self' if x is self else 'mat2'}.dtype() == at::kChar to be true, but got false."
+            )
     return self.to(claygrad.int32) @ mat2.to(claygrad.int32)
 
 
@@ -105,8 +110,9 @@ def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> 
     return claygrad.unique(self, sorted), claygrad.empty(0, dtype=claygrad.int64)
 
 
-def _unique2(self: Tensor, sorted: bool = True, return_inverse: bool = False,
-             return_counts: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+def _unique2(
+    self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
     """The same with counts."""
     none = claygrad.empty(0, dtype=claygrad.int64)
     values, inverse, counts = claygrad.unique(self, sorted, True, True)
@@ -135,15 +141,21 @@ def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
 
 def frobenius_norm(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The root of the sum of squares."""
-    warn("at::frobenius_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future PyTorch release. "
-         "Please use `linalg.vector_norm(A, 2., dim, keepdim)` instead")
+    warn(
+        "at::frobenius_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future "
+        "PyTorch release. "
+        "Please use `linalg.vector_norm(A, 2., dim, keepdim)` instead"
+    )
     return claygrad.linalg.vector_norm(self, 2, dim, keepdim)
 
 
 def nuclear_norm(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of singular values."""
-    warn("at::nuclear_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future PyTorch release. "
-         "Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead")
+    warn(
+        "at::nuclear_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future "
+        "PyTorch release. "
+        "Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead"
+    )
     return claygrad.linalg.matrix_norm(self, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
 
@@ -151,7 +163,9 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm over all axes but one, which keeps its place; over all with -1."""
     if dim == -1:
         return v.norm(pow)
-    return v.transpose(0, dim).reshape(v.size(dim), -1).norm(pow, 1).view([-1 if n == dim else 1 for n in range(v.dim())])
+    return (
+        v.transpose(0, dim).reshape(v.size(dim), -1).norm(pow, 1).view([-1 if n == dim else 1 for n in range(v.dim())])
+    )
 
 
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
@@ -178,30 +192,51 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
 _REDUCED = {"sum": 0.0, "mean": float("nan"), "max": float("-inf"), "min": float("inf"), "prod": 1.0}
 
 
-def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
-                   offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: Any = None) -> Tensor:
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Tensor:
     """Sums, means, products or extremes of stretches of an axis, given by their lengths or their ends."""
     if reduce not in _REDUCED:
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}\n"
-                           f"  it takes {', '.join(_REDUCED)}")
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}\n"
+            f"  it takes {', '.join(_REDUCED)}"
+        )
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if (lengths is None) == (offsets is None):
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
-    counts = lengths if lengths is not None else offsets.diff(dim=-1)    # type: ignore[union-attr]
+    counts = lengths if lengths is not None else offsets.diff(dim=-1)  # type: ignore[union-attr]
     if axis != counts.dim() - 1:
         raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}.")
     if not unsafe and bool((counts < 0).any()):
         raise RuntimeError("lengths contains negative value!")
     if axis:
-        return claygrad.stack([segment_reduce(row, reduce, lengths=of, axis=axis - 1, unsafe=unsafe, initial=initial)
-                               for row, of in zip(data, counts)])
+        return claygrad.stack(
+            [
+                segment_reduce(row, reduce, lengths=of, axis=axis - 1, unsafe=unsafe, initial=initial)
+                for row, of in zip(data, counts)
+            ]
+        )
     if not unsafe and lengths is not None and int(counts.sum()) != data.size(0):
-        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) "
-                           "when !unsafe.")
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) "
+            "when !unsafe."
+        )
     first = 0 if offsets is None else int(offsets[0])
-    return claygrad.stack([_segment(part, reduce, initial) for part in data[first:].split(
-        [*counts.tolist(), data.size(0) - first - int(counts.sum())])[:-1]])
+    return claygrad.stack(
+        [
+            _segment(part, reduce, initial)
+            for part in data[first:].split([*counts.tolist(), data.size(0) - first - int(counts.sum())])[:-1]
+        ]
+    )
 
 
 def _segment(part: Tensor, reduce: str, initial: Any) -> Tensor:
@@ -211,7 +246,15 @@ def _segment(part: Tensor, reduce: str, initial: Any) -> Tensor:
         return part.new_full(part.shape[1:], start)
     if reduce == "mean":
         return part.mean(0) if initial is None else (part.sum(0) + initial) / part.size(0)
-    done = part.sum(0) if reduce == "sum" else part.prod(0) if reduce == "prod" else part.amax(0) if reduce == "max" else part.amin(0)
+    done = (
+        part.sum(0)
+        if reduce == "sum"
+        else part.prod(0)
+        if reduce == "prod"
+        else part.amax(0)
+        if reduce == "max"
+        else part.amin(0)
+    )
     if initial is None:
         return done
     if reduce in ("sum", "prod"):
@@ -219,6 +262,22 @@ def _segment(part: Tensor, reduce: str, initial: Any) -> Tensor:
     return done.clamp(min=initial) if reduce == "max" else done.clamp(max=initial)
 
 
-NAMES = {name: value for name, value in list(globals().items())
-         if not name.startswith("__") and name not in ("annotations", "Callable", "Any", "claygrad", "Tensor", "warn", "_REMOVED", "_removed",
-                                                       "_cast", "_REDUCED", "_segment")}
+NAMES = {
+    name: value
+    for name, value in list(globals().items())
+    if not name.startswith("__")
+    and name
+    not in (
+        "annotations",
+        "Callable",
+        "Any",
+        "claygrad",
+        "Tensor",
+        "warn",
+        "_REMOVED",
+        "_removed",
+        "_cast",
+        "_REDUCED",
+        "_segment",
+    )
+}

@@ -1,4 +1,5 @@
 """`torch.nn.parallel` where there are no GPUs to spread over and no other processes."""
+
 from __future__ import annotations
 
 from claygrad._late import late
@@ -8,6 +9,14 @@ from claygrad.nn.parallel.parallel_apply import parallel_apply
 from claygrad.nn.parallel.replicate import replicate
 from claygrad.nn.parallel.scatter_gather import gather, scatter
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
+__all__ = [
+    "DataParallel",
+    "DistributedDataParallel",
+    "data_parallel",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+]
 
 __getattr__ = late(__name__)

@@ -1,4 +1,5 @@
 """Copies of a module on several devices: refused, as there are none."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn

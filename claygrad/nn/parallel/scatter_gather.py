@@ -1,4 +1,5 @@
 """Inputs to several devices and results from them, as PyTorch does on a machine without any: tensors are refused."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -46,8 +47,9 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
     return [inputs for _ in target_gpus]
 
 
-def scatter_kwargs(inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any],
-                   dim: int = 0) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
+def scatter_kwargs(
+    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """Positional and named inputs, as many of each."""
     positional = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
@@ -68,7 +70,7 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
             raise ValueError("All dicts must have the same number of keys")
         return type(first)((key, gather([other[key] for other in outputs], target_device, dim)) for key in first)
     parts = (gather(part, target_device, dim) for part in zip(*outputs))
-    return type(first)._make(parts) if is_namedtuple(first) else type(first)(parts)      # type: ignore[attr-defined]
+    return type(first)._make(parts) if is_namedtuple(first) else type(first)(parts)  # type: ignore[attr-defined]
 
 
 __getattr__ = late(__name__)

@@ -4,7 +4,7 @@ from typing import TypeVar, Union
 from claygrad.core import Tensor
 
 T = TypeVar("T")
-_scalar_or_tuple_any_t = Union[T, tuple[T, ...]]  # noqa: UP007: these are subscripted
+_scalar_or_tuple_any_t = Union[T, tuple[T, ...]]  # noqa: UP007
 _scalar_or_tuple_1_t = Union[T, tuple[T]]  # noqa: UP007
 _scalar_or_tuple_2_t = Union[T, tuple[T, T]]  # noqa: UP007
 _scalar_or_tuple_3_t = Union[T, tuple[T, T, T]]  # noqa: UP007

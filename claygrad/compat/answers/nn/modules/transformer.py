@@ -1,4 +1,5 @@
 """Private names of `torch.nn.modules.transformer` that layers of other packages are made of."""
+
 from __future__ import annotations
 
 import copy
@@ -29,5 +30,7 @@ def _detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, s
     """Whether each place sees only what came before: as said, or else as the mask is."""
     if is_causal is not None or mask is None:
         return is_causal is True
-    causal = transformer._generate_square_subsequent_mask(mask.size(-2) if size is None else size, mask.device, mask.dtype)
+    causal = transformer._generate_square_subsequent_mask(
+        mask.size(-2) if size is None else size, mask.device, mask.dtype
+    )
     return mask.size() == causal.size() and bool((mask == causal).all())
