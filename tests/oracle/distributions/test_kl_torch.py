@@ -142,7 +142,7 @@ def test_families_without_a_formula_use_their_normalizer():
 def test_infinite_and_refused():
     for lib in (claygrad, torch):
         d = lib.distributions
-        with pytest.raises(NotImplementedError, match=r"^No KL\(p \|\| q\) is implemented for p type VonMises and q type Normal$"):
+        with pytest.raises(NotImplementedError, match=r"^No KL\(p \|\| q\) is implemented for p type VonMises and q type Normal(\n|$)"):
             d.kl_divergence(d.VonMises(0.0, 1.0), d.Normal(0.0, 1.0))
         with pytest.raises(NotImplementedError, match=r"^KL between Binomials where q.total_count > p.total_count"):
             d.kl_divergence(d.Binomial(2, lib.tensor(0.5)), d.Binomial(3, lib.tensor(0.5)))

@@ -95,7 +95,7 @@ def test_refusals(name: str):
     assert type(found[0]) is type(found[1]), repr(found[0])
     same(*found)
     rest = [str(error).partition("\n")[2] for error in found]
-    assert rest[0] == rest[1].replace("torch.", "claygrad.")
+    assert rest[0].startswith(rest[1].replace("torch.", "claygrad."))          # below it are the line and the way out
 
 
 def test_validation_may_be_off():
@@ -134,7 +134,7 @@ def test_subclasses_expand_and_warn():
             bare._validate_sample(lib.zeros(1))
         with pytest.raises(NotImplementedError):
             bare.expand((2,))
-        texts.append([str(caught.value), *(str(w.message).partition(">")[2] for w in seen)])
+        texts.append([str(caught.value).split("\n")[0], *(str(w.message).partition(">")[2] for w in seen)])
     assert texts[0] == texts[1]
     assert len(texts[0]) == 3
 
@@ -159,7 +159,7 @@ def test_helpers():
         assert u.tril_matrix_to_vec(u.vec_to_tril_matrix(vec, -1), -1).tolist() == vec.tolist()
         with pytest.raises(ValueError, match=r"^The size of last dimension is 5 which cannot be expressed as the lower"):
             u.vec_to_tril_matrix(lib.zeros(5))
-        with pytest.raises(ValueError, match=r"^diag \(3\) provided is outside \[-3, 2\]\.$"):
+        with pytest.raises(ValueError, match=r"^diag \(3\) provided is outside \[-3, 2\]\.(\n|$)"):
             u.tril_matrix_to_vec(lib.zeros(3, 3), 3)
         a, b = u.broadcast_all(1, lib.zeros(2, dtype=lib.float64))
         assert a.shape == b.shape

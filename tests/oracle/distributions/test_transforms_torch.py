@@ -196,13 +196,13 @@ def test_dependent_constraints():
         c = lib.distributions.constraints
         for region in (c.dependent, lib.distributions.Uniform.support, lib.distributions.Independent.support):
             assert c.is_dependent(region)
-            with pytest.raises(ValueError, match=r"^Cannot determine validity of dependent constraint$"):
+            with pytest.raises(ValueError, match=r"^Cannot determine validity of dependent constraint(\n|$)"):
                 region.check(lib.zeros(1))
         assert lib.distributions.Uniform.support.event_dim == 0
-        with pytest.raises(NotImplementedError, match=r"^\.event_dim cannot be determined statically$"):
+        with pytest.raises(NotImplementedError, match=r"^\.event_dim cannot be determined statically(\n|$)"):
             lib.distributions.Independent.support.event_dim
         assert c.dependent(is_discrete=True, event_dim=1).is_discrete
-        with pytest.raises(AssertionError, match=r"^reinterpreted_batch_ndims must be >= 0, got -1$"):
+        with pytest.raises(AssertionError, match=r"^reinterpreted_batch_ndims must be >= 0, got -1(\n|$)"):
             c.independent(c.real, -1)
-        with pytest.raises(ValueError, match=r"^Expected value.dim\(\) >= 1 but got 0$"):
+        with pytest.raises(ValueError, match=r"^Expected value.dim\(\) >= 1 but got 0(\n|$)"):
             c.real_vector.check(lib.tensor(1.0))

@@ -182,7 +182,9 @@ def test_the_same_pickles_are_refused_with_the_same_first_line(case):
         with pytest.raises(pickle.UnpicklingError) as caught:
             lib.load(archive(REFUSED[case]))
         lines.append(str(caught.value).splitlines()[0])
-    assert lines[0].split("Please file")[0].strip() == lines[1].strip()
+    history = "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`."
+    now = "The default value of the `weights_only` argument in `torch.load` is `True`."
+    assert lines[0].split("Please file")[0].strip().replace(history, now) == lines[1].strip()
 
 
 def test_the_names_of_what_is_refused_are_said_alike():
@@ -241,7 +243,7 @@ def test_names_that_would_be_refused_are_told_alike(protocol):
         with lib.serialization.safe_globals([argparse.Namespace]):
             file.seek(0)
             found[-1].append(sorted(lib.serialization.get_unsafe_globals_in_checkpoint(file)))
-        with pytest.raises(ValueError, match=r"^Expected input to be a checkpoint returned by torch.save$"):
+        with pytest.raises(ValueError, match=r"^Expected input to be a checkpoint returned by torch.save(\n|$)"):
             lib.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"nothing"))
     assert found[0] == found[1]
     assert found[0][:3] == ["argparse.Namespace", "builtins.print", "decimal.Decimal"]
@@ -252,7 +254,7 @@ def test_the_order_of_bytes_in_files_that_do_not_say_it():
     claygrad.save(claygrad.arange(2), file, _disable_byteorder_record=True)
     for lib in (torch, claygrad):
         ends = lib.serialization.LoadEndianness
-        with pytest.raises(TypeError, match=r"^Invalid argument type in function set_default_load_endianness$"):
+        with pytest.raises(TypeError, match=r"^Invalid argument type in function set_default_load_endianness(\n|$)"):
             lib.serialization.set_default_load_endianness("big")
         for end, told in [(ends.BIG, [0, 1 << 56]), (ends.LITTLE, [0, 1]), (ends.NATIVE, [0, 1]), (None, [0, 1])]:
             file.seek(0)
