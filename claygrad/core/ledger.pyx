@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 from claygrad.core.kernels cimport PoolWatch, pool_reset_peak, pool_stats, pool_watch
 from claygrad.core.provenance cimport here
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import LATE as _LATE
 
 cdef extern from "Python.h":
     int PyGILState_Check() noexcept
@@ -229,5 +229,5 @@ def unrecorded_origin(Tensor t):
     return found[0] if found is not None else None
 
 
-LATE["unrecorded_origin"] = unrecorded_origin
+_LATE["unrecorded_origin"] = unrecorded_origin
 _watch(False)

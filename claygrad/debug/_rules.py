@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core.holdings import place_of
 from claygrad.debug._places import Line, is_ours, line_at
+from claygrad.debug._watching import Call, Watch
+from claygrad.nn import Module, Parameter
 from claygrad.nn.modules.batchnorm import _BatchNorm
 from claygrad.nn.modules.dropout import _DropoutNd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from claygrad.debug._watching import Call, Watch
-    from claygrad.nn import Module, Parameter
 
     Found = tuple[str, str, Line | None, str]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -31,7 +32,6 @@ from claygrad.optim import Optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import CodeType
 
 KINDS = (
     "parameters",
