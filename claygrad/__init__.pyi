@@ -104,7 +104,7 @@ from claygrad.core.dtypes import get_default_dtype as get_default_dtype
 from claygrad.core.dtypes import set_default_dtype as set_default_dtype
 from claygrad.core.random import Generator as Generator
 from claygrad.core.size import Size as Size
-from claygrad.core.storage import Storage as UntypedStorage
+from claygrad.core.storage import Storage as _UntypedStorage
 from claygrad.core.tensor import Tensor as Tensor
 from claygrad.debug.graphs import graph as graph
 from claygrad.futures import Future as Future
@@ -166,6 +166,7 @@ QUInt8Storage: Any
 ShortStorage: Any
 ShortTensor: Any
 Storage: Any
+UntypedStorage = _UntypedStorage
 __version__: _str
 bfloat16: _dtype
 bit: _dtype

@@ -218,6 +218,9 @@ def names() -> str:
         elif getattr(value, "__module__", "").startswith("claygrad.") and hasattr(value, "__name__"):
             if vars(claygrad).get(value.__name__) is value and value.__name__ != name:
                 values.append(f"{name} = {value.__name__}")         # another name in an import is not for others
+            elif value.__name__ != name and isinstance(value, type):
+                imported.append(f"from {value.__module__} import {value.__name__} as _{name}")
+                values.append(f"{name} = _{name}")
             else:
                 imported.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif name != "Tensor" and (not name.startswith("_") or name == "__version__"):

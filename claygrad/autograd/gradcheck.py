@@ -25,6 +25,7 @@ from claygrad.autograd._finite_differences import (
     sources,
 )
 from claygrad.autograd._run import grad
+from claygrad.autograd._sparse_inputs import as_dense, is_sparse
 from claygrad.autograd.function import Function
 from claygrad.core import Generator, Tensor, complex128, float64
 from claygrad.core.notices import warn
@@ -36,11 +37,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+__all__ = ["GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "gradcheck", "gradgradcheck"]
 
 
 class GradcheckError(RuntimeError):
     """The gradients are not what finite differences say, or backward misbehaves in another way."""
+
+
+_NO_BATCHES = ("gradcheck or gradgradcheck failed while testing batched gradient computation.\n"
+               "  gradients of sparse inputs cannot be stacked to a batch: pass check_batched_grad=False")
 
 
 class _Rules(NamedTuple):
@@ -74,7 +79,8 @@ def gradcheck(
     If not, a `GradcheckError` shows both, or False is returned under `raise_exception=False`. The default tolerances
     are for float64. Backward is run twice and may differ by `nondet_tol` at most; it must give zeros for a zero
     gradient (to within rounding if `masked`) and, with `check_undefined_grad`, bear with an absent one. With
-    `check_batched_grad`, `grad(..., is_grads_batched=True)` must give what the seeds give one by one.
+    `check_batched_grad`, `grad(..., is_grads_batched=True)` must give what the seeds give one by one. Of sparse inputs
+    all elements are checked, or only their entries if `masked`.
 
     >>> x = claygrad.tensor([1.0, 2.0], dtype=claygrad.float64, requires_grad=True)
     >>> claygrad.autograd.gradcheck(lambda x: x**2, x)
@@ -88,6 +94,12 @@ def gradcheck(
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     _refuse(check_forward_ad, "check_forward_ad", "claygrad has no forward-mode differentiation yet")
     args = as_tuple(inputs)
+    if any(map(is_sparse, args)):
+        if check_batched_grad and any(is_sparse(x) and x.requires_grad for x in args):
+            if raise_exception:
+                raise GradcheckError(_NO_BATCHES)
+            return False
+        func, args = as_dense(func, args, bool(masked), fast_mode, GradcheckError)
     rules = _Rules(eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
         _check(func, args, rules, fast_mode, check_batched_grad, check_undefined_grad, bool(masked))
@@ -297,7 +309,7 @@ def _columns(out: Tensor, targets: list[Tensor], seeds: Tensor | Sequence[Tensor
                 raise GradcheckError("Analytical gradient has incorrect size")
             if check_dtypes and g.dtype != x.dtype:
                 raise GradcheckError("Gradient has dtype mismatch")
-            jacobian[:, column] = g.detach().reshape(-1)
+            jacobian[:, column] = (g.to_dense() if is_sparse(g) else g).detach().reshape(-1)
     return jacobians
 
 
@@ -327,6 +339,8 @@ def _check_linear_in_seed(outputs: tuple[Tensor, ...], args: tuple, masked: bool
     for g, x in zip(grad(outputs, targets, zeros, allow_unused=True), targets, strict=True):
         if g is None:
             continue
+        if is_sparse(g):                        # all that is differentiated is dense
+            raise GradcheckError("grad is incorrect layout")
         if not (close(g, zeros_like(g), 1e-5, 1e-8) if masked else g.eq(0).all()):
             raise GradcheckError("backward not multiplied by grad_output")
         for what, same in (
@@ -377,3 +391,38 @@ def _check_absent(outputs: list[Tensor], args: tuple) -> None:
         raise GradcheckError(
             f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {where}"
         )
+
+
+# ---- older names ----------------------------------------------------------------------------------------------------
+
+
+def _old(name: str, grad_out: float) -> None:
+    warn(f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will "
+         "be removed in a future version of PyTorch. If you have a specific use for this or feature request for this "
+         "to be a stable API, please file us an issue at https://github.com/pytorch/pytorch/issues/new", FutureWarning)
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
+
+
+def get_numerical_jacobian(fn: Callable, inputs: tuple, target: Any = None, eps: float = 1e-3,
+                           grad_out: float = 1.0) -> tuple[Tensor, ...]:
+    """The Jacobians of the first output of `fn(inputs)` by each input that requires grad, or by the targets."""
+    _old("get_numerical_jacobian", grad_out)
+    targets = sources(as_tuple(inputs if target is None else target))
+    func = lambda *args: fn(args)
+    outputs = as_tuple(func(*inputs))
+    return tuple(numerical(func, tuple(inputs), x, outputs, eps)[0] for x in targets)
+
+
+def get_analytical_jacobian(inputs: tuple, output: Tensor, nondet_tol: float = 0.0,
+                            grad_out: float = 1.0) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
+    """The Jacobians of an output by each input that requires grad; whether a second backward gives the same; whether
+    all gradients had the right size and the right dtype."""
+    _old("get_analytical_jacobian", grad_out)
+    if output.is_complex():
+        raise ValueError("Expected output to be non-complex. get_analytical_jacobian no longer supports functions that "
+                         "return complex outputs.")
+    targets = sources(as_tuple(inputs))
+    first, second = [_columns(output, targets, basis(output), False) for _ in range(2)]
+    same = all(not a.numel() or bool((a - b).abs().amax() <= nondet_tol) for a, b in zip(first, second, strict=True))
+    return tuple(first), same, True, True       # the engine sees to sizes and dtypes

@@ -4,11 +4,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, result_type
+from claygrad.core.function import Function
 from claygrad.core.sparse import Parts, parts
 from claygrad.ops._geometry import text
 from claygrad.sparse._parts import (
     COO,
-    CSR,
     TORCH,
     as_layout,
     coalesced,
@@ -244,15 +244,17 @@ def to_dense(x: Tensor, dtype: Any = None, masked_grad: bool | None = None) -> T
     """The same tensor with all its zeros."""
     if dtype is not None:
         raise RuntimeError(f"dtype argument is not supported by sparse_{'' if x.is_sparse else 'csr_'}to_dense")
-    return dense(x) if masked_grad is None or masked_grad else dense(_unmasked(x))
+    return dense(x) if masked_grad is None or masked_grad else _Unmasked.apply(x)
 
 
-def _unmasked(x: Tensor) -> Tensor:
-    """The same tensor, with an entry everywhere: so its gradient has one everywhere too."""
-    layout = parts(x).layout
-    x = in_coordinates(x)
-    everywhere = TORCH["ones"](tuple(x.shape[:parts(x).indices[0].shape[0]]))
-    at = TORCH["nonzero"](everywhere).t().contiguous()
-    zeros = TORCH["zeros"]((at.shape[1], *parts(x).values.shape[1:]), dtype=x.dtype)
-    blank = scattered(at, zeros, tuple(x.shape), True)
-    return as_layout(_joined(coalesced(x), blank, 1), layout if layout is CSR else COO)
+class _Unmasked(Function):
+    """The same tensor with all its zeros, each of which has a gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.layout, ctx.lead = x.layout, x.sparse_dim()
+        return dense(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        return g.to_sparse(ctx.lead) if ctx.layout is COO else g.to_sparse(layout=ctx.layout)

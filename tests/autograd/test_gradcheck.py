@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 
 import pytest
@@ -337,3 +338,101 @@ def test_batched_gradients_that_differ_are_told(lib):
 def test_the_check_of_gradient_dtypes_passes_where_the_engine_casts(lib):
     wide = function(lib, lambda x: x * 2, lambda g, x: (g * 2).to(lib.float32))
     assert lib.autograd.gradcheck(wide, double(lib), check_grad_dtypes=True)
+
+
+# ---- sparse tensors --------------------------------------------------------------------------------------------------
+def sparse(lib, layout, dtype="float64"):
+    dense = lib.tensor([[1.5, 0.0], [0.0, -2.0]], dtype=getattr(lib, dtype))
+    return dense.to_sparse(layout=getattr(lib, layout)).requires_grad_()
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
+def test_sparse_inputs(lib, layout, masked, fast):
+    check = lib.autograd.gradcheck
+    assert check(lambda x: x.to_dense(masked_grad=masked) * 3, sparse(lib, layout), masked=masked, fast_mode=fast)
+    full = lambda: check(lambda x: x.to_dense(masked_grad=False) * 3, sparse(lib, layout), masked=masked, fast_mode=fast)
+    if masked and not fast:                     # this gradient says something of elements that are no entries
+        with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0"):
+            full()
+    else:
+        assert full()
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_sparse_and_dense_inputs(lib, dtype, fast):
+    x = lib.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=lib.float64, requires_grad=True)
+    y = sparse(lib, "sparse_coo", dtype)
+    assert lib.autograd.gradcheck(lambda x, y: x * y.to_dense(), (x, y), masked=True, fast_mode=fast)
+
+
+class Wrong:
+    """Functions whose gradient is not that of what they compute."""
+
+    @staticmethod
+    def scaled(lib):
+        class Scaled(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.to_dense()
+
+            @staticmethod
+            def backward(ctx, g):
+                return (g * 2).to_sparse()
+        return Scaled.apply
+
+    @staticmethod
+    def of_another_layout(lib):
+        class Another(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx, g):
+                return g.to_sparse()
+        return Another.apply
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_wrong_gradients_of_and_by_sparse_tensors(lib, fast):
+    check = lib.autograd.gradcheck
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        check(Wrong.scaled(lib), sparse(lib, "sparse_coo"), masked=True, fast_mode=fast)
+    assert not check(Wrong.scaled(lib), sparse(lib, "sparse_coo"), masked=True, fast_mode=fast, raise_exception=False)
+    x = lib.ones(2, dtype=lib.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad is incorrect layout"):
+        check(Wrong.of_another_layout(lib), x, fast_mode=fast)
+    with pytest.raises(RuntimeError, match="gradcheck or gradgradcheck failed while testing batched gradient"):
+        check(lambda x: x.to_dense(), sparse(lib, "sparse_coo"), masked=True, check_batched_grad=True, fast_mode=fast)
+
+
+def test_jacobians_by_their_older_names(lib):
+    module = lib.autograd.gradcheck.__module__
+    numerical, analytical = (getattr(importlib.import_module(module), f"get_{kind}_jacobian")
+                             for kind in ("numerical", "analytical"))
+    a, b = (lib.tensor(v, dtype=lib.float64, requires_grad=True) for v in ([1.0, 2.0], [3.0, 4.0]))
+    with pytest.warns(FutureWarning, match="`get_numerical_jacobian` was part of PyTorch's private API"):
+        by_a, by_b = numerical(lambda inputs: (2 * inputs[0] + inputs[1], inputs[0]), (a, b), eps=1e-6)
+    assert lib.allclose(by_a, 2 * lib.eye(2, dtype=lib.float64))
+    assert lib.allclose(by_b, lib.eye(2, dtype=lib.float64))
+    with pytest.warns(FutureWarning, match="`get_analytical_jacobian` was part of PyTorch's private API"):
+        jacobians, same, sizes, types = analytical((a, b), a * b)
+    assert [j.tolist() for j in jacobians] == [[[3, 0], [0, 4]], [[1, 0], [0, 2]]]
+    assert same
+    assert sizes
+    assert types
+    with pytest.raises(ValueError, match=r"Expected grad_out to be 1\.0"), pytest.warns(FutureWarning):
+        analytical((a,), a * 2, grad_out=2.0)
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
+@pytest.mark.parametrize(("masked_grad", "found"), [(None, [[1, 0], [0, 1]]), (True, [[1, 0], [0, 1]]),
+                                                    (False, [[1, 1], [1, 1]])])
+def test_which_elements_of_a_sparse_tensor_get_a_gradient(lib, layout, masked_grad, found):
+    x = sparse(lib, layout)
+    g, = lib.autograd.grad(x.to_dense(masked_grad=masked_grad).sum(), x)
+    assert g.layout is x.layout
+    assert g.to_dense().tolist() == found
