@@ -163,7 +163,6 @@ QUInt4x2Storage: Any
 QUInt8Storage: Any
 ShortStorage: Any
 ShortTensor: Any
-UntypedStorage = Storage
 __version__: _str
 bfloat16: _dtype
 bit: _dtype

@@ -7,6 +7,7 @@ from typing import Any
 import claygrad
 from claygrad.compat.refusing import always
 from claygrad.core import Generator, Size, Tensor, determinism, device, dtype
+from claygrad.core.clones import address_of, has_lazy_clones
 from claygrad.core.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -18,7 +19,6 @@ from claygrad.core.overrides import mode_is_active as _is_torch_function_mode_en
 from claygrad.core.overrides import overrides_are_on as _is_torch_function_enabled
 from claygrad.core.overrides import pop_mode as _pop_torch_function_stack
 from claygrad.core.overrides import push_mode as _push_on_torch_function_stack
-from claygrad.core.storage import address_of, has_lazy_clones
 
 _nothing = always(None)
 _no = always(False)
