@@ -63,6 +63,8 @@ UNSAMPLED = {
     "of layouts that claygrad's tensors do not have": "int_repr q_scale q_zero_point qscheme q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
         "xpu ipu mtia to_mkldnn record_stream eig symeig solve lstsq storage const_data_ptr",
     "memory as elements: tests/oracle/test_typed_storages_torch.py": "_typed_storage storage_type from_file",
+    "shared bytes and loading: tests/semantics/test_lazy_clones.py, tests/nn/behaviour/test_conversion_settings.py": "_lazy_clone "
+        "_fix_weakref module_load",
     "protocols of Python, NumPy and DLPack": "__reduce_ex__ __setstate__ __deepcopy__ __dir__ __array_wrap__ __array_ufunc__ "
         "__array_namespace__ to_device __cuda_array_interface__ __dlpack__ __dlpack_device__ to_dlpack from_dlpack as_subclass "
         "is_pinned pin_memory",

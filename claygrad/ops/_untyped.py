@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from claygrad.core import DTYPES, Storage, array_of, attach, device, dtype, on_storage, sharing
-from claygrad.core.storage import mapping_of, swap_bytes
+from claygrad.core.clones import swap_bytes
+from claygrad.core.storage import mapping_of
 
 _ORDERS = {"native": "=", "big": ">", "little": "<"}
 

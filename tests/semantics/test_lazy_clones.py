@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import claygrad
-from claygrad.core.storage import address_of, has_lazy_clones
+from claygrad.core.clones import address_of, has_lazy_clones
 
 
 def at(x: Any) -> int:

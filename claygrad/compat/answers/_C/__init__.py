@@ -11,6 +11,7 @@ from claygrad.autograd.grad_mode import is_multithreading_enabled as _is_multith
 from claygrad.autograd.grad_mode import set_multithreading_enabled as _multithreading
 from claygrad.compat.refusing import always
 from claygrad.core import Generator, Node, Size, Tensor, determinism, device, dtype
+from claygrad.core.clones import address_of, has_lazy_clones
 from claygrad.core.engine import current_node as _current_autograd_node
 from claygrad.core.engine import current_run as _current_graph_task_id
 from claygrad.core.engine import execution_order, run_returns, will_run
@@ -25,7 +26,6 @@ from claygrad.core.overrides import mode_is_active as _is_torch_function_mode_en
 from claygrad.core.overrides import overrides_are_on as _is_torch_function_enabled
 from claygrad.core.overrides import pop_mode as _pop_torch_function_stack
 from claygrad.core.overrides import push_mode as _push_on_torch_function_stack
-from claygrad.core.storage import address_of, has_lazy_clones
 from claygrad.core.tensor import AccumulateGrad
 
 _nothing = always(None)
