@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
+import math
 import pickle
 from typing import Any
 
@@ -118,6 +120,20 @@ def test_masks(data: Any) -> None:
     z[key] = value
     want[reference(key)] = reference(value)
     equal(z, want, f"{x!r}[{key!r}] = {value!r}")
+
+
+def test_masks_of_any_shape() -> None:
+    masks = [(), (3,), (0,), (2,), (2, 3), (2, 0), (0, 3), (0, 0), (3, 2), (2, 3, 2), (2, 3, 0), (1,)]
+    for shape, mask, value in itertools.product([(), (3,), (0,), (2, 3), (2, 0), (0, 3), (2, 3, 2)], masks, (True, False)):
+        x, key = numpy.arange(math.prod(shape)).reshape(shape), numpy.full(mask, value)
+        y = xp.asarray(x.copy())
+        if len(mask) > len(shape) or any(side not in (0, whole) for side, whole in zip(mask, shape)):
+            with pytest.raises(IndexError):
+                y[xp.asarray(key)]
+            continue
+        assert y[xp.asarray(key)].shape == x[key].shape, (shape, mask)
+        x[key], y[xp.asarray(key)] = 7, 7
+        assert (y.numpy() == x).all(), (shape, mask)
 
 
 @given(data=st.data())
