@@ -6,7 +6,10 @@ import copy
 import inspect
 import itertools
 import math
+import os
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy
@@ -180,6 +183,21 @@ def test_an_array_is_a_tensor() -> None:
     shared = xp.asarray(t := claygrad.zeros(3))
     shared[0] = 5.0
     assert t.tolist() == [5.0, 0.0, 0.0]
+
+
+def test_scipy_takes_tensors_and_gives_arrays() -> None:
+    program = """
+import claygrad, numpy, scipy.special, scipy.stats, scipy.fft
+t = claygrad.arange(6.0, dtype=claygrad.float64).reshape(2, 3)
+for call in (scipy.stats.zscore, scipy.stats.skew, scipy.special.logsumexp, scipy.special.erf, scipy.fft.fft):
+    made = call(t)
+    assert isinstance(made, claygrad.Tensor), (call, type(made))
+    assert numpy.allclose(made.numpy(), call(t.numpy())), call
+print("equal")
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False,
+                         env={**os.environ, "SCIPY_ARRAY_API": "1"})
+    assert ran.stdout == "equal\n", ran.stderr
 
 
 def test_dtypes() -> None:
