@@ -93,14 +93,14 @@ class Array(Tensor):
         return wrapped(source[key])
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        parts = key if isinstance(key, tuple) else (key,)
+        parts = _parts(self, key)
         if any(_goes_back(part) for part in parts):
-            source, key = _forwards(claygrad.arange(self.numel()).reshape(self.shape), key)
+            source, key = _forwards(claygrad.arange(self.numel()).reshape(self.shape), parts)
             places = source[key]
             value = claygrad.as_tensor(plain(value), dtype=self.dtype).expand(places.shape)
             key = claygrad.unravel_index(places, self.shape)
         else:
-            key = tuple(_place(part) for part in parts)
+            key = tuple(parts)
         with claygrad.overrides.DisableTorchFunctionSubclass():
             Tensor.__setitem__(self, key, plain(value))
 
@@ -117,9 +117,19 @@ def _place(part: Any) -> Any:
     return part
 
 
+def _parts(source: Tensor, key: Any) -> list[Any]:
+    """An index as the parts that a tensor takes. A mask without elements selects nothing, whatever the axes have."""
+    parts = [_place(part) for part in (key if isinstance(key, (tuple, list)) else (key,))]
+    mask = parts[0] if len(parts) == 1 else None
+    if isinstance(mask, Tensor) and mask.dtype == claygrad.bool and 0 < mask.ndim <= source.ndim and not mask.numel() \
+            and all(side in (0, whole) for side, whole in zip(mask.shape, source.shape)):
+        return [claygrad.empty(0, dtype=claygrad.int64)] * mask.ndim
+    return parts
+
+
 def _forwards(source: Tensor, key: Any) -> tuple[Tensor, Any]:
     """A tensor and an index without slices that go backwards: those are taken from the tensor first."""
-    parts = [_place(part) for part in (key if isinstance(key, tuple) else (key,))]
+    parts = _parts(source, key)
     if not any(map(_goes_back, parts)):
         return source, tuple(parts)
     taken = [0 if part is None or part is Ellipsis or isinstance(part, bool) else

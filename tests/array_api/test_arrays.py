@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
+import math
+import os
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy
@@ -120,6 +125,20 @@ def test_masks(data: Any) -> None:
     equal(z, want, f"{x!r}[{key!r}] = {value!r}")
 
 
+def test_masks_of_any_shape() -> None:
+    masks = [(), (3,), (0,), (2,), (2, 3), (2, 0), (0, 3), (0, 0), (3, 2), (2, 3, 2), (2, 3, 0), (1,)]
+    for shape, mask, value in itertools.product([(), (3,), (0,), (2, 3), (2, 0), (0, 3), (2, 3, 2)], masks, (True, False)):
+        x, key = numpy.arange(math.prod(shape)).reshape(shape), numpy.full(mask, value)
+        y = xp.asarray(x.copy())
+        if len(mask) > len(shape) or any(side not in (0, whole) for side, whole in zip(mask, shape)):
+            with pytest.raises(IndexError):
+                y[xp.asarray(key)]
+            continue
+        assert y[xp.asarray(key)].shape == x[key].shape, (shape, mask)
+        x[key], y[xp.asarray(key)] = 7, 7
+        assert (y.numpy() == x).all(), (shape, mask)
+
+
 @given(data=st.data())
 @LIMITED
 def test_arrays_of_indices(data: Any) -> None:
@@ -164,6 +183,21 @@ def test_an_array_is_a_tensor() -> None:
     shared = xp.asarray(t := claygrad.zeros(3))
     shared[0] = 5.0
     assert t.tolist() == [5.0, 0.0, 0.0]
+
+
+def test_scipy_takes_tensors_and_gives_arrays() -> None:
+    program = """
+import claygrad, numpy, scipy.special, scipy.stats, scipy.fft
+t = claygrad.arange(6.0, dtype=claygrad.float64).reshape(2, 3)
+for call in (scipy.stats.zscore, scipy.stats.skew, scipy.special.logsumexp, scipy.special.erf, scipy.fft.fft):
+    made = call(t)
+    assert isinstance(made, claygrad.Tensor), (call, type(made))
+    assert numpy.allclose(made.numpy(), call(t.numpy())), call
+print("equal")
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False,
+                         env={**os.environ, "SCIPY_ARRAY_API": "1"})
+    assert ran.stdout == "equal\n", ran.stderr
 
 
 def test_dtypes() -> None:

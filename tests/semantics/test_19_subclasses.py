@@ -140,3 +140,16 @@ def test_make_subclass_refuses_what_it_cannot_use(lib):
         make(Plain, 3)
     with raises(lib, TypeError, "Plain must define __torch_dispatch__"):
         lib.Tensor._make_wrapper_subclass(Plain, (2, 3))
+
+
+def test_as_subclass_does_not_ask_how_a_subclass_indexes(lib):
+    class Indexed(lib.Tensor):
+        def __getitem__(self, key):
+            return self.as_subclass(lib.Tensor)[0] if key == "first" else "its own"
+
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    y = x.as_subclass(Indexed)
+    assert y[0] == "its own"
+    assert close(y["first"].detach(), 1.0)
+    (y.as_subclass(lib.Tensor) * 3).sum().backward()
+    assert close(x.grad, [3.0, 3.0])
