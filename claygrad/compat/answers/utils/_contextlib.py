@@ -12,8 +12,8 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
     if callable(ctx) and hasattr(ctx, "__enter__"):
         raise AssertionError(f"Passed in {ctx} is both callable and also a valid context manager (has __enter__), "
                              "making it ambiguous which interface to use.  If you intended to pass a context manager "
-                             "factory, rewrite your call as context_decorator(lambda: ctx()); if you intended to pass a "
-                             "context manager directly, rewrite your call as context_decorator(lambda: ctx)")
+                             "factory, rewrite your call as context_decorator(lambda: ctx()); if you intended to pass "
+                             "a context manager directly, rewrite your call as context_decorator(lambda: ctx)")
     factory = ctx if callable(ctx) else lambda: ctx
     if inspect.isclass(func):
         raise RuntimeError("Cannot decorate classes; it is ambiguous whether or not only the constructor or all "
