@@ -29,6 +29,12 @@ def attention_flops(q: Any, k: Any, v: Any) -> int:
     return scores + 2 * batch * q[-2] * k[-2] * v[-1]
 
 
+def attention_backward_flops(q: Any, k: Any, v: Any) -> int:
+    """The scores anew, and two products for each of the two of the forward."""
+    batch = 2 * math.prod(q[:-2]) * q[-2] * k[-2]
+    return batch * (3 * q[-1] + 2 * v[-1])
+
+
 def _shape(call: Call, i: int) -> Any:
     return tuple(call.args[i].shape)
 

@@ -76,8 +76,12 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
     return action
 
 
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[profile], None]:
-    """An on_trace_ready that writes a trace for each recorded cycle into a folder, as TensorBoard's plugin reads it."""
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False,
+                              use_python_export: bool = True) -> Callable[[profile], None]:
+    """An on_trace_ready that writes a trace for each recorded cycle into a folder, as TensorBoard's plugin reads it.
+
+    use_python_export: how PyTorch writes it; there is one way here, and the file is the same.
+    """
     def handler(prof: profile) -> None:
         os.makedirs(dir_name, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
