@@ -6,6 +6,7 @@ import warnings
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from claygrad._late import late
 from claygrad.core.module import running
 from claygrad.core.observe import Observer
 from claygrad.profiler._flops import attention_backward_flops, attention_flops, conv_flops, product_flops
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from claygrad.core.observe import Call
 
 __all__ = ["FlopCounterMode"]
+
+__getattr__ = late(__name__)
 
 suffixes = ["", "K", "M", "B", "T"]
 
