@@ -15,7 +15,7 @@ _NAMES = {
     "trace_nans": "debug._nans",
 }
 
-__all__ = [  # noqa: PLE0604 (they are there when asked for)
+__all__ = [
     "NonFiniteError",
     "trace_nans",
 ]

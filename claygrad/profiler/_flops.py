@@ -1,4 +1,5 @@
 """Operations with numbers in a call: a product and a sum count two. PyTorch's formulas."""
+
 from __future__ import annotations
 
 import math
@@ -43,9 +44,14 @@ def _conv(call: Call) -> int:
     x, w = call.args[0], call.args[1]
     out = tuple(call.result.shape)
     shape = tuple(x.shape)
-    if len(shape) < w.dim():                      # one example without a batch
+    if len(shape) < w.dim():  # one example without a batch
         shape, out = (1, *shape), (1, *out)
-    return conv_flops(shape, tuple(w.shape), out, "transpose" in call.name or getattr(call.what, "name", "").startswith("conv_transpose"))
+    return conv_flops(
+        shape,
+        tuple(w.shape),
+        out,
+        "transpose" in call.name or getattr(call.what, "name", "").startswith("conv_transpose"),
+    )
 
 
 FORMULAS: dict[str, Callable[[Call], int]] = {

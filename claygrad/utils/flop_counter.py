@@ -1,4 +1,5 @@
 """Counting the operations with numbers of a program, by operation and by module: `torch.utils.flop_counter`."""
+
 from __future__ import annotations
 
 import math
@@ -80,18 +81,22 @@ _FORWARD: dict[str, tuple[str, Callable[[Call], int]]] = {
     "bmm": ("aten.bmm", lambda call: product_flops(_shape(call.args[0]), _shape(call.args[1]))),
     "baddbmm": ("aten.baddbmm", lambda call: product_flops(_shape(call.args[1]), _shape(call.args[2]))),
     "convolution": ("aten.convolution", _convolution),
-    "_scaled_dot_product_flash_attention_for_cpu":
-        ("aten._scaled_dot_product_flash_attention", lambda call: attention_flops(*(_shape(t) for t in call.args[:3]))),
+    "_scaled_dot_product_flash_attention_for_cpu": (
+        "aten._scaled_dot_product_flash_attention",
+        lambda call: attention_flops(*(_shape(t) for t in call.args[:3])),
+    ),
 }
 
 
 def _products(first: int) -> Callable[[Call], int]:
     """Of a product's backward: one product for each factor whose gradient is wanted; `first` is the place of the first factor."""
+
     def count(call: Call) -> int:
         g = call.args[0]
-        a, b = call.result[first:first + 2]
+        a, b = call.result[first : first + 2]
         inner = a.shape[-1] if a is not None else b.shape[-2] if b is not None else 0
         return ((a is not None) + (b is not None)) * 2 * math.prod(g.shape) * inner
+
     return count
 
 
@@ -116,7 +121,10 @@ _BACKWARD: dict[str, tuple[str, Callable[[Call], int]]] = {
     "BmmBackward0": ("aten.bmm", _products(0)),
     "BaddbmmBackward0": ("aten.bmm", _products(1)),
     "ConvolutionBackward0": ("aten.convolution_backward", _convolution_backward),
-    "ScaledDotProductFlashAttentionForCpuBackward0": ("aten._scaled_dot_product_flash_attention_backward", _attention_backward),
+    "ScaledDotProductFlashAttentionForCpuBackward0": (
+        "aten._scaled_dot_product_flash_attention_backward",
+        _attention_backward,
+    ),
 }
 
 
@@ -126,8 +134,8 @@ class _Counter(Observer):
     def __init__(self, mode: FlopCounterMode) -> None:
         super().__init__()
         self.mode = mode
-        self.inside = 0                   # nodes that are counted as one and run now
-        self.calls: list[int] = []        # how often was counted when each of the running operations began
+        self.inside = 0  # nodes that are counted as one and run now
+        self.calls: list[int] = []  # how often was counted when each of the running operations began
 
     def before(self, call: Call) -> None:
         self.calls.append(self.mode._count)
@@ -146,13 +154,20 @@ class _Counter(Observer):
     def forward(self, call: Call, began: int) -> None:
         custom = self.mode.custom.get(call.name)
         if custom is not None:
-            self.mode._add(f"aten.{call.name}", custom(*[_shape(x) if hasattr(x, "shape") else x for x in call.args],
-                                                       out_shape=_shape(call.result)), running())
+            self.mode._add(
+                f"aten.{call.name}",
+                custom(*[_shape(x) if hasattr(x, "shape") else x for x in call.args], out_shape=_shape(call.result)),
+                running(),
+            )
         elif call.name in _FORWARD:
             name, formula = _FORWARD[call.name]
             self.mode._add(name, formula(call), running())
-        elif call.name == "matmul" and self.mode._count == began and call.args[0].dim() > 1 and call.args[1].dim() > 1:
-            self.mode._add("aten.bmm", 2 * call.result.numel() * call.args[0].shape[-1], running())       # by a kernel of its own
+        elif (
+            call.name == "matmul" and self.mode._count == began and call.args[0].dim() > 1 and call.args[1].dim() > 1
+        ):
+            self.mode._add(
+                "aten.bmm", 2 * call.result.numel() * call.args[0].shape[-1], running()
+            )  # by a kernel of its own
 
 
 class FlopCounterMode:
@@ -162,13 +177,20 @@ class FlopCounterMode:
     operation, called with the shapes of its arguments and out_shape=.
     """
 
-    def __init__(self, mods: Any = None, depth: int = 2, display: bool = True,
-                 custom_mapping: Mapping[Any, Callable[..., int]] | None = None) -> None:
+    def __init__(
+        self,
+        mods: Any = None,
+        depth: int = 2,
+        display: bool = True,
+        custom_mapping: Mapping[Any, Callable[..., int]] | None = None,
+    ) -> None:
         if mods is not None:
             warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
         self.depth, self.display = depth, display
-        self.custom = {key if isinstance(key, str) else getattr(key, "__name__", str(key)): formula
-                       for key, formula in (custom_mapping or {}).items()}
+        self.custom = {
+            key if isinstance(key, str) else getattr(key, "__name__", str(key)): formula
+            for key, formula in (custom_mapping or {}).items()
+        }
         self.flop_counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._count = 0
         self._observer: _Counter | None = None
@@ -197,7 +219,11 @@ class FlopCounterMode:
             total = sum(self.flop_counts[module].values())
             covered |= total >= whole
             entries = [(module, total)] + [(f" - {name}", n) for name, n in self.flop_counts[module].items()]
-            return [[" " * indent + name, convert_num_with_suffix(n, unit), convert_to_percent_str(n, whole)] for name, n in entries]
+            return [
+                [" " * indent + name, convert_num_with_suffix(n, unit), convert_to_percent_str(n, whole)]
+                for name, n in entries
+            ]
+
         for module in sorted(self.flop_counts):
             if module != "Global" and module.count(".") + 1 <= depth:
                 rows += module_rows(module, module.count("."))

@@ -6,11 +6,11 @@ import inspect
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode as Theirs
 
 import claygrad
 import claygrad.profiler
 from claygrad.utils.flop_counter import FlopCounterMode as Ours
-from torch.utils.flop_counter import FlopCounterMode as Theirs
 
 
 def counted(lib, mode, program):

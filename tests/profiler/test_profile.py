@@ -10,7 +10,14 @@ import pytest
 
 import claygrad as torch
 from claygrad import nn
-from claygrad.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule, tensorboard_trace_handler
+from claygrad.profiler import (
+    ProfilerAction,
+    ProfilerActivity,
+    profile,
+    record_function,
+    schedule,
+    tensorboard_trace_handler,
+)
 
 
 class Net(nn.Module):

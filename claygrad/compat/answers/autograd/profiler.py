@@ -1,4 +1,4 @@
-"""Parts of `torch.autograd.profiler` that belong to PyTorch's own recorder; the rest is in claygrad/autograd/profiler.py."""
+"""Parts of `torch.autograd.profiler` that belong to PyTorch's own recorder; the rest is in claygrad.autograd."""
 from __future__ import annotations
 
 from claygrad.compat.refusing import refusing_class
