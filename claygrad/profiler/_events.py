@@ -115,9 +115,12 @@ class FunctionEvent(_Times):
 
     def __repr__(self) -> str:
         return (
-            f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} start_us={self.time_range.start:.3f} "
-            f"end_us={self.time_range.end:.3f} cpu_children={[child.id for child in self.cpu_children]} thread={self.thread} "
-            f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} line={self.line} module={self.module}>"
+            f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} "
+            f"start_us={self.time_range.start:.3f} "
+            f"end_us={self.time_range.end:.3f} cpu_children={[child.id for child in self.cpu_children]} "
+            f"thread={self.thread} "
+            f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
+            f"line={self.line} module={self.module}>"
         )
 
 
@@ -166,7 +169,8 @@ class FunctionEventAvg(_Times):
 
     def __repr__(self) -> str:
         return (
-            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str} "
+            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
+            f"cpu_time={self.cpu_time_str} "
             f" self_cuda_time=0.000us cuda_time=0.000us input_shapes={self.input_shapes} "
             f"cpu_memory_usage={self.cpu_memory_usage} cuda_memory_usage=0>"
         )
@@ -210,7 +214,7 @@ class EventList(list):  # type: ignore[type-arg]
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table; sort_by is the name of an attribute such as cpu_time_total, self_cpu_time_total, count,
+        """The events as a table; sort_by is the name of an attribute: cpu_time_total, self_cpu_time_total, count,
         cpu_memory_usage, self_cpu_memory_usage, flops."""
         return build_table(
             self,

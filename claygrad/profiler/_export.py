@@ -89,7 +89,7 @@ def write_stacks(events: EventList, path: str, metric: str) -> None:
                 file.write(f"{stack} {int(us)}\n")
 
 
-# --- flame graphs ----------------------------------------------------------------------------------------------------------
+# --- flame graphs ---
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">

@@ -50,8 +50,9 @@ def supported_activities() -> set[ProfilerActivity]:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Which steps to record: after skip_first steps, cycles of `wait` steps without, `warmup` steps that are thrown away and
-    `active` steps that are kept; `repeat` cycles, or 0 for as many as there are. skip_first_wait != 0: no wait in the first cycle."""
+    """Which steps to record: after skip_first steps, cycles of `wait` steps without, `warmup` steps that are thrown
+    away and `active` steps that are kept; `repeat` cycles, or 0 for as many as there are. With skip_first_wait, the
+    first cycle does not wait."""
     if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
         raise AssertionError(
             f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
@@ -101,9 +102,10 @@ def tensorboard_trace_handler(
 class profile:
     """Records operations, forward and backward, and the ranges that `record_function` marks.
 
-    activities: ProfilerActivity.CPU, which is what there is. schedule: which steps; step() ends one. on_trace_ready is called
-    with the profiler at the end of each recorded cycle. record_shapes, profile_memory, with_stack, with_flops, with_modules:
-    what to keep besides the time, the line and the module, which are always kept. acc_events: keep the events of all cycles.
+    activities: ProfilerActivity.CPU, which is what there is. schedule: which steps; step() ends one. on_trace_ready is
+    called with the profiler at the end of each recorded cycle. record_shapes, profile_memory, with_stack, with_flops,
+    with_modules: what to keep, or show, besides the time, the line and the module, which are always kept.
+    acc_events: keep the events of all cycles.
     All threads are recorded.
     """
 
@@ -135,7 +137,7 @@ class profile:
             warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
         for activity in self.activities - supported_activities():
             warnings.warn(
-                f"{ProfilerActivity(activity).name} is not available, disabling {ProfilerActivity(activity).name} profiling",
+                "{0} is not available, disabling {0} profiling".format(ProfilerActivity(activity).name),
                 stacklevel=2,
             )
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)

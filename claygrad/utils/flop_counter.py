@@ -89,7 +89,7 @@ _FORWARD: dict[str, tuple[str, Callable[[Call], int]]] = {
 
 
 def _products(first: int) -> Callable[[Call], int]:
-    """Of a product's backward: one product for each factor whose gradient is wanted; `first` is the place of the first factor."""
+    """Of a product's backward: one product for each factor whose gradient is wanted, from place `first` on."""
 
     def count(call: Call) -> int:
         g = call.args[0]
@@ -101,7 +101,7 @@ def _products(first: int) -> Callable[[Call], int]:
 
 
 def _convolution_backward(call: Call) -> int:
-    """As many as the forward, for each of input and weight whose gradient is wanted; as torch, of the weight without groups."""
+    """As many as the forward for each gradient that is wanted; as in torch, of the weight as if without groups."""
     node, g = call.what, _shape(call.args[0])
     size = tuple(node._saved_self_sym_sizes) if node._saved_transposed else g
     once = 2 * size[0] * math.prod(node._saved_weight_sym_sizes) * math.prod(size[2:])
@@ -171,10 +171,10 @@ class _Counter(Observer):
 
 
 class FlopCounterMode:
-    """Counts inside its context, forward and backward: get_total_flops(), get_flop_counts() by module and operation, get_table().
+    """Counts inside its context, forward and backward: in total, by module and operation, and as a table.
 
-    display: whether to print the table at the end, with modules down to `depth`. custom_mapping: formulas by the name of an
-    operation, called with the shapes of its arguments and out_shape=.
+    display: whether to print the table at the end, with modules down to `depth`. custom_mapping: formulas by the name
+    of an operation, called with the shapes of its arguments and out_shape=.
     """
 
     def __init__(
