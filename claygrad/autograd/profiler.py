@@ -79,10 +79,9 @@ class profile:
             self._inner.start()
         return self
 
-    def __exit__(self, *error: object) -> bool:
+    def __exit__(self, *error: object) -> None:
         if self.enabled:
             self._inner.stop()
-        return False
 
     @property
     def function_events(self) -> EventList:
@@ -141,8 +140,8 @@ class _OfADevice:
             )
         return self
 
-    def __exit__(self, *error: object) -> bool:
-        return False
+    def __exit__(self, *error: object) -> None:
+        """Nothing was begun."""
 
 
 class emit_nvtx(_OfADevice):

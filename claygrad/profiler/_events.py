@@ -185,7 +185,7 @@ def _inside_its_like(event: FunctionEvent) -> bool:
     return False
 
 
-class EventList(list):  # type: ignore[type-arg]
+class EventList(list[Any]):
     """Events, or their averages, which can be shown as a table."""
 
     def __init__(
@@ -270,9 +270,11 @@ def _named(kind: str, name: str) -> str:
     return f"optimizer::{name}" if kind == "step" else f"aten::{name}"
 
 
-def build(timeline: Timeline, begin: int, **options: bool) -> EventList:
+def build(
+    timeline: Timeline, begin: int, *, profile_memory: bool, with_flops: bool, with_modules: bool
+) -> EventList:
     """The records of a timeline as events that know what ran inside them."""
-    out = EventList(**options)
+    out = EventList(profile_memory=profile_memory, with_flops=with_flops, with_modules=with_modules)
     paths: dict[Any, tuple[str, str]] = {}
     open_: dict[int, list[FunctionEvent]] = defaultdict(list)
     for i, (kind, name, start, end, thread, nbytes, failed, place, call, shapes, stack, flops) in enumerate(
