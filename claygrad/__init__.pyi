@@ -20,6 +20,7 @@ from claygrad import compiler as compiler
 from claygrad import core as core
 from claygrad import cpu as cpu
 from claygrad import cuda as cuda
+from claygrad import debug as debug
 from claygrad import distributions as distributions
 from claygrad import fft as fft
 from claygrad import func as func
@@ -35,6 +36,7 @@ from claygrad import multiprocessing as multiprocessing
 from claygrad import nn as nn
 from claygrad import optim as optim
 from claygrad import overrides as overrides
+from claygrad import profiler as profiler
 from claygrad import quasirandom as quasirandom
 from claygrad import random as random
 from claygrad import return_types as return_types
