@@ -37,6 +37,7 @@ from claygrad import multiprocessing as multiprocessing
 from claygrad import nn as nn
 from claygrad import optim as optim
 from claygrad import overrides as overrides
+from claygrad import profiler as profiler
 from claygrad import quasirandom as quasirandom
 from claygrad import random as random
 from claygrad import return_types as return_types

@@ -1,4 +1,5 @@
 """`torch.autograd.profiler`: the profiler by its older names."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,32 +10,64 @@ from claygrad.profiler._events import Interval, Kernel
 from claygrad.profiler._marks import recording as _recording
 from claygrad.profiler._profile import ProfilerActivity
 
-__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel", "ProfilerActivity", "emit_itt", "emit_nvtx",
-           "kineto_available", "profile", "record_function"]
+__all__ = [
+    "EventList",
+    "FunctionEvent",
+    "FunctionEventAvg",
+    "Interval",
+    "Kernel",
+    "ProfilerActivity",
+    "emit_itt",
+    "emit_nvtx",
+    "kineto_available",
+    "profile",
+    "record_function",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name == "_is_profiler_enabled":
         return bool(_recording)
     from claygrad._late import late
+
     return late(__name__)(name)
 
 
 class profile:
     """Records the operations of a block; `enabled=False` records nothing. Of devices there is the CPU."""
 
-    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None, record_shapes: bool = False,
-                 with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
-                 use_kineto: bool = True, use_cpu: bool = True, experimental_config: Any = None, acc_events: bool = False,
-                 custom_trace_id_callback: Any = None) -> None:
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = True,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Any = None,
+    ) -> None:
         self.enabled = enabled
         self.entered = False
         if use_device is not None and use_device != "cpu":
             raise ValueError(f"The {use_device} is not a valid device option: claygrad's profiler records the CPU")
-        self._inner = _profile(record_shapes=record_shapes, with_flops=with_flops, profile_memory=profile_memory,
-                               with_stack=with_stack, with_modules=with_modules, use_cuda=use_cuda,
-                               experimental_config=experimental_config, acc_events=acc_events,
-                               custom_trace_id_callback=custom_trace_id_callback)
+        self._inner = _profile(
+            record_shapes=record_shapes,
+            with_flops=with_flops,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_modules=with_modules,
+            use_cuda=use_cuda,
+            experimental_config=experimental_config,
+            acc_events=acc_events,
+            custom_trace_id_callback=custom_trace_id_callback,
+        )
         if not use_cpu:
             raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
 
@@ -46,10 +79,9 @@ class profile:
             self._inner.start()
         return self
 
-    def __exit__(self, *error: object) -> bool:
+    def __exit__(self, *error: object) -> None:
         if self.enabled:
             self._inner.stop()
-        return False
 
     @property
     def function_events(self) -> EventList:
@@ -63,8 +95,9 @@ class profile:
     def table(self, *args: Any, **kwargs: Any) -> str:
         return self.function_events.table(*args, **kwargs)
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
@@ -100,12 +133,15 @@ class _OfADevice:
 
     def __enter__(self) -> _OfADevice:
         if self.enabled:
-            raise RuntimeError(f"{self.what} functions not installed. Are you sure you have a CUDA build?" if self.what == "NVTX"
-                               else f"The {self.what} feature is not available in this build. Use claygrad.profiler.profile instead.")
+            raise RuntimeError(
+                f"{self.what} functions not installed. Are you sure you have a CUDA build?"
+                if self.what == "NVTX"
+                else f"The {self.what} feature is not available in this build. Use claygrad.profiler.profile instead."
+            )
         return self
 
-    def __exit__(self, *error: object) -> bool:
-        return False
+    def __exit__(self, *error: object) -> None:
+        """Nothing was begun."""
 
 
 class emit_nvtx(_OfADevice):

@@ -60,7 +60,7 @@ def saved_in(node: Node) -> dict[str, Tensor]:
 
 
 def around(node: Node, grads: list[Any]) -> str:
-    """What a node was given, for the error about what it made: its module, the gradients that came, the values it saved."""
+    """What a node was given, for an error about what it made: its module, the gradients that came, what it saved."""
     module = node.module
     lines = [] if module is None else [f"in {module}"]
     lines += [f"gradient {i}: {described(g)}" if len(grads) > 1 else f"gradient: {described(g)}"

@@ -5,13 +5,14 @@ from typing import Any
 from claygrad.core.module import ModuleCall
 from claygrad.core.observe import Call, Observer
 
-_Record = tuple[str, str, int, int, int, int, bool, tuple[str, int, str, str] | None, ModuleCall | None, list[Any] | None,
-                list[tuple[CodeType, int]] | None, int]
+_Record = tuple[str, str, int, int, int, int, bool, tuple[str, int, str, str] | None, ModuleCall | None,
+                list[Any] | None, list[tuple[CodeType, int]] | None, int]
 
 def now() -> int: ...
 
 class Timeline(Observer):
-    def __init__(self, *wants: str, flops: Callable[[Call], int] | None = None, threads: str = "all", limit: int = 20_000_000) -> None: ...
+    def __init__(self, *wants: str, flops: Callable[[Call], int] | None = None, threads: str = "all",
+                 limit: int = 20_000_000) -> None: ...
     @property
     def overlooked(self) -> int: ...
     def clear(self) -> None: ...

@@ -19,7 +19,8 @@ class Allowed:
         for entry in (allow,) if isinstance(allow, str) or callable(allow) else allow:
             text = entry if isinstance(entry, str) else getattr(entry, "__name__", None)
             if not isinstance(text, str):
-                raise TypeError(f"allow= takes names of operations, functions and lines such as 'model.py:42', not {entry!r}")
+                raise TypeError("allow= takes names of operations, functions and lines such as 'model.py:42', "
+                                f"not {entry!r}")
             match = re.fullmatch(r"(.*):(\d+)", text)
             if match:
                 self.lines.append((os.path.normpath(match[1]), int(match[2])))

@@ -32,8 +32,8 @@ class trace_nans(NonFiniteObserver):
 
     A context manager, a decorator, or on for the rest of the program: `trace_nans().start()`, and `stop()`.
 
-    allow: what may make them: names of operations ("log", torch.log), of nodes ("LogBackward0"), or lines ("model.py:42").
-        Infinities that a call names itself are deliberate without saying so: masked_fill(mask, -inf), where(mask, x, -inf).
+    allow: what may make them: names of operations ("log", torch.log), of nodes ("LogBackward0"), or lines
+        ("model.py:42"). Infinities that a call names itself are deliberate without saying so: masked_fill(mask, -inf).
     inf: whether infinities count (True), or NaN alone.
     given: whether to stop where a NaN comes in from outside: in data, or from before the tracing began.
     threads: "all", or "own": the thread that starts it.
@@ -58,7 +58,8 @@ class trace_nans(NonFiniteObserver):
         if not callable(function) or inspect.isclass(function):
             raise TypeError(f"trace_nans() decorates functions, not {type(function).__name__}")
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-            raise TypeError("trace_nans() decorates functions that return when they are done; use `with trace_nans():` inside")
+            raise TypeError("trace_nans() decorates functions that return when they are done; "
+                            "use `with trace_nans():` inside")
 
         @functools.wraps(function)
         def traced(*args: P.args, **kwargs: P.kwargs) -> R:

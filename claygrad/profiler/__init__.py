@@ -1,4 +1,5 @@
 """Where the time goes: recordings of a program as tables, traces and flame graphs. The names are `torch.profiler`'s."""
+
 from __future__ import annotations
 
 from claygrad._late import late

@@ -1,4 +1,5 @@
 """What was recorded, as events and as averages over events of one kind."""
+
 from __future__ import annotations
 
 import enum
@@ -91,9 +92,9 @@ class FunctionEvent(_Times):
         self.failed = False
         self.input_shapes: list[Any] = []
         self.stack: list[str] = []
-        self.line: str = ""               # file:line of the program
-        self.source: str = ""             # the text of it
-        self.module: str = ""             # path of the module that ran it
+        self.line: str = ""  # file:line of the program
+        self.source: str = ""  # the text of it
+        self.module: str = ""  # path of the module that ran it
         self.module_class: str = ""
         self.is_user_annotation = kind == "user"
         self.sequence_nr = -1
@@ -101,11 +102,11 @@ class FunctionEvent(_Times):
         self.fwd_thread: int | None = None
 
     @property
-    def cpu_time_total(self) -> float:            # type: ignore[override]
+    def cpu_time_total(self) -> float:  # type: ignore[override]
         return self.time_range.elapsed_us()
 
     @property
-    def self_cpu_time_total(self) -> float:       # type: ignore[override]
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
@@ -113,9 +114,14 @@ class FunctionEvent(_Times):
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     def __repr__(self) -> str:
-        return (f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} start_us={self.time_range.start:.3f} "
-                f"end_us={self.time_range.end:.3f} cpu_children={[child.id for child in self.cpu_children]} thread={self.thread} "
-                f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} line={self.line} module={self.module}>")
+        return (
+            f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} "
+            f"start_us={self.time_range.start:.3f} "
+            f"end_us={self.time_range.end:.3f} cpu_children={[child.id for child in self.cpu_children]} "
+            f"thread={self.thread} "
+            f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
+            f"line={self.line} module={self.module}>"
+        )
 
 
 class FunctionEventAvg(_Times):
@@ -132,7 +138,7 @@ class FunctionEventAvg(_Times):
         self.cpu_children: list[FunctionEvent] = []
         self.cpu_parent: FunctionEvent | None = None
         self.scope = 0
-        self.lines: dict[str, float] = defaultdict(float)          # microseconds of their own, by line
+        self.lines: dict[str, float] = defaultdict(float)  # microseconds of their own, by line
         self.modules: dict[str, float] = defaultdict(float)
 
     @property
@@ -151,7 +157,7 @@ class FunctionEventAvg(_Times):
             self.is_user_annotation = other.is_user_annotation
         self.count += other.count
         own = other.self_cpu_time_total
-        if not _inside_its_like(other):           # a call of itself is part of the outer one
+        if not _inside_its_like(other):  # a call of itself is part of the outer one
             self.cpu_time_total += other.cpu_time_total
         self.self_cpu_time_total += own
         self.cpu_memory_usage += other.cpu_memory_usage
@@ -162,9 +168,12 @@ class FunctionEventAvg(_Times):
         return self
 
     def __repr__(self) -> str:
-        return (f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str} "
-                f" self_cuda_time=0.000us cuda_time=0.000us input_shapes={self.input_shapes} "
-                f"cpu_memory_usage={self.cpu_memory_usage} cuda_memory_usage=0>")
+        return (
+            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
+            f"cpu_time={self.cpu_time_str} "
+            f" self_cuda_time=0.000us cuda_time=0.000us input_shapes={self.input_shapes} "
+            f"cpu_memory_usage={self.cpu_memory_usage} cuda_memory_usage=0>"
+        )
 
 
 def _inside_its_like(event: FunctionEvent) -> bool:
@@ -176,11 +185,17 @@ def _inside_its_like(event: FunctionEvent) -> bool:
     return False
 
 
-class EventList(list):                            # type: ignore[type-arg]
+class EventList(list[Any]):
     """Events, or their averages, which can be shown as a table."""
 
-    def __init__(self, events: Iterable[Any] = (), *, profile_memory: bool = False, with_flops: bool = False,
-                 with_modules: bool = False) -> None:
+    def __init__(
+        self,
+        events: Iterable[Any] = (),
+        *,
+        profile_memory: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+    ) -> None:
         super().__init__(events)
         self._profile_memory, self._with_flops, self._with_modules = profile_memory, with_flops, with_modules
 
@@ -188,21 +203,40 @@ class EventList(list):                            # type: ignore[type-arg]
     def self_cpu_time_total(self) -> float:
         return sum(event.self_cpu_time_total for event in self)
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int | None = 75,
-              max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80, header: str | None = None,
-              top_level_events_only: bool = False, time_unit: str | None = None) -> str:
-        """The events as a table; sort_by is the name of an attribute such as cpu_time_total, self_cpu_time_total, count,
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int | None = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
+    ) -> str:
+        """The events as a table; sort_by is the name of an attribute: cpu_time_total, self_cpu_time_total, count,
         cpu_memory_usage, self_cpu_memory_usage, flops."""
-        return build_table(self, sort_by=sort_by, row_limit=row_limit, max_src_column_width=max_src_column_width,
-                           max_name_column_width=max_name_column_width, max_shapes_column_width=max_shapes_column_width,
-                           header=header, top_level_events_only=top_level_events_only, time_unit=time_unit,
-                           profile_memory=self._profile_memory, with_flops=self._with_flops, with_modules=self._with_modules)
+        return build_table(
+            self,
+            sort_by=sort_by,
+            row_limit=row_limit,
+            max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width,
+            max_shapes_column_width=max_shapes_column_width,
+            header=header,
+            top_level_events_only=top_level_events_only,
+            time_unit=time_unit,
+            profile_memory=self._profile_memory,
+            with_flops=self._with_flops,
+            with_modules=self._with_modules,
+        )
 
     def __str__(self) -> str:
         return self.table()
 
-    def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+    def key_averages(
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """Averages over events of one name, and of one list of shapes or one piece of stack if that is asked for."""
         found: dict[tuple[Any, ...], FunctionEventAvg] = defaultdict(FunctionEventAvg)
         for event in self:
@@ -215,8 +249,12 @@ class EventList(list):                            # type: ignore[type-arg]
             if group_by_input_shapes:
                 average.input_shapes = event.input_shapes
             average.stack = event.stack[:group_by_stack_n] if group_by_stack_n else []
-        return EventList(found.values(), profile_memory=self._profile_memory, with_flops=self._with_flops,
-                         with_modules=self._with_modules)
+        return EventList(
+            found.values(),
+            profile_memory=self._profile_memory,
+            with_flops=self._with_flops,
+            with_modules=self._with_modules,
+        )
 
     def total_average(self) -> FunctionEventAvg:
         total = FunctionEventAvg()
@@ -232,12 +270,16 @@ def _named(kind: str, name: str) -> str:
     return f"optimizer::{name}" if kind == "step" else f"aten::{name}"
 
 
-def build(timeline: Timeline, begin: int, **options: bool) -> EventList:
+def build(
+    timeline: Timeline, begin: int, *, profile_memory: bool, with_flops: bool, with_modules: bool
+) -> EventList:
     """The records of a timeline as events that know what ran inside them."""
-    out = EventList(**options)
+    out = EventList(profile_memory=profile_memory, with_flops=with_flops, with_modules=with_modules)
     paths: dict[Any, tuple[str, str]] = {}
     open_: dict[int, list[FunctionEvent]] = defaultdict(list)
-    for i, (kind, name, start, end, thread, nbytes, failed, place, call, shapes, stack, flops) in enumerate(timeline.records()):
+    for i, (kind, name, start, end, thread, nbytes, failed, place, call, shapes, stack, flops) in enumerate(
+        timeline.records()
+    ):
         event = FunctionEvent(i, _named(kind, name), kind, thread, (start - begin) / 1000, (end - begin) / 1000)
         event.cpu_memory_usage, event.failed, event.flops = nbytes, failed, flops
         event.input_shapes = [] if shapes is None else [_as_list(shape) for shape in shapes]
@@ -249,8 +291,11 @@ def build(timeline: Timeline, begin: int, **options: bool) -> EventList:
             event.module, event.module_class = paths[call]
             event.module = event.module or event.module_class
         if stack is not None:
-            event.stack = [f"{code.co_filename}({line}): {code.co_name}" for code, line in stack
-                           if not code.co_filename.startswith(HOME) and line is not None]
+            event.stack = [
+                f"{code.co_filename}({line}): {code.co_name}"
+                for code, line in stack
+                if not code.co_filename.startswith(HOME) and line is not None
+            ]
         above = open_[thread]
         while above and above[-1].time_range.end < event.time_range.end:
             above.pop()

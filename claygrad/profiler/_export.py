@@ -1,4 +1,5 @@
 """Recordings as files: a trace for Chrome, stacks, a flame graph."""
+
 from __future__ import annotations
 
 import gzip
@@ -21,20 +22,56 @@ CATEGORIES = {"user": "user_annotation", "backward": "cpu_op", "leaf": "cpu_op"}
 
 def write_trace(events: EventList, path: str, metadata: dict[str, Any]) -> None:
     pid = os.getpid()
-    out: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "ts": 0, "pid": pid, "tid": 0, "args": {"name": "python"}}]
+    out: list[dict[str, Any]] = [
+        {"ph": "M", "name": "process_name", "ts": 0, "pid": pid, "tid": 0, "args": {"name": "python"}}
+    ]
     for thread in sorted({event.thread for event in events}):
-        out.append({"ph": "M", "name": "thread_name", "ts": 0, "pid": pid, "tid": thread, "args": {"name": f"thread {thread}"}})
+        out.append(
+            {
+                "ph": "M",
+                "name": "thread_name",
+                "ts": 0,
+                "pid": pid,
+                "tid": thread,
+                "args": {"name": f"thread {thread}"},
+            }
+        )
     for event in events:
         args: dict[str, Any] = {"External id": event.id}
-        for name, value in (("Input Dims", event.input_shapes), ("Source", event.line), ("Code", event.source), ("Module", event.module),
-                            ("Bytes", event.cpu_memory_usage), ("FLOPs", event.flops), ("Call stack", ";".join(event.stack))):
+        for name, value in (
+            ("Input Dims", event.input_shapes),
+            ("Source", event.line),
+            ("Code", event.source),
+            ("Module", event.module),
+            ("Bytes", event.cpu_memory_usage),
+            ("FLOPs", event.flops),
+            ("Call stack", ";".join(event.stack)),
+        ):
             if value:
                 args[name] = value
-        out.append({"ph": "X", "cat": CATEGORIES.get(event.kind, "cpu_op"), "name": event.name, "pid": pid, "tid": event.thread,
-                    "ts": event.time_range.start, "dur": event.cpu_time_total, "args": args})
-    trace = {"schemaVersion": 1, **metadata, "host_name": socket.gethostname(), "displayTimeUnit": "ms", "traceEvents": out,
-             "traceName": path}
-    with (gzip.open(path, "wt", encoding="utf-8") if path.endswith(".gz") else open(path, "w", encoding="utf-8")) as file:
+        out.append(
+            {
+                "ph": "X",
+                "cat": CATEGORIES.get(event.kind, "cpu_op"),
+                "name": event.name,
+                "pid": pid,
+                "tid": event.thread,
+                "ts": event.time_range.start,
+                "dur": event.cpu_time_total,
+                "args": args,
+            }
+        )
+    trace = {
+        "schemaVersion": 1,
+        **metadata,
+        "host_name": socket.gethostname(),
+        "displayTimeUnit": "ms",
+        "traceEvents": out,
+        "traceName": path,
+    }
+    with (
+        gzip.open(path, "wt", encoding="utf-8") if path.endswith(".gz") else open(path, "w", encoding="utf-8")
+    ) as file:
         json.dump(trace, file)
 
 
@@ -52,7 +89,7 @@ def write_stacks(events: EventList, path: str, metric: str) -> None:
                 file.write(f"{stack} {int(us)}\n")
 
 
-# --- flame graphs ----------------------------------------------------------------------------------------------------------
+# --- flame graphs ---
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
@@ -92,8 +129,16 @@ class Frame:
     def compact(self) -> dict[str, Any]:
         lines = sorted(self.lines, key=self.lines.__getitem__, reverse=True)[:3]
         frames = sorted(self.frames.values(), key=lambda frame: -frame.time)
-        return {"n": self.name, "k": self.kind, "t": round(self.time, 3), "c": self.count, "b": self.bytes, "l": lines,
-                "m": self.module, "f": [frame.compact() for frame in frames]}
+        return {
+            "n": self.name,
+            "k": self.kind,
+            "t": round(self.time, 3),
+            "c": self.count,
+            "b": self.bytes,
+            "l": lines,
+            "m": self.module,
+            "f": [frame.compact() for frame in frames],
+        }
 
 
 def _put(event: FunctionEvent, above: Frame) -> None:
@@ -119,7 +164,7 @@ def _put_in_module(event: FunctionEvent, above: Frame, outer: str = "") -> None:
             above = above.frame(parts[i], "module")
             above.time += time
             above.count += 1
-            above.module = ".".join(parts[:i + 1]) + (f": {event.module_class}" if i == len(parts) - 1 else "")
+            above.module = ".".join(parts[: i + 1]) + (f": {event.module_class}" if i == len(parts) - 1 else "")
     _put(event, above)
 
 
@@ -147,6 +192,10 @@ def _add_up(frame: Frame) -> None:
 def write_flame_graph(events: EventList, path: str, title: str) -> None:
     here = pathlib.Path(__file__).parent
     data = json.dumps(flame_tree(events).compact(), separators=(",", ":")).replace("<", "\\u003c")
-    page = PAGE.format(title=html.escape(title), data=data, style=(here / "flame.css").read_text(encoding="utf-8"),
-                       script=(here / "flame.js").read_text(encoding="utf-8"))
+    page = PAGE.format(
+        title=html.escape(title),
+        data=data,
+        style=(here / "flame.css").read_text(encoding="utf-8"),
+        script=(here / "flame.js").read_text(encoding="utf-8"),
+    )
     pathlib.Path(path).write_text(page, encoding="utf-8")

@@ -1,4 +1,5 @@
 """Operations with numbers in a call: a product and a sum count two. PyTorch's formulas."""
+
 from __future__ import annotations
 
 import math
@@ -29,6 +30,12 @@ def attention_flops(q: Any, k: Any, v: Any) -> int:
     return scores + 2 * batch * q[-2] * k[-2] * v[-1]
 
 
+def attention_backward_flops(q: Any, k: Any, v: Any) -> int:
+    """The scores anew, and two products for each of the two of the forward."""
+    batch = 2 * math.prod(q[:-2]) * q[-2] * k[-2]
+    return batch * (3 * q[-1] + 2 * v[-1])
+
+
 def _shape(call: Call, i: int) -> Any:
     return tuple(call.args[i].shape)
 
@@ -37,9 +44,14 @@ def _conv(call: Call) -> int:
     x, w = call.args[0], call.args[1]
     out = tuple(call.result.shape)
     shape = tuple(x.shape)
-    if len(shape) < w.dim():                      # one example without a batch
+    if len(shape) < w.dim():  # one example without a batch
         shape, out = (1, *shape), (1, *out)
-    return conv_flops(shape, tuple(w.shape), out, "transpose" in call.name or getattr(call.what, "name", "").startswith("conv_transpose"))
+    return conv_flops(
+        shape,
+        tuple(w.shape),
+        out,
+        "transpose" in call.name or getattr(call.what, "name", "").startswith("conv_transpose"),
+    )
 
 
 FORMULAS: dict[str, Callable[[Call], int]] = {

@@ -1,4 +1,5 @@
 """Ranges that a program marks, and who records them."""
+
 from __future__ import annotations
 
 import contextlib
@@ -20,7 +21,7 @@ class record_function(contextlib.ContextDecorator):
         self._open: list[list[tuple[Timeline, int]]] = []
 
     def _recreate_cm(self) -> record_function:
-        return type(self)(self.name, self.args)   # a decorated function may call itself
+        return type(self)(self.name, self.args)  # a decorated function may call itself
 
     def __enter__(self) -> record_function:
         self._open.append([(timeline, timeline.enter(self.name)) for timeline in recording])
@@ -45,6 +46,7 @@ class record_function(contextlib.ContextDecorator):
         def done(finished: Any) -> Any:
             self._leave(opened)
             return finished.value()
+
         return future.then(done)
 
 

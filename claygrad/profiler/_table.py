@@ -1,4 +1,5 @@
 """A table of events in PyTorch's layout, with the line and the module where these were asked for."""
+
 from __future__ import annotations
 
 import math
@@ -44,17 +45,28 @@ def _flop_unit(least: int) -> tuple[float, str]:
 
 
 def _cut_front(text: str, width: int) -> str:
-    return text if len(text) <= width else "..." + text[len(text) - width + 3:]
+    return text if len(text) <= width else "..." + text[len(text) - width + 3 :]
 
 
 def _limited(width: int, most: int | None) -> int:
     return width if most is None else min(width, most)
 
 
-def build_table(events: Any, *, sort_by: str | None, row_limit: int, max_src_column_width: int | None,
-                max_name_column_width: int | None, max_shapes_column_width: int | None, header: str | None,
-                top_level_events_only: bool, time_unit: str | None, profile_memory: bool, with_flops: bool,
-                with_modules: bool) -> str:
+def build_table(
+    events: Any,
+    *,
+    sort_by: str | None,
+    row_limit: int,
+    max_src_column_width: int | None,
+    max_name_column_width: int | None,
+    max_shapes_column_width: int | None,
+    header: str | None,
+    top_level_events_only: bool,
+    time_unit: str | None,
+    profile_memory: bool,
+    with_flops: bool,
+    with_modules: bool,
+) -> str:
     if not events:
         return ""
     rows = list(events)
@@ -69,7 +81,13 @@ def build_table(events: Any, *, sort_by: str | None, row_limit: int, max_src_col
     columns.append(("# of Calls", WIDTH, ">"))
     shapes = any(event.input_shapes for event in rows)
     if shapes:
-        columns.append(("Input Shapes", _limited(max(len(str(event.input_shapes)) for event in rows) + 4, max_shapes_column_width), ">"))
+        columns.append(
+            (
+                "Input Shapes",
+                _limited(max(len(str(event.input_shapes)) for event in rows) + 4, max_shapes_column_width),
+                ">",
+            )
+        )
     stacked = any(event.stack for event in rows)
     lined = not stacked and with_modules
     if stacked or lined:
@@ -84,6 +102,7 @@ def build_table(events: Any, *, sort_by: str | None, row_limit: int, max_src_col
 
     def line(values: list[str]) -> str:
         return "".join(f"{value:{side}{width}}{GAP}" for value, (_, width, side) in zip(values, columns, strict=True))
+
     rule = "".join("-" * width + GAP for _, width, _ in columns)
     length = len(rule) - len(GAP)
     out = []
@@ -101,14 +120,20 @@ def build_table(events: Any, *, sort_by: str | None, row_limit: int, max_src_col
         shown += 1
         name = event.key
         if max_name_column_width is not None and len(name) >= max_name_column_width - 3:
-            name = name[:max_name_column_width - 3] + "..."
-        values = [name, share_text(event.self_cpu_time_total, whole), time_in(event.self_cpu_time_total, time_unit),
-                  share_text(event.cpu_time_total, whole), time_in(event.cpu_time_total, time_unit), time_in(event.cpu_time, time_unit)]
+            name = name[: max_name_column_width - 3] + "..."
+        values = [
+            name,
+            share_text(event.self_cpu_time_total, whole),
+            time_in(event.self_cpu_time_total, time_unit),
+            share_text(event.cpu_time_total, whole),
+            time_in(event.cpu_time_total, time_unit),
+            time_in(event.cpu_time, time_unit),
+        ]
         if profile_memory:
             values += [memory_text(event.cpu_memory_usage), memory_text(event.self_cpu_memory_usage)]
         values.append(str(event.count))
         if shapes:
-            values.append(str(event.input_shapes)[:columns[len(values)][1]])
+            values.append(str(event.input_shapes)[: columns[len(values)][1]])
         more: list[str] = []
         if stacked or lined:
             width = columns[len(values)][1]

@@ -31,6 +31,7 @@ function box(node, depth, left, width, above) {
   b.className = "box" + (above ? " above" : "");
   b.style.cssText = `top:${depth * 20}px;left:${left}px;width:${Math.max(width, 1)}px;background:${colour(node)}`;
   if (width > 30) b.textContent = node.n;
+  else b.style.padding = "0";
   b.setAttribute("role", "treeitem");
   b.setAttribute("aria-label", words(node));
   if (wanted) b.classList.add(wanted.test(node.n) || wanted.test(node.m) ? "hit" : "dim");
