@@ -38,6 +38,7 @@ def test_a_layer_of_the_wrong_size():
     assert bad.line[3] == "return x + self.fc2(self.fc1(self.norm(x)).relu())"
     assert {"layers.0…4", "layers.5", "fc2"} <= set(labels(graph))
     assert "layers.6" not in labels(graph)
+    assert [group.label for group in graph.tree.children[0].children] == ["embed", "layers.0…4", "layers.5"]
     assert "got (5, 16), (8, 10), (8,)" in str(graph)
     assert "✗ linear" in str(graph)
     taken = {graph.steps[i].name for i in bad.inputs}

@@ -259,6 +259,16 @@ def test_a_failure_is_shown(chromium, tmp_path):
 
 
 @needs_browser
+def test_the_frame_of_a_notebook_works(chromium, model, tmp_path):
+    frame = claygrad.graph(net_loss(model))._repr_html_()
+    chromium.open(save(f"<!DOCTYPE html><meta charset=utf-8><link rel=icon href=data:,><body>{frame}", tmp_path))
+    inside = "const page = document.querySelector('iframe').contentDocument; "
+    assert chromium.run(inside + "return page.documentElement.dataset.ready !== undefined")
+    assert chromium.run(inside + "return page.querySelectorAll('.item').length") == 8
+    assert chromium.complaints() == []
+
+
+@needs_browser
 def test_a_thousand_operations_open_in_two_seconds(chromium, tmp_path):
     model = Large()
     graph = claygrad.graph(model(claygrad.ones(2, 3, 8)).sum())

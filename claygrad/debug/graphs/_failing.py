@@ -173,7 +173,7 @@ class Failure:
         at = users[-1] if users else self.frames[-1]
         call = self._call(steps)
         label = (inner or at).what()
-        order = max((step.order for step in steps.found), default=0) + 1
+        order = max((step.order for step in steps.found), default=0) + 2
         inputs = []
         for name, t in operands:
             number = steps.number_of(t)
@@ -181,6 +181,8 @@ class Failure:
                 number = len(steps.found)
                 steps.found.append(Step(INPUT, names.of(t) or name, "", tuple(t.shape), dtype_text(t.dtype),
                                         line=t.origin, call=call, order=order - 1))
+            elif steps.found[number].order == 0:     # a leaf that nothing else uses
+                steps.found[number].order = order - 1
             inputs.append(number)
         steps.found.append(Step(FAILED, label, type(self.error).__name__, line=at.line, call=call, order=order,
                                 inputs=inputs, note=text))

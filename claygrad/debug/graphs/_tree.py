@@ -69,8 +69,8 @@ def build(steps: list[Step], label_of: Callable[[Any], tuple[str, str]]) -> Grou
     for i, step in enumerate(steps):
         for before in step.inputs:
             users.setdefault(before, []).append(i)
-    for i, step in enumerate(steps):
-        if step.kind == OPERATION or step.inputs or i not in users:
+    for i in sorted(range(len(steps)), key=lambda i: steps[i].order):
+        if steps[i].kind == OPERATION or steps[i].inputs or i not in users:
             group_for(chains[i]).children.append(i)
         else:                                        # a leaf is where all who use it are
             group_for(_common([chains[j] for j in users[i]])).children.append(i)
