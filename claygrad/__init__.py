@@ -81,8 +81,8 @@ del Storage                                 # `torch.Storage` is the typed one o
 globals().update(_STORAGES)
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
-_LAZY = ("__config__", "__future__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "distributions", "fft", "func",
-         "futures", "fx", "hub", "jit", "library", "linalg", "masked", "multiprocessing", "nn", "optim",
+_LAZY = ("__config__", "__future__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "distributions",
+         "fft", "func", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "multiprocessing", "nn", "optim",
          "overrides", "quasirandom", "return_types", "serialization", "signal", "special", "storage",
          "testing", "types", "utils")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp",
