@@ -1,6 +1,6 @@
 """Settings of how modules change the dtype or device of their tensors: `torch.__future__`.
 
-By default `Module.to`, `float()` and their like keep the parameters as objects and give them new memory (`p.data = ...`).
+By default `Module.to`, `float()` and their like keep the parameters as objects and give them new memory.
 """
 from __future__ import annotations
 

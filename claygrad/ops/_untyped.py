@@ -105,7 +105,7 @@ def from_file(cls: type[Storage], filename: str, shared: bool = False, nbytes: i
 
 
 def _write_file(self: Storage, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
-    """Write the bytes to a file, before them their number of elements (eight bytes, the least first) if that is wanted."""
+    """Write the bytes to a file; with `save_size`, first the number of elements in eight bytes, the least first."""
     if self.device.type != "cpu":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if _int(element_size) < 1:
@@ -260,7 +260,8 @@ def _deeply_copied(self: Storage, memo: dict[int, Any]) -> Storage:
 def _install() -> None:
     here = sys.modules[__name__]
     methods: dict[str, Any] = {name: getattr(here, name) for name in (
-        "_write_file _swap_data_ptr_ _fix_weakref share_memory_ _share_fd_cpu_ _get_shared_fd _share_filename_cpu_ byteswap to cuda hpu mps pin_memory _weak_ref"
+        "_write_file _swap_data_ptr_ _fix_weakref "
+        "share_memory_ _share_fd_cpu_ _get_shared_fd _share_filename_cpu_ byteswap to cuda hpu mps pin_memory _weak_ref"
     ).split()}
     methods |= {name: classmethod(getattr(here, name)) for name in (
         "_new_shared _new_using_fd_cpu _new_using_filename_cpu _new_shared_fd_cpu _new_shared_filename_cpu from_file "

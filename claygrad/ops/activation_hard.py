@@ -108,8 +108,8 @@ def hardshrink(xp, input: Tensor, lambd: float = 0.5):
 hardshrink.rule(input=lambda g, input, lambd: shrink_backward(g, input, lambd))
 
 
-@pointwise(kernel="outside_backward", kernel_if={"lambd": ...}, half="raw", node="HardshrinkBackwardBackward0", **private,
-           samples=lambda t: [t.args(t(4), t(4), 0.5)])
+@pointwise(kernel="outside_backward", kernel_if={"lambd": ...}, half="raw", **private,
+           node="HardshrinkBackwardBackward0", samples=lambda t: [t.args(t(4), t(4), 0.5)])
 def shrink_backward(xp, grad_output: Tensor, input: Tensor, lambd: float):
     "The gradient of both shrinks: 0 between -lambd and lambd, grad_output elsewhere."
     edge = input.dtype.type(lambd)

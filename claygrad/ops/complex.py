@@ -197,8 +197,8 @@ def join(xp, real, imag):
     return out
 
 
-@pointwise(kernel="complex", half="raw", check_of="dtypes", out=OBJECT, name="complex", promote="none", method=False, inplace=False,
-           check=lambda real, imag: check_parts(real, imag, "complex"),
+@pointwise(kernel="complex", half="raw", check_of="dtypes", out=OBJECT, name="complex", promote="none", method=False,
+           inplace=False, check=lambda real, imag: check_parts(real, imag, "complex"),
            samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(), t(3))],
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64")), RuntimeError,
                               "Expected object of scalar type Float but got"),

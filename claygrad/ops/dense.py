@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, LATE, default_dtype, empty_strided
 from claygrad.core.determinism import initial
-from claygrad.ops._formats import channels_last, memory_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from claygrad.ops._formats import (
+    channels_last,
+    memory_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+    strided,
+)
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._registry import composite, op
 from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
@@ -96,18 +105,16 @@ def nonzero_static(xp, input: Tensor, *, size: int, fill_value: int = -1):
 def dim_order(self: Tensor, *, ambiguity_check: bool | list = False) -> tuple[int, ...]:
     "The axes in the order in which they lie in memory, the slowest first."
     if self.layout is not strided:
-        raise AttributeError(f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense "
-                             "tensor first.")
+        raise AttributeError(f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a "
+                             "dense tensor first.")
     strides, shape = self.stride(), self.shape
     formats = ambiguity_check if isinstance(ambiguity_check, list) else []
     if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(form, memory_format) for form in formats):
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
-    if ambiguity_check is not False:
-        if ((1 in shape or any(a == b for a, b in pairwise(strides)))
-                and sum(self.is_contiguous(memory_format=form) for form in formats) != 1):
-            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given "
-                               "memory "
-                               "formats.")
+    if (ambiguity_check is not False and (1 in shape or any(a == b for a, b in pairwise(strides)))
+            and sum(self.is_contiguous(memory_format=form) for form in formats) != 1):
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+                           "formats.")
     if self.ndim < 2 or self.is_contiguous() != self.is_contiguous(memory_format=channels_last):
         last = self.ndim > 1 and not self.is_contiguous()
         return (0, *range(2, self.ndim), 1) if last else tuple(range(self.ndim))

@@ -8,10 +8,10 @@ from typing import Any
 import claygrad
 from claygrad.core.notices import warn
 
-_INTEGRAL = (claygrad.uint8, claygrad.int8, claygrad.int16, claygrad.int32, claygrad.int64, claygrad.uint16, claygrad.uint32,
-             claygrad.uint64)
-_FLOATING = (claygrad.float16, claygrad.bfloat16, claygrad.float32, claygrad.float64, claygrad.complex32, claygrad.complex64,
-             claygrad.complex128)
+_INTEGRAL = (claygrad.uint8, claygrad.int8, claygrad.int16, claygrad.int32, claygrad.int64, claygrad.uint16,
+             claygrad.uint32, claygrad.uint64)
+_FLOATING = (claygrad.float16, claygrad.bfloat16, claygrad.float32, claygrad.float64, claygrad.complex32,
+             claygrad.complex64, claygrad.complex128)
 _SMALL = (claygrad.float8_e4m3fn, claygrad.float8_e5m2, claygrad.float8_e4m3fnuz, claygrad.float8_e5m2fnuz)
 
 
@@ -71,11 +71,11 @@ def _bounds(low: float | None, high: float | None, least: float, most: float, dt
     if math.isnan(low) or math.isnan(high):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
     if low == high and dtype in _FLOATING:
-        warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will "
-             "be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning)
+        warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
+             "and will be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning)
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < smallest or low >= largest:
-        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports "
-                         f"[{smallest}, {largest})")
+        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only "
+                         f"supports [{smallest}, {largest})")
     return min(max(low, smallest), largest), min(max(high, smallest), largest)

@@ -128,7 +128,7 @@ def test_the_outcome_is_pytorchs(text, tmp_path):
 
 def test_every_method_of_pytorchs_storages_that_users_call_is_there():
     left_out = {"_checkpoint_offset", "_fake_device", "_new_shared_cuda", "_release_ipc_counter", "_set_cdata",
-                "_release_ipc_counter_cuda", "_resize_with_addr_", "_set_from_file", "_share_cuda_", 
+                "_release_ipc_counter_cuda", "_resize_with_addr_", "_set_from_file", "_share_cuda_",
                 "_new_with_file", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"}
     for name in ("UntypedStorage", "TypedStorage"):
         here, there = (set(dir(getattr(lib, name))) for lib in (claygrad, torch))

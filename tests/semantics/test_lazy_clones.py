@@ -56,13 +56,17 @@ def _clip(x: Any) -> None:
 def test_a_write_is_seen_by_one_alone(write: Callable[[Any], object], of_the_clone: bool) -> None:
     first = claygrad.tensor([2.0, 1.0, 3.0, 0.5])
     second = first._lazy_clone()
-    assert at(first) == at(second) and shares(first) and shares(second)
+    assert at(first) == at(second)
+    assert shares(first)
+    assert shares(second)
     written, other = (second, first) if of_the_clone else (first, second)
     before = written.tolist()
     write(written)
     assert other.tolist() == [2.0, 1.0, 3.0, 0.5]
     assert written.tolist() != before
-    assert not shares(written) and shares(other) and at(written) != at(other)
+    assert not shares(written)
+    assert shares(other)
+    assert at(written) != at(other)
 
 
 def test_reading_does_not_part_them() -> None:
@@ -70,7 +74,9 @@ def test_reading_does_not_part_them() -> None:
     second = first.t()._lazy_clone()
     assert second.stride() == (1, 3)
     assert (first + second.t()).sum().item() == 30.0
-    assert claygrad.equal(first, second.t()) and shares(first) and shares(second)
+    assert claygrad.equal(first, second.t())
+    assert shares(first)
+    assert shares(second)
 
 
 def test_the_last_takes_over_the_bytes() -> None:
@@ -79,16 +85,21 @@ def test_the_last_takes_over_the_bytes() -> None:
     place = at(first)
     del second
     first.add_(1)
-    assert at(first) != place and at(third) == place
+    assert at(first) != place
+    assert at(third) == place
     third.add_(2)
-    assert at(third) == place and third.tolist() == [3.0] * 4 and first.tolist() == [2.0] * 4
+    assert at(third) == place
+    assert third.tolist() == [3.0] * 4
+    assert first.tolist() == [2.0] * 4
 
 
 def test_an_address_is_its_own() -> None:
     first = claygrad.ones(4)
     second = first._lazy_clone()
-    assert first.data_ptr() != at(second) and second.data_ptr() == at(second)
-    assert not shares(first) and not shares(second)
+    assert first.data_ptr() != at(second)
+    assert second.data_ptr() == at(second)
+    assert not shares(first)
+    assert not shares(second)
 
 
 def test_saved_values_stay_what_they_were() -> None:
@@ -99,7 +110,9 @@ def test_saved_values_stay_what_they_were() -> None:
     y.zero_()
     clone.fill_(7.0)
     z.backward()
-    assert x.grad.tolist() == [25.0] * 3 and y.tolist() == [0.0] * 3 and clone.tolist() == [7.0] * 3
+    assert x.grad.tolist() == [25.0] * 3
+    assert y.tolist() == [0.0] * 3
+    assert clone.tolist() == [7.0] * 3
 
 
 @pytest.mark.parametrize("make", [
@@ -108,7 +121,10 @@ def test_saved_values_stay_what_they_were() -> None:
 def test_others_are_copied_as_ever(make: Callable[[], Any]) -> None:
     x = make()
     made = x._lazy_clone()
-    assert made.shape == x.shape and made.dtype is x.dtype and made.layout == x.layout and made.device == x.device
+    assert made.shape == x.shape
+    assert made.dtype is x.dtype
+    assert made.layout == x.layout
+    assert made.device == x.device
     assert made.requires_grad == x.requires_grad
     if not x.is_meta and not x.is_sparse:
         assert made.tolist() == x.tolist()
@@ -119,7 +135,8 @@ def test_memory_that_an_array_shows_is_copied_at_once() -> None:
     array = x.numpy()
     clone = x._lazy_clone()
     array[:] = 5
-    assert clone.tolist() == [1.0] * 3 and x.tolist() == [5.0] * 3
+    assert clone.tolist() == [1.0] * 3
+    assert x.tolist() == [5.0] * 3
 
 
 def test_chains_of_clones_die_without_recursion() -> None:

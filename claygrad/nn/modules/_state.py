@@ -220,10 +220,11 @@ def _exchange(tensor: Tensor, given: Tensor, assign: bool) -> None:
     """Let a module's tensor hold what `module_load` makes of it and of the state's."""
     new = tensor.module_load(given, assign=assign)
     if new is tensor or new is given:
-        raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of the "
-                           "inputs in module_load")
+        raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of "
+                           "the inputs in module_load")
     if isinstance(tensor, Parameter):
-        new = new.requires_grad_(tensor.requires_grad) if isinstance(new, Parameter) else Parameter(new, tensor.requires_grad)
+        new = new if isinstance(new, Parameter) else Parameter(new)
+        new.requires_grad_(tensor.requires_grad)
     swap_tensors(tensor, new)
 
 

@@ -32,7 +32,9 @@ def test_by_default_parameters_and_gradients_stay_the_same_objects() -> None:
     m = layer()
     weight, grad = m.weight, m.weight.grad
     m.double()
-    assert m.weight is weight and m.weight.grad is grad and weight.dtype is grad.dtype is claygrad.float64
+    assert m.weight is weight
+    assert m.weight.grad is grad
+    assert weight.dtype is grad.dtype is claygrad.float64
 
 
 def test_overwriting_leaves_the_old_ones_as_they_were() -> None:
@@ -40,9 +42,12 @@ def test_overwriting_leaves_the_old_ones_as_they_were() -> None:
     weight, grad = m.weight, m.weight.grad
     with setting("overwrite"):
         m.double()
-    assert m.weight is not weight and weight.dtype is claygrad.float32 and grad.dtype is claygrad.float32
+    assert m.weight is not weight
+    assert weight.dtype is claygrad.float32
+    assert grad.dtype is claygrad.float32
     assert m.weight.dtype is m.weight.grad.dtype is claygrad.float64
-    assert isinstance(m.weight, nn.Parameter) and m.weight.requires_grad
+    assert isinstance(m.weight, nn.Parameter)
+    assert m.weight.requires_grad
 
 
 def test_swapping_keeps_the_objects() -> None:
@@ -50,15 +55,20 @@ def test_swapping_keeps_the_objects() -> None:
     weight, grad = m.weight, m.weight.grad
     with setting("swap"):
         m.double()
-    assert m.weight is weight and m.weight.grad is grad
-    assert weight.dtype is grad.dtype is claygrad.float64 and weight.requires_grad
+    assert m.weight is weight
+    assert m.weight.grad is grad
+    assert weight.dtype is grad.dtype is claygrad.float64
+    assert weight.requires_grad
 
 
 def test_another_layout_needs_a_new_parameter() -> None:
     m = layer()
     weight = m.weight
     m._apply(lambda t: t.to_sparse())
-    assert m.weight is not weight and m.weight.is_sparse and m.weight.grad.is_sparse and not weight.is_sparse
+    assert m.weight is not weight
+    assert m.weight.is_sparse
+    assert m.weight.grad.is_sparse
+    assert not weight.is_sparse
 
 
 @pytest.mark.parametrize("assign", [False, True])
@@ -67,7 +77,8 @@ def test_a_state_is_swapped_in(assign: bool) -> None:
     weight = m.weight
     with setting("swap"):
         m.load_state_dict(other.state_dict(), assign=assign)
-    assert m.weight is weight and weight.dtype is (claygrad.float64 if assign else claygrad.float32)
+    assert m.weight is weight
+    assert weight.dtype is (claygrad.float64 if assign else claygrad.float32)
     assert claygrad.allclose(weight.double(), other.weight)
 
 
@@ -86,5 +97,5 @@ def test_a_subclass_says_what_is_loaded() -> None:
         m.load_state_dict({"w": claygrad.ones(2)})
         assert m.w.tolist() == [2.0, 2.0]
         m.w = Lazy(claygrad.zeros(2))
-        with pytest.raises(RuntimeError, match="While swapping the parameter named \"w\".*module_load returned one of self or other"):
+        with pytest.raises(RuntimeError, match=r'While swapping the parameter named "w".*module_load returned one of self or other'):
             m.load_state_dict({"w": claygrad.ones(2)})

@@ -9,8 +9,8 @@ from claygrad.core import Tensor
 from claygrad.core.call import into
 
 # Functions that nn.functional hands on to, with the same arguments
-for _name in ("adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d elu_ gelu linear leaky_relu_ hardtanh_ pad "
-              "one_hot scaled_dot_product_attention softplus softshrink").split():
+for _name in ("adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d elu_ gelu linear leaky_relu_ hardtanh_ "
+              "pad one_hot scaled_dot_product_attention softplus softshrink").split():
     globals()[_name] = getattr(F, _name)
 
 
@@ -20,9 +20,10 @@ def _padding(mode: str, dims: int) -> Any:
     def padded(input: Tensor, padding: Any) -> Tensor:
         if len(padding) != 2 * dims:
             raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(padding)}")
-        if input.ndim not in (dims + 1, dims + 2) or 0 in input.shape[input.ndim - dims - (mode == "reflect" or dims > 1):]:
-            raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other "
-                               f"non-zero dimensions for input, but got: {list(input.shape)}")
+        sizes = input.shape[input.ndim - dims - (mode == "reflect" or dims > 1):]
+        if input.ndim not in (dims + 1, dims + 2) or 0 in sizes:
+            raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "
+                               f"and other non-zero dimensions for input, but got: {list(input.shape)}")
         return F.pad(input, tuple(padding), mode)
     padded.__name__ = padded.__qualname__ = name
     padded.__doc__ = f"`{name}`, by `nn.functional.pad`."
