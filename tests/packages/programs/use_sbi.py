@@ -1,4 +1,6 @@
 """Simulation-based inference: posteriors by neural estimation of densities, likelihoods and ratios."""
+import os
+import tempfile
 import warnings
 
 import torch
@@ -26,4 +28,6 @@ def main():
             tell("density", posterior.log_prob(drawn[:4], x=torch.tensor([0.5, -0.5])))
 
 
-main()
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)            # it writes logs there
+    main()
