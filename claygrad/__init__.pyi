@@ -166,7 +166,6 @@ QUInt4x2Storage: Any
 QUInt8Storage: Any
 ShortStorage: Any
 ShortTensor: Any
-Storage: Any
 UntypedStorage = _UntypedStorage
 __version__: _str
 bfloat16: _dtype

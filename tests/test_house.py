@@ -40,11 +40,6 @@ RANK = {
     "__main__": 12,
 }
 
-# Files over 500 lines, each with its reason. Over 800 there is none.
-LONG = {
-    "claygrad/core/tensor.pyx": "a class cannot be spread over files, and this one has all of Python's operators",
-}
-
 # Public operations without samples, by reason. (Inner ones, neither function nor method, are tested through others.)
 UNSAMPLED = {
     "random: compared with PyTorch's streams": "rand randn randint randperm rand_like randn_like randint_like normal "
@@ -93,10 +88,9 @@ def name_of(path: Path) -> str:
 
 # Sizes
 
-def test_no_file_is_longer_than_800_lines_and_those_over_500_have_a_reason():
+def test_no_file_is_longer_than_800_lines():
     sizes = {name_of(path): lines_of(path) for path in our_files(*CODE)}
     assert {name: size for name, size in sizes.items() if size > 800} == {}
-    assert {name for name, size in sizes.items() if size > 500} == set(LONG)
 
 
 def test_half_of_the_files_have_at_most_300_lines():

@@ -1,6 +1,7 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from claygrad.core.dtypes cimport dtype
+from claygrad.core.layout cimport Layout
 
 ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
 
@@ -18,3 +19,4 @@ cdef cast_fn cast_between(int source, int target) noexcept           # NULL: non
 cdef bint element_of(object value, dtype d, void* into)              # a number as an element; False if it is not surely one
 cdef bint operand_of(object value, int kept, int code, bint round_half, Number* out) except -1
 cdef bint bound_of(bint above, int code, Number* out) noexcept
+cdef object number_at(Layout layout, int64_t at)                      # the element at that offset as a Python number

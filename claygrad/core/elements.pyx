@@ -3,8 +3,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport (INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t,
                           uint16_t)
 
-from claygrad.core.dtypes cimport BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, N_NATIVE, U8, dtype, of_code
+from claygrad.core.dtypes cimport BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, N_NATIVE, U8, dtype, number_of, of_code
 from claygrad.core.kernels cimport find
+from claygrad.core.layout cimport Layout, new_layout
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
@@ -148,3 +149,39 @@ cdef bint bound_of(bint above, int code, Number* out) noexcept:
     else:
         return False
     return True
+
+
+cdef object number_at(Layout layout, int64_t at):
+    cdef char* p = layout.storage.ptr + at * layout.dtype.itemsize
+    cdef int code = layout.dtype.code
+    if layout.bits:
+        return _lazy_number(layout, at)
+    if code == F32:
+        return (<float*>p)[0]
+    if code == F64:
+        return (<double*>p)[0]
+    if code == I64:
+        return (<int64_t*>p)[0]
+    if code == BOOL:
+        return bool((<uint8_t*>p)[0])
+    if code == I32:
+        return (<int32_t*>p)[0]
+    if code == I16:
+        return (<int16_t*>p)[0]
+    if code == I8:
+        return (<int8_t*>p)[0]
+    if code == U8:
+        return (<uint8_t*>p)[0]
+    if code == C64:
+        return complex((<float*>p)[0], (<float*>p)[1])
+    if code == C128:
+        return complex((<double*>p)[0], (<double*>p)[1])
+    one = new_layout(layout.storage, layout.dtype, 0, NULL, NULL, at)
+    return number_of(one.array(), layout.dtype)
+
+
+cdef object _lazy_number(Layout layout, int64_t at):
+    """The element of a layout with bits (Note [Lazy conjugates])."""
+    cdef Layout one = new_layout(layout.storage, layout.dtype, 0, NULL, NULL, at)
+    one.bits = layout.bits
+    return number_of(one.array(), layout.dtype)

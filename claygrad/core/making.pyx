@@ -7,13 +7,13 @@ from claygrad.core.declared cimport find_op
 from claygrad.core.device cimport CPU, parse as parse_device
 from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.dtypes cimport parse as parse_dtype
-from claygrad.core.elements cimport element_of
+from claygrad.core.elements cimport element_of, number_at
 from claygrad.core.layout cimport Layout, fresh, fresh_strided
 from claygrad.core.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.promotion cimport broadcast
-from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, number_at, requires
+from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, requires
 from claygrad.core.views cimport call_view
 from claygrad.core.ways cimport offer_factory
 

@@ -64,7 +64,6 @@ cdef Tensor alias(Tensor t, bint own_counter)
 cdef Node gradient_edge(Tensor t, int* nr)     # None if t does not require grad
 cdef str shape_text(Layout layout)             # [2, 3]
 cdef object size_of(Layout layout)             # Size
-cdef object number_at(Layout layout, int64_t at)   # the element at that offset as a Python number
 
 # Python's operators: the tensor knows nothing of sines, core.op puts the operations behind these.
 cdef enum:

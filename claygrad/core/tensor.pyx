@@ -1,12 +1,12 @@
 """The tensor: its state, its place in the graph, and Python's protocol on it. What it can do is in ops/."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t
 
 from claygrad.core.device cimport CPU, META, cpu
 from claygrad.core.device cimport SPARSE as SPARSE_PLACE
-from claygrad.core.dtypes cimport (BF16, BOOL, C32, C64, C128, CAT_FLOAT, F32, F64, I8, I16, I32, I64, U8,
-                                   number_of)
+from claygrad.core.dtypes cimport BF16, C32, CAT_FLOAT
+from claygrad.core.elements cimport number_at
 from claygrad.core import refusals
 from claygrad.core.conversions import as_array, as_real
 from claygrad.core.opened import open_class
@@ -39,42 +39,6 @@ cdef str shape_text(Layout layout):
 @cython.no_gc
 cdef class Counter:
     pass
-
-
-cdef object number_at(Layout layout, int64_t at):
-    cdef char* p = layout.storage.ptr + at * layout.dtype.itemsize
-    cdef int code = layout.dtype.code
-    if layout.bits:
-        return _lazy_number(layout, at)
-    if code == F32:
-        return (<float*>p)[0]
-    if code == F64:
-        return (<double*>p)[0]
-    if code == I64:
-        return (<int64_t*>p)[0]
-    if code == BOOL:
-        return bool((<uint8_t*>p)[0])
-    if code == I32:
-        return (<int32_t*>p)[0]
-    if code == I16:
-        return (<int16_t*>p)[0]
-    if code == I8:
-        return (<int8_t*>p)[0]
-    if code == U8:
-        return (<uint8_t*>p)[0]
-    if code == C64:
-        return complex((<float*>p)[0], (<float*>p)[1])
-    if code == C128:
-        return complex((<double*>p)[0], (<double*>p)[1])
-    one = new_layout(layout.storage, layout.dtype, 0, NULL, NULL, at)
-    return number_of(one.array(), layout.dtype)
-
-
-cdef object _lazy_number(Layout layout, int64_t at):
-    """The element of a layout with bits (Note [Lazy conjugates])."""
-    cdef Layout one = new_layout(layout.storage, layout.dtype, 0, NULL, NULL, at)
-    one.bits = layout.bits
-    return number_of(one.array(), layout.dtype)
 
 
 cdef bint _grad_dtypes = False         # whether a leaf was ever given a `grad_dtype`
