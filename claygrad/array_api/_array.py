@@ -22,7 +22,7 @@ _NUMBERS = (bool, int, float, complex)
 
 def plain(value: Any) -> Any:
     """Arrays as the tensors they are views of, also in lists and tuples."""
-    if type(value) is Array:
+    if isinstance(value, Array):
         return value.as_subclass(Tensor)
     if type(value) in (list, tuple):
         return type(value)(map(plain, value))

@@ -1,4 +1,5 @@
 """Looking for NaN and infinity: in a tensor, and as an observer in all that a program computes."""
+cimport cython
 from cpython.object cimport PyObject
 from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t
@@ -96,6 +97,7 @@ cdef frozenset _UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "
                                        "empty_permuted", "set_", "_empty_affine_quantized"))
 
 
+@cython.binding(False)
 cdef class NonFiniteObserver(Observer):
     """Calls found(call, kinds, given) for each operation of the program whose results have a NaN or an infinity that is its own.
 

@@ -1,4 +1,5 @@
 """Observing operations, forward and backward. Note [Observers] is in observe.pxd."""
+cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
@@ -85,6 +86,7 @@ cdef list _tensors(object values):
     return out
 
 
+@cython.binding(False)
 cdef class Call:
     """One operation, as an observer written in Python is told of it.
 
@@ -148,6 +150,7 @@ cdef object call_of(Event* event, PyObject* result):
     return call
 
 
+@cython.binding(False)
 cdef class Observer:
     """Whoever is told of operations: a class in Python defines before(call) and after(call), one in Cython begin and end.
 

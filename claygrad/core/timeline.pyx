@@ -1,4 +1,5 @@
 """The recorder behind profilers: when each operation began and ended, in native records that are decoded later."""
+cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
@@ -102,6 +103,7 @@ cdef object _shape_of(object value):
     return ()
 
 
+@cython.binding(False)
 cdef class Timeline(Observer):
     """Records while it is added. `wants` names what is recorded besides times: "shapes", "stack", "memory", "lines".
 

@@ -1,4 +1,4 @@
-"""Tools that explain a program: its graph, its memory and what keeps it, where a NaN began, what a training step gets wrong."""
+"""Tools that explain a program: its graph, its memory, where a NaN began, what is wrong with a training step."""
 
 from __future__ import annotations
 

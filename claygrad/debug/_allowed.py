@@ -4,10 +4,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from claygrad.core.observe import Call
+from claygrad.core.observe import Call
 
 
 class Allowed:

@@ -5,17 +5,14 @@ import functools
 import inspect
 import os
 import re
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
 
 from claygrad.core.finite import NonFiniteObserver, kinds
 from claygrad.core.module import running
+from claygrad.core.observe import Call
 from claygrad.core.ranges import described, first_odd, odd_counts, saved_in
 from claygrad.debug._allowed import Allowed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from claygrad.core.observe import Call
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -7,9 +7,9 @@ import json
 import os
 import socket
 import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.notices import warn
 from claygrad.core.timeline import Timeline, now
 from claygrad.profiler._events import EventList, build
 from claygrad.profiler._export import write_flame_graph, write_stacks, write_trace
@@ -59,7 +59,7 @@ def schedule(
             f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
         )
     if warmup == 0:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+        warn("Profiler won't be using warmup, this can skew profiler results")
 
     def action(step: int) -> ProfilerAction:
         if step < 0:
@@ -134,11 +134,10 @@ class profile:
                 "profile(): experimental_config and execution_trace_observer are of PyTorch's own recorder"
             )
         if use_cuda:
-            warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
+            warn("CUDA is not available, disabling CUDA profiling")
         for activity in self.activities - supported_activities():
-            warnings.warn(
+            warn(
                 "{0} is not available, disabling {0} profiling".format(ProfilerActivity(activity).name),
-                stacklevel=2,
             )
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.record_steps = schedule is not None
@@ -186,7 +185,7 @@ class profile:
             was == ProfilerAction.RECORD and self.current_action not in RECORDS
         ):
             if was == ProfilerAction.RECORD:
-                warnings.warn("Incorrect schedule: RECORD followed by " + self.current_action.name, stacklevel=2)
+                warn("Incorrect schedule: RECORD followed by " + self.current_action.name)
             self.stop_trace()
             if was == ProfilerAction.RECORD_AND_SAVE:
                 self._tell()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from claygrad._late import late
 from claygrad.core.module import running
+from claygrad.core.notices import warn
 from claygrad.core.observe import Observer
 from claygrad.profiler._flops import attention_backward_flops, attention_flops, conv_flops, product_flops
 
@@ -185,7 +185,7 @@ class FlopCounterMode:
         custom_mapping: Mapping[Any, Callable[..., int]] | None = None,
     ) -> None:
         if mods is not None:
-            warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
+            warn("mods argument is not needed anymore, you can stop passing it")
         self.depth, self.display = depth, display
         self.custom = {
             key if isinstance(key, str) else getattr(key, "__name__", str(key)): formula
