@@ -82,10 +82,13 @@ del Storage                                 # `torch.Storage` is the typed one o
 globals().update(_STORAGES)
 _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
-_LAZY = ("__config__", "__future__", "amp", "array_api", "backends", "compat", "compiler", "cpu", "debug", "distributions",
-         "fft", "func", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "multiprocessing", "nn", "optim",
-         "overrides", "quasirandom", "return_types", "serialization", "signal", "special", "storage",
-         "testing", "types", "utils")
+_LAZY = tuple("""
+    __config__ __future__ amp array_api backends compat compiler cpu
+    debug distributions fft func futures fx hub jit
+    library linalg masked multiprocessing nn optim overrides profiler
+    quasirandom return_types serialization signal sparse special storage testing types
+    utils
+""".split())
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp",
                "compile": "compiler", "Future": "futures", "ScriptModule": "jit", "ops": "library._operators"}
 _LAZY_NAMES["graph"] = "debug.graphs"
@@ -97,8 +100,6 @@ _LAZY_NAMES.update(dict.fromkeys((
     "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype",
     "set_autocast_enabled"), "amp.autocast_mode"))
-_LAZY += ("sparse",)
-_LAZY += ("profiler",)
 _LAZY_NAMES.update(dict.fromkeys((
     "_sparse_coo_tensor_unsafe", "hspmm", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor",
     "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor", "spmm"), "sparse"))

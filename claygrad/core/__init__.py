@@ -7,7 +7,8 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "claygrad.core.dtypes":
         raise
-    raise ImportError(f"""claygrad was imported from its sources, where nothing is compiled: {os.path.dirname(os.path.dirname(__file__))}
+    sources = os.path.dirname(os.path.dirname(__file__))
+    raise ImportError(f"""claygrad was imported from its sources, where nothing is compiled: {sources}
   Start Python in another folder, where an installed claygrad is found;
   or compile this one, which takes some minutes: `pip install .`, or `pip install -e .` to work on it,
   or `make test`, which does so in a virtual environment of its own.""") from None

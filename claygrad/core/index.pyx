@@ -20,6 +20,7 @@ from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
 from claygrad.core.overrides import on_asking
 from claygrad.core.parts cimport apart
 from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.sparse cimport index_by
 from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs
 from claygrad.core.views cimport make_view
 from claygrad.core.tensor import LATE
@@ -504,8 +505,12 @@ cdef int _setitem_observed(Tensor t, object key, object value) except -1:
 
 
 def _switch(bint _):
-    verbs().getitem = _getitem_observed if observing()[0] else _getitem_asking if asking()[0] else clay_getitem_door
-    verbs().setitem = _setitem_observed if observing()[0] else _setitem_asking if asking()[0] else clay_setitem_door
+    if observing()[0]:
+        index_by(_getitem_observed, _setitem_observed)
+    elif asking()[0]:
+        index_by(_getitem_asking, _setitem_asking)
+    else:
+        index_by(clay_getitem_door, clay_setitem_door)
 
 
 on_asking(_switch)

@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 
 from claygrad.core.layout cimport Layout
-from claygrad.core.tensor cimport Tensor
+from claygrad.core.tensor cimport Tensor, getitem_verb, setitem_verb
 
 # Note [Sparse tensors]
 # A sparse tensor is a Tensor whose layout has one of the bits COO and COMPRESSED. Its storage has no bytes and lies on a device of a
@@ -20,3 +20,4 @@ cdef class Parts:
 
 cdef Parts parts_of(Tensor t)
 cdef bint any_sparse(PyObject** slots, int n) except -1      # whether one of the arguments is sparse, or a list with one that is
+cdef void index_by(getitem_verb getitem, setitem_verb setitem) noexcept      # how dense tensors are indexed from now on

@@ -105,6 +105,14 @@ cdef int _setitem(Tensor t, object key, object value) except -1:
     return _dense_setitem(t, key, value)
 
 
+cdef void index_by(getitem_verb getitem, setitem_verb setitem) noexcept:
+    global _dense_getitem, _dense_setitem
+    if _dense_getitem == NULL:
+        verbs().getitem, verbs().setitem = getitem, setitem
+    else:
+        _dense_getitem, _dense_setitem = getitem, setitem
+
+
 cdef int _watch_indexing() except -1:
     """From the first sparse tensor on, indexing asks whether it has to do with one."""
     global _dense_getitem, _dense_setitem

@@ -11,7 +11,7 @@ from claygrad.core import refusals
 from claygrad.core.conversions import as_array, as_real
 from claygrad.core.opened import open_class
 from claygrad.core.size import Size
-from claygrad.core.layout cimport COMPRESSED, CONJ, COO, SPARSE, Layout, new_layout, same_shape
+from claygrad.core.layout cimport COMPRESSED, CONJ, COO, SPARSE, Layout, same_shape
 from claygrad.core.layout cimport NEG as NEG_BIT
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, expose

@@ -1,7 +1,7 @@
 """The recorder behind profilers: when each operation began and ended, in native records that are decoded later."""
 cimport cython
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
@@ -240,8 +240,8 @@ cdef class Timeline(Observer):
                 if place is None:
                     place = lines[key] = line_of(<object>m.code, m.lasti)
             shapes, stack, flops = (None, None, 0) if m.more == NULL else <object>m.more
-            out.append((_NAMES[m.kind], _name(m), _in_nanoseconds(m.start, each), _in_nanoseconds(m.end, each), m.thread, m.bytes, bool(m.failed), place, as_call(m.scope),
-                        shapes, stack, flops))
+            out.append((_NAMES[m.kind], _name(m), _in_nanoseconds(m.start, each), _in_nanoseconds(m.end, each), m.thread, m.bytes,
+                        bool(m.failed), place, as_call(m.scope), shapes, stack, flops))
         return out
 
 

@@ -54,7 +54,7 @@ def __reversed__(self: Tensor) -> Tensor:
 @composite(function=False, raw=True)
 def __dir__(self: Tensor) -> list[str]:
     """The names that a person may want after the dot."""
-    return sorted({*dir(type(self)), *self.__dict__} - {"__cuda_array_interface__"})
+    return sorted({*dir(type(self)), *self.__dict__} - {"__cuda_array_interface__", "volatile"})
 
 
 # --- Python functions on elements -------------------------------------------------------------------------------

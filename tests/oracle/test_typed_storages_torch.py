@@ -74,7 +74,9 @@ def outcome(lib, text):
         try:
             made = eval(text, {"torch": lib})
         except Exception as error:
-            return type(error).__name__, str(error).split("\n")[-1].split("<class")[0].replace("claygrad.", "torch.")
+            # PyTorch's assertions have the text on their last line; what claygrad says besides begins with two spaces.
+            said = [line for line in str(error).split("\n") if not line.startswith("  ")]
+            return type(error).__name__, said[-1].split("<class")[0].replace("claygrad.", "torch.")
     return repr(made).replace("claygrad.", "torch.")
 
 

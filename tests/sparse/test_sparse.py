@@ -138,3 +138,17 @@ def test_invariants_are_checked_when_asked():
         claygrad.sparse_coo_tensor(*bad).to_dense()          # never read outside of its memory
     with pytest.raises((RuntimeError, IndexError)):
         claygrad.sparse_coo_tensor([[0, 7], [0, 9]], [1.0, 2.0], (2, 2)) @ claygrad.ones(2, 2)
+
+
+def test_sparse_tensors_are_indexed_while_and_after_others_listen() -> None:
+    """Observers and subclasses exchange the functions behind `x[key]`; sparse tensors must stay among what they know."""
+    x = claygrad.tensor([[0.0, 0.0, 3.0], [4.0, 0.0, 5.0]]).to_sparse()
+
+    class Sub(claygrad.Tensor):
+        pass
+
+    with claygrad.profiler.profile():
+        assert x[1].to_dense().tolist() == [4.0, 0.0, 5.0]
+    assert x[1].to_dense().tolist() == [4.0, 0.0, 5.0]
+    assert (claygrad.ones(3).as_subclass(Sub) + 1)[0] == 2
+    assert x[0].to_dense().tolist() == [0.0, 0.0, 3.0]

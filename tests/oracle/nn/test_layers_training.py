@@ -145,7 +145,7 @@ def test_stale_statistics_of_instance_norms_are_refused():
         state = dict(lib.nn.InstanceNorm1d(3, track_running_stats=True).state_dict())
         with pytest.raises(RuntimeError) as caught:
             lib.nn.InstanceNorm1d(3).load_state_dict(state)
-        texts.append(str(caught.value))
+        texts.append(str(caught.value).partition("\n  at ")[0])       # below it, claygrad names the line and the way out
     assert texts[0] == texts[1]
 
 
