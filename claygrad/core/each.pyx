@@ -16,14 +16,14 @@ from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.promotion cimport broadcast, result_code
 from claygrad.core.tensor cimport Tensor
 
-cdef extern from "codes.hpp" namespace "clay" nogil:
+cdef extern from "platform/dtypes.hpp" namespace "clay" nogil:
     ctypedef struct Kernel:
         void* function
         int result
         int64_t grain
         bint refuses, lines
 
-cdef extern from "kernels.hpp" namespace "clay" nogil:
+cdef extern from "platform/api.hpp" namespace "clay" nogil:
     const Kernel* find_entry(const char* family, const char* name, int dtype) noexcept
 
 cdef extern from "each.hpp" namespace "clay" nogil:
@@ -56,7 +56,7 @@ cdef extern from "each.hpp" namespace "clay" nogil:
         int64_t grain
     bint run_each(EachPlan& plan) noexcept
 
-cdef extern from "threads.hpp" namespace "clay" nogil:
+cdef extern from "platform/threads.hpp" namespace "clay" nogil:
     const int64_t COSTLY
 
 # Elements above which a kernel runs without the interpreter lock.

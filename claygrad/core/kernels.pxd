@@ -1,7 +1,7 @@
 # The one door from Cython to the native kernels.
 from libc.stdint cimport int64_t, uint64_t
 
-cdef extern from "kernels.hpp" namespace "clay" nogil:
+cdef extern from "platform/api.hpp" namespace "clay" nogil:
     ctypedef void (*unary_fn)(const void*, void*, int64_t, double, double) noexcept nogil
     ctypedef void (*binary_fn)(const void*, const void*, void*, int64_t, int) noexcept nogil
     ctypedef struct Spread:
@@ -70,7 +70,7 @@ cdef extern from "kernels.hpp" namespace "clay" nogil:
         bint add
     void gemm_across(int dtype, const Across* products, int count) noexcept
 
-cdef extern from "codes.hpp" namespace "clay" nogil:
+cdef extern from "platform/dtypes.hpp" namespace "clay" nogil:
     const int BF16_WIDE                  # the code of a product of bfloat16 in float32
 
 cdef extern from "bytes.hpp" namespace "clay" nogil:

@@ -3,7 +3,7 @@
 #pragma once
 #include <string.h>
 
-#include "kernels.hpp"
+#include "platform/api.hpp"
 
 /* realloc does not tell the old size: each block carries its own, in front. */
 enum { CLAY_FRONT = 64 };

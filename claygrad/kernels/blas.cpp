@@ -8,10 +8,10 @@
 
 #include <mutex>
 
-#include "codes.hpp"
+#include "platform/dtypes.hpp"
 #include "gemm.hpp"
-#include "kernels.hpp"
-#include "threads.hpp"
+#include "platform/api.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace {

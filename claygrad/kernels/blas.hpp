@@ -1,4 +1,4 @@
-// The one door to BLAS; kernels.hpp holds what the core may call.
+// The one door to BLAS; platform/api.hpp holds what the core may call.
 #pragma once
 
 namespace clay {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "shaped.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace {

@@ -9,7 +9,7 @@
 #endif
 
 #include "by_size.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace {

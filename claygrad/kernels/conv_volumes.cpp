@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "codes.hpp"
+#include "platform/dtypes.hpp"
 
 namespace clay {
 namespace {

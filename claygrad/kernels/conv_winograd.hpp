@@ -10,7 +10,7 @@
 // convolution with a result that is no number is left to the windows.
 #pragma once
 #include "conv_tiles.hpp"
-#include "kernels.hpp"
+#include "platform/api.hpp"
 #include "lines.hpp"
 
 namespace clay {

@@ -6,10 +6,10 @@
 #endif
 
 #include "bytes.hpp"
-#include "codes.hpp"
-#include "kernels.hpp"
+#include "platform/dtypes.hpp"
+#include "platform/api.hpp"
 #include "shaped.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace {

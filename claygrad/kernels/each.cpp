@@ -6,10 +6,10 @@
 
 #include "by_size.hpp"
 #include "bytes.hpp"
-#include "codes.hpp"
-#include "kernels.hpp"
+#include "platform/dtypes.hpp"
+#include "platform/api.hpp"
 #include "places.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace {

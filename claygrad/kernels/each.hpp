@@ -15,7 +15,7 @@ using each_fn = bool (*)(const void* const* in, void* out, int64_t n, const Numb
 // The same, with one element alone of the operands whose bits are set in `ones`; those of halves are floats.
 using lines_fn = bool (*)(const void* const* in, void* out, int64_t n, const Numbers& numbers, unsigned ones);
 
-// What a plan runs: an each_fn, a lines_fn, or a kernel of the families "unary", "binary" (kernels.hpp) and "cast".
+// What a plan runs: an each_fn, a lines_fn, or a kernel of the families "unary", "binary" (platform/api.hpp) and "cast".
 enum EachKind : int { RUN_NONE, RUN_EACH, RUN_UNARY, RUN_BINARY, RUN_CAST, RUN_LINES };
 
 struct EachOperand {

@@ -1,10 +1,10 @@
 // The loops behind the kernels of the family "each": a function of one to four numbers over full blocks.
 #pragma once
 #include "each.hpp"
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "half_types.hpp"
 #include "lines.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 #include "vmath.hpp"
 
 namespace clay {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "fft_passes.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,7 +1,7 @@
 // Products that read the same columns, together.
-#include "codes.hpp"
-#include "kernels.hpp"
-#include "threads.hpp"
+#include "platform/dtypes.hpp"
+#include "platform/api.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace {

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "attention.hpp"
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "gemm.hpp"
 #include "reduce.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 #include "transpose.hpp"
 #include "vmath.hpp"
 

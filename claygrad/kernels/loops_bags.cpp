@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "bags.hpp"
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

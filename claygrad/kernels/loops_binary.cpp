@@ -1,5 +1,5 @@
 #include "binary.hpp"
-#include "families.hpp"
+#include "platform/table.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,10 +1,10 @@
 // Numbers of one type in another. Floats become integers by cutting the fraction; half types round to even, by way of float.
 #include <type_traits>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "half_types.hpp"
 #include "shaped.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

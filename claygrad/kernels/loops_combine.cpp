@@ -1,8 +1,8 @@
 // Sums of products and what they are added to.
 #include "combine.hpp"
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

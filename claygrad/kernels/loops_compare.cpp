@@ -1,6 +1,6 @@
 // Comparisons: bytes of 0 and 1. Plain loops, which the compiler vectorises across the change of width.
-#include "families.hpp"
-#include "threads.hpp"
+#include "platform/table.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "conv.hpp"
-#include "families.hpp"
-#include "scratch.hpp"
+#include "platform/table.hpp"
+#include "platform/scratch.hpp"
 #include "vec.hpp"
 
 namespace clay {

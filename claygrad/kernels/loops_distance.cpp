@@ -1,9 +1,9 @@
 // Distances between all rows of two matrices, from the differences of their elements.
-#include "families.hpp"
-#include "kernels.hpp"
+#include "platform/table.hpp"
+#include "platform/api.hpp"
 #include "lines.hpp"
 #include "scan.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 #include "transpose.hpp"
 #include "vmath.hpp"
 

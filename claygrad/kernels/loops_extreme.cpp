@@ -4,9 +4,9 @@
 #include <type_traits>
 
 #include "extremes.hpp"
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "reduce.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -3,9 +3,9 @@
 
 #include <new>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "fft_plans.hpp"
-#include "kernels.hpp"
+#include "platform/api.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

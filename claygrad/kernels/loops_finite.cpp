@@ -1,8 +1,8 @@
 // Looking for elements that are NaN or infinite: all bits of the exponent are set.
 #include <atomic>
 
-#include "families.hpp"
-#include "threads.hpp"
+#include "platform/table.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -7,10 +7,10 @@
 // panel are fetched meanwhile.
 #include <string.h>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "gemm.hpp"
 #include "gemm_few.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 #include "transpose.hpp"
 
 namespace clay {

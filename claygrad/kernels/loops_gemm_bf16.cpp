@@ -4,10 +4,10 @@
 // row's infinity times zero would be NaN. Sums stay in float32, between panels of one depth and the next too, and are rounded
 // once. Numbers below the least normal one count as zero in that instruction. PyTorch computes products of up to SMALL
 // multiplications otherwise, and keeps such numbers there; so do we, by way of the kernel for float32.
-#include "codes.hpp"
+#include "platform/dtypes.hpp"
 #include "gemm.hpp"
 #include "gemm_bf16.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 
 namespace clay {
 

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "families.hpp"
-#include "scratch.hpp"
+#include "platform/table.hpp"
+#include "platform/scratch.hpp"
 #include "transpose.hpp"
 
 namespace clay {

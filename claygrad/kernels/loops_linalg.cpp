@@ -1,8 +1,8 @@
 // LU with row exchanges, Cholesky's factor and triangular systems, for stacks of matrices: plain loops over rows that lie in
 // the cache, joined by products where a matrix is large.
 #include "abreast.hpp"
-#include "families.hpp"
-#include "kernels.hpp"
+#include "platform/table.hpp"
+#include "platform/api.hpp"
 #include "matrices.hpp"
 #include "triangles.hpp"
 #include "vmath.hpp"

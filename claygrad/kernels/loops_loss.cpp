@@ -1,11 +1,11 @@
 // Cross entropy of rows of scores with the right classes: the scores are read once forward and once backward, nothing of
 // their size is kept between. And the recursions over alignments of labels with frames.
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 #include "short_rows.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 #include "vmath.hpp"
 
 namespace clay {

@@ -1,9 +1,9 @@
 // Normalisation by moments, forward and backward. With unit = (x - mean) * rstd and h = g * weight, the gradient of x is
 // rstd * (h - unit * mean(h * unit) - mean(h)).
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -2,10 +2,10 @@
 // round; the loop runs it over all tensors, cut into equal shares for the threads.
 #include <stdlib.h>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
 #include "optim.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,5 +1,5 @@
 // Planes turned over: rows of the source are columns of the destination.
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "transpose.hpp"
 
 namespace clay {

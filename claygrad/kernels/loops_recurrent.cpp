@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "recurrent_weights.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 #include "vmath.hpp"
 
 namespace clay {

@@ -1,9 +1,9 @@
 // An axis at another size, by taps, and the transpose of that.
 #include <string.h>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "resample.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

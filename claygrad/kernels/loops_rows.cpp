@@ -1,8 +1,8 @@
 // The softmax family: each row, or column, of n elements on its own.
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "row_pipeline.hpp"
 #include "short_rows.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

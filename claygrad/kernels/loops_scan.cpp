@@ -1,12 +1,12 @@
 // Running sums, products and extremes, and sums of exponentials; floats are added and multiplied in double precision.
 #include <cmath>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
 #include "scan.hpp"
 #include "short_rows.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 #include "vmath.hpp"
 
 namespace clay {

@@ -1,10 +1,10 @@
 // Elements chosen by a mask or by bounds, rows added where numbers say.
 #include <string.h>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

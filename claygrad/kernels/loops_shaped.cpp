@@ -1,7 +1,7 @@
 // Elementwise operations that take numbers beside their operands: gradients with slopes and bounds, and losses.
 #include <stdlib.h>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
 #include "shaped.hpp"
 #include "unary.hpp"

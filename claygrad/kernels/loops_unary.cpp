@@ -1,4 +1,4 @@
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "unary.hpp"
 
 namespace clay {

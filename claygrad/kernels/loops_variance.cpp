@@ -3,10 +3,10 @@
 
 #include <limits>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

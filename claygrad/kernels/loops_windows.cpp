@@ -2,10 +2,10 @@
 // side by side, the most common ones, stay in registers.
 #include <string.h>
 
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "lines.hpp"
 #include "quads.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 #include "windows.hpp"
 
 namespace clay {

@@ -3,11 +3,11 @@
 #pragma once
 #include <string.h>
 
-#include "codes.hpp"
-#include "kernels.hpp"
+#include "platform/dtypes.hpp"
+#include "platform/api.hpp"
 #include "lines.hpp"
 #include "linalg.hpp"
-#include "scratch.hpp"
+#include "platform/scratch.hpp"
 #include "transpose.hpp"
 
 namespace clay {

@@ -3,11 +3,11 @@
 #include <type_traits>
 
 #include "bytes.hpp"
-#include "codes.hpp"
+#include "platform/dtypes.hpp"
 #include "extremes.hpp"
 #include "keys.hpp"
 #include "pick.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bytes.hpp"
-#include "codes.hpp"
-#include "threads.hpp"
+#include "platform/dtypes.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "by_size.hpp"
 #include "bytes.hpp"
-#include "codes.hpp"
-#include "threads.hpp"
+#include "platform/dtypes.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace {

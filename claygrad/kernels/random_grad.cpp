@@ -3,7 +3,7 @@
 // between: the regions and the fits are PyTorch's, so that gradients agree with it far beyond the error of the fits.
 #include <cmath>
 
-#include "codes.hpp"
+#include "platform/dtypes.hpp"
 #include "random.hpp"
 
 namespace clay {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "codes.hpp"
+#include "platform/dtypes.hpp"
 
 namespace clay {
 namespace {

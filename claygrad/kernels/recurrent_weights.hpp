@@ -8,9 +8,9 @@
 // is used at once and stays near; only what becomes of it is written far.
 // Which of these forms a layer takes goes by its shape alone, so that no result depends on the threads.
 #pragma once
-#include "families.hpp"
+#include "platform/table.hpp"
 #include "gemm.hpp"
-#include "kernels.hpp"
+#include "platform/api.hpp"
 #include "recurrent.hpp"
 #include "transpose.hpp"
 

@@ -2,10 +2,10 @@
 #pragma once
 #include <stdlib.h>
 
-#include "families.hpp"
-#include "kernels.hpp"
+#include "platform/table.hpp"
+#include "platform/api.hpp"
 #include "lines.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 #include "transpose.hpp"
 
 namespace clay {

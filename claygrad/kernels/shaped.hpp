@@ -1,7 +1,7 @@
 // Elementwise operations of two or three operands and numbers, losses summed as they are computed, gates, casts, and
 // operands that lie in memory by lines.
 #pragma once
-#include "kernels.hpp"
+#include "platform/api.hpp"
 
 namespace clay {
 

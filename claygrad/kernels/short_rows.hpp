@@ -2,7 +2,7 @@
 // compared across a vector, and logarithms and quotients are of all of them at once.
 #pragma once
 #include "lines.hpp"
-#include "threads.hpp"
+#include "platform/threads.hpp"
 #include "transpose.hpp"
 
 namespace clay {

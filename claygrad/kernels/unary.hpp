@@ -1,6 +1,6 @@
 // out = f(x): what each operation on one number is. V is a number or a vector of them.
 #pragma once
-#include "threads.hpp"
+#include "platform/threads.hpp"
 #include "vmath.hpp"
 
 namespace clay {

@@ -80,7 +80,7 @@ def library_path() -> Path:
 
 
 class Kernels:
-    """The door of kernels/door.cpp, and the kernels as functions of arrays."""
+    """The door of kernels/platform/test_api.cpp, and the kernels as functions of arrays."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels.hpp"
-#include "threads.hpp"
+#include "platform/api.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace {

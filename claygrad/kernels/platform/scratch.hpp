@@ -2,7 +2,7 @@
 #pragma once
 #include <stdlib.h>
 
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

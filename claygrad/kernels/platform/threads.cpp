@@ -1,4 +1,4 @@
-#include "threads.hpp"
+#include "platform/threads.hpp"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "blas.hpp"
-#include "kernels.hpp"
+#include "platform/api.hpp"
 
 namespace clay {
 namespace {

@@ -1,6 +1,6 @@
 // What each loops_*.cpp lists for the instruction set it is compiled for.
 #pragma once
-#include "codes.hpp"
+#include "platform/dtypes.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,7 +1,7 @@
 // The kernels under plain C names, so that the tests can call them through ctypes.
 #include "bytes.hpp"
-#include "kernels.hpp"
-#include "threads.hpp"
+#include "platform/api.hpp"
+#include "platform/threads.hpp"
 
 extern "C" {
 

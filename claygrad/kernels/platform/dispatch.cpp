@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codes.hpp"
-#include "kernels.hpp"
+#include "platform/dtypes.hpp"
+#include "platform/api.hpp"
 
 namespace clay {
 

@@ -1,5 +1,5 @@
 // The list of this instruction set's kernels.
-#include "families.hpp"
+#include "platform/table.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
