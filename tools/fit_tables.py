@@ -1,4 +1,4 @@
-"""Prints claygrad/kernels/vmath_tables.hpp: polynomials of odd functions, from 0 to where they are constant in float32,
+"""Prints claygrad/kernels/simd/math_tables.hpp: polynomials of odd functions, from 0 to where they are constant in float32,
 and the powers of two of sixteenths.
 
 There are 16 intervals of one width about the multiples of it, the first of them half as wide, from 0 on; in the last

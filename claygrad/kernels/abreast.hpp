@@ -2,7 +2,7 @@
 // exchanged by picking, each lane its own.
 #pragma once
 #include "matrices.hpp"
-#include "vmath.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,6 +1,6 @@
 // Fourier transforms of a few points, of which every lane of the vectors does one: what fft.cpp's passes are made of.
 #pragma once
-#include "transpose.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-#include "by_size.hpp"
+#include "simd/item_size.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

@@ -7,7 +7,7 @@
 #include "conv.hpp"
 #include "platform/table.hpp"
 #include "platform/scratch.hpp"
-#include "transpose.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -11,7 +11,7 @@
 #pragma once
 #include "conv_tiles.hpp"
 #include "platform/api.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -2,10 +2,10 @@
 #pragma once
 #include "each.hpp"
 #include "platform/table.hpp"
-#include "half_types.hpp"
-#include "lines.hpp"
+#include "simd/half.hpp"
+#include "simd/lines.hpp"
 #include "platform/threads.hpp"
-#include "vmath.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

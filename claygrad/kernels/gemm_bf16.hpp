@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "gemm_parts.hpp"
-#include "half_types.hpp"
-#include "transpose.hpp"
+#include "simd/half.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

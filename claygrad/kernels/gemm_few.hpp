@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "gemm_parts.hpp"
-#include "transpose.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

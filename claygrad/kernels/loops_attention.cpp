@@ -12,8 +12,8 @@
 #include "gemm.hpp"
 #include "reduce.hpp"
 #include "platform/scratch.hpp"
-#include "transpose.hpp"
-#include "vmath.hpp"
+#include "simd/transpose.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -3,7 +3,7 @@
 
 #include "bags.hpp"
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

@@ -2,7 +2,7 @@
 #include <type_traits>
 
 #include "platform/table.hpp"
-#include "half_types.hpp"
+#include "simd/half.hpp"
 #include "shaped.hpp"
 #include "platform/threads.hpp"
 

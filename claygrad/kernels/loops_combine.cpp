@@ -1,7 +1,7 @@
 // Sums of products and what they are added to.
 #include "combine.hpp"
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

@@ -9,7 +9,7 @@
 #include "conv.hpp"
 #include "platform/table.hpp"
 #include "platform/scratch.hpp"
-#include "vec.hpp"
+#include "simd/vec.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

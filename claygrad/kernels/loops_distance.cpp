@@ -1,11 +1,11 @@
 // Distances between all rows of two matrices, from the differences of their elements.
 #include "platform/table.hpp"
 #include "platform/api.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "scan.hpp"
 #include "platform/scratch.hpp"
-#include "transpose.hpp"
-#include "vmath.hpp"
+#include "simd/transpose.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

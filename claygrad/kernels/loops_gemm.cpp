@@ -11,7 +11,7 @@
 #include "gemm.hpp"
 #include "gemm_few.hpp"
 #include "platform/scratch.hpp"
-#include "transpose.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

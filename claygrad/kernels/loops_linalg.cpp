@@ -5,7 +5,7 @@
 #include "platform/api.hpp"
 #include "matrices.hpp"
 #include "triangles.hpp"
-#include "vmath.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,12 +1,12 @@
 // Cross entropy of rows of scores with the right classes: the scores are read once forward and once backward, nothing of
 // their size is kept between. And the recursions over alignments of labels with frames.
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "rows.hpp"
 #include "platform/scratch.hpp"
 #include "short_rows.hpp"
 #include "platform/threads.hpp"
-#include "vmath.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,7 +1,7 @@
 // Normalisation by moments, forward and backward. With unit = (x - mean) * rstd and h = g * weight, the gradient of x is
 // rstd * (h - unit * mean(h * unit) - mean(h)).
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "rows.hpp"
 #include "platform/scratch.hpp"
 

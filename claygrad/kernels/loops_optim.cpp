@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "optim.hpp"
 #include "platform/threads.hpp"
 

@@ -1,6 +1,6 @@
 // Planes turned over: rows of the source are columns of the destination.
 #include "platform/table.hpp"
-#include "transpose.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

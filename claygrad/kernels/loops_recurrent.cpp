@@ -3,7 +3,7 @@
 
 #include "recurrent_weights.hpp"
 #include "platform/scratch.hpp"
-#include "vmath.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

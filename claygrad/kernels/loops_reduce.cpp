@@ -1,7 +1,7 @@
 #include <limits>
 
 #include "reduce_loops.hpp"
-#include "vmath.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

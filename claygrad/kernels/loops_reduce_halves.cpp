@@ -1,5 +1,5 @@
 // Reductions of halves to floats: some at a time become floats in the first-level cache, and are reduced as such.
-#include "half_types.hpp"
+#include "simd/half.hpp"
 #include "reduce_loops.hpp"
 
 namespace clay {

@@ -2,12 +2,12 @@
 #include <cmath>
 
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "rows.hpp"
 #include "scan.hpp"
 #include "short_rows.hpp"
 #include "platform/scratch.hpp"
-#include "vmath.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "rows.hpp"
 #include "platform/scratch.hpp"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "shaped.hpp"
 #include "unary.hpp"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "rows.hpp"
 #include "platform/threads.hpp"
 

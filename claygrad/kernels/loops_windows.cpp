@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "platform/table.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "quads.hpp"
 #include "platform/scratch.hpp"
 #include "windows.hpp"

@@ -5,10 +5,10 @@
 
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "linalg.hpp"
 #include "platform/scratch.hpp"
-#include "transpose.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

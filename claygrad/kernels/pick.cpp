@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "by_size.hpp"
+#include "simd/item_size.hpp"
 #include "bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "by_size.hpp"
+#include "simd/item_size.hpp"
 #include "bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "platform/threads.hpp"

@@ -1,7 +1,7 @@
 // Maxima of windows of 2 by 2, side by side: the most common ones stay in registers.
 #pragma once
-#include "transpose.hpp"
-#include "vec.hpp"
+#include "simd/transpose.hpp"
+#include "simd/vec.hpp"
 #include "windows.hpp"
 
 namespace clay {

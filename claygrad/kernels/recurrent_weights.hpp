@@ -12,7 +12,7 @@
 #include "gemm.hpp"
 #include "platform/api.hpp"
 #include "recurrent.hpp"
-#include "transpose.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

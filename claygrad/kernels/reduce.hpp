@@ -1,7 +1,7 @@
 // Reductions of floats as trees: neighbouring blocks are combined pairwise, so the rounding error of a sum grows with
 // the logarithm of its length, and no result depends on the number of threads.
 #pragma once
-#include "vec.hpp"
+#include "simd/vec.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -4,9 +4,9 @@
 
 #include "platform/table.hpp"
 #include "platform/api.hpp"
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "platform/threads.hpp"
-#include "transpose.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,7 +1,7 @@
 // Reflections, for QR and for what makes two diagonals.
 #pragma once
 #include "matrices.hpp"
-#include "vmath.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

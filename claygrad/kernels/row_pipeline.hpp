@@ -7,8 +7,8 @@
 #pragma once
 #include <type_traits>
 
-#include "lines.hpp"
-#include "vmath.hpp"
+#include "simd/lines.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,9 +1,9 @@
 // Rows of a few elements go abreast: a vector holds the same element of as many rows as it has lanes, so that nothing is added or
 // compared across a vector, and logarithms and quotients are of all of them at once.
 #pragma once
-#include "lines.hpp"
+#include "simd/lines.hpp"
 #include "platform/threads.hpp"
-#include "transpose.hpp"
+#include "simd/transpose.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,7 +1,7 @@
 // Logarithms of single-precision vectors, within 1 ulp. log10 is exact at powers of ten: the error of all but the last sum lies far below
 // the last place.
 #pragma once
-#include "vec.hpp"
+#include "simd/vec.hpp"
 
 #if defined(__AVX2__)
 namespace clay {

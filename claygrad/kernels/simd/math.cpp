@@ -1,5 +1,5 @@
 // The table of vector functions: libmvec's where it has them, else lane by lane.
-#include "vmath.hpp"
+#include "simd/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

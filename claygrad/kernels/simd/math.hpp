@@ -1,8 +1,8 @@
 // The C library's functions, one number or one vector at a time. The vector forms are libmvec's, looked up at run time;
 // where it lacks one (musl, macOS, old glibc) the vector form calls the scalar one lane by lane.
 #pragma once
-#include "vec.hpp"
-#include "vmath_f32.hpp"
+#include "simd/vec.hpp"
+#include "simd/math_f32.hpp"
 
 #define CLAY_MATH_INLINE(F) F(exp) F(expm1) F(tanh) F(erf) F(log) F(log10) F(sin) F(cos) F(tan) \
     F(asin) F(acos) F(atan) F(cosh)
@@ -41,7 +41,7 @@ extern VectorMath vector_math;
 #define CLAY_VECTOR_F64(name) inline f64v name(f64v x) { return vector_math.name##_f64(x); }
 CLAY_MATH_CALLED(CLAY_VECTOR_1)
 #define CLAY_MATH_DOUBLE(F) F(exp) F(expm1) F(tanh) F(erf) F(log) F(log10) F(sin) F(tan) F(asin) F(acos) F(atan) F(cosh)
-CLAY_MATH_DOUBLE(CLAY_VECTOR_F64)        // single precision: vmath_f32.hpp
+CLAY_MATH_DOUBLE(CLAY_VECTOR_F64)        // single precision: simd/math_f32.hpp
 inline f32v pow(f32v x, f32v y) { return vector_math.pow_f32(x, y); }
 inline f64v pow(f64v x, f64v y) { return vector_math.pow_f64(x, y); }
 inline f64v atan2(f64v y, f64v x) { return vector_math.atan2_f64(y, x); }

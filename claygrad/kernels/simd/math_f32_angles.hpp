@@ -1,6 +1,6 @@
 // Circular functions of single-precision vectors and their inverses, within 1.5 ulp: sines and cosines never beyond 1.
 #pragma once
-#include "vmath_f32_logs.hpp"
+#include "simd/math_f32_logs.hpp"
 
 #if defined(__AVX2__)
 namespace clay {

@@ -1,7 +1,7 @@
 // Elementary functions of single-precision vectors, inlined into their loops: a call per vector costs more than the function.
 // Coefficients are minimax fits of this project's own; every function stays within 2 ulp (tests/kernels/test_accuracy.py).
 #pragma once
-#include "vmath_f32_logs.hpp"
+#include "simd/math_f32_logs.hpp"
 
 #if defined(__AVX2__)
 namespace clay {
@@ -33,9 +33,9 @@ constexpr double LOG2_E = 1.44269504088896341;
 }  // namespace CLAY_ISA
 }  // namespace clay
 #if defined(__AVX512F__)
-#include "vmath_avx512.hpp"
+#include "simd/math_avx512.hpp"
 #else
-#include "vmath_avx2.hpp"
+#include "simd/math_avx2.hpp"
 #endif
-#include "vmath_f32_angles.hpp"
+#include "simd/math_f32_angles.hpp"
 #endif

@@ -1,4 +1,4 @@
-// What vmath_f32.hpp promises, with the instructions of AVX2.
+// What simd/math_f32.hpp promises, with the instructions of AVX2.
 #pragma once
 
 namespace clay {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string.h>
 
-#include "vec.hpp"
+#include "simd/vec.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

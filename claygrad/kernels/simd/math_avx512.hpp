@@ -1,6 +1,6 @@
-// What vmath_f32.hpp promises, with the instructions of AVX-512: powers of two in one, and tables of 16 in another.
+// What simd/math_f32.hpp promises, with the instructions of AVX-512: powers of two in one, and tables of 16 in another.
 #pragma once
-#include "vmath_tables.hpp"
+#include "simd/math_tables.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
