@@ -1,4 +1,4 @@
-"""Elementwise kernels for operands of any shapes, strides and dtypes, and numbers: what claygrad/kernels/each.hpp runs.
+"""Elementwise kernels for operands of any shapes, strides and dtypes, and numbers: what claygrad/kernels/elementwise/plan.hpp runs.
 
 A kernel is a line in a table of the family "each" and its name in a declaration; the families "unary", "binary" and "compare",
 whose own paths (pointwise.pyx) know contiguous operands of one dtype, run here for all others.
@@ -26,7 +26,7 @@ cdef extern from "platform/dtypes.hpp" namespace "clay" nogil:
 cdef extern from "platform/api.hpp" namespace "clay" nogil:
     const Kernel* find_entry(const char* family, const char* name, int dtype) noexcept
 
-cdef extern from "each.hpp" namespace "clay" nogil:
+cdef extern from "elementwise/plan.hpp" namespace "clay" nogil:
     enum:
         RUN_NONE
         RUN_EACH

@@ -77,6 +77,6 @@ cdef extern from "bytes.hpp" namespace "clay" nogil:
     void copy_bytes(void* to, const void* from_, int64_t n) noexcept
     void join_rows(const char* const* parts, const int64_t* lengths, int64_t count, char* out, int64_t rows) noexcept
 
-cdef extern from "shaped.hpp" namespace "clay" nogil:
+cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     void binary_by_lines(binary_fn f, const void* x, const int64_t* x_strides, const void* y, const int64_t* y_strides,
                          void* out, const int64_t* shape, int ndim, int64_t in_size, int64_t out_size) noexcept

@@ -13,7 +13,7 @@ from claygrad.core.storage cimport Storage, new_storage
 from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at, vector_at
 from claygrad.core.ways cimport offer, offer_many
 
-cdef extern from "shaped.hpp" namespace "clay" nogil:
+cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
     ctypedef void (*total_fn)(const void*, const void*, void*, int64_t, double, double, double) noexcept nogil
 

@@ -14,7 +14,7 @@ from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
-cdef extern from "shaped.hpp" namespace "clay" nogil:
+cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     void c_triangle "clay::triangle"(const void* x, void* out, int64_t count, int64_t rows, int64_t columns, int64_t diagonal,
                                      bint upper, int64_t item_size) noexcept
 

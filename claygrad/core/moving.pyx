@@ -7,7 +7,7 @@ cimport numpy as cnp
 
 from claygrad.core.kernels cimport copy_strided
 
-cdef extern from "shaped.hpp" namespace "clay" nogil:
+cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     void c_triangle "clay::triangle"(const void* x, void* out, int64_t count, int64_t rows, int64_t columns, int64_t diagonal,
                                      bint upper, int64_t item_size) noexcept
 

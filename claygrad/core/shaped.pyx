@@ -15,13 +15,13 @@ from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, un
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many, take_loops
 
-cdef extern from "shaped.hpp" namespace "clay" nogil:
+cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
     ctypedef void (*total_fn)(const void*, const void*, void*, int64_t, double, double, double) noexcept nogil
     ctypedef void (*gate_fn)(const void*, const void*, void*, int64_t, int64_t) noexcept nogil
 
 
-cdef extern from "each.hpp" namespace "clay" nogil:
+cdef extern from "elementwise/plan.hpp" namespace "clay" nogil:
     bint split_floats(int, const void*, void*, int32_t*, int64_t) noexcept
 
 

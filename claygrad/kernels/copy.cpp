@@ -8,7 +8,7 @@
 #include "bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"
-#include "shaped.hpp"
+#include "elementwise/params.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

@@ -1,6 +1,6 @@
 // What several special functions are made of, in double precision: V is a number or a vector of them.
 #pragma once
-#include "each_loops.hpp"
+#include "elementwise/loops.hpp"
 #include "special_tables.hpp"
 
 namespace clay {

@@ -14,7 +14,7 @@ struct Kernel {
     int result = -1;                     // of the family "each": the type of what it makes, if that is another one;
     int64_t grain = 0;                   // the least share of a thread;
     bool refuses = false;                // whether it may refuse an element, when some of the result is written;
-    bool lines = false;                  // whether it is a lines_fn (each.hpp)
+    bool lines = false;                  // whether it is a lines_fn (elementwise/plan.hpp)
 };
 
 struct Family {

@@ -1,6 +1,6 @@
 // Operands brought into blocks of one type, for kernels that know nothing of shapes: what is contiguous and of that type is
 // read where it lies, one element is written out once, the rest is gathered and cast block by block.
-#include "each.hpp"
+#include "elementwise/plan.hpp"
 
 #include <string.h>
 

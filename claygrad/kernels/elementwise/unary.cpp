@@ -1,5 +1,5 @@
 #include "platform/table.hpp"
-#include "unary.hpp"
+#include "elementwise/unary_ops.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,7 +1,7 @@
 // Gradients of x * share(x) from the input and the result: the share is their quotient, which costs less than computing it again,
 // unless vectors are so wide that one array more to read costs more than an exponential.
-#include "each_loops.hpp"
-#include "unary.hpp"
+#include "elementwise/loops.hpp"
+#include "elementwise/unary_ops.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

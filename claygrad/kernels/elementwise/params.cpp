@@ -3,8 +3,8 @@
 
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
-#include "shaped.hpp"
-#include "unary.hpp"
+#include "elementwise/params.hpp"
+#include "elementwise/unary_ops.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

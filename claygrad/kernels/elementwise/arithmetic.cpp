@@ -3,8 +3,8 @@
 
 #include <type_traits>
 
-#include "each_loops.hpp"
-#include "unary.hpp"
+#include "elementwise/loops.hpp"
+#include "elementwise/unary_ops.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

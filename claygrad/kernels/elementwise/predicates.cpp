@@ -1,5 +1,5 @@
 // Questions about single elements, and truth values: bytes of 0 and 1.
-#include "each_loops.hpp"
+#include "elementwise/loops.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

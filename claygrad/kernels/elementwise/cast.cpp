@@ -3,7 +3,7 @@
 
 #include "platform/table.hpp"
 #include "simd/half.hpp"
-#include "shaped.hpp"
+#include "elementwise/params.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

@@ -1,6 +1,6 @@
 // out = f(x, y): what operations on two numbers are of which halves have loops of their own, beside those of floats.
 #pragma once
-#include "unary.hpp"
+#include "elementwise/unary_ops.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "shaped.hpp"
+#include "elementwise/params.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

@@ -1,4 +1,4 @@
-#include "binary.hpp"
+#include "elementwise/binary_ops.hpp"
 #include "platform/table.hpp"
 
 namespace clay {

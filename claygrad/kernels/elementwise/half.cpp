@@ -1,6 +1,6 @@
 // Functions of halves whose floats are in the families "unary" and "binary": in one pass, where casting blocks would cost more than they do.
-#include "binary.hpp"
-#include "each_loops.hpp"
+#include "elementwise/binary_ops.hpp"
+#include "elementwise/loops.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

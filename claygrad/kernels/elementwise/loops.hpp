@@ -1,6 +1,6 @@
 // The loops behind the kernels of the family "each": a function of one to four numbers over full blocks.
 #pragma once
-#include "each.hpp"
+#include "elementwise/plan.hpp"
 #include "platform/table.hpp"
 #include "simd/half.hpp"
 #include "simd/lines.hpp"

@@ -1,5 +1,5 @@
 // Complex numbers: made of parts, their lengths and angles, and arithmetic on them.
-#include "each_loops.hpp"
+#include "elementwise/loops.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
