@@ -1,5 +1,5 @@
 // Bessel functions and Airy's: series near zero, and beyond it the factors of their exponentials or waves.
-#include "special_math.hpp"
+#include "special/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,5 +1,5 @@
 // The error function's and the gamma function's kin: claygrad/ops/_special.py says what they compute.
-#include "special_math.hpp"
+#include "special/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

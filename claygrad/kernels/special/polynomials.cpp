@@ -1,5 +1,5 @@
 // Orthogonal polynomials by their recurrences (claygrad/ops/_polynomials.py), and the incomplete gamma functions.
-#include "special_math.hpp"
+#include "special/math.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,7 +1,7 @@
 // What several special functions are made of, in double precision: V is a number or a vector of them.
 #pragma once
 #include "elementwise/loops.hpp"
-#include "special_tables.hpp"
+#include "special/tables.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
