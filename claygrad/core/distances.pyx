@@ -12,7 +12,7 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.taken cimport floats_at, spread_at
 from claygrad.core.ways cimport offer, offer_many
 
-cdef extern from "scan.hpp" namespace "clay" nogil:
+cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
     ctypedef void (*distances_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t, int64_t, double) noexcept nogil
     ctypedef void (*between_back_fn)(const void*, const void*, const void*, void*, void*, int64_t, int64_t, int64_t, int64_t,
                                      double) noexcept nogil

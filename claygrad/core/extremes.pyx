@@ -29,7 +29,7 @@ cdef extern from "extremes.hpp" namespace "clay" nogil:
 cdef extern from "rows.hpp" namespace "clay" nogil:
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
 
-cdef extern from "scan.hpp" namespace "clay" nogil:
+cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
     ctypedef void (*extremes_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t) noexcept nogil
     ctypedef bint (*running_logs_fn)(const void*, void*, int64_t, int64_t) noexcept nogil
 

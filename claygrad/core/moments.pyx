@@ -16,7 +16,7 @@ from claygrad.core.ways cimport offer, offer_many, take_loops
 cdef extern from "rows.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
 
-cdef extern from "scan.hpp" namespace "clay" nogil:
+cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
     ctypedef void (*log_sums_fn)(const void*, void*, int64_t, int64_t) noexcept nogil
     ctypedef void (*log_slope_fn)(const void*, const void*, const void*, void*, int64_t, int64_t) noexcept nogil
 

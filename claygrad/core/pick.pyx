@@ -20,7 +20,7 @@ cdef extern from "pick.hpp" namespace "clay" nogil:
 cdef extern from "rows.hpp" namespace "clay" nogil:
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
 
-cdef extern from "scan.hpp" namespace "clay" nogil:
+cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
     ctypedef void (*extremes_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t) noexcept nogil
     ctypedef void (*log_sums_fn)(const void*, void*, int64_t, int64_t) noexcept nogil
     ctypedef void (*log_slope_fn)(const void*, const void*, const void*, void*, int64_t, int64_t) noexcept nogil

@@ -10,7 +10,7 @@
 #include "attention.hpp"
 #include "platform/table.hpp"
 #include "gemm.hpp"
-#include "reduce.hpp"
+#include "reduce/tree.hpp"
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"
 #include "simd/math.hpp"

@@ -2,7 +2,7 @@
 #include "platform/table.hpp"
 #include "platform/api.hpp"
 #include "simd/lines.hpp"
-#include "scan.hpp"
+#include "reduce/scan.hpp"
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"
 #include "simd/math.hpp"

@@ -4,7 +4,7 @@
 #include "simd/lines.hpp"
 #include "rows.hpp"
 #include "platform/scratch.hpp"
-#include "short_rows.hpp"
+#include "reduce/softmax_short.hpp"
 #include "platform/threads.hpp"
 #include "simd/math.hpp"
 

@@ -1,7 +1,7 @@
 // Loops along lines of numbers, with room for what they add up: every sum is a tree of blocks, so its rounding error grows
 // with the logarithm of its length and does not depend on the number of threads.
 #pragma once
-#include "reduce.hpp"
+#include "reduce/tree.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,6 +1,6 @@
 // Reductions of halves to floats: some at a time become floats in the first-level cache, and are reduced as such.
 #include "simd/half.hpp"
-#include "reduce_loops.hpp"
+#include "reduce/loops.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,7 +1,7 @@
 // The softmax family: each row, or column, of n elements on its own.
 #include "platform/table.hpp"
-#include "row_pipeline.hpp"
-#include "short_rows.hpp"
+#include "reduce/softmax_pipeline.hpp"
+#include "reduce/softmax_short.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

@@ -5,7 +5,7 @@
 
 #include "extremes.hpp"
 #include "platform/table.hpp"
-#include "reduce.hpp"
+#include "reduce/tree.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

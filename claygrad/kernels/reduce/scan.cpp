@@ -4,8 +4,8 @@
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
 #include "rows.hpp"
-#include "scan.hpp"
-#include "short_rows.hpp"
+#include "reduce/scan.hpp"
+#include "reduce/softmax_short.hpp"
 #include "platform/scratch.hpp"
 #include "simd/math.hpp"
 

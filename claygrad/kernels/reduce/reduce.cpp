@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "reduce_loops.hpp"
+#include "reduce/loops.hpp"
 #include "simd/math.hpp"
 
 namespace clay {
