@@ -11,7 +11,7 @@ from claygrad.core.reduce cimport arranged
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer_many
 
-cdef extern from "extremes.hpp" namespace "clay" nogil:
+cdef extern from "sort/sort.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":
         ASCENDING "clay::ASCENDING"
     ctypedef bint (*choose_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t, int64_t, int) noexcept nogil

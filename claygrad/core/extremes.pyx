@@ -14,7 +14,7 @@ from claygrad.core.reduce cimport arranged, without
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many
 
-cdef extern from "extremes.hpp" namespace "clay" nogil:
+cdef extern from "sort/sort.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":
         RANK "clay::RANK"
         MEDIAN "clay::MEDIAN"

@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "extremes.hpp"
+#include "sort/sort.hpp"
 #include "platform/table.hpp"
 #include "reduce/tree.hpp"
 #include "platform/threads.hpp"

@@ -4,8 +4,8 @@
 
 #include "bytes.hpp"
 #include "platform/dtypes.hpp"
-#include "extremes.hpp"
-#include "keys.hpp"
+#include "sort/sort.hpp"
+#include "sort/radix_keys.hpp"
 #include "pick.hpp"
 #include "platform/threads.hpp"
 
