@@ -14,7 +14,7 @@ from claygrad.core.parts cimport sizes_of
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
-cdef extern from "pad.hpp" namespace "clay" nogil:
+cdef extern from "copy/pad.hpp" namespace "clay" nogil:
     enum PadMode:
         PAD_CONSTANT, PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR
     struct Padding:

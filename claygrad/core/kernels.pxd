@@ -73,7 +73,7 @@ cdef extern from "platform/api.hpp" namespace "clay" nogil:
 cdef extern from "platform/dtypes.hpp" namespace "clay" nogil:
     const int BF16_WIDE                  # the code of a product of bfloat16 in float32
 
-cdef extern from "bytes.hpp" namespace "clay" nogil:
+cdef extern from "copy/bytes.hpp" namespace "clay" nogil:
     void copy_bytes(void* to, const void* from_, int64_t n) noexcept
     void join_rows(const char* const* parts, const int64_t* lengths, int64_t count, char* out, int64_t rows) noexcept
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "simd/item_size.hpp"
-#include "bytes.hpp"
+#include "copy/bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "platform/threads.hpp"
 

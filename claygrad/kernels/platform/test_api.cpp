@@ -1,5 +1,5 @@
 // The kernels under plain C names, so that the tests can call them through ctypes.
-#include "bytes.hpp"
+#include "copy/bytes.hpp"
 #include "platform/api.hpp"
 #include "platform/threads.hpp"
 

@@ -2,7 +2,7 @@
 // every instruction set.
 #include <type_traits>
 
-#include "bytes.hpp"
+#include "copy/bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "sort/sort.hpp"
 #include "sort/radix_keys.hpp"

@@ -1,9 +1,9 @@
 // Padding, line by line: the middle of a line is copied at once, its ends element by element.
-#include "pad.hpp"
+#include "copy/pad.hpp"
 
 #include <string.h>
 
-#include "bytes.hpp"
+#include "copy/bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "platform/threads.hpp"
 

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #endif
 
-#include "bytes.hpp"
+#include "copy/bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"
 #include "elementwise/params.hpp"

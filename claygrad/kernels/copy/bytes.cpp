@@ -1,4 +1,4 @@
-#include "bytes.hpp"
+#include "copy/bytes.hpp"
 
 #include <string.h>
 
