@@ -19,7 +19,7 @@ from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
 
-cdef extern from "pick.hpp" namespace "clay" nogil:
+cdef extern from "index/dense.hpp" namespace "clay" nogil:
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
 

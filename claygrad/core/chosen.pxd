@@ -2,7 +2,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 from claygrad.core.layout cimport Layout
 
-cdef extern from "places.hpp" namespace "clay" nogil:
+cdef extern from "index/strided.hpp" namespace "clay" nogil:
     struct Blocks:
         int before
         int after

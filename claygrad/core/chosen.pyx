@@ -19,7 +19,7 @@ from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
-cdef extern from "places.hpp" namespace "clay" nogil:
+cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint nonzero_mask(int, const void*, uint8_t*, int64_t) noexcept
 
 # Elements up to which operands are laid out in full to be of one shape.

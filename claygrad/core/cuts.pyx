@@ -11,7 +11,7 @@ from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.views cimport call_view
 from claygrad.core.ways cimport offer_short
 
-cdef extern from "places.hpp" namespace "clay" nogil:
+cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint comparable(int dtype) noexcept
     bint equal_elements(int dtype, const void* x, const void* y, int64_t n) noexcept
 

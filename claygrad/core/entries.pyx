@@ -19,10 +19,10 @@ from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
-cdef extern from "pick.hpp" namespace "clay" nogil:
+cdef extern from "index/dense.hpp" namespace "clay" nogil:
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
 
-cdef extern from "places.hpp" namespace "clay" nogil:
+cdef extern from "index/strided.hpp" namespace "clay" nogil:
     enum:
         PLACES_DIMS
     void fill_blocks(const Blocks*, void*, const int64_t*, const void*, int64_t) noexcept

@@ -15,12 +15,12 @@ from claygrad.core.moves cimport some
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
-cdef extern from "places.hpp" namespace "clay" nogil:
+cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint cross_lines(int, const void*, const void*, void*, int64_t, int64_t) noexcept
     bint count_bins(int, const void*, void*, int64_t, int64_t, double, double) noexcept
     bint count_boxes(int, const void*, int64_t, int64_t, const void**, const int64_t*, const void*, bint, double*) noexcept
 
-cdef extern from "pick.hpp" namespace "clay" nogil:
+cdef extern from "index/dense.hpp" namespace "clay" nogil:
     ctypedef void (*search_fn)(const void*, const void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil
     search_fn find_search(int dtype) noexcept
 

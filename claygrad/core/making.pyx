@@ -17,7 +17,7 @@ from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, requires
 from claygrad.core.views cimport call_view
 from claygrad.core.ways cimport offer_factory
 
-cdef extern from "places.hpp" namespace "clay" nogil:
+cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint count_up(int dtype, void* out, double start, double step, int64_t n) noexcept
     bint count_between(int dtype, void* out, double start, double end, int64_t n) noexcept
     bint among(int dtype, const void* x, const void* others, uint8_t* out, int64_t n, int64_t m, bint invert) noexcept

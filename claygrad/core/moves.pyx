@@ -18,7 +18,7 @@ cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     void c_triangle "clay::triangle"(const void* x, void* out, int64_t count, int64_t rows, int64_t columns, int64_t diagonal,
                                      bint upper, int64_t item_size) noexcept
 
-cdef extern from "places.hpp" namespace "clay" nogil:
+cdef extern from "index/strided.hpp" namespace "clay" nogil:
     void fill_elements(void* out, const void* element, int64_t n, int64_t item_size) noexcept
 
 # Bytes above which the interpreter lock is let go.

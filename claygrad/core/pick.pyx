@@ -11,7 +11,7 @@ from claygrad.core.arrays cimport code_of, empty_like, plain, split
 from claygrad.core.dtypes cimport F32, F64, I64
 from claygrad.core.kernels cimport find
 
-cdef extern from "pick.hpp" namespace "clay" nogil:
+cdef extern from "index/dense.hpp" namespace "clay" nogil:
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
     ctypedef void (*search_fn)(const void*, const void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil

@@ -14,7 +14,7 @@ from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.parts cimport axis_of
 from claygrad.core.ways cimport offer
 
-cdef extern from "places.hpp" namespace "clay" nogil:
+cdef extern from "index/strided.hpp" namespace "clay" nogil:
     enum:
         PLACES_DIMS
         REDUCE_SUM
@@ -36,7 +36,7 @@ cdef extern from "places.hpp" namespace "clay" nogil:
     bint reduce_places(int, int, const Places*, void*, const int64_t*, const void*) noexcept
     void count_places(const Places*, int64_t*, const int64_t*) noexcept
 
-cdef extern from "pick.hpp" namespace "clay" nogil:
+cdef extern from "index/dense.hpp" namespace "clay" nogil:
     bint select_inside(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
 

@@ -8,7 +8,7 @@
 #include "copy/bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"
-#include "places.hpp"
+#include "index/strided.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

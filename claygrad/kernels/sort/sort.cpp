@@ -6,7 +6,7 @@
 #include "platform/dtypes.hpp"
 #include "sort/sort.hpp"
 #include "sort/radix_keys.hpp"
-#include "pick.hpp"
+#include "index/dense.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

@@ -1,5 +1,5 @@
 // Elements picked and placed: along an axis by numbers, and by masks.
-#include "pick.hpp"
+#include "index/dense.hpp"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "copy/bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"
-#include "places.hpp"
+#include "index/strided.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

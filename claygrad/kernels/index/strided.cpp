@@ -1,5 +1,5 @@
 // Elements picked and placed by index tensors of any strides: small walks, with none of the plans that large ones deserve.
-#include "places.hpp"
+#include "index/strided.hpp"
 
 #include <math.h>
 #include <string.h>
