@@ -18,7 +18,7 @@ from claygrad.core.ways cimport offer
 
 blas_load(numpy._core._multiarray_umath.__file__.encode())
 
-cdef extern from "combine.hpp" namespace "clay" nogil:
+cdef extern from "matmul/scaled_sum.hpp" namespace "clay" nogil:
     ctypedef void (*combine_fn)(void*, const void*, int64_t, int64_t, int64_t, int64_t, double, double) noexcept nogil
     ctypedef void (*outer_fn)(const void*, const void*, void*, const void*, int64_t, int64_t, int64_t, int64_t, double,
                               double) noexcept nogil

@@ -20,7 +20,7 @@ cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
     ctypedef void (*log_sums_fn)(const void*, void*, int64_t, int64_t) noexcept nogil
     ctypedef void (*log_slope_fn)(const void*, const void*, const void*, void*, int64_t, int64_t) noexcept nogil
 
-cdef extern from "combine.hpp" namespace "clay" nogil:
+cdef extern from "matmul/scaled_sum.hpp" namespace "clay" nogil:
     ctypedef void (*scale_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
 
 cdef enum:

@@ -9,7 +9,7 @@
 
 #include "attention.hpp"
 #include "platform/table.hpp"
-#include "gemm.hpp"
+#include "matmul/gemm.hpp"
 #include "reduce/tree.hpp"
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"

@@ -9,7 +9,7 @@
 // Which of these forms a layer takes goes by its shape alone, so that no result depends on the threads.
 #pragma once
 #include "platform/table.hpp"
-#include "gemm.hpp"
+#include "matmul/gemm.hpp"
 #include "platform/api.hpp"
 #include "recurrent.hpp"
 #include "simd/transpose.hpp"

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <thread>
 
-#include "blas.hpp"
+#include "matmul/blas.hpp"
 #include "platform/api.hpp"
 
 namespace clay {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string.h>
 
-#include "gemm_parts.hpp"
+#include "matmul/gemm_common.hpp"
 #include "simd/half.hpp"
 #include "simd/transpose.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <type_traits>
 
-#include "gemm_parts.hpp"
+#include "matmul/gemm_common.hpp"
 #include "simd/transpose.hpp"
 
 namespace clay {

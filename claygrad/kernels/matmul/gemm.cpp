@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "platform/table.hpp"
-#include "gemm.hpp"
-#include "gemm_few.hpp"
+#include "matmul/gemm.hpp"
+#include "matmul/gemm_few_rows.hpp"
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"
 

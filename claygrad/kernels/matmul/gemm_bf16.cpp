@@ -5,8 +5,8 @@
 // once. Numbers below the least normal one count as zero in that instruction. PyTorch computes products of up to SMALL
 // multiplications otherwise, and keeps such numbers there; so do we, by way of the kernel for float32.
 #include "platform/dtypes.hpp"
-#include "gemm.hpp"
-#include "gemm_bf16.hpp"
+#include "matmul/gemm.hpp"
+#include "matmul/gemm_bf16.hpp"
 #include "platform/scratch.hpp"
 
 namespace clay {

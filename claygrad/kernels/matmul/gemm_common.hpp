@@ -6,7 +6,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// As gemm.hpp has it; In: the type of the factors, Out: of the result.
+// As matmul/gemm.hpp has it; In: the type of the factors, Out: of the result.
 template <class In, class Out = In> struct GemmJob {
     int64_t m, n, k;
     const In* a;

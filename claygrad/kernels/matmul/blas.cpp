@@ -1,5 +1,5 @@
 // BLAS from the library that NumPy brought along, found by name at run time.
-#include "blas.hpp"
+#include "matmul/blas.hpp"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "platform/dtypes.hpp"
-#include "gemm.hpp"
+#include "matmul/gemm.hpp"
 #include "platform/api.hpp"
 #include "platform/threads.hpp"
 

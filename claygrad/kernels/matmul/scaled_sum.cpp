@@ -1,5 +1,5 @@
 // Sums of products and what they are added to.
-#include "combine.hpp"
+#include "matmul/scaled_sum.hpp"
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
 #include "platform/threads.hpp"
