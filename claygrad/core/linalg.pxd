@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "linalg.hpp" namespace "clay" nogil:
+cdef extern from "linalg/linalg.hpp" namespace "clay" nogil:
     struct Matrices:
         void* data
         int64_t step, row, column

@@ -1,6 +1,6 @@
 // Reflections, for QR and for what makes two diagonals.
 #pragma once
-#include "matrices.hpp"
+#include "linalg/small_matrix.hpp"
 #include "simd/math.hpp"
 
 namespace clay {

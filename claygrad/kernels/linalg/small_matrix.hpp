@@ -6,7 +6,7 @@
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"
 #include "simd/lines.hpp"
-#include "linalg.hpp"
+#include "linalg/linalg.hpp"
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"
 

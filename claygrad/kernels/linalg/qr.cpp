@@ -1,6 +1,6 @@
 // QR, products with what it makes, and least squares.
-#include "reflections.hpp"
-#include "triangles.hpp"
+#include "linalg/householder.hpp"
+#include "linalg/triangular.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,10 +1,10 @@
 // LU with row exchanges, Cholesky's factor and triangular systems, for stacks of matrices: plain loops over rows that lie in
 // the cache, joined by products where a matrix is large.
-#include "abreast.hpp"
+#include "linalg/interleaved.hpp"
 #include "platform/table.hpp"
 #include "platform/api.hpp"
-#include "matrices.hpp"
-#include "triangles.hpp"
+#include "linalg/small_matrix.hpp"
+#include "linalg/triangular.hpp"
 #include "simd/math.hpp"
 
 namespace clay {
@@ -451,12 +451,12 @@ template <class T> bool cholesky(const LinearAlgebra* job) {
 
 }  // namespace
 
-// In loops_orthogonal.cpp
+// In linalg/qr.cpp
 template <class T> bool qr(const LinearAlgebra* job);
 template <class T> bool geqrf(const LinearAlgebra* job);
 template <class T> bool reflected(const LinearAlgebra* job);
 template <class T> bool least(const LinearAlgebra* job);
-// In loops_reflections.cpp
+// In linalg/eigh_svd.cpp
 template <class T> bool symmetric(const LinearAlgebra* job);
 template <class T> bool singular(const LinearAlgebra* job);
 

@@ -2,7 +2,7 @@
 // the rest of them zeros.
 #include <type_traits>
 
-#include "reflections.hpp"
+#include "linalg/householder.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

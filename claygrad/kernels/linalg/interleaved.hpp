@@ -1,7 +1,7 @@
 // Many matrices of a few rows, side by side: a vector holds the same element of as many matrices as it has lanes. Rows are
 // exchanged by picking, each lane its own.
 #pragma once
-#include "matrices.hpp"
+#include "linalg/small_matrix.hpp"
 #include "simd/math.hpp"
 
 namespace clay {

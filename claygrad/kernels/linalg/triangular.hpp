@@ -1,7 +1,7 @@
 // Triangular systems: with one right-hand side or a few, the matrix is read once, where it lies; with many, blocks of it are
 // joined by products.
 #pragma once
-#include "matrices.hpp"
+#include "linalg/small_matrix.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
