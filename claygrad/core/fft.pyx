@@ -13,7 +13,7 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layou
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
-cdef extern from "fft.hpp" namespace "clay" nogil:
+cdef extern from "fft/fft.hpp" namespace "clay" nogil:
     enum FourierKind:
         COMPLEX, TO_HALF, TO_WHOLE, FROM_HALF
 

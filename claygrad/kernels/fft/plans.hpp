@@ -2,7 +2,7 @@
 #pragma once
 #include <new>
 
-#include "fft_rows.hpp"
+#include "fft/rows.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

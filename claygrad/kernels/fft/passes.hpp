@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "butterfly.hpp"
+#include "fft/butterfly.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

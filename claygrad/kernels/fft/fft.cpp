@@ -1,10 +1,10 @@
-// Fourier transforms along the axes of an array: rows through fft_rows.hpp, columns here, and the plans of both.
-#include "fft.hpp"
+// Fourier transforms along the axes of an array: rows through fft/rows.hpp, columns here, and the plans of both.
+#include "fft/fft.hpp"
 
 #include <new>
 
 #include "platform/table.hpp"
-#include "fft_plans.hpp"
+#include "fft/plans.hpp"
 #include "platform/api.hpp"
 
 namespace clay {

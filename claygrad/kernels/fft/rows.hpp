@@ -5,7 +5,7 @@
 #include <atomic>
 #include <memory>
 
-#include "fft_passes.hpp"
+#include "fft/passes.hpp"
 #include "platform/scratch.hpp"
 
 namespace clay {
