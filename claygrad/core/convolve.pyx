@@ -13,7 +13,7 @@ from claygrad.core.taken cimport floats_at, int_at, ints_at, spread_at, vector_a
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
-cdef extern from "conv.hpp" namespace "clay" nogil:
+cdef extern from "conv/conv.hpp" namespace "clay" nogil:
     struct Convolution:
         int64_t n, c, h, w, o, kh, kw, oh, ow
         int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups

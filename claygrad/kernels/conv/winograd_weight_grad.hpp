@@ -1,6 +1,6 @@
 // The gradient of 3 x 3 kernels: see Note [Winograd] and Note [Shares of a weight's gradient].
 #pragma once
-#include "conv_winograd.hpp"
+#include "conv/winograd.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

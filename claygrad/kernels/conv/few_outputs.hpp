@@ -6,7 +6,7 @@
 // into the next, over the few elements that belong to no window: a vector is full wherever a line ends. What those elements give is
 // not taken over.
 #pragma once
-#include "conv_tiles.hpp"
+#include "conv/tiles.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -6,10 +6,10 @@
 // vector of output channels (forward), or times a vector of the gradient's channels (weight). A tile of up to TALL such numbers
 // by WIDE vectors stays in registers throughout. Output channels are filled up to whole vectors and come in panels of WIDE of
 // them. Outputs are taken in pieces whose copies fit the cache; no result depends on how they are cut, or on the threads.
-#include "conv_planes.hpp"
-#include "conv_tiles.hpp"
-#include "conv_weight.hpp"
-#include "conv_winograd_weight.hpp"
+#include "conv/few_outputs.hpp"
+#include "conv/tiles.hpp"
+#include "conv/weight_grad.hpp"
+#include "conv/winograd_weight_grad.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

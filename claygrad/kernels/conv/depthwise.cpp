@@ -6,7 +6,7 @@
 // whatever the stride. The padding of the copy is zeroed once for all planes that a thread takes.
 #include <string.h>
 
-#include "conv.hpp"
+#include "conv/conv.hpp"
 #include "platform/table.hpp"
 #include "platform/scratch.hpp"
 #include "simd/vec.hpp"

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "conv.hpp"
+#include "conv/conv.hpp"
 #include "platform/table.hpp"
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"

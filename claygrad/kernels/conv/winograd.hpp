@@ -9,7 +9,7 @@
 // kernel's gradient by the largest of its nine. But what is added and taken away again is not there any more if it was infinite: a
 // convolution with a result that is no number is left to the windows.
 #pragma once
-#include "conv_tiles.hpp"
+#include "conv/tiles.hpp"
 #include "platform/api.hpp"
 #include "simd/lines.hpp"
 

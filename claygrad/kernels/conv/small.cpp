@@ -1,5 +1,5 @@
 // Convolution of few elements: a row of windows at a time, without packing anything.
-#include "conv.hpp"
+#include "conv/conv.hpp"
 
 #include <string.h>
 

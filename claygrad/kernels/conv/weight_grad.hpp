@@ -5,7 +5,7 @@
 // gradient is shared out by its panels instead. The number of shares depends on the shape alone, so that the result does not depend
 // on the threads.
 #pragma once
-#include "conv_tiles.hpp"
+#include "conv/tiles.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
