@@ -9,7 +9,7 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like
 from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at
 from claygrad.core.ways cimport offer, offer_many
 
-cdef extern from "rows.hpp" namespace "clay" nogil:
+cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     struct Alignment:
         int64_t frames, examples, classes, places
         const void* log_probs

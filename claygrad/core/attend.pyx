@@ -14,7 +14,7 @@ from claygrad.core.layout cimport Layout, by_stride, dense, fresh, fresh_like, f
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer_many, offer_short
 
-cdef extern from "attention.hpp" namespace "clay" nogil:
+cdef extern from "nn/attention.hpp" namespace "clay" nogil:
     struct Heads:
         void* data
         int64_t batch, head, row

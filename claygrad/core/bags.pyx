@@ -22,7 +22,7 @@ cdef enum:
     SUM = 0
     MAX = 2
 
-cdef extern from "bags.hpp" namespace "clay" nogil:
+cdef extern from "nn/embedding_bag.hpp" namespace "clay" nogil:
     struct Bags:
         int64_t entries, bags, rows, width, padding, mode
         const int64_t* index

@@ -26,7 +26,7 @@ cdef extern from "sort/sort.hpp" namespace "clay" nogil:
     ctypedef bint (*choose_fn)(const void*, void*, int64_t*, int64_t, int64_t, int64_t, int64_t, int) noexcept nogil
     choose_fn find_choice(int dtype) noexcept
 
-cdef extern from "rows.hpp" namespace "clay" nogil:
+cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
 
 cdef extern from "reduce/scan.hpp" namespace "clay" nogil:

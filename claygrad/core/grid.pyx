@@ -13,7 +13,7 @@ from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 
-cdef extern from "grid.hpp" namespace "clay" nogil:
+cdef extern from "nn/grid_sample.hpp" namespace "clay" nogil:
     struct GridShape:
         int64_t batch, channels, points
         int64_t[3] size

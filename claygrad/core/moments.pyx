@@ -13,7 +13,7 @@ from claygrad.core.reduce cimport arranged, reduced, without
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many, take_loops
 
-cdef extern from "rows.hpp" namespace "clay" nogil:
+cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
 
 cdef extern from "reduce/scan.hpp" namespace "clay" nogil:

@@ -17,7 +17,7 @@ cdef extern from "index/dense.hpp" namespace "clay" nogil:
     ctypedef void (*search_fn)(const void*, const void*, int64_t*, int64_t, int64_t, int64_t, bint) noexcept nogil
     search_fn find_search(int dtype) noexcept
 
-cdef extern from "rows.hpp" namespace "clay" nogil:
+cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
 
 cdef extern from "reduce/scan.hpp" namespace "clay" nogil:

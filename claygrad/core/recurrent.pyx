@@ -15,7 +15,7 @@ from claygrad.core.layout cimport Layout, fresh, from_array, in_order
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer_many
 
-cdef extern from "recurrent.hpp" namespace "clay" nogil:
+cdef extern from "nn/rnn.hpp" namespace "clay" nogil:
     struct Sequence:
         const int64_t* first
         const int64_t* size

@@ -11,7 +11,7 @@ from claygrad.core.layout cimport Layout, fresh
 from claygrad.core.taken cimport floats_at, int_at, ints_at, spread_at
 from claygrad.core.ways cimport offer
 
-cdef extern from "resample.hpp" namespace "clay" nogil:
+cdef extern from "nn/interpolate.hpp" namespace "clay" nogil:
     struct Resampling:
         int64_t outer, n, out, inner, taps
         const int64_t* index

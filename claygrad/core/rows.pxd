@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-cdef extern from "rows.hpp" namespace "clay" nogil:
+cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     struct Norm:
         int64_t examples, channels, places, groups
         const void* x

@@ -10,7 +10,7 @@ from claygrad.core.arrays cimport NO_CODE, code_of, empty_like, split
 from claygrad.core.dtypes cimport F32, F64, I16, I64, U8
 from claygrad.core.kernels cimport find, reduce_fn, reduce_lines, take_rows
 
-cdef extern from "rows.hpp" namespace "clay" nogil:
+cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
     ctypedef void (*scan_fn)(const void*, void*, int64_t, int64_t, int64_t, bint) noexcept nogil
     ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
@@ -35,7 +35,7 @@ cdef inline object _new(object like, int64_t n):
 def norm(str name, x, *, int64_t examples, int64_t channels, int64_t places=1, int64_t groups=1, double eps=0, bint given=False,
          g=None, weight=None, bias=None, out=None, mean=None, rstd=None, variance=None, to_x=None, to_weight=None,
          to_bias=None):
-    """Run a kernel of kernels/rows.hpp's family "norm"; `out`, the moments and what begins with `to_` are written."""
+    """Run a kernel of kernels/nn/norm.hpp's family "norm"; `out`, the moments and what begins with `to_` are written."""
     cdef Norm s
     cdef int code = code_of(x)
     cdef int64_t size = examples * channels * places

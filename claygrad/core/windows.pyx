@@ -12,7 +12,7 @@ from claygrad.core.layout cimport Layout, fresh, same_shape
 from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, spread_at
 from claygrad.core.ways cimport offer, offer_many
 
-cdef extern from "windows.hpp" namespace "clay" nogil:
+cdef extern from "nn/pool.hpp" namespace "clay" nogil:
     struct Pooling:
         int64_t planes, t, h, w, ot, oh, ow, kt, kh, kw
         int64_t stride_t, stride_h, stride_w, pad_t, pad_h, pad_w, dilation_t, dilation_h, dilation_w

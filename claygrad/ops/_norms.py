@@ -71,7 +71,7 @@ def input_grad(xp, g, unit, rstd, weight, axes: tuple[int, ...], centred: bool =
 
 # Note [Native norms]
 # One kernel does what `moments` with `affine`, and `input_grad` with the sums for weight and bias, say in arrays. Sizes
-# are (examples, channels, places, groups) as in kernels/rows.hpp. None: no kernel for such arrays.
+# are (examples, channels, places, groups) as in kernels/nn/norm.hpp. None: no kernel for such arrays.
 
 def native_forward(xp, kind: str, x, weight, bias, eps: float, sizes: tuple[int, int, int, int], centred: bool = True):
     """The normalised x, with mean, reciprocal deviation and (of a batch) variance, flat."""

@@ -3,7 +3,7 @@
 
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
-#include "rows.hpp"
+#include "nn/norm.hpp"
 #include "platform/scratch.hpp"
 
 namespace clay {

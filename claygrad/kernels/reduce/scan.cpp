@@ -3,7 +3,7 @@
 
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
-#include "rows.hpp"
+#include "nn/norm.hpp"
 #include "reduce/scan.hpp"
 #include "reduce/softmax_short.hpp"
 #include "platform/scratch.hpp"

@@ -1,4 +1,4 @@
-// Running extremes and sums of exponentials: kernels of family "scan" beside the sums of rows.hpp. All blocks are contiguous.
+// Running extremes and sums of exponentials: kernels of family "scan" beside the sums of nn/norm.hpp. All blocks are contiguous.
 #pragma once
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
 
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
-#include "rows.hpp"
+#include "nn/norm.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {

@@ -7,7 +7,7 @@
 // A row that may look nowhere is zeros, its logarithm -inf. Tiles that no query of a causal product sees are not computed.
 #include <string.h>
 
-#include "attention.hpp"
+#include "nn/attention.hpp"
 #include "platform/table.hpp"
 #include "matmul/gemm.hpp"
 #include "reduce/tree.hpp"

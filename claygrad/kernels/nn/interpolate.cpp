@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "platform/table.hpp"
-#include "resample.hpp"
+#include "nn/interpolate.hpp"
 #include "platform/scratch.hpp"
 
 namespace clay {

@@ -2,7 +2,7 @@
 // rstd * (h - unit * mean(h * unit) - mean(h)).
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
-#include "rows.hpp"
+#include "nn/norm.hpp"
 #include "platform/scratch.hpp"
 
 namespace clay {

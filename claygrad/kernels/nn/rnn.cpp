@@ -1,7 +1,7 @@
 // Recurrent layers, step after step. Sequences do not see each other: each thread takes some of them through all steps.
 #include <string.h>
 
-#include "recurrent_weights.hpp"
+#include "nn/rnn_weights.hpp"
 #include "platform/scratch.hpp"
 #include "simd/math.hpp"
 

@@ -11,7 +11,7 @@
 #include "platform/table.hpp"
 #include "matmul/gemm.hpp"
 #include "platform/api.hpp"
-#include "recurrent.hpp"
+#include "nn/rnn.hpp"
 #include "simd/transpose.hpp"
 
 namespace clay {

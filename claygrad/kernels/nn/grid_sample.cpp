@@ -1,6 +1,6 @@
 // Samples of planes at the points of a grid, a block of points at a time: indices and weights of their neighbours along each
 // axis first, which serve all channels. claygrad/ops/grid.py says what they are, step by step.
-#include "grid.hpp"
+#include "nn/grid_sample.hpp"
 
 #include <math.h>
 #include <string.h>

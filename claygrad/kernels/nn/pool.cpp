@@ -4,9 +4,9 @@
 
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
-#include "quads.hpp"
+#include "nn/max_pool_2x2.hpp"
 #include "platform/scratch.hpp"
-#include "windows.hpp"
+#include "nn/pool.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -1,7 +1,7 @@
 // Sums, means and maxima of bags of rows, and the gradient of that.
 #include <string.h>
 
-#include "bags.hpp"
+#include "nn/embedding_bag.hpp"
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
 #include "platform/threads.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 #include "simd/transpose.hpp"
 #include "simd/vec.hpp"
-#include "windows.hpp"
+#include "nn/pool.hpp"
 
 namespace clay {
 namespace CLAY_ISA {

@@ -2,7 +2,7 @@
 // their size is kept between. And the recursions over alignments of labels with frames.
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
-#include "rows.hpp"
+#include "nn/norm.hpp"
 #include "platform/scratch.hpp"
 #include "reduce/softmax_short.hpp"
 #include "platform/threads.hpp"
