@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from claygrad.core.layout cimport Layout
 
-cdef extern from "random.hpp" namespace "clay" nogil:
+cdef extern from "random/random.hpp" namespace "clay" nogil:
     struct Engine:
         uint64_t seed
 
@@ -39,7 +39,7 @@ cdef extern from "random.hpp" namespace "clay" nogil:
         no_mass
 
 # These allocate.
-cdef extern from "random.hpp" namespace "clay":
+cdef extern from "random/random.hpp" namespace "clay":
     Weights sample_with_replacement(Engine& engine, int dtype, const void* weights, int64_t rows, int64_t n,
                                     int64_t* out, int64_t count) except +
     void sample_without_replacement(int dtype, const void* weights, const void* draws, int64_t rows, int64_t n,

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "platform/dtypes.hpp"
-#include "random.hpp"
+#include "random/random.hpp"
 
 namespace clay {
 namespace {

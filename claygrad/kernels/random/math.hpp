@@ -1,5 +1,5 @@
 // The arithmetic under the random fills: half precision, conversions, and the functions of the normal transform.
-// Private to random.cpp and random_each.cpp. See Note [Streams] in random.hpp.
+// Private to random/fill.cpp and random/sample.cpp. See Note [Streams] in random/random.hpp.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -53,14 +53,14 @@ Weights sample_with_replacement(Engine& engine, int dtype, const void* weights_r
 void sample_without_replacement(int dtype, const void* weights_rn, const void* draws_rn, int64_t rows, int64_t n,
                                 int64_t* out_rc, int64_t count);
 
-// Draws with parameters of their own, one an element (random_each.cpp). float32/64; poisson also float16 and bfloat16.
+// Draws with parameters of their own, one an element (random/sample.cpp). float32/64; poisson also float16 and bfloat16.
 void draw_gamma(Engine& engine, int dtype, const void* shape_n, void* out_n, int64_t n);
 void draw_gamma_wide(Engine& engine, int dtype, const void* shape_n, double* out_n, int64_t n);
 // Returns -1, or the position of the first rate that is negative or NaN: the draws stop there.
 int64_t draw_poisson(Engine& engine, int dtype, const void* rate_n, void* out_n, int64_t n);
 void draw_binomial(Engine& engine, int dtype, const void* count_n, const void* chance_n, void* out_n, int64_t n);
 
-// Derivatives of a draw by its parameter, at a fixed quantile (random_grad.cpp). float32/64.
+// Derivatives of a draw by its parameter, at a fixed quantile (random/sample_grad.cpp). float32/64.
 void gamma_grad(int dtype, const void* shape_n, const void* x_n, void* out_n, int64_t n);
 void dirichlet_grad(int dtype, const void* x_n, const void* shape_n, const void* total_n, void* out_n, int64_t n);
 

@@ -1,11 +1,11 @@
-// Draws with parameters of their own: gamma, Poisson, binomial. See Note [Streams] in random.hpp.
+// Draws with parameters of their own: gamma, Poisson, binomial. See Note [Streams] in random/random.hpp.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "random.hpp"
-#include "random_engine.hpp"
-#include "random_math.hpp"
+#include "random/random.hpp"
+#include "random/mt19937.hpp"
+#include "random/math.hpp"
 
 namespace clay {
 namespace {

@@ -1,5 +1,5 @@
-// See Note [Streams] in random.hpp.
-#include "random.hpp"
+// See Note [Streams] in random/random.hpp.
+#include "random/random.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "random_engine.hpp"
-#include "random_math.hpp"
+#include "random/mt19937.hpp"
+#include "random/math.hpp"
 
 namespace clay {
 namespace {

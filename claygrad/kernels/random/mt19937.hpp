@@ -1,10 +1,10 @@
-// Drawing words from the engine. Private to random.cpp and random_each.cpp.
+// Drawing words from the engine. Private to random/fill.cpp and random/sample.cpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-#include "random.hpp"
+#include "random/random.hpp"
 
 // The loops that matter are compiled for three instruction sets and chosen at load. All give the same bits.
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
