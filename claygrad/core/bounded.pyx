@@ -11,7 +11,7 @@ from claygrad.core.layout cimport Layout, dense, fresh
 from claygrad.core.modes cimport modes
 from claygrad.core.tensor cimport Tensor, new_tensor
 
-cdef extern from "optim.hpp" namespace "clay" nogil:
+cdef extern from "optim/optim.hpp" namespace "clay" nogil:
     struct Gradient:
         void* values
         int64_t n

@@ -14,7 +14,7 @@ from claygrad.core.observe cimport STEP, Event, announce, begin, finish, observi
 from claygrad.core.overrides cimport asking, is_odd
 from claygrad.core.tensor cimport Tensor
 
-cdef extern from "optim.hpp" namespace "clay" nogil:
+cdef extern from "optim/optim.hpp" namespace "clay" nogil:
     struct StepTensor:
         void* param
         const void* grad

@@ -4,7 +4,7 @@
 
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
-#include "optim.hpp"
+#include "optim/optim.hpp"
 #include "platform/threads.hpp"
 
 namespace clay {
