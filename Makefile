@@ -112,7 +112,7 @@ lint: .venv/.lint
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint claygrad || bad=1; exit $$bad      # it calls pycodestyle
 
 # Compiled modules that Python code imports have a stub; the others have nothing for Python in them.
-STUBBED := $(filter-out claygrad.core._operations,$(patsubst claygrad/core/%.pyi,claygrad.core.%,$(wildcard claygrad/core/*.pyi)))
+STUBBED := $(filter-out claygrad.core._operations,$(subst /,.,$(basename $(wildcard claygrad/core/*.pyi claygrad/core/*/*.pyi claygrad/native/*.pyi))))
 
 types: .venv/.claygrad .venv/.lint
 	@bad=0; $(BIN)/mypy || bad=1; \

@@ -87,6 +87,6 @@ def typename(obj: Any, /) -> str:
     named = obj if hasattr(obj, "__qualname__") or hasattr(obj, "__name__") else type(obj)
     module = getattr(named, "__module__", None) or ""
     name = getattr(named, "__qualname__", None) or named.__name__
-    if module == "claygrad" or module.startswith("claygrad.core"):
+    if module == "claygrad" or module.startswith(("claygrad.core", "claygrad.native")):
         module = prefix()
     return name if module in ("", "builtins") else f"{module}.{name}"

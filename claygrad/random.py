@@ -10,7 +10,8 @@ from claygrad.core.random import default_generator
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from claygrad.core import Generator, Tensor
+    from claygrad.core import Tensor
+    from claygrad.core.random import Generator
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 

@@ -8,7 +8,7 @@ import typing
 
 import claygrad
 
-INNER = ("claygrad.core", "claygrad.compat", "claygrad.cli", "claygrad.__main__", "claygrad.fx")
+INNER = ("claygrad.core", "claygrad.native", "claygrad.compat", "claygrad.cli", "claygrad.__main__", "claygrad.fx")
 
 
 def test_the_hints_of_every_public_class() -> None:

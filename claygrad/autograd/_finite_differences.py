@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from claygrad.core import Generator, Tensor, complex64, complex128, float32, float64
+from claygrad.core import Tensor, complex64, complex128, float32, float64
+from claygrad.core.random import Generator
 from claygrad.ops.fill import eye, zeros
 from claygrad.ops.random import rand
 

@@ -113,7 +113,7 @@ def _stubs() -> dict[str, str]:
     stubs = {}
     for path in sorted([*root.rglob("*.py"), *root.rglob("*.pyi")]):
         parts = path.relative_to(root).with_suffix("").parts
-        if parts[0] in ("core", "ops", "cli", "compat", "__main__"):
+        if parts[0] in ("core", "native", "ops", "cli", "compat", "__main__"):
             continue
         package = parts[-1] == "__init__"
         module = ".".join(["claygrad", *(parts[:-1] if package else parts)])

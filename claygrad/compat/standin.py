@@ -104,7 +104,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 _finder = _Finder()
 _depth = 0
 _own_names: list[tuple[Any, str, str]] = []     # what was renamed, which attribute says it, and what that was before
-_OURS_ALONE = ("claygrad.core", "claygrad.compat", "claygrad.cli", "claygrad.__main__")   # no counterpart
+_OURS_ALONE = ("claygrad.core", "claygrad.native", "claygrad.compat", "claygrad.cli", "claygrad.__main__")   # no counterpart
 
 
 def stands_in() -> bool:

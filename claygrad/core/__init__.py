@@ -1,6 +1,5 @@
 """The compiled core: storage, tensors, graph, engine, and what happens when an operation is called."""
 import os
-import sys
 
 try:
     import claygrad.core.dtypes
@@ -60,32 +59,18 @@ from claygrad.core.engine import current_run, one_like, run_backward, will_run
 from claygrad.core.function import Function, once_differentiable
 from claygrad.core.operators import install_verbs
 from claygrad.core.promotion import result_type
-from claygrad.core import index as _index
 from claygrad.core import sharing
 from claygrad.core.node import Node, RemovableHandle
-from claygrad.core.random import Generator
 from claygrad.core.storage import Storage
 from claygrad.core.size import Size
 from claygrad.core.tensor import LATE, AccumulateGrad, Tensor
-
-# Nothing names these but the declarations, which ask for the short ways that they offer: Note [Short ways] in ways.pxd.
-for _name in ("alignments", "alike", "assign", "attend", "bags", "chosen", "convolve", "cuts", "distances", "distinct",
-              "entries", "extremes", "factors", "fft", "found", "grid", "grown", "layers", "ldl", "ledger", "losses",
-              "lossforms", "making", "matmul", "moments", "moves", "norms", "places", "recurrent", "resample", "shorts",
-              "windows"):
-    __import__(f"claygrad.core.{_name}")
-
-for _name, _module in list(sys.modules.items()):
-    if _name.startswith("claygrad.core."):
-        for _value in list(vars(_module).values()):
-            ask_for_self(_value)
 
 uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool, bfloat16, *_ = DTYPES.values()
 default_device = get_default_device
 
 # What other parts may import from here; type checkers ask for such a list.
 __all__ = [
-    "DTYPES", "LATE", "AccumulateGrad", "Function", "Generator", "Node", "Op", "RemovableHandle", "Size", "Storage",
+    "DTYPES", "LATE", "AccumulateGrad", "Function", "Node", "Op", "RemovableHandle", "Size", "Storage",
     "Tensor", "adopt", "array_of", "ask_for_self", "attach", "bfloat16", "bool", "complex64", "complex128", "conj",
     "constant", "current_run", "declare", "default_device", "default_dtype", "device", "dtype",
     "dtype_of_numpy", "empty", "empty_cache", "empty_strided", "float16", "float32", "float64", "fresh_storage",

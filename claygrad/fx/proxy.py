@@ -8,7 +8,8 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from claygrad._late import late
-from claygrad.core import Generator, Tensor, device, dtype
+from claygrad.core import Tensor, device, dtype
+from claygrad.core.random import Generator
 from claygrad.fx._code import _MAGIC
 from claygrad.fx.node import Node, map_aggregate
 from claygrad.ops._formats import layout, memory_format

@@ -1,4 +1,5 @@
 """Every operation, one declaration each. Importing this package makes them callable and gives the tensor methods."""
+import claygrad.native.load      # the native forms, which the declarations below ask for
 from claygrad.core import LATE, attach, install_verbs
 from claygrad.ops import (
     activation,

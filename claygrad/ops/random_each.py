@@ -9,7 +9,7 @@ from claygrad.ops._registry import composite, missing, op, zero
 from claygrad.ops.random_fill import unknown
 
 if TYPE_CHECKING:
-    from claygrad.core import Generator
+    from claygrad.core.random import Generator
 
 
 def _wide(kernel: str, *inputs: Tensor) -> None:

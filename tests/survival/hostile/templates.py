@@ -21,7 +21,7 @@ from .programs import PROGRAMS
 # Functions that are not called at random: they wait, leave the process, write files, or hold as many threads as they are told.
 LEFT_OUT = {"save", "load", "from_file", "set_num_threads", "set_num_interop_threads", "compile", "seed", "breakpoint", "export",
             "save_file", "load_file", "get_worker_info", "random_split", "SummaryWriter", "DataLoader", "main",
-            "core", "ops", "UninitializedParameter", "UninitializedBuffer"}
+            "core", "native", "ops", "UninitializedParameter", "UninitializedBuffer"}
 
 
 class Unspeakable(Exception):

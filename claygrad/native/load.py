@@ -1,0 +1,48 @@
+"""Load the native forms: nothing names them but the declarations in ops/, which ask for them by name (core/dispatch/registry.pxd)."""
+import importlib
+import sys
+
+from claygrad.core import ask_for_self
+
+for _name in (
+    "claygrad.core.alignments",
+    "claygrad.core.alike",
+    "claygrad.core.assign",
+    "claygrad.core.attend",
+    "claygrad.core.bags",
+    "claygrad.core.chosen",
+    "claygrad.core.convolve",
+    "claygrad.core.cuts",
+    "claygrad.core.distances",
+    "claygrad.core.distinct",
+    "claygrad.core.entries",
+    "claygrad.core.extremes",
+    "claygrad.core.factors",
+    "claygrad.core.fft",
+    "claygrad.core.found",
+    "claygrad.core.grid",
+    "claygrad.core.grown",
+    "claygrad.core.index",
+    "claygrad.core.layers",
+    "claygrad.core.ldl",
+    "claygrad.core.ledger",
+    "claygrad.core.losses",
+    "claygrad.core.lossforms",
+    "claygrad.core.making",
+    "claygrad.core.matmul",
+    "claygrad.core.moments",
+    "claygrad.core.moves",
+    "claygrad.core.norms",
+    "claygrad.core.places",
+    "claygrad.core.random",
+    "claygrad.core.recurrent",
+    "claygrad.core.resample",
+    "claygrad.core.shorts",
+    "claygrad.core.windows",
+):
+    importlib.import_module(_name)
+
+for _name, _module in list(sys.modules.items()):
+    if _name.startswith(("claygrad.core.", "claygrad.native.")):
+        for _value in list(vars(_module).values()):
+            ask_for_self(_value)
