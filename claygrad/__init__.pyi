@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, overload
 
 from claygrad import return_types as _results
-from claygrad.core.device import device as _device
-from claygrad.core.dtypes import dtype as _dtype
+from claygrad.core.data.device import device as _device
+from claygrad.core.data.dtype import dtype as _dtype
 from claygrad.ops._formats import layout as _layout
 from claygrad.ops._formats import memory_format as _memory_format
 from claygrad import __config__ as __config__
@@ -97,15 +97,15 @@ from claygrad.compat import as_torch as as_torch
 from claygrad.compiler import compile as compile
 from claygrad.core.bridge import get_num_threads as get_num_threads
 from claygrad.core.bridge import set_num_threads as set_num_threads
-from claygrad.core.device import device as device
-from claygrad.core.device import get_default_device as get_default_device
-from claygrad.core.device import set_default_device as set_default_device
-from claygrad.core.dtypes import dtype as dtype
-from claygrad.core.dtypes import get_default_dtype as get_default_dtype
-from claygrad.core.dtypes import set_default_dtype as set_default_dtype
+from claygrad.core.data.device import device as device
+from claygrad.core.data.device import get_default_device as get_default_device
+from claygrad.core.data.device import set_default_device as set_default_device
+from claygrad.core.data.dtype import dtype as dtype
+from claygrad.core.data.dtype import get_default_dtype as get_default_dtype
+from claygrad.core.data.dtype import set_default_dtype as set_default_dtype
 from claygrad.core.random import Generator as Generator
-from claygrad.core.size import Size as Size
-from claygrad.core.storage import Storage as _UntypedStorage
+from claygrad.core.data.size import Size as Size
+from claygrad.core.data.storage import Storage as _UntypedStorage
 from claygrad.core.tensor import Tensor as Tensor
 from claygrad.debug.graphs import graph as graph
 from claygrad.futures import Future as Future

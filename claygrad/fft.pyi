@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, overload
 
 from claygrad import return_types as _results
-from claygrad.core.device import device as _device
-from claygrad.core.dtypes import dtype as _dtype
+from claygrad.core.data.device import device as _device
+from claygrad.core.data.dtype import dtype as _dtype
 from claygrad.ops._formats import layout as _layout
 from claygrad.ops._formats import memory_format as _memory_format
 from claygrad.core.random import Generator
-from claygrad.core.storage import Storage
+from claygrad.core.data.storage import Storage
 from claygrad.core.tensor import Size, Tensor
 
 _bool: TypeAlias = builtins.bool

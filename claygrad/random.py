@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from claygrad.core.device import device, no_cuda
+from claygrad.core.data.device import device, no_cuda
 from claygrad.core.random import default_generator
 
 if TYPE_CHECKING:

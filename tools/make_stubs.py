@@ -32,8 +32,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, overload
 
 from claygrad import return_types as _results
-from claygrad.core.device import device as _device
-from claygrad.core.dtypes import dtype as _dtype
+from claygrad.core.data.device import device as _device
+from claygrad.core.data.dtype import dtype as _dtype
 from claygrad.ops._formats import layout as _layout
 from claygrad.ops._formats import memory_format as _memory_format
 {imports}
@@ -197,7 +197,7 @@ def methods() -> str:
             lines += lines_of(name, said, method=True)
         else:
             lines.append(f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ...")
-    imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.storage import Storage\n"
+    imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.data.storage import Storage\n"
                "from claygrad.core.tensor import Size, Tensor")
     return NOTE + HEAD.format(imports=imports) + "class Operations:\n" + "".join(f"    {line}\n" for line in lines)
 
@@ -238,7 +238,7 @@ def namespace(name: str, extra: str = "") -> str:
     for member, made in sorted(NAMESPACES[name].items()):
         said = declaration(made)
         lines += lines_of(member, said, method=False) if said is not None else [f"{member}: Any"]
-    imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.storage import Storage\n"
+    imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.data.storage import Storage\n"
                "from claygrad.core.tensor import Size, Tensor" + extra)
     return NOTE + HEAD.format(imports=imports) + "\n".join(lines) + "\n"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from claygrad import _settings
 from claygrad._late import late
-from claygrad.core.device import no_cuda
+from claygrad.core.data.device import no_cuda
 
 _sdp = _settings.attention_ways
 

@@ -2,9 +2,9 @@
 import os
 
 try:
-    import claygrad.core.dtypes
+    import claygrad.core.data.dtype
 except ModuleNotFoundError as error:
-    if error.name != "claygrad.core.dtypes":
+    if error.name != "claygrad.core.data.dtype":
         raise
     sources = os.path.dirname(os.path.dirname(__file__))
     raise ImportError(f"""claygrad was imported from its sources, where nothing is compiled: {sources}
@@ -41,8 +41,8 @@ from claygrad.core.bridge import (
 )
 from claygrad.core.call import conj, install, into
 from claygrad.core.declared import Op, constant, declare, missing, op_named, zero
-from claygrad.core.device import device, get_default_device, parse_device, set_default_device
-from claygrad.core.dtypes import (
+from claygrad.core.data.device import device, get_default_device, parse_device, set_default_device
+from claygrad.core.data.dtype import (
     DTYPES,
     default_dtype,
     dtype,
@@ -61,8 +61,8 @@ from claygrad.core.operators import install_verbs
 from claygrad.core.promotion import result_type
 from claygrad.core import sharing
 from claygrad.core.node import Node, RemovableHandle
-from claygrad.core.storage import Storage
-from claygrad.core.size import Size
+from claygrad.core.data.storage import Storage
+from claygrad.core.data.size import Size
 from claygrad.core.tensor import LATE, AccumulateGrad, Tensor
 
 uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool, bfloat16, *_ = DTYPES.values()

@@ -3,9 +3,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
 from claygrad.core.declared cimport Op
-from claygrad.core.dtypes cimport I64, U8, of_code
-from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like
+from claygrad.core.data.dtype cimport I64, U8, of_code
+from claygrad.core.data.kernels cimport find
+from claygrad.core.data.layout cimport Layout, fresh, fresh_like
 from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at
 from claygrad.core.ways cimport offer, offer_many
 

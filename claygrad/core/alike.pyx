@@ -4,14 +4,14 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.declared cimport Op, find_op
-from claygrad.core.device cimport CPU, device
-from claygrad.core.dtypes cimport dtype
-from claygrad.core.elements cimport element_of
-from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, new_layout
+from claygrad.core.data.device cimport CPU, device
+from claygrad.core.data.dtype cimport dtype
+from claygrad.core.data.scalar cimport element_of
+from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, new_layout
 from claygrad.core.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with, may_be_channels_last, plain
 from claygrad.core.parts cimport sizes_of
-from claygrad.core.storage cimport new_storage
+from claygrad.core.data.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
 from claygrad.core.ways cimport offer_factory, offer_short
 

@@ -2,7 +2,7 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
-from claygrad.core.dtypes cimport F32, F64, I32, I64
+from claygrad.core.data.dtype cimport F32, F64, I32, I64
 
 cdef enum:
     NO_CODE = -1

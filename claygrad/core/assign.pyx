@@ -6,12 +6,12 @@ from libc.string cimport memcpy, memset
 
 from claygrad.core cimport moves, places
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, I64
-from claygrad.core.elements cimport element_of
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64, I64
+from claygrad.core.data.scalar cimport element_of
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
-from claygrad.core.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
+from claygrad.core.data.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
+from claygrad.core.data.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
                                     same_shape, stretched)
 from claygrad.core.moves cimport channels_at_the_end
 from claygrad.core.pointwise cimport fresh_run, turned

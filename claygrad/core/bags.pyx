@@ -5,10 +5,10 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, I64, of_code
-from claygrad.core.kernels cimport find, take_rows
-from claygrad.core.layout cimport Layout, check_dims, fresh, in_order
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, I64, of_code
+from claygrad.core.data.kernels cimport find, take_rows
+from claygrad.core.data.layout cimport Layout, check_dims, fresh, in_order
 from claygrad.core.rows cimport add_rows_fn
 from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, numbers_at, spread_at, vector_at
 from claygrad.core.tensor cimport Tensor

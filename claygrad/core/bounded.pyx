@@ -3,11 +3,11 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.inplace cimport begin_write
-from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, dense, fresh
+from claygrad.core.data.kernels cimport find
+from claygrad.core.data.layout cimport Layout, dense, fresh
 from claygrad.core.modes cimport modes
 from claygrad.core.tensor cimport Tensor, new_tensor
 

@@ -3,10 +3,10 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike, NDArray
 
-from claygrad.core.device import device
-from claygrad.core.dtypes import dtype
+from claygrad.core.data.device import device
+from claygrad.core.data.dtype import dtype
 from claygrad.core.node import Node
-from claygrad.core.storage import Storage
+from claygrad.core.data.storage import Storage
 from claygrad.core.tensor import Tensor
 
 _T = TypeVar("_T", bound=Tensor)

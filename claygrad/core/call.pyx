@@ -5,11 +5,11 @@ from claygrad.core cimport each, pointwise, reduce, shaped
 from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, quick
 from claygrad.core.declared cimport COMPOSITE, P_ANY, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import every_op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport CAT_COMPLEX, CAT_FLOAT
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
 from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
-from claygrad.core.layout cimport SPARSE, Layout, dense, new_layout, same_shape, stretched
+from claygrad.core.data.layout cimport SPARSE, Layout, dense, new_layout, same_shape, stretched
 from claygrad.core.lazy cimport OBSERVED, any_lazy, resolve, unusual
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t
 
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.layout cimport Layout
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     struct Blocks:

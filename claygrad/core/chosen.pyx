@@ -5,12 +5,12 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
-from claygrad.core.elements cimport element_of
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
+from claygrad.core.data.scalar cimport element_of
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport find, take_rows
-from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.data.kernels cimport find, take_rows
+from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
 from claygrad.core.modes cimport deterministic
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.pointwise cimport fresh_run, same_run, turned

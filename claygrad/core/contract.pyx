@@ -2,11 +2,11 @@
 recorded. claygrad/ops/contraction.py says what they compute; every function here answers None when it does not apply."""
 from libc.stdint cimport int64_t
 
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BF16, CAT_FLOAT, F32, F64, I64
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F32, F64, I64
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport find, gemm_takes, reduce_fn
-from claygrad.core.layout cimport Layout, bytes_of, fresh, new_contiguous, new_layout
+from claygrad.core.data.kernels cimport find, gemm_takes, reduce_fn
+from claygrad.core.data.layout cimport Layout, bytes_of, fresh, new_contiguous, new_layout
 from claygrad.core.matmul cimport products
 from claygrad.core.modes cimport modes
 from claygrad.core.reduce cimport reduced

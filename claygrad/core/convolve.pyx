@@ -6,9 +6,9 @@ cimport numpy as cnp
 
 from claygrad.core.arrays cimport code_of
 from claygrad.core.declared cimport Op
-from claygrad.core.dtypes cimport F32
-from claygrad.core.kernels cimport find, gemm, gemm_many
-from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.data.dtype cimport F32
+from claygrad.core.data.kernels cimport find, gemm, gemm_many
+from claygrad.core.data.layout cimport Layout, fresh
 from claygrad.core.taken cimport floats_at, int_at, ints_at, spread_at, vector_at
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer

@@ -3,9 +3,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op, find_op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport I64
-from claygrad.core.layout cimport Layout, same_shape
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport I64
+from claygrad.core.data.layout cimport Layout, same_shape
 from claygrad.core.parts cimport axis_of, sizes_of
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.views cimport call_view

@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.dtypes cimport N_DTYPES
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.dtype cimport N_DTYPES
+from claygrad.core.data.layout cimport Layout
 
 cdef enum:
     MAX_PARAMS = 24

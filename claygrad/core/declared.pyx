@@ -1,9 +1,9 @@
 """An operation as it was declared: signature, kernels, rules. What happens on a call is in call.pyx."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
-from claygrad.core.dtypes cimport N_NATIVE
-from claygrad.core.dtypes import prefix
-from claygrad.core.kernels cimport find as find_kernel
+from claygrad.core.data.dtype cimport N_NATIVE
+from claygrad.core.data.dtype import prefix
+from claygrad.core.data.kernels cimport find as find_kernel
 
 cdef extern from "Python.h":
     object PyMethod_New(object func, object self)

@@ -6,9 +6,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from claygrad.core.declared cimport Op
-from claygrad.core.dtypes cimport F32
-from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.data.dtype cimport F32
+from claygrad.core.data.kernels cimport find
+from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.taken cimport floats_at, spread_at
 from claygrad.core.ways cimport offer, offer_many
 

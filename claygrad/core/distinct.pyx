@@ -4,9 +4,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, I64, of_code
-from claygrad.core.layout cimport Layout, fresh
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64, I64, of_code
+from claygrad.core.data.layout cimport Layout, fresh
 from claygrad.core.reduce cimport arranged
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer_many

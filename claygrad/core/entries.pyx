@@ -6,11 +6,11 @@ from libc.string cimport memset
 
 from claygrad.core.chosen cimport Blocks, add_blocks, move_blocks, picked, positions, spread, where_fn, where_of
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, F32, F64, I64, of_code
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport take_rows
-from claygrad.core.layout cimport (Layout, by_stride, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, permuted,
+from claygrad.core.data.kernels cimport take_rows
+from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, permuted,
                                     same_shape, stretched)
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.places cimport entries_apart

@@ -5,10 +5,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, I64, of_code
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout
+from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout
 from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.reduce cimport arranged, without
 from claygrad.core.tensor cimport Tensor

@@ -1,3 +1,3 @@
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.layout cimport Layout
 
 cdef bint all_finite(Layout v) noexcept

@@ -3,9 +3,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, I32, I64, dtype, of_code
-from claygrad.core.layout cimport Layout, fresh, new_contiguous, new_layout
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64, I32, I64, dtype, of_code
+from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.linalg cimport MOST, MOST_TURNED, MOST_TURNED_WIDE, LinearAlgebra, Matrices, linalg_fn
 from claygrad.core.moves cimport copied
 from claygrad.core.tensor cimport Tensor

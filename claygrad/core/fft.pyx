@@ -5,11 +5,11 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport C64, C128, F32, F64, of_code
-from claygrad.core.kernels cimport find, isa
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
+from claygrad.core.data.kernels cimport find, isa
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, new_layout
+from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order, new_layout
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 

@@ -5,10 +5,10 @@ from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport C64, CAT_COMPLEX, CAT_FLOAT, F32, F64
-from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport COO, SPARSE, Layout, dense, fresh_like
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport C64, CAT_COMPLEX, CAT_FLOAT, F32, F64
+from claygrad.core.data.kernels cimport find
+from claygrad.core.data.layout cimport COO, SPARSE, Layout, dense, fresh_like
 from claygrad.core.inplace cimport write_layout
 from claygrad.core.observe cimport BACKWARD, FORWARD, INPLACE, MAKE, STEP, Event, Observer, call_of
 from claygrad.core.tensor cimport Tensor

@@ -6,11 +6,11 @@ from libc.string cimport memcpy, memset
 
 from claygrad.core.chosen cimport common, spread
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, I64, of_code
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport find, reduce_fn, reduce_lines
-from claygrad.core.layout cimport Layout, fresh, in_order
+from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
+from claygrad.core.data.layout cimport Layout, fresh, in_order
 from claygrad.core.moves cimport some
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer

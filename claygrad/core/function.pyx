@@ -8,8 +8,8 @@ from cpython.object cimport PyObject, PyTypeObject
 from claygrad.core.anomaly import forward_notes
 from claygrad.core.notices import warn
 from claygrad.core.refusals import no_node
-from claygrad.core.dtypes cimport CAT_FLOAT
-from claygrad.core.dtypes import prefix
+from claygrad.core.data.dtype cimport CAT_FLOAT
+from claygrad.core.data.dtype import prefix
 from claygrad.core.inplace cimport check_writable, rebase
 from claygrad.core.listeners cimport own
 from claygrad.core.modes cimport ANOMALY, anomaly, modes

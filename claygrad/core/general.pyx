@@ -8,14 +8,14 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
-from claygrad.core.device cimport CPU, META, device
-from claygrad.core.dtypes cimport (BF16, BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F16, F32, F64, I64, N_COMPUTING,
+from claygrad.core.data.device cimport CPU, META, device
+from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F16, F32, F64, I64, N_COMPUTING,
                                    cast_array, category_of, dtype, narrow, of_code, promote, wider)
 from claygrad.core.halves cimport by_float, cast_half
 from claygrad.core.loops import COMPUTED_BY_BYTES, loop_of
-from claygrad.core.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
+from claygrad.core.data.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
 from claygrad.core.promotion cimport broadcast, check_broadcast, common_device, result_code
-from claygrad.core.storage cimport storage_on
+from claygrad.core.data.storage cimport storage_on
 from claygrad.core.stretched cimport by_copies
 from claygrad.core.tensor cimport Tensor
 

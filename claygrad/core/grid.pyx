@@ -6,10 +6,10 @@ cimport numpy as cnp
 
 from claygrad.core.arrays cimport code_of
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64
-from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64
+from claygrad.core.data.kernels cimport find
+from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 

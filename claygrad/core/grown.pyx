@@ -4,11 +4,11 @@ from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64
-from claygrad.core.elements cimport element_of
-from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_strided, in_order, new_layout
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64
+from claygrad.core.data.scalar cimport element_of
+from claygrad.core.data.kernels cimport copy_strided
+from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fresh_strided, in_order, new_layout
 from claygrad.core.moves cimport copied, in_format_of, may_be_channels_last, plain, some
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.tensor cimport Tensor

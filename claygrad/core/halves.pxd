@@ -1,8 +1,8 @@
 from cpython.object cimport PyObject
 
 from claygrad.core.declared cimport Op
-from claygrad.core.dtypes cimport dtype
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.dtype cimport dtype
+from claygrad.core.data.layout cimport Layout
 
 cdef Layout cast_half(Layout v, dtype want)             # between halves and float32, of what is one run of memory
 cdef Layout wide_half(Layout v)                         # halves as float32, whatever their layout

@@ -6,11 +6,11 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 
 from claygrad.core.declared cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
 from claygrad.core.each cimport cast_apart
-from claygrad.core.elements cimport cast_between, cast_fn
-from claygrad.core.layout cimport Layout, dense, falling, fresh, fresh_strided, from_array
+from claygrad.core.data.scalar cimport cast_between, cast_fn
+from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_strided, from_array
 from claygrad.core.promotion cimport result_code
 from claygrad.core.tensor cimport Tensor, new_tensor
 

@@ -2,7 +2,7 @@ from types import CodeType
 from typing import Any, TypeAlias
 
 from claygrad.core.node import Node, SavedTensor
-from claygrad.core.storage import Storage
+from claygrad.core.data.storage import Storage
 from claygrad.core.tensor import Tensor
 
 _Place: TypeAlias = tuple[CodeType, int]

@@ -3,11 +3,11 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport S_OUT, S_OUTS, S_PARAM, Op
-from claygrad.core.kernels cimport pool_block
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.kernels cimport pool_block
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.node cimport BOXED, Node, SavedTensor, expose
 from claygrad.core.recording cimport edge_at
-from claygrad.core.storage cimport Export, Storage
+from claygrad.core.data.storage cimport Export, Storage
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, leaf_of
 
 cnp.import_array()

@@ -9,10 +9,10 @@ from libc.stdint cimport int64_t
 from claygrad.core.notices import warn
 from claygrad.core.arguments cimport exact_int
 from claygrad.core.declared cimport Op, find_op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, I64, U8
-from claygrad.core.kernels cimport take_rows
-from claygrad.core.layout cimport Layout, check_dims, fresh, new_layout
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, I64, U8
+from claygrad.core.data.kernels cimport take_rows
+from claygrad.core.data.layout cimport Layout, check_dims, fresh, new_layout
 from claygrad.core.node cimport Node
 from claygrad.core.observe cimport INDEX, Event, begin, finish, observing, wanted
 from claygrad.core.observe import on_observing

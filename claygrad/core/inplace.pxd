@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 
 from claygrad.core.declared cimport Op
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.node cimport Node
 from claygrad.core.tensor cimport Tensor
 

@@ -8,13 +8,13 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.notices import warn
 from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport CAT_FLOAT, category_of, dtype, of_code
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport CAT_FLOAT, category_of, dtype, of_code
 from claygrad.core.general cimport general
 from claygrad.core.promotion cimport result_code
 from claygrad.core.refusals import no_elements
-from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
+from claygrad.core.data.kernels cimport copy_strided
+from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
 from claygrad.core.lazy cimport OBSERVED, any_lazy, resolve, resolved, unusual, with_bits, write_lazy
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node, clay_scope_take, next_seq

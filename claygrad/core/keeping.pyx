@@ -4,10 +4,10 @@ import weakref
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport P_TENSORS, S_OUT, S_PARAM, S_SHAPE, Op
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, new_saved
 from claygrad.core.recording cimport attach, box, edge_at, freed_error, layout_at, pack, unpack_slot, unpacked
-from claygrad.core.storage cimport Storage
+from claygrad.core.data.storage cimport Storage
 from claygrad.core.tensor cimport Tensor, requires
 
 

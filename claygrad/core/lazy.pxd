@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.layout cimport Layout
 
 # Note [Lazy conjugates]
 # conj() of a complex tensor is a view: it has the memory of its base, and its layout has the bit CONJ, which says that the bytes

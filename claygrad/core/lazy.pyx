@@ -2,11 +2,11 @@
 import numpy
 
 from cpython.object cimport PyObject
-from claygrad.core.device cimport CPU
+from claygrad.core.data.device cimport CPU
 from claygrad.core.refusals import no_elements
-from claygrad.core.dtypes cimport CAT_COMPLEX, cast_array
-from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, fresh_like, from_array, new_layout
-from claygrad.core.storage cimport storage_on
+from claygrad.core.data.dtype cimport CAT_COMPLEX, cast_array
+from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, fresh_like, from_array, new_layout
+from claygrad.core.data.storage cimport storage_on
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
 
 cdef int _unusual = 0

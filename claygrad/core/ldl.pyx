@@ -6,10 +6,10 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport abs
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, I32, of_code
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64, I32, of_code
 from claygrad.core.factors cimport all_finite
-from claygrad.core.layout cimport Layout, fresh, new_layout
+from claygrad.core.data.layout cimport Layout, fresh, new_layout
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many
 

@@ -5,10 +5,10 @@ from cpython.object cimport PyObject
 from claygrad.core.anomaly import tell_forward
 from claygrad.core.ranges import around
 from claygrad.core.declared cimport find_op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport CAT_COMPLEX, F32
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport CAT_COMPLEX, F32
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.layout cimport SPARSE, Layout, dense, fresh_like
+from claygrad.core.data.layout cimport SPARSE, Layout, dense, fresh_like
 from claygrad.core.listeners cimport checked, own_array
 from claygrad.core.modes cimport anomaly_checks_nan, modes
 from claygrad.core.node cimport Node

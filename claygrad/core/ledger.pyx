@@ -8,7 +8,7 @@ from libcpp.pair cimport pair
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from claygrad.core.kernels cimport PoolWatch, pool_reset_peak, pool_stats, pool_watch
+from claygrad.core.data.kernels cimport PoolWatch, pool_reset_peak, pool_stats, pool_watch
 from claygrad.core.provenance cimport here
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.tensor import LATE as _LATE

@@ -4,10 +4,10 @@ from libc.stdint cimport int32_t, int64_t
 
 cimport numpy as cnp
 
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, I32
-from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64, I32
+from claygrad.core.data.kernels cimport find
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.tensor cimport Tensor
 
 cnp.import_array()

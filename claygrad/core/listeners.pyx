@@ -3,10 +3,10 @@ cimport numpy as cnp
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport CAT_COMPLEX
-from claygrad.core.dtypes import prefix
-from claygrad.core.layout cimport Layout, same_shape
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport CAT_COMPLEX
+from claygrad.core.data.dtype import prefix
+from claygrad.core.data.layout cimport Layout, same_shape
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node
 from claygrad.core.overrides cimport from_user, to_user

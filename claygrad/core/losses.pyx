@@ -5,11 +5,11 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
-from claygrad.core.dtypes cimport F32
-from claygrad.core.kernels cimport find, reduce_fn, reduce_lines
-from claygrad.core.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.data.dtype cimport F32
+from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
+from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.rows cimport CrossEntropy, cross_entropy_fn
-from claygrad.core.storage cimport Storage, new_storage
+from claygrad.core.data.storage cimport Storage, new_storage
 from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at, vector_at
 from claygrad.core.ways cimport offer, offer_many
 

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.call cimport run, run_all as _run
 from claygrad.core.declared cimport Op, find_op
-from claygrad.core.layout cimport Layout, fresh, same_shape
+from claygrad.core.data.layout cimport Layout, fresh, same_shape
 from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor
 from claygrad.core.views cimport call_view

@@ -4,11 +4,11 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.declared cimport find_op
-from claygrad.core.device cimport CPU, parse as parse_device
-from claygrad.core.dtypes cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
-from claygrad.core.dtypes cimport parse as parse_dtype
-from claygrad.core.elements cimport element_of, number_at
-from claygrad.core.layout cimport Layout, fresh, fresh_strided
+from claygrad.core.data.device cimport CPU, parse as parse_device
+from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
+from claygrad.core.data.dtype cimport parse as parse_dtype
+from claygrad.core.data.scalar cimport element_of, number_at
+from claygrad.core.data.layout cimport Layout, fresh, fresh_strided
 from claygrad.core.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with
 from claygrad.core.parts cimport sizes_of

@@ -7,12 +7,12 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport BF16, C64, C128, F32, F64, dtype, of_code
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport BF16, C64, C128, F32, F64, dtype, of_code
 from claygrad.core.halves cimport cast_half, wide_half
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport BF16_WIDE, blas_load, find, gemm, gemm_from, gemm_many, gemm_takes
-from claygrad.core.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.data.kernels cimport BF16_WIDE, blas_load, find, gemm, gemm_from, gemm_many, gemm_takes
+from claygrad.core.data.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer
 

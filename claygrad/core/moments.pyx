@@ -4,11 +4,11 @@ from libc.math cimport INFINITY, fabs, isfinite, pow, sqrt
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport binary_fn, find, reduce_fn, reduce_lines
-from claygrad.core.layout cimport Layout, fresh_like, same_shape
+from claygrad.core.data.kernels cimport binary_fn, find, reduce_fn, reduce_lines
+from claygrad.core.data.layout cimport Layout, fresh_like, same_shape
 from claygrad.core.reduce cimport arranged, reduced, without
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer, offer_many, take_loops

@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.device cimport CPU
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.tensor cimport Tensor
 
 

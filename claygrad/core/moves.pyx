@@ -5,10 +5,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
+from claygrad.core.data.device cimport CPU
 from claygrad.core.inplace cimport write_layout
-from claygrad.core.kernels cimport copy_bytes, copy_strided
-from claygrad.core.layout cimport Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, same_shape
+from claygrad.core.data.kernels cimport copy_bytes, copy_strided
+from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, same_shape
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor

@@ -5,7 +5,7 @@ import numpy
 
 cimport numpy as cnp
 
-from claygrad.core.kernels cimport copy_strided
+from claygrad.core.data.kernels cimport copy_strided
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     void c_triangle "clay::triangle"(const void* x, void* out, int64_t count, int64_t rows, int64_t columns, int64_t diagonal,

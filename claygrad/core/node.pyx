@@ -7,12 +7,12 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 
 from claygrad.core.handles import InputMetadata, RemovableHandle
-from claygrad.core.size import Size
-from claygrad.core.device cimport device
-from claygrad.core.dtypes cimport dtype
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.size import Size
+from claygrad.core.data.device cimport device
+from claygrad.core.data.dtype cimport dtype
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.provenance cimport line_of
-from claygrad.core.storage cimport Storage
+from claygrad.core.data.storage cimport Storage
 
 cdef extern from "Python.h":
     void Py_SET_TYPE(PyObject* o, PyTypeObject* t)

@@ -4,10 +4,10 @@ from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, dtype
-from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, fresh, fresh_like, in_order, same_shape
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64, dtype
+from claygrad.core.data.kernels cimport find
+from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order, same_shape
 from claygrad.core.moves cimport in_format_of
 from claygrad.core.rows cimport Norm, norm_fn
 from claygrad.core.taken cimport int_at, vector_at

@@ -1,7 +1,7 @@
 """The class of the tensor class: under which name it is found, and how Python may change it (Note [Opened class] in opened.h)."""
 from cpython.object cimport PyObject, PyTypeObject
 
-from claygrad.core.dtypes import prefix
+from claygrad.core.data.dtype import prefix
 
 cdef extern from "opened.h":
     PyTypeObject* clay_opened

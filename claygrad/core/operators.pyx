@@ -7,7 +7,7 @@ from claygrad.core.arguments cimport from_numpy
 from claygrad.core.call cimport run, run_in_autocast
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.declared import op_named
-from claygrad.core.dtypes cimport CAT_FLOAT
+from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.inplace cimport call_inplace
 from claygrad.core.modes cimport modes
 from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding

@@ -4,11 +4,11 @@ from cpython.object cimport PyObject
 from libc.math cimport pow, sqrt
 from libc.stdint cimport int64_t
 
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.inplace cimport begin_write
-from claygrad.core.kernels cimport find
-from claygrad.core.layout cimport Layout, dense
+from claygrad.core.data.kernels cimport find
+from claygrad.core.data.layout cimport Layout, dense
 from claygrad.core.modes cimport modes
 from claygrad.core.observe cimport STEP, Event, announce, begin, finish, observing, wanted
 from claygrad.core.overrides cimport asking, is_odd

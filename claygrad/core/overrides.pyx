@@ -5,7 +5,7 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.notices import warn
-from claygrad.core.size import Size
+from claygrad.core.data.size import Size
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.tensor import LATE, watch_slots
 

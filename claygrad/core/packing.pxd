@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from claygrad.core.storage cimport Storage
+from claygrad.core.data.storage cimport Storage
 
 cdef enum:
     NO = 0

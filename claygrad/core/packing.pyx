@@ -3,11 +3,11 @@ import numpy
 
 from libc.stdint cimport int64_t
 
-from claygrad.core.device import device
-from claygrad.core.dtypes import dtype
+from claygrad.core.data.device import device
+from claygrad.core.data.dtype import dtype
 from claygrad.core.handles import Placeholder
-from claygrad.core.layout cimport Layout, new_layout
-from claygrad.core.storage cimport Storage
+from claygrad.core.data.layout cimport Layout, new_layout
+from claygrad.core.data.storage cimport Storage
 from claygrad.core.tensor cimport Tensor, bare_tensor
 
 # Note [Packed values]

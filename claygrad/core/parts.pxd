@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.layout cimport Layout
 
 cdef int axis_of(object dim, int ndim) noexcept          # an axis from 0 on; -1 if it is none
 cdef int sizes_of(object given, int64_t* out) except -2  # a sequence of plain ints as C numbers; -1 if it is anything else

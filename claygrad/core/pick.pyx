@@ -8,8 +8,8 @@ import numpy
 cimport numpy as cnp
 
 from claygrad.core.arrays cimport code_of, empty_like, plain, split
-from claygrad.core.dtypes cimport F32, F64, I64
-from claygrad.core.kernels cimport find
+from claygrad.core.data.dtype cimport F32, F64, I64
+from claygrad.core.data.kernels cimport find
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept

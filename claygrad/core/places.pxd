@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.layout cimport Layout
 
 cdef Layout gathered(PyObject** slots)                            # gather of any layout; None: the declaration decides
 cdef Layout scatter_added(PyObject** slots, Layout target)        # scatter_add of any layout

@@ -6,10 +6,10 @@ from libc.stdlib cimport calloc, free
 
 from claygrad.core.chosen cimport Blocks, move_blocks
 from claygrad.core.declared cimport Op
-from claygrad.core.dtypes cimport F32, F64, I64
-from claygrad.core.elements cimport element_of
-from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport Layout, fresh, in_order, new_layout
+from claygrad.core.data.dtype cimport F32, F64, I64
+from claygrad.core.data.scalar cimport element_of
+from claygrad.core.data.kernels cimport copy_strided
+from claygrad.core.data.layout cimport Layout, fresh, in_order, new_layout
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.parts cimport axis_of
 from claygrad.core.ways cimport offer

@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 from claygrad.core.declared cimport Op
-from claygrad.core.dtypes cimport dtype
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.dtype cimport dtype
+from claygrad.core.data.layout cimport Layout
 cdef bint prepare(Op op) except -1       # give the op the path of its kernels; whether there are any
 cdef bint numbers_of(Op op, PyObject** slots, double* out) except -1
 cdef bint uniform(Layout v) noexcept

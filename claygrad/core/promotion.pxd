@@ -2,8 +2,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport device
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.device cimport device
+from claygrad.core.data.layout cimport Layout
 
 cdef int result_code(Op op, PyObject** slots) except? -2   # the compute dtype by the op's promotion; -1: leave as is
 cdef int broadcast(Layout a, int64_t* shape, int ndim) noexcept   # widens shape by a's; returns the new ndim, or -1

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.layout cimport Layout
 
 cdef extern from "random/random.hpp" namespace "clay" nogil:
     struct Engine:

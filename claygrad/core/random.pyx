@@ -6,19 +6,19 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU, cpu, device
-from claygrad.core.dtypes cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I16, I32, I64, N_NATIVE, U16, U32,
+from claygrad.core.data.device cimport CPU, cpu, device
+from claygrad.core.data.dtype cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I16, I32, I64, N_NATIVE, U16, U32,
                                    U8, default_float, dtype, of_code)
-from claygrad.core.device cimport parse as parse_device
-from claygrad.core.dtypes import prefix
+from claygrad.core.data.device cimport parse as parse_device
+from claygrad.core.data.dtype import prefix
 from claygrad.core.inplace cimport check_writable, rebase
-from claygrad.core.kernels cimport copy_strided
-from claygrad.core.layout cimport SPARSE, Layout, bytes_of, fresh, fresh_like, fresh_strided, stretched
+from claygrad.core.data.kernels cimport copy_strided
+from claygrad.core.data.layout cimport SPARSE, Layout, bytes_of, fresh, fresh_like, fresh_strided, stretched
 from claygrad.core.lazy cimport resolved, write_lazy
 from claygrad.core.refusals import no_elements
 from claygrad.core.node cimport Node
 from claygrad.core.recording cimport record_inputs, record_output, should_record
-from claygrad.core.storage cimport Storage, new_storage
+from claygrad.core.data.storage cimport Storage, new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
 
 # What a fill draws. `a` and `b` are its numbers: bounds, mean and deviation, rate, probability, or the base and the

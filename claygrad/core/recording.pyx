@@ -7,14 +7,14 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from claygrad.core.declared cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS,
                                      S_PARAM, S_SHAPE, S_STRIDE, Op)
-from claygrad.core.kernels cimport copy_strided, fingerprint
-from claygrad.core.layout cimport Layout, fresh, new_layout
-from claygrad.core.mapping cimport Mapping
+from claygrad.core.data.kernels cimport copy_strided, fingerprint
+from claygrad.core.data.layout cimport Layout, fresh, new_layout
+from claygrad.core.data.mapped_memory cimport Mapping
 from claygrad.core.modes cimport ANOMALY, Modes, anomaly, modes, saved_hooks
 from claygrad.core.packing cimport NO, YES, as_it_was, leads_to
 from claygrad.core.node cimport BOXED, PLAIN, Node, SavedTensor, clay_scope, clay_scope_take, new_node, new_saved, next_seq
 from claygrad.core.provenance cimport here, where_text
-from claygrad.core.storage cimport Storage
+from claygrad.core.data.storage cimport Storage
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, bare_tensor, gradient_edge, leaf_of, requires, shape_text, size_of
 
 # Memory that was handed out is copied when saved up to this size, fingerprinted above it. Memory of several processes is always

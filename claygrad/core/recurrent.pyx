@@ -8,10 +8,10 @@ from libc.string cimport memcpy, memset
 cimport numpy as cnp
 
 from claygrad.core.declared cimport Op
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport F32, F64, dtype
-from claygrad.core.kernels cimport Across, find, gemm, gemm_across
-from claygrad.core.layout cimport Layout, fresh, from_array, in_order
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport F32, F64, dtype
+from claygrad.core.data.kernels cimport Across, find, gemm, gemm_across
+from claygrad.core.data.layout cimport Layout, fresh, from_array, in_order
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer_many
 

@@ -1,9 +1,9 @@
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport Op
-from claygrad.core.dtypes cimport dtype
-from claygrad.core.kernels cimport reduce_fn
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.dtype cimport dtype
+from claygrad.core.data.kernels cimport reduce_fn
+from claygrad.core.data.layout cimport Layout
 
 cdef bint prepare(Op op, str kernel) except -1       # give the op the kernels of this name; whether there are any
 # x as (outer, n, inner) with the axes `dim` (None: all) in the middle, in memory order; copied if need be, or None

@@ -7,8 +7,8 @@ import numpy
 cimport numpy as cnp
 
 from claygrad.core.arrays cimport NO_CODE, code_of, empty_like, split
-from claygrad.core.dtypes cimport F32, F64, I16, I64, U8
-from claygrad.core.kernels cimport find, reduce_fn, reduce_lines, take_rows
+from claygrad.core.data.dtype cimport F32, F64, I16, I64, U8
+from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines, take_rows
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil

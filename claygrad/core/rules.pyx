@@ -4,15 +4,15 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 
 from claygrad.core.declared cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE, R_ZERO, Op, find_op, straight)
-from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
-from claygrad.core.layout cimport Layout, bytes_of, new_contiguous
+from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
+from claygrad.core.data.layout cimport Layout, bytes_of, new_contiguous
 from claygrad.core.lazy cimport any_lazy, unusual
 from claygrad.core.leaves cimport private
 from claygrad.core.node cimport Node
 from claygrad.core.observe cimport rules_are_open
 from claygrad.core.provenance cimport where_text
 from claygrad.core.recording cimport freed_error, unpack_slot
-from claygrad.core.storage cimport storage_on
+from claygrad.core.data.storage cimport storage_on
 from claygrad.core.tensor cimport Tensor, bare_tensor, new_tensor, shape_text
 from libc.string cimport memset
 

@@ -9,7 +9,7 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from claygrad.core.declared cimport Op
-from claygrad.core.layout cimport SPARSE
+from claygrad.core.data.layout cimport SPARSE
 from claygrad.core.leaves cimport accumulate as add_to_leaf
 from claygrad.core.leaves cimport look_for_nan, private
 from claygrad.core.listeners cimport after_leaf, heard, post_hooks, pre_hooks, shown_edges, tensor_hooks

@@ -1,4 +1,4 @@
-"""Memory of several processes: how it is made, named, sent and found again (Note [Mapped memory] in mapping.pxd).
+"""Memory of several processes: how it is made, named, sent and found again (Note [Mapped memory] in core/data/mapped_memory.pxd).
 
 Two strategies, by PyTorch's names. `file_descriptor`: the memory has no name, its descriptor is sent; nothing can be
 left behind, whatever is killed. `file_system`: every process has a name (a hard link) of its own for the memory and
@@ -13,8 +13,8 @@ import sys
 import weakref
 from typing import Any
 
-from claygrad.core.mapping import Mapping, map_file
-from claygrad.core.storage import Storage, capacity_of, mapping_of, move_to_mapping, on_mapping
+from claygrad.core.data.mapped_memory import Mapping, map_file
+from claygrad.core.data.storage import Storage, capacity_of, mapping_of, move_to_mapping, on_mapping
 from claygrad.core.tensor import Tensor
 
 STRATEGIES = {"file_descriptor", "file_system"} if sys.platform == "linux" else {"file_system"}

@@ -7,8 +7,8 @@ from claygrad.core.arguments cimport axes
 from claygrad.core.call cimport run
 from claygrad.core.contract cimport plain
 from claygrad.core.declared cimport Op, find_op
-from claygrad.core.dtypes cimport CAT_FLOAT
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.dtype cimport CAT_FLOAT
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.modes cimport modes
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
 from claygrad.core.ways cimport offer_short

@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.tensor cimport Tensor, getitem_verb, setitem_verb
 
 # Note [Sparse tensors]

@@ -2,9 +2,9 @@
 from cpython.object cimport PyObject
 
 from claygrad.core.declared cimport MAX_SLOTS, POINTWISE, Op
-from claygrad.core.device cimport CPU
+from claygrad.core.data.device cimport CPU
 from claygrad.core.halves cimport by_float
-from claygrad.core.layout cimport Layout, in_order, row_major, stretched
+from claygrad.core.data.layout cimport Layout, in_order, row_major, stretched
 from claygrad.core.tensor cimport Tensor, new_tensor
 
 cdef enum:

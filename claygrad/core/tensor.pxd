@@ -1,9 +1,9 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.device cimport device
-from claygrad.core.dtypes cimport dtype
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.device cimport device
+from claygrad.core.data.dtype cimport dtype
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.node cimport Node
 
 # How a view came to be: decides which in-place writes to it are refused.

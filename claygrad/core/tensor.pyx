@@ -3,21 +3,21 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
 from libc.stdint cimport int64_t
 
-from claygrad.core.device cimport CPU, META, cpu
-from claygrad.core.device cimport SPARSE as SPARSE_PLACE
-from claygrad.core.dtypes cimport BF16, C32, CAT_FLOAT
-from claygrad.core.elements cimport number_at
+from claygrad.core.data.device cimport CPU, META, cpu
+from claygrad.core.data.device cimport SPARSE as SPARSE_PLACE
+from claygrad.core.data.dtype cimport BF16, C32, CAT_FLOAT
+from claygrad.core.data.scalar cimport number_at
 from claygrad.core import refusals
-from claygrad.core.conversions import as_array, as_real
+from claygrad.core.data.conversions import as_array, as_real
 from claygrad.core.opened import open_class
-from claygrad.core.size import Size
-from claygrad.core.layout cimport COMPRESSED, CONJ, COO, SPARSE, Layout, same_shape
-from claygrad.core.layout cimport NEG as NEG_BIT
+from claygrad.core.data.size import Size
+from claygrad.core.data.layout cimport COMPRESSED, CONJ, COO, SPARSE, Layout, same_shape
+from claygrad.core.data.layout cimport NEG as NEG_BIT
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Hooks, Node, expose
 from claygrad.core.node import RemovableHandle
 from claygrad.core.provenance cimport here, line_of
-from claygrad.core.storage cimport Export, Storage, export_of
+from claygrad.core.data.storage cimport Export, Storage, export_of
 
 LATE = {}          # functions of the layers above that the tensor calls, filled in when they are loaded
 

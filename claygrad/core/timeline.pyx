@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
 from claygrad.core.declared cimport Op
-from claygrad.core.kernels cimport pool_stats
+from claygrad.core.data.kernels cimport pool_stats
 from claygrad.core.modes cimport modes
 from claygrad.core.module cimport as_call
 from claygrad.core.node cimport Node, clay_scope, clay_scope_release, clay_scope_take

@@ -4,9 +4,9 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.refusals import no_elements
 from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
-from claygrad.core.dtypes cimport CAT_COMPLEX, dtype
+from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
 from claygrad.core.general cimport call_declared
-from claygrad.core.layout cimport CONJ, NEG, SPARSE, Layout, check_dims, new_layout
+from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, check_dims, new_layout
 from claygrad.core.lazy cimport unusual, with_bits
 from claygrad.core.modes cimport modes
 from claygrad.core.node cimport Node

@@ -1,7 +1,7 @@
 """Short ways by name: the modules of the core offer theirs when they are loaded, declarations ask for them."""
 from claygrad.core.declared cimport MULTI_VIEW, Op
-from claygrad.core.dtypes cimport N_NATIVE
-from claygrad.core.kernels cimport find
+from claygrad.core.data.dtype cimport N_NATIVE
+from claygrad.core.data.kernels cimport find
 
 cdef dict _of_arrays = {}        # ways that give layouts
 cdef dict _of_tensors = {}       # ways that give tensors: of composites, factories, and views in several pieces

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from claygrad.core import DTYPES, Tensor, parse_device, share
-from claygrad.core.device import no_cuda
+from claygrad.core.data.device import no_cuda
 from claygrad.ops._data import shareable
 from claygrad.ops._registry import composite
 from claygrad.ops.creation import from_numpy

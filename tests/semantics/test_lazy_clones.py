@@ -1,4 +1,4 @@
-"""`_lazy_clone`: two storages read the same bytes until one is written (Note [Lazy clones] in core/storage.pxd)."""
+"""`_lazy_clone`: two storages read the same bytes until one is written (Note [Lazy clones] in core/data/storage.pxd)."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import claygrad
-from claygrad.core.clones import address_of, has_lazy_clones
+from claygrad.core.data.lazy_clones import address_of, has_lazy_clones
 
 
 def at(x: Any) -> int:

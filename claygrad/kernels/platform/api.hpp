@@ -1,5 +1,5 @@
 // The door to the native kernels: what the compiled core may call. Loops only: no policy, no Python.
-// Blocks are contiguous; sizes are int64_t; dtype codes are those of core/dtypes.pxd.
+// Blocks are contiguous; sizes are int64_t; dtype codes are those of core/data/dtype.pxd.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The element type codes of core/dtypes.pxd, and the tables in which kernels are listed.
+// The element type codes of core/data/dtype.pxd, and the tables in which kernels are listed.
 #pragma once
 #include <stdint.h>
 

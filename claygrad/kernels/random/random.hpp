@@ -1,4 +1,4 @@
-// Random numbers: the engine and the fills. Blocks are contiguous; dtype codes are those of core/dtypes.pxd.
+// Random numbers: the engine and the fills. Blocks are contiguous; dtype codes are those of core/data/dtype.pxd.
 //
 // Note [Streams]
 // Every fill takes from the engine exactly the words PyTorch's CPU generator takes, in the same order, and turns

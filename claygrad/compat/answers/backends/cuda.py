@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from claygrad.compat.refusing import always
-from claygrad.core.device import no_cuda
+from claygrad.core.data.device import no_cuda
 
 _allowed = False
 can_use_flash_attention = can_use_efficient_attention = can_use_cudnn_attention = always(False)

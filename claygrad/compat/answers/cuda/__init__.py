@@ -5,7 +5,7 @@ from typing import Any
 
 from claygrad.compat.devices import device_module, legacy_types
 from claygrad.compat.refusing import refusing_class
-from claygrad.core.device import no_cuda
+from claygrad.core.data.device import no_cuda
 
 globals().update(device_module("cuda", no_cuda))
 globals().update(legacy_types("cuda"))

@@ -1,7 +1,7 @@
 """`torch.cuda.profiler` of a machine without CUDA."""
 from contextlib import contextmanager
 
-from claygrad.core.device import no_cuda
+from claygrad.core.data.device import no_cuda
 
 
 def start() -> None:

@@ -1,7 +1,7 @@
-"""What is asked of storages that share or exchange their bytes: Note [Lazy clones] in storage.pxd."""
+"""What is asked of storages that share or exchange their bytes: Note [Lazy clones] in core/data/storage.pxd."""
 from libc.stdint cimport int64_t
 
-from claygrad.core.storage cimport Cow, Storage
+from claygrad.core.data.storage cimport Cow, Storage
 
 
 def swap_bytes(Storage self, Storage other not None):

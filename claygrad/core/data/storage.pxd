@@ -1,5 +1,5 @@
 from libc.stdint cimport int64_t
-from claygrad.core.device cimport device
+from claygrad.core.data.device cimport device
 
 # Note [Epochs]
 # A saved value reads its storage as it was when it was saved. `holders` counts the saved values that

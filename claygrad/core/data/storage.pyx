@@ -5,11 +5,11 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove, memset
 
-from claygrad.core.device cimport CPU, META, cpu, device
-from claygrad.core.device cimport parse as parse_device
-from claygrad.core.dtypes import prefix
-from claygrad.core.kernels cimport pool_alloc, pool_free
-from claygrad.core.mapping cimport Mapping
+from claygrad.core.data.device cimport CPU, META, cpu, device
+from claygrad.core.data.device cimport parse as parse_device
+from claygrad.core.data.dtype import prefix
+from claygrad.core.data.kernels cimport pool_alloc, pool_free
+from claygrad.core.data.mapped_memory cimport Mapping
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
@@ -40,7 +40,7 @@ cdef bint _is_int(object x) noexcept:
 @cython.binding(False)
 @cython.no_gc
 cdef class Storage:
-    """One block of memory, its write counter and its epochs (Note [Epochs] in storage.pxd)."""
+    """One block of memory, its write counter and its epochs (Note [Epochs] in core/data/storage.pxd)."""
 
     cdef int before_write(self) except -1:
         """Keep what saved values read; to be called before any byte changes."""
@@ -370,7 +370,7 @@ clay_replace_new(<PyTypeObject*>Storage, _new)
 @cython.final
 @cython.no_gc                                    # as Export
 cdef class Cow:
-    """What storages that read the same bytes have for owner: Note [Lazy clones] in storage.pxd."""
+    """What storages that read the same bytes have for owner: Note [Lazy clones] in core/data/storage.pxd."""
 
 
 clay_seal(<PyTypeObject*>Cow)                    # Note [Sealed types]
@@ -453,7 +453,7 @@ cdef Storage storage_on(device where, int64_t nbytes):
     return s
 
 
-# Note [Mapped memory] in mapping.pxd
+# Note [Mapped memory] in core/data/mapped_memory.pxd
 def on_mapping(Mapping block, int64_t nbytes, cls=Storage):
     """A storage of class `cls` on mapped memory. Others can write it, so it counts as handed out."""
     if not isinstance(cls, type) or not issubclass(cls, Storage):

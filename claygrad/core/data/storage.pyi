@@ -3,8 +3,8 @@ from typing import Any, Self, final
 
 from typing_extensions import disjoint_base
 
-from claygrad.core.device import device as _device
-from claygrad.core.mapping import Mapping
+from claygrad.core.data.device import device as _device
+from claygrad.core.data.mapped_memory import Mapping
 
 _int = int
 _bool = bool

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
-from claygrad.core.dtypes cimport dtype
-from claygrad.core.storage cimport Storage
+from claygrad.core.data.dtype cimport dtype
+from claygrad.core.data.storage cimport Storage
 
 cdef enum:
     INLINE_DIMS = 5

@@ -4,7 +4,7 @@ from operator import index
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_SIZE
 
-from claygrad.core.dtypes import prefix
+from claygrad.core.data.dtype import prefix
 
 cdef extern from *:
     """

@@ -11,10 +11,10 @@ from libc.string cimport memcmp
 
 cimport numpy as cnp
 
-from claygrad.core.device cimport CPU
-from claygrad.core.dtypes cimport dtype, from_numpy
-from claygrad.core.kernels cimport copy_strided
-from claygrad.core.storage cimport Storage, borrow, new_storage
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport dtype, from_numpy
+from claygrad.core.data.kernels cimport copy_strided
+from claygrad.core.data.storage cimport Storage, borrow, new_storage
 
 cnp.import_array()
 

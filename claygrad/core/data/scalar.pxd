@@ -1,7 +1,7 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
-from claygrad.core.dtypes cimport dtype
-from claygrad.core.layout cimport Layout
+from claygrad.core.data.dtype cimport dtype
+from claygrad.core.data.layout cimport Layout
 
 ctypedef void (*cast_fn)(const void*, void*, int64_t) noexcept nogil
 

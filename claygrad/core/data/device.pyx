@@ -1,6 +1,6 @@
 """Where a tensor's bytes live."""
 cimport cython
-from claygrad.core.device cimport CPU, CUDA, META, OTHER, SPARSE
+from claygrad.core.data.device cimport CPU, CUDA, META, OTHER, SPARSE
 
 _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
           "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")

@@ -1,0 +1,1 @@
+"""Bytes, layouts, dtypes, devices: what lies below tensors. Knows no graph."""
