@@ -1,5 +1,5 @@
 """Mixed precision: `torch.amp`."""
-from claygrad.core.leaving import guard_package
+from claygrad.core.cpython.leaving import guard_package
 from claygrad.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
 from claygrad.amp.grad_scaler import GradScaler
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claygrad.core.leaving import guard_package
+from claygrad.core.cpython.leaving import guard_package
 from claygrad._late import late
 from claygrad.autograd import functional, graph
 from claygrad.autograd._run import backward, grad

@@ -8,7 +8,7 @@ from claygrad.core.data.kernels cimport find as find_kernel
 cdef extern from "Python.h":
     object PyMethod_New(object func, object self)
 
-cdef extern from "callable.h":
+cdef extern from "vectorcall.h":
     void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
 
 _KINDS = {

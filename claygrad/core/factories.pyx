@@ -15,7 +15,7 @@ cdef extern from "Python.h":
     object PyMethod_New(object func, object self)
     Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
 
-cdef extern from "callable.h":
+cdef extern from "vectorcall.h":
     void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
 
 # The doors of factories: Note [Leaving].

@@ -25,7 +25,7 @@ cdef extern from "Python.h":
     int PyContext_Enter(object ctx) except -1
     int PyContext_Exit(object ctx) except -1
 
-cdef extern from "numpy_pool.h":
+cdef extern from "numpy_allocator.h":
     int clay_use_pool_for_numpy() except -1
 
 

@@ -14,7 +14,7 @@ cnp.import_array()
 
 cdef extern from *:
     """
-    /* Whether an array's own memory is the pool's: numpy_pool.h */
+    /* Whether an array's own memory is the pool's: numpy_allocator.h */
     static int clay_from_pool(PyArrayObject* array) {
         PyObject* handler = PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) ? ((PyArrayObject_fields*)array)->mem_handler : NULL;
         if (handler == NULL || !PyCapsule_CheckExact(handler)) return 0;
@@ -26,7 +26,7 @@ cdef extern from *:
     bint clay_from_pool(cnp.ndarray array)
 
 cdef enum:
-    FRONT = 64                        # CLAY_FRONT of numpy_pool.h
+    FRONT = 64                        # CLAY_FRONT of numpy_allocator.h
 
 
 cdef tuple _of_array(object array, int64_t reach):

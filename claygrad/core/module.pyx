@@ -1,4 +1,4 @@
-"""Quick attributes and calls of modules (quick.h says how), which module runs, and tensors that take another class."""
+"""Quick attributes and calls of modules (module_call.h says how), which module runs, and tensors that take another class."""
 import opcode
 
 cimport cython
@@ -18,7 +18,7 @@ cdef extern from "scopes.h":
 cdef extern from "Python.h":
     void Py_SET_TYPE(PyObject*, PyTypeObject*)
 
-cdef extern from "quick.h":
+cdef extern from "module_call.h":
     PyObject* clay_tables[3]
     PyObject* clay_hooks[4]
     PyObject* clay_global_hooks[4]

@@ -20,7 +20,7 @@ cdef extern from "Python.h":
     void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace)
     void PyErr_Restore(PyObject* kind, PyObject* value, PyObject* trace)
 
-cdef extern from "farewell.h":
+cdef extern from "fast_dealloc.h":
     void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
     Py_ssize_t clay_borrowed_at
     ctypedef struct clay_level:

@@ -9,7 +9,7 @@ from cpython.object cimport PyObject
 # operations                        Op.vectorcall: _call or _asking in call.pyx
 # functions that bind for themselves  Factory.vectorcall in making.pyx; they ask for unknown objects always, being slow anyhow
 # operators and indexing            Verbs in tensor.pxd; the asking forms are in call.pyx and index.pyx
-# compiled methods and attributes   their PyMethodDef and PyGetSetDef: Note [Watched methods] in intercept.h
+# compiled methods and attributes   their PyMethodDef and PyGetSetDef: Note [Watched methods] in watched_methods.h
 # len, bool, float, int, repr ...   a flag in tensor.pyx
 #
 # Unusual is: an instance of a subclass that does not switch overrides off (Parameter does) was ever made; a function mode is

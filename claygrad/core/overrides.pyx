@@ -26,7 +26,7 @@ cdef extern from "Python.h":
     PyObject* _PyType_Lookup(PyTypeObject* type, object name)
     PyTypeObject* Py_TYPE(object value)
 
-cdef extern from "intercept.h":
+cdef extern from "watched_methods.h":
     object (*clay_ask)(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* kwnames, int* taken)
     int clay_learn_methods(PyTypeObject* type, set left_out) except -1
     void clay_watch_methods(bint on)
@@ -138,7 +138,7 @@ cdef object _unanswered(object function, list found, object mode):
 
 
 cdef object _ask(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* kwnames, int* taken):
-    """For the methods that intercept.h stands in for."""
+    """For the methods that watched_methods.h stands in for."""
     cdef list found = overriding(args, n + (0 if kwnames == NULL else len(<tuple>kwnames)))
     if found is None:
         return None

@@ -9,7 +9,7 @@ from claygrad.core._operations import Operations
 from claygrad.core.data.device import device as _device
 from claygrad.core.data.dtype import dtype as _dtype
 from claygrad.core.node import Node, RemovableHandle
-from claygrad.core.opened import TensorMeta
+from claygrad.core.cpython.open_class import TensorMeta
 from claygrad.core.data.size import Size as Size
 from claygrad.core.data.storage import Storage
 from claygrad.ops._formats import memory_format

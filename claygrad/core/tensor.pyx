@@ -9,7 +9,7 @@ from claygrad.core.data.dtype cimport BF16, C32, CAT_FLOAT
 from claygrad.core.data.scalar cimport number_at
 from claygrad.core import refusals
 from claygrad.core.data.conversions import as_array, as_real
-from claygrad.core.opened import open_class
+from claygrad.core.cpython.open_class import open_class
 from claygrad.core.data.size import Size
 from claygrad.core.data.layout cimport COMPRESSED, CONJ, COO, SPARSE, Layout, same_shape
 from claygrad.core.data.layout cimport NEG as NEG_BIT
@@ -55,7 +55,7 @@ def watch_grad_dtypes():
     _grad_dtypes = True
 
 
-cdef extern from "lazydict.h":
+cdef extern from "lazy_dict.h":
     int clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, Py_ssize_t grad, void (*clear_links)(PyObject*) noexcept,
                        const char* name) except -1
 

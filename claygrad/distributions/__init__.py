@@ -1,7 +1,7 @@
 """Probability distributions that sample, score and differentiate (`torch.distributions`)."""
 from __future__ import annotations
 
-from claygrad.core.leaving import guard_package
+from claygrad.core.cpython.leaving import guard_package
 from claygrad.distributions import _kl_pairs, _kl_same, constraints, transforms
 from claygrad.distributions.bernoulli import Bernoulli
 from claygrad.distributions.beta import Beta

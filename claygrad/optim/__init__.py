@@ -1,5 +1,5 @@
 """Optimizers: `torch.optim`."""
-from claygrad.core.leaving import guard_package
+from claygrad.core.cpython.leaving import guard_package
 from claygrad.optim import _functional as _functional
 from claygrad.optim import lr_scheduler, swa_utils
 from claygrad.optim._adafactor import Adafactor

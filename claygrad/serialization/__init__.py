@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import numpy
 
-from claygrad.core.leaving import guard_package
+from claygrad.core.cpython.leaving import guard_package
 from claygrad import cuda
 from claygrad.core import DTYPES, Storage, array_of, device, dtype, empty, on_storage, wrap
 from claygrad.serialization._archive import Reader, Writer, buffered, replacing

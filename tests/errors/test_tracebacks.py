@@ -18,7 +18,7 @@ import pytest
 
 import claygrad as torch
 from claygrad import nn
-from claygrad.core.leaving import guard
+from claygrad.core.cpython.leaving import guard
 
 CORE = Path(__file__).parents[2] / "claygrad" / "core"
 

@@ -22,7 +22,7 @@ cnp.import_array()
 cdef enum:
     RELEASE = 262144
 
-cdef extern from "farewell.h":
+cdef extern from "fast_dealloc.h":
     void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
 
 cdef extern from "sealed.h":

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 cdef extern from "sealed.h":
     int clay_seal(PyTypeObject* type) except -1
 
-cdef extern from "faults.h":
+cdef extern from "file_faults.h":
     void clay_guard(char* ptr, int64_t size) noexcept
     void clay_unguard(char* ptr) noexcept
 

@@ -14,7 +14,7 @@ from claygrad.core.data.mapped_memory cimport Mapping
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
 
-cdef extern from "farewell.h":
+cdef extern from "fast_dealloc.h":
     void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
     void clay_let_go(PyObject* owned) noexcept
 

@@ -1,9 +1,9 @@
-"""The class of the tensor class: under which name it is found, and how Python may change it (Note [Opened class] in opened.h)."""
+"""The class of the tensor class: under which name it is found, and how Python may change it (Note [Opened class] in open_class.h)."""
 from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.data.dtype import prefix
 
-cdef extern from "opened.h":
+cdef extern from "open_class.h":
     PyTypeObject* clay_opened
     int clay_assign_attribute(PyTypeObject* type, object name, PyObject* value) except -1
     void clay_open_class(PyTypeObject* type, PyTypeObject* meta)

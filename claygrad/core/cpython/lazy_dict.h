@@ -5,7 +5,7 @@
 #pragma once
 #include <Python.h>
 
-#include "farewell.h"
+#include "fast_dealloc.h"
 
 static Py_ssize_t clay_dict_at = 0;
 static traverseproc clay_traverse_fields = NULL;

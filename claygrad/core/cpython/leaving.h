@@ -1,7 +1,7 @@
 /* Note [Leaving]
    An exception that leaves claygrad is told to `claygrad.errors`, which says below PyTorch's line what came, from where, and the way
    out, and takes claygrad's own frames out of the traceback. It is told at the doors: calls of operations, Python's operators,
-   methods of compiled classes, calls of modules, and Python functions that are guarded (leaving.pyx). Nothing happens, and nothing is
+   methods of compiled classes, calls of modules, and Python functions that are guarded (core/cpython/leaving.pyx). Nothing happens, and nothing is
    kept, while no exception is on its way.
 
    Cython adds a frame to the traceback for every compiled function that an exception passes, with PyTraceBack_Here. This file is
@@ -45,15 +45,27 @@ static void clay_tell_call(const char* event, PyObject* callee, PyObject* const*
     Py_XDECREF(given);
 }
 
-/* What Cython's code calls instead of PyTraceBack_Here. Methods of classes are doors: claygrad.core.module.Class.method. Others add
+/* `Class.method` of claygrad.core.graph.node.Class.method: what follows the name of the module. NULL of another name. */
+static const char* clay_behind_module(const char* name) {
+    static const char* const packages[] = {"claygrad.core.data.", "claygrad.core.graph.", "claygrad.core.dispatch.", "claygrad.core.cpython.",
+                                           "claygrad.core.", "claygrad.native."};
+    if (name == NULL) return NULL;
+    for (size_t i = 0; i < sizeof(packages) / sizeof(*packages); i++)
+        if (strncmp(name, packages[i], strlen(packages[i])) == 0) {
+            const char* dot = strchr(name + strlen(packages[i]), '.');
+            return dot == NULL ? NULL : dot + 1;
+        }
+    return NULL;
+}
+
+/* What Cython's code calls instead of PyTraceBack_Here. Methods of classes are doors. Others add
    their frame, which the next door takes out: code that catches an exception supposes that it has a traceback. Run and the classes
    whose names begin with an underscore catch some in their methods, and are no doors (tests/errors/test_tracebacks.py looks). */
 static int clay_traceback_here(PyFrameObject* frame) {
     const char* asked = getenv("CLAYGRAD_TRACEBACK");
     PyCodeObject* code = PyFrame_GetCode(frame);
-    int dots = 0, door = 0;
-    for (const char* at = PyUnicode_AsUTF8(code->co_name); at != NULL && *at; at++)
-        if (*at == '.' && ++dots == 3) door = at[1] != '_' && strncmp(at + 1, "Run.", 4) != 0 && strchr(at + 1, '.') != NULL;
+    const char* at = clay_behind_module(PyUnicode_AsUTF8(code->co_name));
+    int door = at != NULL && at[0] != '_' && strncmp(at, "Run.", 4) != 0 && strchr(at, '.') != NULL;
     if (door) clay_tell("method", code->co_name, NULL);
     Py_DECREF(code);
     return door && !(asked != NULL && strcmp(asked, "full") == 0) ? 0 : PyTraceBack_Here(frame);
