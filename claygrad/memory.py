@@ -1,6 +1,6 @@
 """How much memory tensors use, and giving back what the pool keeps."""
 from claygrad.core import empty_cache, memory_stats
-from claygrad.core.ledger import reset_peak
+from claygrad.core.graph.memory_ledger import reset_peak
 
 __all__ = ["allocated", "empty_cache", "peak", "reserved", "reset_peak"]
 

@@ -18,7 +18,7 @@ from claygrad.autograd.grad_mode import (
 )
 from claygrad.autograd.gradcheck import gradcheck, gradgradcheck
 from claygrad.autograd.variable import Variable
-from claygrad.core.node import SavedTensor
+from claygrad.core.graph.node import SavedTensor
 
 __all__ = [
     "Function",

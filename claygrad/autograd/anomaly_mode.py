@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claygrad.core.modes import get_anomaly, set_anomaly
+from claygrad.core.graph.modes import get_anomaly, set_anomaly
 from claygrad.core.notices import warn
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]

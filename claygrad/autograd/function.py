@@ -1,6 +1,6 @@
 """`torch.autograd.function`: custom differentiable operations."""
 
-from claygrad.core.function import Function, FunctionNode, InplaceFunction, once_differentiable
+from claygrad.core.graph.function import Function, FunctionNode, InplaceFunction, once_differentiable
 
 FunctionCtx = BackwardCFunction = FunctionNode
 

@@ -11,7 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, cast, overload
 
 from claygrad.core import prefix
-from claygrad.core.modes import (
+from claygrad.core.graph.modes import (
     SwitchOff,
     SwitchOn,
     get_grad_enabled,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor
-from claygrad.core.engine import queue_callback
+from claygrad.core.graph.engine import queue_callback
 from claygrad.core.notices import warn
 from claygrad.ops.fill import empty
 

@@ -55,12 +55,12 @@ from claygrad.core.data.dtype import (
     set_default_dtype,
     set_prefix,
 )
-from claygrad.core.engine import current_run, one_like, run_backward, will_run
-from claygrad.core.function import Function, once_differentiable
+from claygrad.core.graph.engine import current_run, one_like, run_backward, will_run
+from claygrad.core.graph.function import Function, once_differentiable
 from claygrad.core.operators import install_verbs
 from claygrad.core.promotion import result_type
 from claygrad.core import sharing
-from claygrad.core.node import Node, RemovableHandle
+from claygrad.core.graph.node import Node, RemovableHandle
 from claygrad.core.data.storage import Storage
 from claygrad.core.data.size import Size
 from claygrad.core.tensor import LATE, AccumulateGrad, Tensor

@@ -8,7 +8,7 @@ from claygrad.core.data.device cimport CPU, device
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, new_layout
-from claygrad.core.modes cimport fills_new_memory
+from claygrad.core.graph.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with, may_be_channels_last, plain
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.data.storage cimport new_storage

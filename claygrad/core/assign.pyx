@@ -9,7 +9,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
 from claygrad.core.data.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
                                     same_shape, stretched)

@@ -5,10 +5,10 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
-from claygrad.core.inplace cimport begin_write
+from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, dense, fresh
-from claygrad.core.modes cimport modes
+from claygrad.core.graph.modes cimport modes
 from claygrad.core.tensor cimport Tensor, new_tensor
 
 cdef extern from "optim/optim.hpp" namespace "clay" nogil:

@@ -10,11 +10,11 @@ from claygrad.core.data.device cimport device
 from claygrad.core.data.device cimport parse as parse_device_c
 from claygrad.core.data.dtype cimport cast_array, default_float, dtype
 from claygrad.core.data.dtype cimport parse as parse_dtype_c
-from claygrad.core.inplace cimport begin_write, check_writable, write_layout
+from claygrad.core.graph.inplace cimport begin_write, check_writable, write_layout
 from claygrad.core.data.kernels cimport (blas_ready, isa, max_threads, pool_stats, pool_trim, set_max_threads)
 from claygrad.core.data.layout cimport Layout, check_dims, from_array, new_contiguous, new_layout, same_shape
-from claygrad.core.node cimport Node, expose
-from claygrad.core.provenance cimport here
+from claygrad.core.graph.node cimport Node, expose
+from claygrad.core.graph.provenance cimport here
 from claygrad.core.data.storage cimport Storage, storage_on
 from claygrad.core.tensor import watch_grad_dtypes
 from claygrad.core.tensor cimport Tensor, bare_of, gradient_edge, keep_counter, mark_made, new_tensor

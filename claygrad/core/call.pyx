@@ -8,20 +8,20 @@ from claygrad.core.declared import every_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.general cimport call_declared, general
-from claygrad.core.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
+from claygrad.core.graph.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
 from claygrad.core.data.layout cimport SPARSE, Layout, dense, new_layout, same_shape, stretched
-from claygrad.core.lazy cimport OBSERVED, any_lazy, resolve, unusual
-from claygrad.core.modes cimport modes
-from claygrad.core.node cimport Node
-from claygrad.core.observe cimport FORWARD, observed, wanted
+from claygrad.core.graph.conj_view cimport OBSERVED, any_lazy, resolve, unusual
+from claygrad.core.graph.modes cimport modes
+from claygrad.core.graph.node cimport Node
+from claygrad.core.graph.observe cimport FORWARD, observed, wanted
 from claygrad.core.overrides cimport asking, hand_over, meet, overriding
 from claygrad.core.overrides import on_asking
 from claygrad.core.refusals import no_such_overload, old_form
-from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.sparse cimport any_sparse
 from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
 from claygrad.core.tensor import LATE
-from claygrad.core.views cimport call_view
+from claygrad.core.graph.view cimport call_view
 from claygrad.core.ways cimport offer_short, take
 
 cdef extern from "Python.h":

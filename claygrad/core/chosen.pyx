@@ -8,10 +8,10 @@ from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
 from claygrad.core.data.scalar cimport element_of
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, take_rows
 from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
-from claygrad.core.modes cimport deterministic
+from claygrad.core.graph.modes cimport deterministic
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches

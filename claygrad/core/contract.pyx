@@ -4,14 +4,14 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F32, F64, I64
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, gemm_takes, reduce_fn
 from claygrad.core.data.layout cimport Layout, bytes_of, fresh, new_contiguous, new_layout
 from claygrad.core.matmul cimport products
-from claygrad.core.modes cimport modes
+from claygrad.core.graph.modes cimport modes
 from claygrad.core.reduce cimport reduced
 from claygrad.core.tensor cimport CUT, Tensor, new_tensor, requires
-from claygrad.core.views cimport make_view
+from claygrad.core.graph.view cimport make_view
 
 ctypedef fused real:
     float

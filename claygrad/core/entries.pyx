@@ -8,7 +8,7 @@ from claygrad.core.chosen cimport Blocks, add_blocks, move_blocks, picked, posit
 from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I64, of_code
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport take_rows
 from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, permuted,
                                     same_shape, stretched)

@@ -7,7 +7,7 @@ from libc.string cimport memset
 from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout
 from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.reduce cimport arranged, without

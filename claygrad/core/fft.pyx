@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
 from claygrad.core.data.kernels cimport find, isa
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order, new_layout
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.ways cimport offer

@@ -8,7 +8,7 @@ from claygrad.core.chosen cimport common, spread
 from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh, in_order
 from claygrad.core.moves cimport some

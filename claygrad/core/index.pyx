@@ -13,16 +13,16 @@ from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.data.kernels cimport take_rows
 from claygrad.core.data.layout cimport Layout, check_dims, fresh, new_layout
-from claygrad.core.node cimport Node
-from claygrad.core.observe cimport INDEX, Event, begin, finish, observing, wanted
-from claygrad.core.observe import on_observing
+from claygrad.core.graph.node cimport Node
+from claygrad.core.graph.observe cimport INDEX, Event, begin, finish, observing, wanted
+from claygrad.core.graph.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
 from claygrad.core.overrides import on_asking
 from claygrad.core.parts cimport apart
-from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.sparse cimport index_by
 from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs
-from claygrad.core.views cimport make_view
+from claygrad.core.graph.view cimport make_view
 from claygrad.core.tensor import LATE
 
 

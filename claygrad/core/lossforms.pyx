@@ -8,7 +8,7 @@ from claygrad.core.declared cimport Op, find_op
 from claygrad.core.data.layout cimport Layout, fresh, same_shape
 from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor
-from claygrad.core.views cimport call_view
+from claygrad.core.graph.view cimport call_view
 from claygrad.core.ways cimport offer_short
 
 cdef enum:

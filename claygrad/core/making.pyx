@@ -9,12 +9,12 @@ from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, F64, I64, default_fl
 from claygrad.core.data.dtype cimport parse as parse_dtype
 from claygrad.core.data.scalar cimport element_of, number_at
 from claygrad.core.data.layout cimport Layout, fresh, fresh_strided
-from claygrad.core.modes cimport fills_new_memory
+from claygrad.core.graph.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, requires
-from claygrad.core.views cimport call_view
+from claygrad.core.graph.view cimport call_view
 from claygrad.core.ways cimport offer_factory
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:

@@ -10,7 +10,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, C64, C128, F32, F64, dtype, of_code
 from claygrad.core.halves cimport cast_half, wide_half
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport BF16_WIDE, blas_load, find, gemm, gemm_from, gemm_many, gemm_takes
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.tensor cimport Tensor

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_fn, find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh_like, same_shape
 from claygrad.core.reduce cimport arranged, reduced, without

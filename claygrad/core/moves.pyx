@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, copy_strided
 from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, same_shape
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of

@@ -8,8 +8,8 @@ from claygrad.core.call cimport run, run_in_autocast
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.declared import op_named
 from claygrad.core.data.dtype cimport CAT_FLOAT
-from claygrad.core.inplace cimport call_inplace
-from claygrad.core.modes cimport modes
+from claygrad.core.graph.inplace cimport call_inplace
+from claygrad.core.graph.modes cimport modes
 from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
 from claygrad.core.overrides import on_asking
 from claygrad.core.tensor cimport ADD, AND, DIV, EQ, GE, INVERT, MATMUL, MUL, N_VERBS, OR, SUB, XOR, Tensor, verbs

@@ -6,11 +6,11 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
-from claygrad.core.inplace cimport begin_write
+from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, dense
-from claygrad.core.modes cimport modes
-from claygrad.core.observe cimport STEP, Event, announce, begin, finish, observing, wanted
+from claygrad.core.graph.modes cimport modes
+from claygrad.core.graph.observe cimport STEP, Event, announce, begin, finish, observing, wanted
 from claygrad.core.overrides cimport asking, is_odd
 from claygrad.core.tensor cimport Tensor
 

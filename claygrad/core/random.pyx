@@ -11,13 +11,13 @@ from claygrad.core.data.dtype cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F
                                    U8, default_float, dtype, of_code)
 from claygrad.core.data.device cimport parse as parse_device
 from claygrad.core.data.dtype import prefix
-from claygrad.core.inplace cimport check_writable, rebase
+from claygrad.core.graph.inplace cimport check_writable, rebase
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport SPARSE, Layout, bytes_of, fresh, fresh_like, fresh_strided, stretched
-from claygrad.core.lazy cimport resolved, write_lazy
+from claygrad.core.graph.conj_view cimport resolved, write_lazy
 from claygrad.core.refusals import no_elements
-from claygrad.core.node cimport Node
-from claygrad.core.recording cimport record_inputs, record_output, should_record
+from claygrad.core.graph.node cimport Node
+from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.data.storage cimport Storage, new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
 

@@ -10,7 +10,7 @@ from claygrad.core.halves cimport cast_half
 from claygrad.core.data.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
 from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout,
                                    permuted, same_shape, stretched)
-from claygrad.core.modes cimport modes
+from claygrad.core.graph.modes cimport modes
 from claygrad.core.parts cimport narrowed
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
 from claygrad.core.ways cimport offer_many, take_loops

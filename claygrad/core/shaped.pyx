@@ -7,7 +7,7 @@ from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I32, N_NATIVE, dtype, of_code
 from claygrad.core.each cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
-from claygrad.core.inplace cimport write_layout
+from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, same_shape
 from claygrad.core.moves cimport channels_at_the_end

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.layout cimport Layout, in_order, stretched
-from claygrad.core.modes cimport modes
+from claygrad.core.graph.modes cimport modes
 from claygrad.core.tensor cimport Tensor, requires
 
 

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.data.device cimport device
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.layout cimport Layout
-from claygrad.core.node cimport Node
+from claygrad.core.graph.node cimport Node
 
 # How a view came to be: decides which in-place writes to it are refused.
 cdef enum:

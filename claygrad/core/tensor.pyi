@@ -8,7 +8,7 @@ from typing_extensions import disjoint_base
 from claygrad.core._operations import Operations
 from claygrad.core.data.device import device as _device
 from claygrad.core.data.dtype import dtype as _dtype
-from claygrad.core.node import Node, RemovableHandle
+from claygrad.core.graph.node import Node, RemovableHandle
 from claygrad.core.cpython.open_class import TensorMeta
 from claygrad.core.data.size import Size as Size
 from claygrad.core.data.storage import Storage

@@ -13,10 +13,10 @@ from claygrad.core.cpython.open_class import open_class
 from claygrad.core.data.size import Size
 from claygrad.core.data.layout cimport COMPRESSED, CONJ, COO, SPARSE, Layout, same_shape
 from claygrad.core.data.layout cimport NEG as NEG_BIT
-from claygrad.core.modes cimport modes
-from claygrad.core.node cimport Hooks, Node, expose
-from claygrad.core.node import RemovableHandle
-from claygrad.core.provenance cimport here, line_of
+from claygrad.core.graph.modes cimport modes
+from claygrad.core.graph.node cimport Hooks, Node, expose
+from claygrad.core.graph.node import RemovableHandle
+from claygrad.core.graph.provenance cimport here, line_of
 from claygrad.core.data.storage cimport Export, Storage, export_of
 
 LATE = {}          # functions of the layers above that the tensor calls, filled in when they are loaded

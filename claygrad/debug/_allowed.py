@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from claygrad.core.observe import Call
+from claygrad.core.graph.observe import Call
 
 
 class Allowed:

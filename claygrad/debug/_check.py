@@ -6,7 +6,7 @@ import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.holdings import own_grad
+from claygrad.core.graph.memory_holders import own_grad
 from claygrad.debug import _rules
 from claygrad.debug._leaks import kept_graphs, latest_node
 from claygrad.debug._names import Names, module_paths

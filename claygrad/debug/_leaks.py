@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd.grad_mode import is_grad_enabled
 from claygrad.core import Node, Tensor
-from claygrad.core import ledger as _ledger
 from claygrad.core.data.storage import Storage
-from claygrad.core.holdings import block_of, leaf_behind, node_of, node_place, own_grad, place_of, saved_in
+from claygrad.core.graph import memory_ledger as _ledger
+from claygrad.core.graph.memory_holders import block_of, leaf_behind, node_of, node_place, own_grad, place_of, saved_in
 from claygrad.debug import _sources
 from claygrad.debug._names import Names, user_frames
 from claygrad.debug._places import Line, count_text, line_at, size_text

@@ -6,7 +6,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from claygrad.core import ledger as _ledger
+from claygrad.core.graph import memory_ledger as _ledger
 from claygrad.debug._names import module_paths
 from claygrad.debug._places import Line, line_at, size_text, table
 from claygrad.debug._walk import KINDS, Population, Survey

@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.provenance import variables_of
+from claygrad.core.graph.provenance import variables_of
 from claygrad.debug._places import is_ours
 
 if TYPE_CHECKING:

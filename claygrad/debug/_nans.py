@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
-from claygrad.core.finite import NonFiniteObserver, kinds
-from claygrad.core.module import running
-from claygrad.core.observe import Call
-from claygrad.core.ranges import described, first_odd, odd_counts, saved_in
+from claygrad.core.graph.finite import NonFiniteObserver, kinds
+from claygrad.core.graph.module_call import running
+from claygrad.core.graph.observe import Call
+from claygrad.core.graph.value_ranges import described, first_odd, odd_counts, saved_in
 from claygrad.debug._allowed import Allowed
 
 P = ParamSpec("P")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import claygrad
-from claygrad.core.provenance import line_of
+from claygrad.core.graph.provenance import line_of
 
 if TYPE_CHECKING:
     from types import CodeType

@@ -10,7 +10,7 @@ from types import CellType, FrameType, FunctionType, GeneratorType, MethodType, 
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Node, Tensor
-from claygrad.core.holdings import base_of, leaf_behind, own_grad
+from claygrad.core.graph.memory_holders import base_of, leaf_behind, own_grad
 from claygrad.debug._names import user_frames, variables
 from claygrad.debug._places import Line, is_ours, line_at
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.holdings import place_of
+from claygrad.core.graph.memory_holders import place_of
 from claygrad.debug._places import Line, is_ours, line_at
 from claygrad.debug._watching import Call, Watch
 from claygrad.nn import Module, Parameter

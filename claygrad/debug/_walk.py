@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from claygrad.core import Node, Storage, Tensor, memory_stats
-from claygrad.core.holdings import (
+from claygrad.core.graph.memory_holders import (
     base_of,
     block_of,
     export_place,
@@ -24,8 +24,8 @@ from claygrad.core.holdings import (
     saved_by,
     saved_in,
 )
-from claygrad.core.ledger import block_place
-from claygrad.core.node import SavedTensor
+from claygrad.core.graph.memory_ledger import block_place
+from claygrad.core.graph.node import SavedTensor
 from claygrad.debug._names import Names, module_paths, user_frames, variables
 from claygrad.nn import Module, Parameter
 from claygrad.optim import Optimizer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from claygrad.core import Tensor
-from claygrad.core.holdings import own_grad
+from claygrad.core.graph.memory_holders import own_grad
 from claygrad.debug._names import user_frames
 from claygrad.debug._places import Line, line_at
 from claygrad.nn import Module

@@ -6,7 +6,7 @@ import functools
 import linecache
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.provenance import place_text
+from claygrad.core.graph.provenance import place_text
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType

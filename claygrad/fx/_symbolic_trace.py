@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad._late import late
 from claygrad.core import Tensor
-from claygrad.core.module import quicken
+from claygrad.core.graph.module_call import quicken
 from claygrad.fx.graph import Graph
 from claygrad.fx.graph_module import GraphModule
 from claygrad.fx.node import Node, _side_effectful_functions

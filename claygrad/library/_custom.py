@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.autograd import no_grad
 from claygrad.autograd.grad_mode import is_grad_enabled
 from claygrad.core import Tensor
-from claygrad.core.function import Function
+from claygrad.core.graph.function import Function
 from claygrad.library._operators import OpOverload, ops
 from claygrad.library._schema import FunctionSchema, infer_schema, parse_schema
 from claygrad.utils import pytree

@@ -25,7 +25,7 @@ for _name in (
     "claygrad.core.index",
     "claygrad.core.layers",
     "claygrad.core.ldl",
-    "claygrad.core.ledger",
+    "claygrad.core.graph.memory_ledger",
     "claygrad.core.losses",
     "claygrad.core.lossforms",
     "claygrad.core.making",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.engine import run_backward
+from claygrad.core.graph.engine import run_backward
 from claygrad.ops.join import cat
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from claygrad.core import DTYPES, Tensor, dtype_of_numpy, promote_types
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import bool as bool_dtype
 from claygrad.core import complex128, float64
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, conj, missing, pointwise, zero
 from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, refuse_overflow, zeros

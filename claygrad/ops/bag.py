@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.core.notices import warn
 from claygrad.ops._norms import wide
 from claygrad.ops._places import out_of_bounds

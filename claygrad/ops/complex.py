@@ -105,7 +105,7 @@ def conj_physical(input: Tensor) -> Tensor:
     return conjugated(input) if input.dtype in REAL_OF else input
 
 
-# Views that are conjugates or negatives of their base: Note [Lazy conjugates] in core/lazy.pxd
+# Views that are conjugates or negatives of their base: Note [Lazy conjugates] in core/graph/conj_view.pxd
 
 CONJ, NEG = 1, 2
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64, result_type
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._out import EXACT

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import array_of
 from claygrad.core import linalg as native
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops import _lapack
 from claygrad.ops._linalg import (
     LinAlgError,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import int64
 from claygrad.core.determinism import alert
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops import _pool
 from claygrad.ops._conv import same_format
 from claygrad.ops._formats import product

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import pick as native
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.core.notices import warn, warn_once
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text

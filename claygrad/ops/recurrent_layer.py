@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import recurrent as native
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops._recurrent import (
     before,
     both,

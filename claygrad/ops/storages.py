@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import default_dtype, on_storage, sharing
 from claygrad.core.data.storage import lazy_clone
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops import _storages
 from claygrad.ops._registry import composite
 from claygrad.ops._storages import CLASSES, TypedStorage

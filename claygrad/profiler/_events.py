@@ -14,7 +14,7 @@ from claygrad.profiler._table import build_table, time_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from claygrad.core.timeline import Timeline
+    from claygrad.core.graph.timeline import Timeline
 
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(_core.__file__))) + os.sep
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from claygrad.core.observe import Call
+    from claygrad.core.graph.observe import Call
 
 
 def product_flops(a: Any, b: Any) -> int:

@@ -7,7 +7,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from claygrad.core.timeline import Timeline
+    from claygrad.core.graph.timeline import Timeline
 
 recording: list[Timeline] = []
 

@@ -9,8 +9,8 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.graph.timeline import Timeline, now
 from claygrad.core.notices import warn
-from claygrad.core.timeline import Timeline, now
 from claygrad.profiler._events import EventList, build
 from claygrad.profiler._export import write_flame_graph, write_stacks, write_trace
 from claygrad.profiler._flops import flops_of

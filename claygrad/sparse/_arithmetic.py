@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, result_type
-from claygrad.core.function import Function
+from claygrad.core.graph.function import Function
 from claygrad.core.sparse import Parts, parts
 from claygrad.ops._geometry import text
 from claygrad.sparse._parts import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, Function
 from claygrad.core import Tensor as TensorType
-from claygrad.core.modes import get_grad_enabled
+from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.core.sparse import Parts, parts, sparse_tensor
 from claygrad.ops import _formats
 from claygrad.ops._registry import NAMESPACES

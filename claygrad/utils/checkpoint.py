@@ -16,9 +16,9 @@ from claygrad.autograd import Function, backward
 from claygrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad
 from claygrad.autograd.graph import saved_tensors_hooks
 from claygrad.core import Tensor, current_run, empty, float32
-from claygrad.core.engine import run_has_inputs
-from claygrad.core.handles import Placeholder
-from claygrad.core.keeping import keep, kept
+from claygrad.core.graph.engine import run_has_inputs
+from claygrad.core.graph.handles import Placeholder
+from claygrad.core.graph.saved_values import keep, kept
 from claygrad.core.notices import is_ours, warn
 from claygrad.nn.modules.container import Sequential
 

@@ -7,16 +7,16 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from claygrad._late import late
-from claygrad.core.module import running
+from claygrad.core.graph.module_call import running
+from claygrad.core.graph.observe import Observer
 from claygrad.core.notices import warn
-from claygrad.core.observe import Observer
 from claygrad.profiler._flops import attention_backward_flops, attention_flops, conv_flops, product_flops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from claygrad.core.module import ModuleCall
-    from claygrad.core.observe import Call
+    from claygrad.core.graph.module_call import ModuleCall
+    from claygrad.core.graph.observe import Call
 
 __all__ = ["FlopCounterMode"]
 

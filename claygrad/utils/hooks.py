@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claygrad.core import Tensor
-from claygrad.core.handles import RemovableHandle
+from claygrad.core.graph.handles import RemovableHandle
 from claygrad.core.notices import warn
 from claygrad.nn.modules._hooks import BackwardHook
 

@@ -10,7 +10,7 @@ import pytest
 
 import claygrad as torch
 from claygrad import nn
-from claygrad.core.finite import kinds
+from claygrad.core.graph.finite import kinds
 from claygrad.debug import NonFiniteError, trace_nans
 
 INF, NAN = math.inf, math.nan

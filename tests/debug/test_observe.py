@@ -9,7 +9,7 @@ import pytest
 
 import claygrad as torch
 from claygrad import nn
-from claygrad.core.observe import Observer
+from claygrad.core.graph.observe import Observer
 
 
 class Log(Observer):

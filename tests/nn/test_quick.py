@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import claygrad
-from claygrad.core.module import quicken
+from claygrad.core.graph.module_call import quicken
 from claygrad.nn import Module, Parameter, Sequential
 
 

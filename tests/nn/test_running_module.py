@@ -9,8 +9,8 @@ import pytest
 
 import claygrad
 from claygrad import nn
-from claygrad.core.module import Running, running
-from claygrad.core.paths import name_in
+from claygrad.core.graph.module_call import Running, running
+from claygrad.core.graph.module_paths import name_in
 
 
 class Block(nn.Module):

@@ -1,6 +1,6 @@
 /* Note [Running modules]
    Every thread knows the modules whose forward runs, the innermost first: a list of scopes, one for each call. A recorded node
-   keeps the scope that it was made in; the path of the module is worked out only when somebody asks (core/paths.py).
+   keeps the scope that it was made in; the path of the module is worked out only when somebody asks (core/graph/module_paths.py).
    A scope knows its module through a weak reference, so a node keeps no module alive. It is counted and lives on the heap: what
    switches stacks behind our back (greenlets) may leave the wrong module on top, but never one whose memory is gone. */
 #pragma once

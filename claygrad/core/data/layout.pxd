@@ -6,7 +6,7 @@ cdef enum:
     INLINE_DIMS = 5
     MAX_DIMS = 64
 
-# What the bytes still need to become the values: Note [Lazy conjugates] in lazy.pxd.
+# What the bytes still need to become the values: Note [Lazy conjugates] in core/graph/conj_view.pxd.
 cdef enum:
     CONJ = 1
     NEG = 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import claygrad
 from claygrad.autograd.graph import get_gradient_edge
 from claygrad.core import Node, Tensor
-from claygrad.core.paths import name_in, path_of
+from claygrad.core.graph.module_paths import name_in, path_of
 from claygrad.debug.graphs._names import Names
 from claygrad.debug.graphs._steps import FAILED, INPUT, OPERATION, Line, Step, Steps, chain_of, dtype_text
 from claygrad.debug.graphs._tree import build

@@ -5,7 +5,7 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.paths import name_in
+from claygrad.core.graph.module_paths import name_in
 from claygrad.debug.graphs._steps import INPUT, PARAMETER, Steps, chain_of
 from claygrad.nn import Module, Parameter
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd.graph import get_gradient_edge
 from claygrad.core import Node, Tensor
-from claygrad.core.function import FunctionNode
-from claygrad.core.keeping import saved_memory
-from claygrad.core.module import ModuleCall, call_of
+from claygrad.core.graph.function import FunctionNode
+from claygrad.core.graph.module_call import ModuleCall, call_of
+from claygrad.core.graph.saved_values import saved_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

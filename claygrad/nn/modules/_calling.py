@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from claygrad.core import Node, Tensor
-from claygrad.core.handles import RemovableHandle
-from claygrad.core.module import Running
+from claygrad.core.graph.handles import RemovableHandle
+from claygrad.core.graph.module_call import Running
 from claygrad.core.notices import warn
 from claygrad.nn.modules import _hooks
 from claygrad.nn.modules._hooks import (

@@ -10,7 +10,7 @@ from typing import Any
 from claygrad.autograd import Function
 from claygrad.autograd.grad_mode import is_grad_enabled
 from claygrad.core import Tensor
-from claygrad.core.handles import RemovableHandle
+from claygrad.core.graph.handles import RemovableHandle
 from claygrad.core.notices import warn
 
 Hook = Callable[..., Any]

@@ -7,7 +7,7 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.module import prepare_sequence
+from claygrad.core.graph.module_call import prepare_sequence
 from claygrad.core.notices import warn
 from claygrad.nn.modules.module import Module
 

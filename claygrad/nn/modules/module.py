@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad._late import late
 from claygrad._legacy import typename
 from claygrad.core import Tensor
-from claygrad.core.module import prepare, quicken
+from claygrad.core.graph.module_call import prepare, quicken
 from claygrad.nn.modules import _hooks
 from claygrad.nn.modules._calling import Calling
 from claygrad.nn.modules._conversion import Convertible

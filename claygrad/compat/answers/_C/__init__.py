@@ -13,9 +13,9 @@ from claygrad.compat.refusing import always
 from claygrad.core import Node, Size, Tensor, determinism, device, dtype
 from claygrad.core.random import Generator
 from claygrad.core.data.lazy_clones import address_of, has_lazy_clones
-from claygrad.core.engine import current_node as _current_autograd_node
-from claygrad.core.engine import current_run as _current_graph_task_id
-from claygrad.core.engine import execution_order, run_returns, will_run
+from claygrad.core.graph.engine import current_node as _current_autograd_node
+from claygrad.core.graph.engine import current_run as _current_graph_task_id
+from claygrad.core.graph.engine import execution_order, run_returns, will_run
 from claygrad.core.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,

@@ -1,12 +1,12 @@
 """`torch._C._autograd`: what nodes save, and the backward under way."""
 from __future__ import annotations
 
-from claygrad.core.engine import run_keeps_graph as _get_current_graph_task_keep_graph
-from claygrad.core.keeping import make_saved as _make_saved_tensor
-from claygrad.core.modes import disable_saved_hooks, get_saved_hooks
-from claygrad.core.modes import pop_saved_hooks as _pop_saved_tensors_default_hooks
-from claygrad.core.modes import push_saved_hooks as _push_saved_tensors_default_hooks
-from claygrad.core.node import SavedTensor as SavedTensor
+from claygrad.core.graph.engine import run_keeps_graph as _get_current_graph_task_keep_graph
+from claygrad.core.graph.modes import disable_saved_hooks, get_saved_hooks
+from claygrad.core.graph.modes import pop_saved_hooks as _pop_saved_tensors_default_hooks
+from claygrad.core.graph.modes import push_saved_hooks as _push_saved_tensors_default_hooks
+from claygrad.core.graph.node import SavedTensor as SavedTensor
+from claygrad.core.graph.saved_values import make_saved as _make_saved_tensor
 
 __all__ = ["SavedTensor", "_get_current_graph_task_keep_graph", "_make_saved_tensor",
            "_pop_saved_tensors_default_hooks", "_push_saved_tensors_default_hooks"]

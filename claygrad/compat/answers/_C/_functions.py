@@ -5,7 +5,7 @@ from typing import Any
 
 from claygrad.autograd.function import Function
 from claygrad.core import Tensor
-from claygrad.core.function import Error as Error
+from claygrad.core.graph.function import Error as Error
 from claygrad.core.tensor import AccumulateGrad as AccumulateGrad
 
 

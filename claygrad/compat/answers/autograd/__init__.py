@@ -7,7 +7,7 @@ import claygrad as torch
 from claygrad.autograd.graph import GradientEdge
 from claygrad.compat.refusing import always
 from claygrad.core import Size, Tensor
-from claygrad.core.engine import run_has_inputs
+from claygrad.core.graph.engine import run_has_inputs
 
 _profiler_enabled = kineto_available = always(False)
 

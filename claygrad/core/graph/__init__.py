@@ -1,0 +1,1 @@
+"""Nodes, saved values, views, in-place writes and backward. Knows no family of operations."""

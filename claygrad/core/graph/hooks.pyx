@@ -1,0 +1,231 @@
+"""Hooks on tensors and nodes, and the memory of the gradients that they and other user code are given."""
+cimport numpy as cnp
+from cpython.list cimport PyList_GET_ITEM
+from cpython.object cimport PyObject
+
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport CAT_COMPLEX
+from claygrad.core.data.dtype import prefix
+from claygrad.core.data.layout cimport Layout, same_shape
+from claygrad.core.graph.modes cimport modes
+from claygrad.core.graph.node cimport Hooks, Node
+from claygrad.core.overrides cimport from_user, to_user
+from claygrad.core.graph.provenance cimport place_text
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, gradient_edge, leaf_of, requires, shape_text
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*)
+
+cnp.import_array()
+
+
+# Note [Handing out]
+# Inside a backward pass gradients share memory freely: both inputs of an addition receive the very same tensor. Whatever user
+# code can reach (an argument of a hook or of a custom backward, a result of `grad`, a `.grad`) must have memory of its own, so
+# that a write to it changes nothing else. Reference counts tell whether anybody else can reach the memory; only then is it
+# copied. Saved values do not count: a write leaves them as they are (Note [Epochs]).
+cdef int own(list grads, Py_ssize_t i) except -1:
+    """Make grads[i] the only way to its memory."""
+    cdef PyObject* p = <PyObject*>PyList_GET_ITEM(grads, i)
+    if <object>p is None or (Py_REFCNT(p) == 1 and _sole(<Tensor>p)):
+        return 0
+    grads[i] = _copied(<Tensor>p)
+    return 0
+
+
+cdef bint _sole(Tensor t) noexcept:
+    """Whether the memory of t is reached through t alone (and the base of which it is a view)."""
+    cdef Py_ssize_t layouts = 1, saved = Py_REFCNT(<PyObject*>t.layout) - 1
+    if t.base is not None:
+        if Py_REFCNT(<PyObject*>t.base) != 1 or Py_REFCNT(<PyObject*>t.base.layout) != 1:
+            return False
+        layouts = 2
+    if Py_REFCNT(<PyObject*>t.layout.storage) != layouts or t.layout.storage.exports:
+        return False
+    if saved and (layouts != 1 or saved != t.layout.storage.holders):
+        return False
+    return t.layout.storage.owner is None or own_array(<PyObject*>t.layout.storage.owner)
+
+
+cdef bint own_array(PyObject* array) noexcept:                       # borrowed: references are counted
+    """Whether the memory is that of an array which nobody else has."""
+    while array != NULL and Py_REFCNT(array) == 1 and cnp.PyArray_CheckExact(<object>array):
+        if cnp.PyArray_CHKFLAGS(<cnp.ndarray>array, cnp.NPY_ARRAY_OWNDATA):
+            return cnp.PyArray_ISWRITEABLE(<cnp.ndarray>array)
+        array = <PyObject*>cnp.PyArray_BASE(<cnp.ndarray>array)       # what it is a view of, such as before reshape
+    return False
+
+
+cdef Tensor _copied(Tensor g):
+    """The same gradient, with the same place in the graph, in memory of its own."""
+    cdef bint was = modes().no_grad
+    cdef Tensor out
+    cdef int nr = 0
+    cdef Node node = gradient_edge(g, &nr) if requires(g) else None
+    if node is not None and isinstance(node, AccumulateGrad):
+        return g.clone()
+    modes().no_grad = True
+    try:
+        out = g.clone()
+    finally:
+        modes().no_grad = was
+    if node is not None:
+        out.node = node
+        out.output_nr = nr
+    return out
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------
+cdef str _name(object hook):
+    name = getattr(hook, "__name__", None)
+    return name if isinstance(name, str) else "<unknown>"
+
+
+cdef str _place(object hook):
+    """Where a hook is defined."""
+    code = getattr(hook, "__code__", None)
+    return "" if code is None else f"\n  the hook is defined at {place_text(code.co_filename, code.co_firstlineno)}"
+
+
+cdef str _kind(Layout v):
+    """PyTorch's old name for a dtype on a device."""
+    if v.storage.where.kind != CPU:
+        return f"{v.storage.where.type.capitalize()}{v.dtype.legacy}Type"
+    return f"CPU{v.dtype.legacy}Type" if v.dtype.category == CAT_COMPLEX else f"{prefix()}.{v.dtype.legacy}Tensor"
+
+
+cdef object checked(object hook, object before, object after):
+    """What a hook puts in the place of a gradient."""
+    cdef Layout was, now
+    if after is None or after is before:
+        return before
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not isinstance(after, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'{_place(hook)}"
+                        "\n  a hook returns None, or a tensor that takes the place of the gradient")
+    was, now = (<Tensor>before).layout, (<Tensor>after).layout
+    if now.dtype is not was.dtype or now.storage.where.kind != was.storage.where.kind:
+        raise RuntimeError(f"hook '{_name(hook)}' has changed the type of value (was {_kind(was)} got {_kind(now)}){_place(hook)}"
+                           f"\n  a hook returns None, or a gradient of dtype {was.dtype.name} on {was.storage.where}")
+    if not same_shape(now, was):
+        raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value{_place(hook)}"
+                           f"\n  a hook returns None, or a gradient of shape {shape_text(was)}; it returned {shape_text(now)}")
+    return after
+
+
+cdef list _all_checked(object hook, list before, object after):
+    """The same for the hooks of a node, which return a tuple; a None in it takes the gradient away."""
+    cdef Py_ssize_t i
+    if after is None:
+        return before
+    if not isinstance(after, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(after).__name__}'{_place(hook)}"
+                        f"\n  a hook of a node returns None, or a tuple of {len(before)} gradients")
+    if len(after) != len(before):
+        raise RuntimeError(f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(after)}, but expected "
+                           f"{len(before)})")
+    return [None if after[i] is None else checked(hook, before[i], after[i]) for i in range(len(before))]
+
+
+cdef int _call_all(list hooks, list grads, Py_ssize_t nr) except -1:
+    cdef int quiet = to_user()
+    for hook in hooks:
+        own(grads, nr)
+        grads[nr] = checked(hook, grads[nr], hook(grads[nr]))
+    from_user(quiet)
+    own(grads, nr)                                 # a hook may have kept what it saw
+    return 0
+
+
+cdef bint heard(Node node):
+    """Whether a hook waits for this node, which hears of it even if no gradient comes."""
+    cdef Tensor leaf
+    if isinstance(node, AccumulateGrad):
+        leaf = leaf_of(node)
+        return bool(leaf.hooks) or bool(leaf.after_hooks) or node.hooks is not None
+    return node.hooks is not None
+
+
+cdef int tensor_hooks(Node node, list grads) except -1:
+    cdef Hooks hooks
+    cdef Tensor kept
+    if isinstance(node, AccumulateGrad):
+        if leaf_of(node).hooks:
+            _call_all(list(leaf_of(node).hooks.values()), grads, 0)
+        return 0
+    hooks = node.hooks
+    if hooks is None:
+        return 0
+    if hooks.tensor is not None:
+        for nr, found in list(hooks.tensor.items()):       # a hook may register another
+            if found:
+                _call_all(list(found.values()), grads, nr)
+    if hooks.retain is not None:
+        for nr, ref in list(hooks.retain.items()):
+            kept = ref()
+            if kept is not None and grads[nr] is not None:
+                kept.grad_ = grads[nr].clone() if kept.grad_ is None else kept.grad_ + grads[nr]
+    return 0
+
+
+cdef int _own_all(list grads) except -1:
+    cdef Py_ssize_t i
+    for i in range(len(grads)):
+        own(grads, i)
+    return 0
+
+
+cdef list shown_edges(Node node, list out):
+    cdef Py_ssize_t i
+    if not node.numbers:
+        return out
+    return [out[i] for i in range(len(out)) if i > 31 or not node.numbers >> i & 1]
+
+
+cdef list pre_hooks(Node node, list grads):
+    """`grads` may be changed."""
+    cdef int quiet = to_user()
+    cdef list hidden = grads[node.n_shown():]
+    del grads[node.n_shown():]
+    for hook in list(node.hooks.pre.values()):
+        _own_all(grads)
+        grads = _all_checked(hook, grads, hook(tuple(grads)))
+    from_user(quiet)
+    _own_all(grads)
+    return grads + hidden
+
+
+cdef list post_hooks(Node node, list out, list grads):
+    """Both lists may be changed."""
+    cdef int quiet = to_user()
+    cdef Py_ssize_t i, k = 0
+    cdef list shown = shown_edges(node, out), whole = out
+    if shown is not out:
+        out = None
+        for i in range(len(whole)):                # nobody but `shown` holds them
+            if i > 31 or not node.numbers >> i & 1:
+                whole[i] = None
+    del grads[node.n_shown():]
+    for hook in list(node.hooks.post.values()):
+        _own_all(shown)
+        _own_all(grads)
+        shown = _all_checked(hook, shown, hook(tuple(shown), tuple(grads)))
+    from_user(quiet)
+    _own_all(shown)
+    if not node.numbers:
+        return shown
+    for i in range(len(whole)):
+        if i > 31 or not node.numbers >> i & 1:
+            whole[i] = shown[k]
+            k += 1
+    return whole
+
+
+cdef int after_leaf(Node node, Tensor g) except -1:
+    """As in torch the gradient may be the very one that the leaf has now."""
+    cdef int quiet = to_user()
+    for hook in list(node.hooks.post.values()):
+        _all_checked(hook, [], hook((), (g,)))
+    from_user(quiet)
+    return 0

@@ -1,0 +1,392 @@
+"""Writing to tensors: what is refused, what saved values keep, and how history is rewritten."""
+
+import numpy
+
+cimport cython
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.notices import warn
+from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
+from claygrad.core.data.device cimport CPU
+from claygrad.core.data.dtype cimport CAT_FLOAT, category_of, dtype, of_code
+from claygrad.core.general cimport general
+from claygrad.core.promotion cimport result_code
+from claygrad.core.refusals import no_elements
+from claygrad.core.data.kernels cimport copy_strided
+from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
+from claygrad.core.graph.conj_view cimport OBSERVED, any_lazy, resolve, resolved, unusual, with_bits, write_lazy
+from claygrad.core.graph.modes cimport modes
+from claygrad.core.graph.node cimport Node, clay_scope_take, next_seq
+from claygrad.core.graph.observe cimport INPLACE, observed, wanted
+from claygrad.core.graph.provenance cimport where_text
+from claygrad.core.graph.record cimport freed_error, note_view, record_again, record_inputs, should_record
+from claygrad.core.graph.rules cimport call_rules
+from claygrad.core.sparse cimport any_sparse
+from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
+from claygrad.core.tensor import LATE
+from claygrad.core.graph.view cimport name_after, refusal, replay, way_to
+
+cdef extern from "sealed.h":
+    int clay_seal(PyTypeObject* type) except -1
+
+# Bytes above which a copy runs without the interpreter lock.
+cdef enum:
+    RELEASE = 262144
+
+
+cdef int* _unusual = unusual()
+
+
+cdef int check_writable(Tensor t, bint recording) except -1:
+    if t.inference and t.counter is None and not modes().inference:
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
+                           "a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
+                           "details.")
+    if modes().no_grad or modes().inference:
+        return 0
+    if t.base is not None:
+        return _check_view(t, recording)
+    if t.leaf_grad and t.node is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."
+                           + where_text("the leaf was made", t.code, t.lasti)
+                           + "\n  Change it under no_grad(), through .data, or work on a copy (clone()).")
+    return 0
+
+
+cdef int _check_view(Tensor t, bint recording) except -1:
+    if not recording and not requires(t):
+        return 0
+    error = refusal(t, False)
+    if error is not None:
+        raise error
+    if requires(t) and t.base.node is None:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation."
+                           + where_text("the leaf was made", t.base.code, t.base.lasti)
+                           + "\n  Change it under no_grad(), through .data, or work on a copy (clone()).")
+    if requires(t) and t.node is None:            # its base came to require grad after the view was made
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."
+                           + where_text("the leaf was made", t.code, t.lasti))
+    return 0
+
+
+cdef int begin_write(Tensor t) except -1:
+    t.layout.storage.before_write()
+    t.bump()
+    return 0
+
+
+# Note [Overlap]
+# A declaration says what its in-place form makes of memory that it meets twice, as a word or a function of the arguments:
+# overlap  several indices of the written tensor reach one element: refused; "ok"; any other text is a warning
+# alias    an input shares memory with it: refused where it partly does; "refuse": also if they are the same; "ok"
+cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
+    cdef int i
+    cdef Layout target = t.layout
+    if target.numel and stretched(target):
+        said = _said(op, "overlap", slots)
+        if said is None:
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
+                               "memory location. Please clone() the tensor before performing the operation.")
+        if said != "ok":
+            warn(said, UserWarning)
+    for i in range(1, op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        for x in (value if isinstance(value, (list, tuple)) else (value,)):
+            if not isinstance(x, Tensor) or (<Tensor>x).layout.storage is not target.storage:
+                continue
+            alias = _said(op, "alias", slots)
+            if alias == "ok":
+                return 0
+            if overlaps(<Tensor>x, t, alias == "refuse"):
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                                   "single memory location. Please clone() the tensor before performing the operation.")
+    return 0
+
+
+cdef bint _reads_target(Op op, Tensor t, PyObject** slots):
+    """Whether an operation that is not elementwise has the memory that it writes among its further inputs."""
+    cdef int i
+    if op.kind == POINTWISE:
+        return False
+    for i in range(1, op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        for x in (value if isinstance(value, (list, tuple)) else (value,)):
+            if isinstance(x, Tensor) and (<Tensor>x).layout.storage is t.layout.storage:
+                return True
+    return False
+
+
+cdef object _said(Op op, str what, PyObject** slots):
+    cdef int i
+    said = op.info.get(what)
+    return said(*[<object>slots[i] for i in range(op.n_params)]) if callable(said) else said
+
+
+cdef bint overlaps(Tensor x, Tensor t, bint fully_too):
+    """Whether two tensors share memory in a way that an elementwise write must not; as torch, only dense ones are judged."""
+    cdef Layout v = x.layout, target = t.layout
+    cdef int64_t item = v.dtype.itemsize
+    if x is t:
+        return fully_too
+    if v.storage is not target.storage or v.numel == 0 or target.numel == 0 or not dense(v) or not dense(target):
+        return False
+    cdef int64_t begin = v.offset * item, end = begin + v.numel * item
+    cdef int64_t first = target.offset * target.dtype.itemsize, last = first + target.numel * target.dtype.itemsize
+    if begin == first and end == last and v.stride_tuple() == target.stride_tuple():
+        return fully_too
+    return begin < last and first < end
+
+
+cdef int write_layout(Layout dst, Layout src) except -1:
+    cdef int64_t a[64]
+    cdef int64_t b[64]
+    cdef int64_t item
+    cdef int i, k
+    if dst.storage.where.kind != CPU:
+        if dst.bits & SPARSE:
+            raise no_elements()
+        return 0
+    if dst.bits or src.bits:
+        return write_lazy(dst, src)
+    if dst.dtype is src.dtype and src.storage.where.kind == CPU and src.ndim <= dst.ndim:
+        item = dst.dtype.itemsize
+        for i in range(dst.ndim):
+            k = i - (dst.ndim - src.ndim)
+            b[i] = dst.strides[i] * item
+            if k < 0:
+                a[i] = 0
+            elif src.shape[k] == dst.shape[i]:
+                a[i] = src.strides[k] * item
+            elif src.shape[k] == 1:
+                a[i] = 0
+            else:
+                raise RuntimeError(f"shape mismatch: cannot write {shape_text(src)} into {shape_text(dst)}")
+        if dst.numel * item > RELEASE:
+            with nogil:
+                copy_strided(src.data(), a, dst.data(), b, dst.shape, dst.ndim, item)
+        else:
+            copy_strided(src.data(), a, dst.data(), b, dst.shape, dst.ndim, item)
+        return 0
+    source = src.array()
+    if source.dtype.kind == "c" and dst.dtype.category <= CAT_FLOAT:
+        source = source.real
+    numpy.copyto(dst.array(), source, casting="unsafe")
+    return 0
+
+
+cdef int _write_changed(Layout dst, Layout src) except -1:
+    """Several indices reach one element: what was assigned to any of them stays."""
+    old, new = dst.array(), src.array()
+    changed = (new != old) & ~((new != new) & (old != old))
+    old[changed] = new[changed]
+    return 0
+
+
+cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
+    """In place the dtype stays: a result of a higher category is refused."""
+    cdef int code
+    if op.kind != POINTWISE or op.promote == PROMOTE_NONE or op.promote == PROMOTE_BOOL:
+        return 0
+    if (target.dtype.category >= CAT_FLOAT and op.n_tensors == 2 and isinstance(<object>slots[1], Tensor)
+            and (<Tensor>slots[1]).layout.dtype is target.dtype):
+        return 0                                      # the common case: nothing to promote
+    code = result_code(op, slots)
+    if category_of(code) > target.dtype.category:
+        run_check(op, slots)                          # a reason of its own comes first
+        raise RuntimeError(f"result type {of_code(code).legacy} can't be cast to the desired output type {target.dtype.legacy}")
+    return 0
+
+
+cdef object call_inplace(Op op, PyObject** slots):
+    cdef Tensor t = <Tensor?><object>slots[0]
+    cdef Layout target = t.layout, made = None
+    cdef int i
+    cdef bint record, lazy = False
+    cdef Node node = None
+    if _unusual[0]:
+        if _unusual[0] & OBSERVED and wanted():
+            return observed(call_inplace, INPLACE, op, slots)
+        lazy = any_lazy(slots, op.n_params)
+    record = target.dtype.category >= CAT_FLOAT and should_record(op, slots)
+    if lazy and any_sparse(slots, op.n_params):
+        return LATE["sparse_"](op, [<object>slots[i] for i in range(op.n_params)])
+    check_writable(t, record)
+    if op.fast == NULL or not target.contiguous or target.storage.where.kind != CPU:
+        _check_overlap(op, t, slots)
+    _check_result(op, slots, target)
+    if record:
+        node = record_inputs(op, slots)
+    if lazy:
+        made = _write_lazy(op, t, slots)
+    elif op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU \
+            and not (op.n_tensors > 1 and _reads_target(op, t, slots)):
+        target.storage.before_write()
+        made = op.fast(op, slots, target)
+    if made is None:
+        if op.fast != NULL:
+            _check_overlap(op, t, slots)
+        result = None
+        if op.fast != NULL and target.storage.where.kind == CPU and not stretched(target):
+            result = op.fast(op, slots, None)         # in new memory first
+        if result is None:
+            result = general(op, slots)
+        made = <Layout>(result[0] if isinstance(result, list) else result)
+        if not same_shape(made, target):
+            raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
+        target.storage.before_write()
+        if target.numel and stretched(target):
+            _write_changed(target, made)
+        else:
+            write_layout(target, made)
+    t.bump()
+    if record:
+        rebase(t, node)
+    return t
+
+
+cdef Layout _write_lazy(Op op, Tensor t, PyObject** slots):
+    """Compute and write where an argument is lazy, t itself or another: Note [Lazy conjugates]. Returns what t is written with."""
+    cdef PyObject* plain[24]
+    cdef Layout target = t.layout, made
+    cdef list _kept = resolve(slots, op.n_params, plain)          # keeps them alive
+    _check_overlap(op, t, slots)
+    result = None
+    if op.fast != NULL and target.storage.where.kind == CPU and not stretched(target):
+        result = op.fast(op, plain, None)
+    if result is None:
+        result = general(op, plain)
+    made = <Layout>(result[0] if isinstance(result, list) else result)
+    if not same_shape(made, target):
+        raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
+    target.storage.before_write()
+    if target.numel and stretched(target):
+        _write_changed(with_bits(target, 0), resolved(with_bits(made, target.bits)))
+    else:
+        write_layout(target, made)
+    return made
+
+
+# --- history -----------------------------------------------------------------------------------------------------
+@cython.final
+@cython.binding(False)
+@cython.no_gc_clear
+cdef class CopySlices(Node):
+    """The history of a base after a write to one of its views: inside the view through `fn`, outside unchanged."""
+    cdef Node fn
+    cdef tuple view_shape
+    cdef tuple view_strides
+    cdef object view_offset
+    cdef dtype view_dtype                  # None: the view has dtype and bits of the base
+    cdef int view_bits
+    cdef int base_bits
+    cdef int base_offset
+    cdef tuple base_shape
+    cdef tuple base_strides                # None: contiguous
+
+    cpdef str name(self):
+        return "torch::autograd::CopySlices"
+
+    cdef list apply(self, list grads, bint create_graph):
+        cdef Tensor g = <Tensor>grads[0]
+        if self.freed:
+            raise freed_error(self)
+        if self.view_dtype is not None:
+            base, part = self.other_dtype(g)
+        else:
+            if self.base_strides is not None:
+                base = g.new_empty_strided(self.base_shape, self.base_strides).copy_(g)
+            else:
+                base = g.clone() if g.layout.contiguous else g.contiguous()
+            part = base.as_strided(self.view_shape, self.view_strides, self.view_offset)
+        if self.fn.op is not None:
+            inner = call_rules(self.fn, [part.clone()], create_graph, 0)
+        else:
+            inner = self.fn.apply([part.clone()], create_graph)
+        if inner[0] is None:
+            part.zero_()
+        else:
+            part.copy_(inner[0])
+        if self.view_dtype is not None:              # a view of the memory that was written through another: whoever gets it may
+            verbs().refresh(<Tensor>base)            # write it in turn
+        if self.base_bits & CONJ:
+            base = base.conj()
+        inner[0] = None if self.edge(0) is None else base.neg() if self.base_bits & NEG else base
+        return inner
+
+    cdef tuple other_dtype(self, Tensor g):
+        """The gradient of the base's memory in memory of its own, and the part of it that the view sees."""
+        span = self.base_offset + 1
+        for n, step in zip(self.base_shape, self.base_strides):
+            span += (n - 1) * step if n else 0
+        if self.base_bits & CONJ:
+            g = g.conj()
+        if self.base_bits & NEG:
+            g = -g
+        base = g.new_empty((span,)).as_strided(self.base_shape, self.base_strides, self.base_offset).copy_(g)
+        return base, replay(base, self.view_dtype, self.view_bits, self.view_shape, self.view_strides, self.view_offset)
+
+    cdef void free_saved(self):
+        # In a graph of gradients `fn` may be a node of its own too, on the way to a value that it saved (Note [Outputs written
+        # into views]): then it runs later, and frees what it holds itself.
+        if self.fn is not None and (self.fn.run != self.run or self.run == 0):
+            self.fn.free_saved()
+            self.fn.freed = self.fn.holds
+            self.fn.freed_code, self.fn.freed_lasti = self.freed_code, self.freed_lasti
+
+
+clay_seal(<PyTypeObject*>CopySlices)               # Note [Sealed types]
+
+
+cdef int _other_dtype(CopySlices slices, Layout view, Layout base) except -1:
+    """Describe a view of another dtype or with other bits than its base: Note [Views of another dtype]."""
+    slices.view_dtype, slices.view_bits, slices.base_bits = view.dtype, view.bits, base.bits
+    slices.base_shape, slices.base_strides = base.shape_tuple(), base.stride_tuple()
+    if view.dtype.itemsize < base.dtype.itemsize:
+        slices.view_offset = view.offset - 2 * base.offset
+    elif view.dtype.itemsize > base.dtype.itemsize:
+        slices.base_offset = base.offset & 1                     # complex numbers begin at even offsets
+        slices.view_offset = (2 * view.offset - base.offset + slices.base_offset) // 2
+    return 0
+
+
+cdef int rebase(Tensor t, Node node) except -1:
+    """Make the written tensor an output of the node; if it is a view, rewrite the history of its base."""
+    cdef Tensor base = t.base
+    cdef CopySlices slices
+    cdef int i, nr = 0
+    cdef Node old, moved
+    if base is None:
+        record_again(node, t)
+    else:
+        old = gradient_edge(base, &nr)
+        slices = CopySlices.__new__(CopySlices)
+        slices.seq = next_seq()
+        slices.code = node.code
+        slices.lasti = node.lasti
+        slices.scope = clay_scope_take(node.scope)
+        slices.fn = node
+        slices.holds = True
+        slices.view_shape, slices.view_strides = t.layout.shape_tuple(), t.layout.stride_tuple()
+        slices.view_offset = t.layout.offset - base.layout.offset
+        if t.layout.dtype is not base.layout.dtype or t.layout.bits | base.layout.bits:
+            _other_dtype(slices, t.layout, base.layout)
+        elif not base.layout.contiguous:
+            slices.base_shape, slices.base_strides = base.layout.shape_tuple(), base.layout.stride_tuple()
+        slices.add_edge(old, nr)
+        if t.node is not None and t.layout.storage is not base.layout.storage:
+            moved = way_to(t)                        # by `t.data = ...`: its geometry, not its origin, is what counts
+            if moved.n_outputs == 0:
+                moved.describe_output(t.layout)
+            moved.seq, node.seq = node.seq, moved.seq        # what an edge leads to is the older node
+            node.edge0, node.nr0 = moved, 0
+        for i in range(1, node.n_edges):
+            slices.add_edge(node.edge(i), node.edge_nr(i))
+        before = None if t.node is None else t.node.name()
+        record_again(node, t)                        # saves `out` for the rule
+        record_again(slices, base)
+        t.view_version = -1
+        verbs().refresh(t)
+        name_after(t, before)
+        note_view(node, t)
+    return 0

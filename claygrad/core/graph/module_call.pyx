@@ -1,0 +1,188 @@
+"""Quick attributes and calls of modules (module_call.h says how), which module runs, and tensors that take another class."""
+import opcode
+
+cimport cython
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF
+
+from claygrad.core.graph.modes cimport modes
+from claygrad.core.graph.node cimport Node, clay_scope, clay_scope_release, clay_scope_take
+from claygrad.core.graph.module_paths import path_of
+from claygrad.core.tensor cimport Tensor
+from claygrad.core.tensor import LATE
+
+cdef extern from "scopes.h":
+    clay_scope* clay_scope_enter(clay_scope** running, object module) noexcept
+    void clay_scope_leave(clay_scope** running, clay_scope* mine) noexcept
+
+cdef extern from "Python.h":
+    void Py_SET_TYPE(PyObject*, PyTypeObject*)
+
+cdef extern from "module_call.h":
+    PyObject* clay_tables[3]
+    PyObject* clay_hooks[4]
+    PyObject* clay_global_hooks[4]
+    PyObject* clay_forward
+    PyObject* clay_call
+    PyObject* clay_call_impl
+    PyObject* clay_compiled
+    PyObject* clay_own_call_impl
+    PyObject* clay_in_turn
+    clay_scope** (*clay_running)() noexcept
+    unsigned char clay_loads[3]
+    void clay_quicken(PyTypeObject*, bint, bint)
+
+cdef object base = None         # Module
+cdef list kept = []             # what the C side points to
+
+
+for i, name in enumerate(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")):        # not every version has all of them
+    clay_loads[i] = opcode.opmap.get(name, 0)
+
+
+cdef PyObject* keep(object value):
+    kept.append(value)
+    return <PyObject*>value
+
+
+cdef clay_scope** running_place() noexcept:
+    return <clay_scope**>&modes().running
+
+
+def prepare(module, tuple global_hooks):
+    """Learn which class is Module, and which four dicts hold the hooks of all modules."""
+    global base, clay_running, clay_forward, clay_call, clay_call_impl, clay_compiled, clay_own_call_impl
+    base = module
+    clay_running = running_place
+    for i, name in enumerate(("_parameters", "_buffers", "_modules")):
+        clay_tables[i] = keep(name)
+    for i, name in enumerate(("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")):
+        clay_hooks[i] = keep(name)
+        clay_global_hooks[i] = keep(global_hooks[i])
+    clay_forward, clay_call, clay_call_impl = keep("forward"), keep("__call__"), keep("_call_impl")
+    clay_compiled, clay_own_call_impl = keep("_compiled_call_impl"), keep(module._call_impl)
+    quicken(module)
+
+
+def prepare_sequence(forward):
+    """Learn the function that calls the modules of a module in turn."""
+    global clay_in_turn
+    clay_in_turn = keep(forward)
+
+
+def quicken(cls):
+    """Give a class of modules the quick forms of those methods that it has from Module."""
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        raise TypeError(f"quicken() takes a class of modules, not {cls!r}")
+    clay_quicken(<PyTypeObject*>cls,
+                 cls.__getattr__ is base.__getattr__ and cls.__getattribute__ is object.__getattribute__,
+                 cls.__call__ is base.__call__)
+
+
+@cython.final
+@cython.binding(False)
+cdef class Running:
+    """The context in which a module runs, for calls that Python makes."""
+    cdef object module
+    cdef clay_scope* mine
+
+    def __init__(self, module):
+        self.module = module
+
+    def __enter__(self):
+        if self.mine != NULL:
+            raise RuntimeError("this context is in use: make one for each call of a module")
+        if self.module is not None:
+            self.mine = clay_scope_enter(running_place(), self.module)
+
+    def __exit__(self, *error):
+        cdef clay_scope* mine = self.mine
+        self.mine = NULL
+        clay_scope_leave(running_place(), mine)
+
+    def __dealloc__(self):
+        clay_scope_release(self.mine)          # never left: the thread has its own reference
+
+
+@cython.final
+@cython.binding(False)
+cdef class ModuleCall:
+    """A call of a module, as the nodes that it recorded know it. Keeps nothing alive but the class of the module."""
+    cdef clay_scope* scope
+
+    def __dealloc__(self):
+        clay_scope_release(self.scope)
+
+    @property
+    def module(self):
+        """The module that was called, or None if it is gone."""
+        return (<object>self.scope.module)() if self.scope != NULL and self.scope.module != NULL else None
+
+    @property
+    def kind(self):
+        """The class of the module."""
+        found = self.module
+        if found is not None:
+            return type(found)
+        return <object>self.scope.kind if self.scope != NULL else None
+
+    @property
+    def outer(self):
+        """The call in whose forward this one was made, or None."""
+        return as_call(self.scope.outer) if self.scope != NULL else None
+
+    @property
+    def path(self):
+        """Where the module is in the outermost one that was called, such as `encoder.layers.3.fc1`; "" for that one itself."""
+        return path_of(self)
+
+    @property
+    def number(self):
+        """Tells calls apart that graphs or this object still know."""
+        return <size_t>self.scope
+
+    def __eq__(self, other):
+        return self.scope == (<ModuleCall>other).scope if isinstance(other, ModuleCall) else NotImplemented
+
+    def __hash__(self):
+        return hash(<size_t>self.scope)
+
+    def __str__(self):
+        path, name = self.path, self.kind.__name__ if self.scope != NULL else "nothing"
+        return f"{path}: {name}" if path else name
+
+    def __repr__(self):
+        return f"<call of {self}>"
+
+
+cdef object as_call(clay_scope* scope):
+    if scope == NULL:
+        return None
+    cdef ModuleCall made = ModuleCall.__new__(ModuleCall)
+    made.scope = clay_scope_take(scope)
+    return made
+
+
+def call_of(Node node):
+    """The call of a module in whose forward a node was recorded, or None."""
+    return as_call(node.scope)
+
+
+def running():
+    """The call of the module whose forward runs in this thread, or None."""
+    return as_call(<clay_scope*>modes().running)
+
+
+def settle(Tensor t, cls):
+    """Make a tensor of a subclass an instance of another class of the same build, Tensor itself among them."""
+    was = type(t)
+    if was is cls:
+        return
+    if not isinstance(cls, type) or was.__basicsize__ != cls.__basicsize__ or not issubclass(cls, Tensor):
+        raise TypeError(f"__class__ assignment: '{cls.__name__}' object layout differs from '{was.__name__}'")
+    if cls is not Tensor:
+        LATE["note_class"](cls)
+        t.__class__ = cls
+        return
+    Py_SET_TYPE(<PyObject*>t, <PyTypeObject*>cls)
+    Py_DECREF(was)              # an instance owns a reference to a class made by Python, but not to a built-in one
