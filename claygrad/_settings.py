@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import os
 
-from claygrad.core import determinism as _determinism
 from claygrad.core.bridge import flush_denormals
+from claygrad.core.dispatch import determinism as _determinism
 from claygrad.core.notices import is_always, set_always, warn
 
 __all__ = [

@@ -39,7 +39,7 @@ from claygrad.core.bridge import (
     wrap,
     write_into,
 )
-from claygrad.core.call import conj, install, into
+from claygrad.core.dispatch.call import conj, install, into
 from claygrad.core.declared import Op, constant, declare, missing, op_named, zero
 from claygrad.core.data.device import device, get_default_device, parse_device, set_default_device
 from claygrad.core.data.dtype import (
@@ -57,8 +57,8 @@ from claygrad.core.data.dtype import (
 )
 from claygrad.core.graph.engine import current_run, one_like, run_backward, will_run
 from claygrad.core.graph.function import Function, once_differentiable
-from claygrad.core.operators import install_verbs
-from claygrad.core.promotion import result_type
+from claygrad.core.dispatch.operators import install_verbs
+from claygrad.core.dispatch.promotion import result_type
 from claygrad.core import sharing
 from claygrad.core.graph.node import Node, RemovableHandle
 from claygrad.core.data.storage import Storage

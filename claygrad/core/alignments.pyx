@@ -6,8 +6,8 @@ from claygrad.core.declared cimport Op
 from claygrad.core.data.dtype cimport I64, U8, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like
-from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at
-from claygrad.core.ways cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport floats_at, int_at, numbers_at, spread_at
+from claygrad.core.dispatch.registry cimport offer, offer_many
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     struct Alignment:

@@ -13,7 +13,7 @@ from claygrad.core.moves cimport fill_with, may_be_channels_last, plain
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.data.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
-from claygrad.core.ways cimport offer_factory, offer_short
+from claygrad.core.dispatch.registry cimport offer_factory, offer_short
 
 cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)

@@ -16,7 +16,7 @@ from claygrad.core.data.layout cimport (Layout, channels_last, falling, fresh, f
 from claygrad.core.moves cimport channels_at_the_end
 from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:

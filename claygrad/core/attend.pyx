@@ -5,14 +5,14 @@ from libc.stdint cimport int64_t
 
 cimport numpy as cnp
 
-from claygrad.core.call cimport run
+from claygrad.core.dispatch.call cimport run
 from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, by_stride, dense, fresh, fresh_like, fresh_strided, same_shape, stretched
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer_many, offer_short
+from claygrad.core.dispatch.registry cimport offer_many, offer_short
 
 cdef extern from "nn/attention.hpp" namespace "clay" nogil:
     struct Heads:

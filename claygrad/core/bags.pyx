@@ -10,9 +10,9 @@ from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find, take_rows
 from claygrad.core.data.layout cimport Layout, check_dims, fresh, in_order
 from claygrad.core.rows cimport add_rows_fn
-from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, numbers_at, spread_at, vector_at
+from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, numbers_at, spread_at, vector_at
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer, offer_many
+from claygrad.core.dispatch.registry cimport offer, offer_many
 
 ctypedef fused real:
     float

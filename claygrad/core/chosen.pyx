@@ -15,9 +15,9 @@ from claygrad.core.graph.modes cimport deterministic
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
 from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
-from claygrad.core.promotion cimport broadcast
+from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint nonzero_mask(int, const void*, uint8_t*, int64_t) noexcept

@@ -9,9 +9,9 @@ from claygrad.core.declared cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, gemm, gemm_many
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.taken cimport floats_at, int_at, ints_at, spread_at, vector_at
+from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, spread_at, vector_at
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "conv/conv.hpp" namespace "clay" nogil:
     struct Convolution:

@@ -9,7 +9,7 @@ from claygrad.core.data.layout cimport Layout, same_shape
 from claygrad.core.parts cimport axis_of, sizes_of
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.graph.view cimport call_view
-from claygrad.core.ways cimport offer_short
+from claygrad.core.dispatch.registry cimport offer_short
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint comparable(int dtype) noexcept

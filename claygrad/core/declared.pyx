@@ -1,4 +1,4 @@
-"""An operation as it was declared: signature, kernels, rules. What happens on a call is in call.pyx."""
+"""An operation as it was declared: signature, kernels, rules. What happens on a call is in core/dispatch/call.pyx."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from claygrad.core.data.dtype cimport N_NATIVE

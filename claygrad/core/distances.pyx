@@ -9,8 +9,8 @@ from claygrad.core.declared cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.core.taken cimport floats_at, spread_at
-from claygrad.core.ways cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport floats_at, spread_at
+from claygrad.core.dispatch.registry cimport offer, offer_many
 
 cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
     ctypedef void (*distances_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t, int64_t, double) noexcept nogil

@@ -9,7 +9,7 @@ from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.data.layout cimport Layout, fresh
 from claygrad.core.reduce cimport arranged
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer_many
+from claygrad.core.dispatch.registry cimport offer_many
 
 cdef extern from "sort/sort.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":

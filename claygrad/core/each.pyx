@@ -10,10 +10,10 @@ from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY,
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_NATIVE, U8, dtype, of_code
 from claygrad.core.data.scalar cimport Number, bound_of, cast_between, cast_fn, operand_of
-from claygrad.core.general cimport iterated_order
+from claygrad.core.dispatch.reference cimport iterated_order
 from claygrad.core.data.layout cimport Layout, by_stride, fresh, fresh_strided, row_major, same_place
 from claygrad.core.pointwise cimport fresh_run, same_run, turned
-from claygrad.core.promotion cimport broadcast, result_code
+from claygrad.core.dispatch.promotion cimport broadcast, result_code
 from claygrad.core.tensor cimport Tensor
 
 cdef extern from "platform/dtypes.hpp" namespace "clay" nogil:

@@ -15,9 +15,9 @@ from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.places cimport entries_apart
 from claygrad.core.pointwise cimport turned
-from claygrad.core.promotion cimport broadcast
+from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept

@@ -12,7 +12,7 @@ from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_or
 from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.reduce cimport arranged, without
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer, offer_many
+from claygrad.core.dispatch.registry cimport offer, offer_many
 
 cdef extern from "sort/sort.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":

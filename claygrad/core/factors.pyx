@@ -9,7 +9,7 @@ from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.linalg cimport MOST, MOST_TURNED, MOST_TURNED_WIDE, LinearAlgebra, Matrices, linalg_fn
 from claygrad.core.moves cimport copied
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer, offer_many
+from claygrad.core.dispatch.registry cimport offer, offer_many
 
 cdef enum:
     RELEASE = 512                        # elements above which the interpreter is let go

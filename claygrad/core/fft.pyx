@@ -11,7 +11,7 @@ from claygrad.core.data.kernels cimport find, isa
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order, new_layout
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "fft/fft.hpp" namespace "clay" nogil:
     enum FourierKind:

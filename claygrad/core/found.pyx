@@ -13,7 +13,7 @@ from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh, in_order
 from claygrad.core.moves cimport some
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint cross_lines(int, const void*, const void*, void*, int64_t, int64_t) noexcept

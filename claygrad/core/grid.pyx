@@ -11,7 +11,7 @@ from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "nn/grid_sample.hpp" namespace "clay" nogil:
     struct GridShape:

@@ -12,7 +12,7 @@ from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fr
 from claygrad.core.moves cimport copied, in_format_of, may_be_channels_last, plain, some
 from claygrad.core.parts cimport sizes_of
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "copy/pad.hpp" namespace "clay" nogil:
     enum PadMode:

@@ -7,7 +7,7 @@ from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport int64_t
 
 from claygrad.core.notices import warn
-from claygrad.core.arguments cimport exact_int
+from claygrad.core.dispatch.arguments cimport exact_int
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, I64, U8

@@ -4,16 +4,16 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.call cimport run, run_all as _run
+from claygrad.core.dispatch.call cimport run, run_all as _run
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.taken cimport floats_at, int_at, ints_at, layout_at, recording, tuple_of, vector_or_none
+from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
 from claygrad.core.graph.view cimport call_view
-from claygrad.core.ways cimport offer_short
+from claygrad.core.dispatch.registry cimport offer_short
 
 cdef object _view(str name, object x, object dim):
     cdef PyObject* slots[2]

@@ -11,7 +11,7 @@ from claygrad.core.data.dtype cimport F32, F64, I32, of_code
 from claygrad.core.factors cimport all_finite
 from claygrad.core.data.layout cimport Layout, fresh, new_layout
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer, offer_many
+from claygrad.core.dispatch.registry cimport offer, offer_many
 
 ctypedef fused real:
     float

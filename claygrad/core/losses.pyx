@@ -10,8 +10,8 @@ from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.rows cimport CrossEntropy, cross_entropy_fn
 from claygrad.core.data.storage cimport Storage, new_storage
-from claygrad.core.taken cimport floats_at, int_at, numbers_at, spread_at, vector_at
-from claygrad.core.ways cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport floats_at, int_at, numbers_at, spread_at, vector_at
+from claygrad.core.dispatch.registry cimport offer, offer_many
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil

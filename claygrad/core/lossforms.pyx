@@ -3,13 +3,13 @@ the declaration), without a Python frame. None: the declared function does it.""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.call cimport run, run_all as _run
+from claygrad.core.dispatch.call cimport run, run_all as _run
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.data.layout cimport Layout, fresh, same_shape
-from claygrad.core.taken cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of, vector_or_none
+from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor
 from claygrad.core.graph.view cimport call_view
-from claygrad.core.ways cimport offer_short
+from claygrad.core.dispatch.registry cimport offer_short
 
 cdef enum:
     FEW = 16384              # elements that one pass after the other is not worth it for

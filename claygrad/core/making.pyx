@@ -12,10 +12,10 @@ from claygrad.core.data.layout cimport Layout, fresh, fresh_strided
 from claygrad.core.graph.modes cimport fills_new_memory
 from claygrad.core.moves cimport fill_with
 from claygrad.core.parts cimport sizes_of
-from claygrad.core.promotion cimport broadcast
+from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, requires
 from claygrad.core.graph.view cimport call_view
-from claygrad.core.ways cimport offer_factory
+from claygrad.core.dispatch.registry cimport offer_factory
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint count_up(int dtype, void* out, double start, double step, int64_t n) noexcept

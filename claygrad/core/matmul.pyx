@@ -1,5 +1,5 @@
 """Matrix products on the CPU: plain and transposed matrices, without copies. Those of bfloat16 are here where the processor has
-instructions for them, and go by way of float32 elsewhere (halves.pyx)."""
+instructions for them, and go by way of float32 elsewhere (core/dispatch/convert_half.pyx)."""
 import numpy
 
 from cpython.object cimport PyObject
@@ -9,12 +9,12 @@ from libc.string cimport memcpy, memset
 from claygrad.core.declared cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, C64, C128, F32, F64, dtype, of_code
-from claygrad.core.halves cimport cast_half, wide_half
+from claygrad.core.dispatch.convert_half cimport cast_half, wide_half
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport BF16_WIDE, blas_load, find, gemm, gemm_from, gemm_many, gemm_takes
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 blas_load(numpy._core._multiarray_umath.__file__.encode())
 

@@ -11,7 +11,7 @@ from claygrad.core.data.kernels cimport binary_fn, find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh_like, same_shape
 from claygrad.core.reduce cimport arranged, reduced, without
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer, offer_many, take_loops
+from claygrad.core.dispatch.registry cimport offer, offer_many, take_loops
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil

@@ -12,7 +12,7 @@ from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fr
 from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.core.pointwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     void c_triangle "clay::triangle"(const void* x, void* out, int64_t count, int64_t rows, int64_t columns, int64_t diagonal,

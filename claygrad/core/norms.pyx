@@ -10,9 +10,9 @@ from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order, same_shape
 from claygrad.core.moves cimport in_format_of
 from claygrad.core.rows cimport Norm, norm_fn
-from claygrad.core.taken cimport int_at, vector_at
+from claygrad.core.dispatch.guard cimport int_at, vector_at
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer_many
+from claygrad.core.dispatch.registry cimport offer_many
 
 
 cdef Layout _floats(PyObject* slot):

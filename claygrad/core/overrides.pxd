@@ -6,15 +6,15 @@ from cpython.object cimport PyObject
 # for the question, because nobody asks it: every public entry goes through a pointer, and only while something unusual exists does
 # it lead to the form that asks.
 #
-# operations                        Op.vectorcall: _call or _asking in call.pyx
+# operations                        Op.vectorcall: _call or _asking in core/dispatch/call.pyx
 # functions that bind for themselves  Factory.vectorcall in making.pyx; they ask for unknown objects always, being slow anyhow
-# operators and indexing            Verbs in tensor.pxd; the asking forms are in call.pyx and index.pyx
+# operators and indexing            Verbs in tensor.pxd; the asking forms are in core/dispatch/call.pyx and index.pyx
 # compiled methods and attributes   their PyMethodDef and PyGetSetDef: Note [Watched methods] in watched_methods.h
 # len, bool, float, int, repr ...   a flag in tensor.pyx
 #
 # Unusual is: an instance of a subclass that does not switch overrides off (Parameter does) was ever made; a function mode is
 # active; an object that is no tensor but has the method was met. Such an object is met where an argument is refused (_refused in
-# call.pyx), so the first call is not lost.
+# core/dispatch/call.pyx), so the first call is not lost.
 #
 # What the default implementation runs, and what backward computes, runs with overrides off: the outermost public call is reported,
 # once. The states belong to threads.

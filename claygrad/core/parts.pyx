@@ -6,7 +6,7 @@ from claygrad.core.declared cimport Op
 from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
 from claygrad.core.data.layout cimport Layout, new_layout
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer, offer_short
+from claygrad.core.dispatch.registry cimport offer, offer_short
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1

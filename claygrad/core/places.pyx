@@ -12,7 +12,7 @@ from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport Layout, fresh, in_order, new_layout
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.parts cimport axis_of
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     enum:

@@ -13,7 +13,7 @@ from claygrad.core.data.dtype cimport F32, F64, dtype
 from claygrad.core.data.kernels cimport Across, find, gemm, gemm_across
 from claygrad.core.data.layout cimport Layout, fresh, from_array, in_order
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer_many
+from claygrad.core.dispatch.registry cimport offer_many
 
 cdef extern from "nn/rnn.hpp" namespace "clay" nogil:
     struct Sequence:

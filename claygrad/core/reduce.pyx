@@ -6,14 +6,14 @@ from libc.string cimport memcpy
 from claygrad.core.declared cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I64, N_NATIVE, dtype, of_code
-from claygrad.core.halves cimport cast_half
+from claygrad.core.dispatch.convert_half cimport cast_half
 from claygrad.core.data.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
 from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout,
                                    permuted, same_shape, stretched)
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.parts cimport narrowed
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
-from claygrad.core.ways cimport offer_many, take_loops
+from claygrad.core.dispatch.registry cimport offer_many, take_loops
 
 cdef enum:
     RELEASE = 16384

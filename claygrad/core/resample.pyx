@@ -8,8 +8,8 @@ from claygrad.core.declared cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.taken cimport floats_at, int_at, ints_at, spread_at
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, spread_at
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "nn/interpolate.hpp" namespace "clay" nogil:
     struct Resampling:

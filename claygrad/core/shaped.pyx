@@ -13,7 +13,7 @@ from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like
 from claygrad.core.moves cimport channels_at_the_end
 from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.ways cimport offer, offer_many, take_loops
+from claygrad.core.dispatch.registry cimport offer, offer_many, take_loops
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil

@@ -4,15 +4,15 @@ from libc.stdint cimport int64_t
 
 from claygrad.core cimport contract, fft
 from claygrad.core.graph cimport view as views
-from claygrad.core.arguments cimport axes
-from claygrad.core.call cimport run
+from claygrad.core.dispatch.arguments cimport axes
+from claygrad.core.dispatch.call cimport run
 from claygrad.core.contract cimport plain
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
-from claygrad.core.ways cimport offer_short
+from claygrad.core.dispatch.registry cimport offer_short
 
 
 # --- products ------------------------------------------------------------------------------------------------------------------

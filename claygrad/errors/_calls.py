@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Op, Tensor
-from claygrad.core.promotion import facts
+from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._source import MISSING, Line, short, value_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
+from claygrad.core.dispatch.promotion import facts
 from claygrad.core.graph.provenance import place_text
-from claygrad.core.promotion import facts
 from claygrad.errors._source import MISSING, Line, assignment_before, block_around, parsed, short, value_of
 
 if TYPE_CHECKING:

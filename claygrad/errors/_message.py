@@ -5,7 +5,7 @@ import re
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.promotion import facts
+from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, described, shape_of, shape_text
 from claygrad.errors._frames import is_library, is_ours
 from claygrad.errors._source import Line, line_of_frame, short, value_of

@@ -77,7 +77,7 @@ def _layers_in_a_list(context: Context) -> str | None:
 
 
 def _made_at(module: Any) -> str:
-    from claygrad.core.promotion import facts
+    from claygrad.core.dispatch.promotion import facts
     from claygrad.errors._source import Line
     for parameter in module.parameters():
         origin = facts(parameter)[3]

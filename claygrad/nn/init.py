@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd import no_grad
-from claygrad.core.factories import made_by
+from claygrad.core.dispatch.factories import made_by
 from claygrad.core.notices import warn
 from claygrad.ops._registry import NAMESPACES
 

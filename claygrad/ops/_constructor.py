@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from claygrad.core import Size, Storage, Tensor, device, dtype, empty, prefix, wrap
-from claygrad.core.determinism import initial
+from claygrad.core.dispatch.determinism import initial
 from claygrad.ops._data import array_from, is_sequence, shareable, type_name
 from claygrad.ops._storages import TypedStorage, elements_of
 

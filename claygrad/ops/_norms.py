@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import rows as native
+from claygrad.core.dispatch.convert_half import recast
 from claygrad.core.graph.modes import get_grad_enabled
-from claygrad.core.halves import recast
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Op, conj, constant, declare, install, missing, zero
-from claygrad.core.factories import made_by
+from claygrad.core.dispatch.factories import made_by
 from claygrad.ops._returns import named_tuple
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import adopt, dtype_of_numpy, empty, on_storage, recast_array, refuse_unwritable
-from claygrad.core.determinism import initial_from
+from claygrad.core.dispatch.determinism import initial_from
 from claygrad.core.graph.modes import get_inference
 from claygrad.ops._formats import contiguous_strides, preserve_format, strides_for
 from claygrad.ops._geometry import broadcast, text

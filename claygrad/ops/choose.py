@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import into
 from claygrad.core import pick as native
-from claygrad.core.determinism import alert
+from claygrad.core.dispatch.determinism import alert
 from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
 from claygrad.ops._places import add_at, legacy, out_of_bounds, widened

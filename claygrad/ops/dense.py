@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, LATE, default_dtype, empty_strided
-from claygrad.core.determinism import initial
+from claygrad.core.dispatch.determinism import initial
 from claygrad.ops._formats import (
     channels_last,
     memory_format,

@@ -10,7 +10,7 @@ from claygrad.core import LATE, array_of, default_dtype, into
 from claygrad.core import Tensor as TensorType
 from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
-from claygrad.core.determinism import initial
+from claygrad.core.dispatch.determinism import initial
 from claygrad.ops._data import number_dtype, type_name
 from claygrad.ops._formats import contiguous_format, preserve_format, sparse_coo, strided, strides_for, strides_like
 from claygrad.ops._geometry import sizes, text

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import array_of, write_into
 from claygrad.core import rows as native
-from claygrad.core.halves import recast
+from claygrad.core.dispatch.convert_half import recast
 from claygrad.ops._conv import same_format
 from claygrad.ops._norms import (
     affine,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core.halves import recast
+from claygrad.core.dispatch.convert_half import recast
 from claygrad.ops._conv import same_format
 from claygrad.ops._formats import contiguous_format, suggested_format
 from claygrad.ops._norms import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES
-from claygrad.core.halves import recast
+from claygrad.core.dispatch.convert_half import recast
 from claygrad.ops._norms import (
     HALVES,
     affine,

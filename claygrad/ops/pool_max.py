@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64
-from claygrad.core.determinism import alert
+from claygrad.core.dispatch.determinism import alert
 from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops import _pool
 from claygrad.ops._conv import same_format

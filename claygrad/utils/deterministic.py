@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from claygrad.core import determinism as _determinism
+from claygrad.core.dispatch import determinism as _determinism
 
 fill_uninitialized_memory: bool
 

@@ -10,8 +10,8 @@ from claygrad.core.notices import warn
 from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport CAT_FLOAT, category_of, dtype, of_code
-from claygrad.core.general cimport general
-from claygrad.core.promotion cimport result_code
+from claygrad.core.dispatch.reference cimport general
+from claygrad.core.dispatch.promotion cimport result_code
 from claygrad.core.refusals import no_elements
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched

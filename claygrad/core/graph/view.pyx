@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.refusals import no_elements
 from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
 from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
-from claygrad.core.general cimport call_declared
+from claygrad.core.dispatch.reference cimport call_declared
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, check_dims, new_layout
 from claygrad.core.graph.conj_view cimport unusual, with_bits
 from claygrad.core.graph.modes cimport modes
@@ -14,7 +14,7 @@ from claygrad.core.parts cimport axis_of, sizes_of
 from claygrad.core.graph.record cimport move_retained, record_again, record_inputs, record_output, should_record
 from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN,
                                    Tensor, bare_tensor, mark_cut, requires, verbs)
-from claygrad.core.ways cimport offer
+from claygrad.core.dispatch.registry cimport offer
 
 
 cdef int* _unusual = unusual()

@@ -10,7 +10,8 @@ from claygrad.autograd.grad_mode import is_grad_enabled
 from claygrad.autograd.grad_mode import is_multithreading_enabled as _is_multithreading_enabled
 from claygrad.autograd.grad_mode import set_multithreading_enabled as _multithreading
 from claygrad.compat.refusing import always
-from claygrad.core import Node, Size, Tensor, determinism, device, dtype
+from claygrad.core import Node, Size, Tensor, device, dtype
+from claygrad.core.dispatch import determinism
 from claygrad.core.random import Generator
 from claygrad.core.data.lazy_clones import address_of, has_lazy_clones
 from claygrad.core.graph.engine import current_node as _current_autograd_node

@@ -6,7 +6,7 @@ from typing import Any
 import claygrad
 import claygrad.nn.functional as F
 from claygrad.core import Tensor
-from claygrad.core.call import into
+from claygrad.core.dispatch.call import into
 
 # Functions that nn.functional hands on to, with the same arguments
 for _name in ("adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d elu_ gelu linear leaky_relu_ hardtanh_ "

@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 
 from claygrad.core.declared cimport MAX_SLOTS, POINTWISE, Op
 from claygrad.core.data.device cimport CPU
-from claygrad.core.halves cimport by_float
+from claygrad.core.dispatch.convert_half cimport by_float
 from claygrad.core.data.layout cimport Layout, in_order, row_major, stretched
 from claygrad.core.tensor cimport Tensor, new_tensor
 

@@ -3,8 +3,8 @@ import numpy
 
 from cpython.object cimport PyObject
 
-from claygrad.core.arguments cimport from_numpy
-from claygrad.core.call cimport run, run_in_autocast
+from claygrad.core.dispatch.arguments cimport from_numpy
+from claygrad.core.dispatch.call cimport run, run_in_autocast
 from claygrad.core.declared cimport Op, find_op
 from claygrad.core.declared import op_named
 from claygrad.core.data.dtype cimport CAT_FLOAT

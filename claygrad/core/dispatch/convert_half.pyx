@@ -1,5 +1,5 @@
 """Halves through the short way that an operation has for float32: what the general path does with them (Note [Halves] in
-general.pyx), cast natively and without the declaration's forward."""
+core/dispatch/reference.pyx), cast natively and without the declaration's forward."""
 import numpy
 
 cimport numpy as cnp
@@ -11,7 +11,7 @@ from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
 from claygrad.core.each cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
 from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_strided, from_array
-from claygrad.core.promotion cimport result_code
+from claygrad.core.dispatch.promotion cimport result_code
 from claygrad.core.tensor cimport Tensor, new_tensor
 
 cnp.import_array()

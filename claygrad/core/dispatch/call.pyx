@@ -2,12 +2,12 @@
 from cpython.object cimport PyObject
 from claygrad.core.notices import warn
 from claygrad.core cimport each, pointwise, reduce, shaped
-from claygrad.core.arguments cimport axes, bind_keywords, checked, collect, quick
+from claygrad.core.dispatch.arguments cimport axes, bind_keywords, checked, collect, quick
 from claygrad.core.declared cimport COMPOSITE, P_ANY, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.declared import every_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT
-from claygrad.core.general cimport call_declared, general
+from claygrad.core.dispatch.reference cimport call_declared, general
 from claygrad.core.graph.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
 from claygrad.core.data.layout cimport SPARSE, Layout, dense, new_layout, same_shape, stretched
 from claygrad.core.graph.conj_view cimport OBSERVED, any_lazy, resolve, unusual
@@ -22,7 +22,7 @@ from claygrad.core.sparse cimport any_sparse
 from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
 from claygrad.core.tensor import LATE
 from claygrad.core.graph.view cimport call_view
-from claygrad.core.ways cimport offer_short, take
+from claygrad.core.dispatch.registry cimport offer_short, take
 
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)

@@ -7,7 +7,7 @@ from claygrad.core.graph.observe cimport MAKE, Event, begin, finish, observing, 
 from claygrad.core.graph.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, hand_over, meet, overriding, to_nobody, to_somebody
 from claygrad.core.overrides import on_asking
-from claygrad.core.ways cimport factory, make_t
+from claygrad.core.dispatch.registry cimport factory, make_t
 
 cdef extern from "Python.h":
     object PyObject_Vectorcall(object, PyObject**, size_t, PyObject*)
