@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 
 from claygrad.core import get_num_threads
-from claygrad.core.bridge import instruction_set
+from claygrad.core.python_api import instruction_set
 from claygrad.version import TORCH_VERSION, __version__
 
 __all__ = ["parallel_info", "show"]

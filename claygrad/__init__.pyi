@@ -95,8 +95,8 @@ from claygrad.autograd.grad_mode import no_grad as no_grad
 from claygrad.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from claygrad.compat import as_torch as as_torch
 from claygrad.compiler import compile as compile
-from claygrad.core.bridge import get_num_threads as get_num_threads
-from claygrad.core.bridge import set_num_threads as set_num_threads
+from claygrad.core.python_api import get_num_threads as get_num_threads
+from claygrad.core.python_api import set_num_threads as set_num_threads
 from claygrad.core.data.device import device as device
 from claygrad.core.data.device import get_default_device as get_default_device
 from claygrad.core.data.device import set_default_device as set_default_device

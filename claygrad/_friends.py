@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from claygrad.core import Tensor, sharing
+from claygrad.core import Tensor
+from claygrad.core import shared_memory as sharing
 
 _told: dict[str, Callable[[Any], object]] = {}      # module: what to do once it is there
 

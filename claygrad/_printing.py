@@ -12,7 +12,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from claygrad import core
-from claygrad.core.sparse import parts
+from claygrad.core.sparse_tensor import parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import os
 
-from claygrad.core.bridge import flush_denormals
 from claygrad.core.dispatch import determinism as _determinism
-from claygrad.core.notices import is_always, set_always, warn
+from claygrad.core.python_api import flush_denormals
+from claygrad.core.user_warnings import is_always, set_always, warn
 
 __all__ = [
     "are_deterministic_algorithms_enabled",

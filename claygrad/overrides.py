@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
-from claygrad.core.notices import warn
 from claygrad.core.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -27,6 +26,7 @@ from claygrad.core.overrides import (
     push_mode,
     skip_one,
 )
+from claygrad.core.user_warnings import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

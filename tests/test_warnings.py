@@ -54,4 +54,4 @@ def test_all_warnings_pass_through_one_function() -> None:
     """It finds the user's line; a call of the standard library's counts frames, and counts wrong from the next layer."""
     found = [path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*") if path.suffix in {".py", ".pyx"}
              and re.search(r"\bwarnings\.warn(_explicit)?\(", path.read_text())]
-    assert found == ["core/notices.py"]
+    assert found == ["core/user_warnings.py"]

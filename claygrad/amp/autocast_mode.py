@@ -12,7 +12,7 @@ from claygrad.amp._lists import FULL, KEPT, LOWER, WIDEST
 from claygrad.core import LATE, Tensor, bfloat16, device, float16, float32, float64, prefix, promote_types
 from claygrad.core.graph.modes import set_autocast_flag
 from claygrad.core.graph.reentrant import carry
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor, float16, float32, int32, prefix
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops.fill import full
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad._late import late
 from claygrad.amp import autocast_mode, grad_scaler
 from claygrad.core import float16
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 from claygrad.autograd.graph import GradientEdge
 from claygrad.core import Size, Tensor, prefix
 from claygrad.core.graph.engine import one_like, run_backward
-from claygrad.core.notices import warn, warn_once
+from claygrad.core.user_warnings import warn, warn_once
 from claygrad.ops.fill import ones, zeros_like
 from claygrad.ops.join import stack
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claygrad.core.graph.modes import get_anomaly, set_anomaly
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 

@@ -20,7 +20,7 @@ from claygrad.core.graph.modes import (
     set_grad_enabled_flag,
     set_inference_flag,
 )
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from claygrad._late import late
 from claygrad.core import Node, Tensor
-from claygrad.core.bridge import gradient_edge_of
-from claygrad.core.bridge import increment_version as count_write
 from claygrad.core.graph.engine import current_run, will_run
 from claygrad.core.graph.modes import disable_saved_hooks, pop_saved_hooks, push_saved_hooks
 from claygrad.core.graph.node import RemovableHandle
+from claygrad.core.python_api import gradient_edge_of
+from claygrad.core.python_api import increment_version as count_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor
 from claygrad.core.graph.engine import queue_callback
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops.fill import empty
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 """`torch.backends.cpu`."""
-from claygrad.core.bridge import instruction_set
+from claygrad.core.python_api import instruction_set
 
 
 def get_cpu_capability() -> str:

@@ -24,7 +24,7 @@ def facts() -> dict[str, str]:
     import numpy
 
     import claygrad
-    from claygrad.core.bridge import instruction_set
+    from claygrad.core.python_api import instruction_set
     from claygrad.version import TORCH_VERSION, __version__
     return {
         "claygrad": f"{__version__} (follows PyTorch {TORCH_VERSION})",

@@ -12,7 +12,7 @@ except ModuleNotFoundError as error:
   or compile this one, which takes some minutes: `pip install .`, or `pip install -e .` to work on it,
   or `make test`, which does so in a virtual environment of its own.""") from None
 
-from claygrad.core.bridge import (
+from claygrad.core.python_api import (
     adopt,
     array_of,
     ask_for_self,
@@ -40,7 +40,7 @@ from claygrad.core.bridge import (
     write_into,
 )
 from claygrad.core.dispatch.call import conj, install, into
-from claygrad.core.declared import Op, constant, declare, missing, op_named, zero
+from claygrad.core.op import Op, constant, declare, missing, op_named, zero
 from claygrad.core.data.device import device, get_default_device, parse_device, set_default_device
 from claygrad.core.data.dtype import (
     DTYPES,
@@ -59,7 +59,7 @@ from claygrad.core.graph.engine import current_run, one_like, run_backward, will
 from claygrad.core.graph.function import Function, once_differentiable
 from claygrad.core.dispatch.operators import install_verbs
 from claygrad.core.dispatch.promotion import result_type
-from claygrad.core import sharing
+from claygrad.core import shared_memory as sharing
 from claygrad.core.graph.node import Node, RemovableHandle
 from claygrad.core.data.storage import Storage
 from claygrad.core.data.size import Size

@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport I64, U8, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like

@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from claygrad.core.declared cimport Op, find_op
+from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.device cimport CPU, device
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.scalar cimport element_of

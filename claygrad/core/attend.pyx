@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 cimport numpy as cnp
 
 from claygrad.core.dispatch.call cimport run
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.kernels cimport find

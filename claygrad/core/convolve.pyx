@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 cimport numpy as cnp
 
 from claygrad.core.arrays cimport code_of
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, gemm, gemm_many
 from claygrad.core.data.layout cimport Layout, fresh

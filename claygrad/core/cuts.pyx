@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport Op, find_op
+from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport I64
 from claygrad.core.data.layout cimport Layout, same_shape

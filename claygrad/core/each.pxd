@@ -1,4 +1,4 @@
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.scalar cimport cast_fn
 from claygrad.core.data.layout cimport Layout
 

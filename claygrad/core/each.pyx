@@ -6,7 +6,7 @@ whose own paths (pointwise.pyx) know contiguous operands of one dtype, run here 
 from cpython.object cimport PyObject
 from libc.stdint cimport INT8_MAX, INT16_MAX, INT32_MAX, int64_t
 
-from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
+from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_NATIVE, U8, dtype, of_code
 from claygrad.core.data.scalar cimport Number, bound_of, cast_between, cast_fn, operand_of

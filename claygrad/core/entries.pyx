@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from claygrad.core.chosen cimport Blocks, add_blocks, move_blocks, picked, positions, spread, where_fn, where_of
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout

@@ -3,7 +3,7 @@ None: the declaration decides."""
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.scalar cimport element_of

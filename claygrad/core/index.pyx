@@ -6,9 +6,9 @@ from cpython.object cimport PyObject
 from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport int64_t
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.core.dispatch.arguments cimport exact_int
-from claygrad.core.declared cimport Op, find_op
+from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.data.kernels cimport take_rows
@@ -20,7 +20,7 @@ from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
 from claygrad.core.overrides import on_asking
 from claygrad.core.parts cimport apart
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
-from claygrad.core.sparse cimport index_by
+from claygrad.core.sparse_tensor cimport index_by
 from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs
 from claygrad.core.graph.view cimport make_view
 from claygrad.core.tensor import LATE

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from claygrad.core.dispatch.call cimport run, run_all as _run
-from claygrad.core.declared cimport Op, find_op
+from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.graph.inplace cimport begin_write

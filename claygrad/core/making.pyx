@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from claygrad.core.declared cimport find_op
+from claygrad.core.op cimport find_op
 from claygrad.core.data.device cimport CPU, parse as parse_device
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.data.dtype cimport parse as parse_dtype

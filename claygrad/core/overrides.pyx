@@ -4,7 +4,7 @@ import threading
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.core.data.size import Size
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.tensor import LATE, watch_slots

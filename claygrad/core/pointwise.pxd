@@ -1,5 +1,5 @@
 from cpython.object cimport PyObject
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.layout cimport Layout
 cdef bint prepare(Op op) except -1       # give the op the path of its kernels; whether there are any

@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from claygrad.core.declared cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, Op, run_check
+from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, Op, run_check
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I32, I64, U8, dtype, of_code
 from claygrad.core.data.kernels cimport binary_by_column, binary_by_lines, binary_by_row, binary_fn, unary_fn

@@ -1,6 +1,6 @@
 from typing import Any, SupportsIndex, final
 
-from claygrad.core.declared import Op
+from claygrad.core.op import Op
 from claygrad.core.data.device import device as _device
 from claygrad.core.data.dtype import dtype
 from claygrad.core.tensor import Tensor

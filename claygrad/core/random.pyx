@@ -5,7 +5,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU, cpu, device
 from claygrad.core.data.dtype cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I16, I32, I64, N_NATIVE, U16, U32,
                                    U8, default_float, dtype, of_code)
@@ -15,7 +15,7 @@ from claygrad.core.graph.inplace cimport check_writable, rebase
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport SPARSE, Layout, bytes_of, fresh, fresh_like, fresh_strided, stretched
 from claygrad.core.graph.conj_view cimport resolved, write_lazy
-from claygrad.core.refusals import no_elements
+from claygrad.core.errors import no_elements
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.data.storage cimport Storage, new_storage

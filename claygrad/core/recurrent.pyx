@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, dtype
 from claygrad.core.data.kernels cimport Across, find, gemm, gemm_across

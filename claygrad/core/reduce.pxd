@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.kernels cimport reduce_fn
 from claygrad.core.data.layout cimport Layout

@@ -4,7 +4,7 @@ from libc.math cimport ceil, fabs, floor, floorf
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh

@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
-from claygrad.core.declared cimport POINTWISE, Op
+from claygrad.core.op cimport POINTWISE, Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I32, N_NATIVE, dtype, of_code
 from claygrad.core.each cimport cast_apart

@@ -7,7 +7,7 @@ from claygrad.core.graph cimport view as views
 from claygrad.core.dispatch.arguments cimport axes
 from claygrad.core.dispatch.call cimport run
 from claygrad.core.contract cimport plain
-from claygrad.core.declared cimport Op, find_op
+from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.modes cimport modes

@@ -7,7 +7,7 @@ from claygrad.core.data.device cimport CPU, META, cpu
 from claygrad.core.data.device cimport SPARSE as SPARSE_PLACE
 from claygrad.core.data.dtype cimport BF16, C32, CAT_FLOAT
 from claygrad.core.data.scalar cimport number_at
-from claygrad.core import refusals
+from claygrad.core import errors as refusals
 from claygrad.core.data.conversions import as_array, as_real
 from claygrad.core.cpython.open_class import open_class
 from claygrad.core.data.size import Size

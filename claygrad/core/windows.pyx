@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 cimport numpy as cnp
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, same_shape

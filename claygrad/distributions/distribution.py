@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from claygrad.autograd import no_grad
 from claygrad.core import Size, Tensor
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.distributions import constraints
 from claygrad.distributions.constraints import Constraint
 from claygrad.distributions.utils import broadcast_all, lazy_property

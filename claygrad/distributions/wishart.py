@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from claygrad._info import finfo
 from claygrad.core import Size
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.distributions import constraints
 from claygrad.distributions.chi2 import Chi2
 from claygrad.distributions.exp_family import ExponentialFamily

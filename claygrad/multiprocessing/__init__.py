@@ -8,7 +8,7 @@ from __future__ import annotations
 import multiprocessing
 from multiprocessing import *  # noqa: F403
 
-from claygrad.core import sharing
+from claygrad.core import shared_memory as sharing
 from claygrad.multiprocessing import reductions, spawn as _spawn_module
 from claygrad.multiprocessing.reductions import init_reductions
 from claygrad.multiprocessing.spawn import (

@@ -6,8 +6,9 @@ from multiprocessing import reduction
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from claygrad.core import Storage, sharing
-from claygrad.core.sharing import rebuild_storage_fd, rebuild_storage_filename, reduce_storage, reduce_tensor
+from claygrad.core import Storage
+from claygrad.core import shared_memory as sharing
+from claygrad.core.shared_memory import rebuild_storage_fd, rebuild_storage_filename, reduce_storage, reduce_tensor
 from claygrad.ops._storages import TypedStorage
 
 __all__ = ["ForkingPickler", "StorageWeakRef", "fd_id", "init_reductions", "rebuild_storage_fd",

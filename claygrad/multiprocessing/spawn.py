@@ -14,7 +14,7 @@ from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 _PATIENCE = 30.0             # seconds that a process has to end when it is told to

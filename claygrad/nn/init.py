@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd import no_grad
 from claygrad.core.dispatch.factories import made_by
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._registry import NAMESPACES
 
 if TYPE_CHECKING:

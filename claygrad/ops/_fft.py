@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import complex64 as small_complex
 from claygrad.core import default_dtype, float32, float64, promote_types
-from claygrad.core.bridge import get_num_threads
+from claygrad.core.python_api import get_num_threads
 from claygrad.ops._geometry import axis, sizes
 from claygrad.ops._registry import op
 from claygrad.ops._scipy import transforms

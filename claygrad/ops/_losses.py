@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import bool as bool_dtype
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor

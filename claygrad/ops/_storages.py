@@ -23,9 +23,9 @@ from claygrad.core import (
     on_storage,
     prefix,
     share,
-    sharing,
 )
-from claygrad.core.notices import warn
+from claygrad.core import shared_memory as sharing
+from claygrad.core.user_warnings import warn
 from claygrad.ops._untyped import elements_from_buffer
 
 _DEPRECATED = ("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from claygrad.core import DTYPES, Storage, array_of, attach, device, dtype, on_storage, sharing
+from claygrad.core import DTYPES, Storage, array_of, attach, device, dtype, on_storage
+from claygrad.core import shared_memory as sharing
 from claygrad.core.data.lazy_clones import swap_bytes
 from claygrad.core.data.storage import mapping_of
 

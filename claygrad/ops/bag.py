@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import int64
 from claygrad.core.graph.modes import get_grad_enabled
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._norms import wide
 from claygrad.ops._places import out_of_bounds
 from claygrad.ops._registry import composite, op

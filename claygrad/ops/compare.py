@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import float32, result_type, storage_shares
 from claygrad.core import rows as native
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._numbers import C_NAMES
 from claygrad.ops._registry import composite, constant, pointwise, zero

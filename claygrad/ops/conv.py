@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops import _conv
 from claygrad.ops._geometry import text
 from claygrad.ops._registry import composite, conj, op

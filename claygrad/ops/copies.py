@@ -23,7 +23,7 @@ from claygrad.core import (
     require_grad,
     share,
 )
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._formats import strided
 from claygrad.ops._registry import composite
 from claygrad.ops._untyped import bytes_of

@@ -21,7 +21,7 @@ from claygrad.core import (
     share,
     wrap,
 )
-from claygrad.core.notices import warn, warn_once
+from claygrad.core.user_warnings import warn, warn_once
 from claygrad.ops._constructor import construct
 from claygrad.ops._data import array_from, is_sequence, shareable, supported, type_name
 from claygrad.ops._formats import dense_like, element_strides, strided

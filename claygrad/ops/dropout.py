@@ -9,7 +9,7 @@ from math import sqrt
 
 from claygrad.core import Tensor, empty
 from claygrad.core import bool as bool_dtype
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._drawing import empty_like, wrong
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import refuse_gradient

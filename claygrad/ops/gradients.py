@@ -5,7 +5,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import LATE, dtype, prefix, take_grads_as
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._registry import METHODS
 
 if TYPE_CHECKING:

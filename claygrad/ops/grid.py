@@ -12,7 +12,7 @@ from itertools import product as every
 from typing import TYPE_CHECKING
 
 from claygrad.core.grid import run as natively
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._formats import product
 from claygrad.ops._registry import composite, op
 

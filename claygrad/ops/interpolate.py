@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops import _resample
 from claygrad.ops._conv import same_format
 from claygrad.ops._registry import composite, op

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES
 from claygrad.core.graph.modes import get_grad_enabled
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._recurrent import gradients_again, linear
 from claygrad.ops._registry import NAMESPACES, composite, constant, op
 

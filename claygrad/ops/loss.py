@@ -4,7 +4,7 @@ from __future__ import annotations
 from math import log, pi
 from typing import TYPE_CHECKING
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._losses import (
     chosen,
     functional,

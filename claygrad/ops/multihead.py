@@ -4,7 +4,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._registry import composite
 from claygrad.ops.attention import MINUS, scaled_dot_product_attention
 from claygrad.ops.dropout import dropout_if

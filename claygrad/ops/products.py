@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import pick as native
 from claygrad.core.graph.modes import get_grad_enabled
-from claygrad.core.notices import warn, warn_once
+from claygrad.core.user_warnings import warn, warn_once
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, MULTI_DOT

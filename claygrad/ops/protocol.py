@@ -7,7 +7,7 @@ import numpy as np
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import array_of, recast, recast_array, storage_shares, write_into
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._data import numbers_from
 from claygrad.ops._formats import contiguous_format, strides_like
 from claygrad.ops._registry import composite

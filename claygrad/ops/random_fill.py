@@ -5,9 +5,9 @@ import functools
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor, prefix
-from claygrad.core.declared import Op, declare, zero
-from claygrad.core.notices import warn
+from claygrad.core.op import Op, declare, zero
 from claygrad.core.random import KINDS, Generator, fill
+from claygrad.core.user_warnings import warn
 from claygrad.ops._drawing import as_int, is_float, is_int, is_maybe, refused, wrong
 from claygrad.ops._registry import composite
 

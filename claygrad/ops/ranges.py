@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from claygrad.core import DTYPES, Tensor, default_dtype, empty, recast_array, wrap
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._data import default_complex
 from claygrad.ops._numbers import C_NAMES, fits
 from claygrad.ops._registry import composite

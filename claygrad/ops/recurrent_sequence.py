@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.bridge import settled
+from claygrad.core.python_api import settled
 from claygrad.ops._registry import composite
 from claygrad.ops.dropout import dropout_if
 from claygrad.ops.join import cat, stack

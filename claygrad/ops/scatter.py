@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._geometry import axis, broadcast, text
 from claygrad.ops._numbers import element
 from claygrad.ops._places import add_at, along, as_vectors, check_bounds, legacy, widened

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import empty
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._reducing import no_complex_gradient, total
 from claygrad.ops._registry import composite, op

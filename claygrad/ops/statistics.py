@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import int64
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._geometry import axes, axis
 from claygrad.ops._registry import composite
 from claygrad.ops._words import refuse_gradient

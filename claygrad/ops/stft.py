@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops._fft import MEAN, PLAIN, ROOT, fft_c2c, fft_c2r, fft_r2c
 from claygrad.ops._geometry import text
 from claygrad.ops._registry import composite

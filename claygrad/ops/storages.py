@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import default_dtype, on_storage, sharing
+from claygrad.core import default_dtype, on_storage
+from claygrad.core import shared_memory as sharing
 from claygrad.core.data.storage import lazy_clone
 from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops import _storages

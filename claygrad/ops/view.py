@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, Size, parse_dtype
 from claygrad.core import Tensor as TensorType
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops import _geometry as geometry
 from claygrad.ops._geometry import axes, axis, sizes, text
 from claygrad.ops._registry import composite, op

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.optim._schedule import (
     EPOCH_DEPRECATION_WARNING,
     LRScheduler,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from claygrad.core import Tensor
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.optim.optimizer import Optimizer, as_scalar
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core.graph.timeline import Timeline, now
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.profiler._events import EventList, build
 from claygrad.profiler._export import write_flame_graph, write_stacks, write_trace
 from claygrad.profiler._flops import flops_of

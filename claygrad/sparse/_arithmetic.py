@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, result_type
 from claygrad.core.graph.function import Function
-from claygrad.core.sparse import Parts, parts
+from claygrad.core.sparse_tensor import Parts, parts
 from claygrad.ops._geometry import text
 from claygrad.sparse._parts import (
     COO,

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, default_dtype, parse_dtype
-from claygrad.core.sparse import Parts, parts
+from claygrad.core.sparse_tensor import Parts, parts
 from claygrad.ops import _formats
 from claygrad.ops._geometry import sizes, text
 from claygrad.sparse._parts import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.core import DTYPES, Function
 from claygrad.core import Tensor as TensorType
 from claygrad.core.graph.modes import get_grad_enabled
-from claygrad.core.sparse import Parts, parts, sparse_tensor
+from claygrad.core.sparse_tensor import Parts, parts, sparse_tensor
 from claygrad.ops import _formats
 from claygrad.ops._registry import NAMESPACES
 from claygrad.ops.creation import tensor

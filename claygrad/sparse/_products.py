@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.sparse import parts
+from claygrad.core.sparse_tensor import parts
 from claygrad.ops._geometry import text
 from claygrad.ops._registry import NAMESPACES
 from claygrad.sparse._arithmetic import add

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import LATE, parse_device, parse_dtype, promote_types, refuse_unwritable
-from claygrad.core.sparse import Parts, parts, replace
+from claygrad.core.sparse_tensor import Parts, parts, replace
 from claygrad.ops._formats import strided
 from claygrad.ops._geometry import sizes, text
 from claygrad.sparse._make import copied, sparse_mask, to_sparse

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import LATE, op_named, refuse_unwritable
-from claygrad.core.sparse import parts, relabel, replace
+from claygrad.core.sparse_tensor import parts, relabel, replace
 from claygrad.ops._geometry import text
 from claygrad.sparse._parts import NAMES, coalesced, entries, is_sparse, recorded, with_values
 

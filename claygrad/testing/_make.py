@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import claygrad
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 _INTEGRAL = (claygrad.uint8, claygrad.int8, claygrad.int16, claygrad.int32, claygrad.int64, claygrad.uint16,
              claygrad.uint32, claygrad.uint64)

@@ -19,7 +19,7 @@ from claygrad.core import Tensor, current_run, empty, float32
 from claygrad.core.graph.engine import run_has_inputs
 from claygrad.core.graph.handles import Placeholder
 from claygrad.core.graph.saved_values import keep, kept
-from claygrad.core.notices import is_ours, warn
+from claygrad.core.user_warnings import is_ours, warn
 from claygrad.nn.modules.container import Sequential
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad._late import late
 from claygrad.core.graph.module_call import running
 from claygrad.core.graph.observe import Observer
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.profiler._flops import attention_backward_flops, attention_flops, conv_flops, product_flops
 
 if TYPE_CHECKING:

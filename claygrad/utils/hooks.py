@@ -6,7 +6,7 @@ from typing import Any
 
 from claygrad.core import Tensor
 from claygrad.core.graph.handles import RemovableHandle
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn.modules._hooks import BackwardHook
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import claygrad
-from claygrad.core.bridge import get_num_threads, set_num_threads
+from claygrad.core.python_api import get_num_threads, set_num_threads
 from claygrad.ops import _fft
 
 LENGTHS = [*range(1, 301), 360, 500, 512, 625, 729, 1000, 1001, 1009, 1024, 1125, 1250, 2018, 2048, 3000, 3375, 4096, 4099,

@@ -9,7 +9,7 @@ import pytest
 
 import claygrad
 import claygrad.nn.functional as F
-from claygrad.core.declared import op_named
+from claygrad.core.op import op_named
 from claygrad.ops import attention
 from tests.ops.test_layers_native import KINDS, precision, values
 

@@ -7,7 +7,7 @@ import pytest
 
 import claygrad
 from claygrad.core import rows
-from claygrad.core.declared import op_named
+from claygrad.core.op import op_named
 from claygrad.nn import functional as f
 
 

@@ -8,7 +8,7 @@ import pytest
 import claygrad
 import claygrad.nn.functional as F
 from claygrad.core import pick, rows
-from claygrad.core.declared import op_named
+from claygrad.core.op import op_named
 from claygrad.ops import _conv, _pool, norm_batch, norm_group, norm_layer
 
 KINDS = pytest.mark.parametrize("dtype", ["float32", "float64"])

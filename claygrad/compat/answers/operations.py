@@ -7,7 +7,7 @@ from typing import Any
 
 import claygrad
 from claygrad.core import Tensor
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 _REMOVED = "This function was deprecated since version {} and is now removed. {}\n  instead: use `torch.linalg.{}`"
 

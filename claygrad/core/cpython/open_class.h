@@ -1,7 +1,7 @@
 /* Note [Opened class]
    Programs written for PyTorch assign to the tensor class: Tensor.foo = f, Tensor.__add__ = f, mock.patch.object(Tensor, "sum").
    Tensor is a static type. Python refuses to change those because it marks them Py_TPFLAGS_IMMUTABLETYPE, and what that mark
-   protects is not the dict (type.__setattr__ writes it, drops the caches and updates the slots of any type, attach() in bridge.pyx
+   protects is not the dict (type.__setattr__ writes it, drops the caches and updates the slots of any type, attach() in core/python_api.pyx
    relies on it too) but the setters of type itself: __name__, __qualname__ and __bases__ write to fields that only a class made by
    Python has, which on a static type are somebody else's memory.
 

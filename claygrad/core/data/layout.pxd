@@ -10,7 +10,7 @@ cdef enum:
 cdef enum:
     CONJ = 1
     NEG = 2
-    COO = 4                           # no bytes at all, but indices and values: Note [Sparse tensors] in sparse.pxd
+    COO = 4                           # no bytes at all, but indices and values: Note [Sparse tensors] in core/sparse_tensor.pxd
     COMPRESSED = 8
     SPARSE = 12                       # COO | COMPRESSED
 

@@ -1,7 +1,7 @@
 """Where the elements of a tensor lie: storage, type, shape, strides, offset."""
 import numpy
 
-from claygrad.core.refusals import no_elements
+from claygrad.core.errors import no_elements
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject

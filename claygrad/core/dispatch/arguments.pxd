@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 
 cdef bint quick(int kind, object value) noexcept                       # surely what its kind asks for
 cdef object checked(Op op, int i, object value, bint by_place)         # in the form its kind asks for, or torch's TypeError

@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 
 cdef object run(Op op, PyObject** slots)      # compute and record; the arguments are bound
 cdef object run_in_autocast(Op op, PyObject** slots)   # the same in the dtype that autocast has for it

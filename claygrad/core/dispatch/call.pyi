@@ -1,6 +1,6 @@
 from typing import TypeVar
 
-from claygrad.core.declared import Op
+from claygrad.core.op import Op
 from claygrad.core.tensor import Tensor
 
 _T = TypeVar("_T")

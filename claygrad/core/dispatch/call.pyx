@@ -1,10 +1,10 @@
 """What happens when an operation is called: arguments, fast path or general path, recording."""
 from cpython.object cimport PyObject
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.core cimport each, pointwise, reduce, shaped
 from claygrad.core.dispatch.arguments cimport axes, bind_keywords, checked, collect, quick
-from claygrad.core.declared cimport COMPOSITE, P_ANY, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
-from claygrad.core.declared import every_op
+from claygrad.core.op cimport COMPOSITE, P_ANY, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
+from claygrad.core.op import every_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.dispatch.reference cimport call_declared, general
@@ -16,9 +16,9 @@ from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.observe cimport FORWARD, observed, wanted
 from claygrad.core.overrides cimport asking, hand_over, meet, overriding
 from claygrad.core.overrides import on_asking
-from claygrad.core.refusals import no_such_overload, old_form
+from claygrad.core.errors import no_such_overload, old_form
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
-from claygrad.core.sparse cimport any_sparse
+from claygrad.core.sparse_tensor cimport any_sparse
 from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
 from claygrad.core.tensor import LATE
 from claygrad.core.graph.view cimport call_view

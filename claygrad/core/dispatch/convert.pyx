@@ -1,7 +1,7 @@
 """Stretched tensors, as the gradient of a sum is, through the short way that an operation has for tensors in row-major order."""
 from cpython.object cimport PyObject
 
-from claygrad.core.declared cimport MAX_SLOTS, POINTWISE, Op
+from claygrad.core.op cimport MAX_SLOTS, POINTWISE, Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.dispatch.convert_half cimport by_float
 from claygrad.core.data.layout cimport Layout, in_order, row_major, stretched

@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.layout cimport Layout
 

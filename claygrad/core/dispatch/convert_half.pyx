@@ -5,7 +5,7 @@ import numpy
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-from claygrad.core.declared cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
+from claygrad.core.op cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
 from claygrad.core.each cimport cast_apart

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core.bridge import array_of, on_storage
 from claygrad.core.graph.modes import get_fills_new_memory, set_deterministic
-from claygrad.core.notices import warn
+from claygrad.core.python_api import array_of, on_storage
+from claygrad.core.user_warnings import warn
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor

@@ -2,7 +2,7 @@
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
-from claygrad.core.declared cimport vectorcall_t
+from claygrad.core.op cimport vectorcall_t
 from claygrad.core.graph.observe cimport MAKE, Event, begin, finish, observing, wanted
 from claygrad.core.graph.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, hand_over, meet, overriding, to_nobody, to_somebody

@@ -5,8 +5,8 @@ from cpython.object cimport PyObject
 
 from claygrad.core.dispatch.arguments cimport from_numpy
 from claygrad.core.dispatch.call cimport run, run_in_autocast
-from claygrad.core.declared cimport Op, find_op
-from claygrad.core.declared import op_named
+from claygrad.core.op cimport Op, find_op
+from claygrad.core.op import op_named
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.graph.inplace cimport call_inplace
 from claygrad.core.graph.modes cimport modes

@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 
 # The general path: any layout, dtype and device, through the array module. It is the specification of every fast path.
 cdef object general(Op op, PyObject** slots)             # Layout, or list of Layouts

@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.declared cimport Op, fast_t, many_t, short_t
+from claygrad.core.op cimport Op, fast_t, many_t, short_t
 
 # Note [Short ways]
 # A declaration names its short way: kernel= or, of a view, geometry=; short= of a composite. The module of the core that has

@@ -1,5 +1,5 @@
 """Short ways by name: the modules of the core offer theirs when they are loaded, declarations ask for them."""
-from claygrad.core.declared cimport MULTI_VIEW, Op
+from claygrad.core.op cimport MULTI_VIEW, Op
 from claygrad.core.data.dtype cimport N_NATIVE
 from claygrad.core.data.kernels cimport find
 

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 
 from claygrad.core.graph.anomaly import tell_forward
 from claygrad.core.graph.value_ranges import around
-from claygrad.core.declared cimport find_op
+from claygrad.core.op cimport find_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport CAT_COMPLEX, F32
 from claygrad.core.graph.inplace cimport write_layout

@@ -4,7 +4,7 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 TRACE, PARENT = "traceback_", "parent_"        # PyTorch's keys in `node.metadata`
 

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.layout cimport SPARSE
 from claygrad.core.graph.accumulate cimport accumulate as add_to_leaf
 from claygrad.core.graph.accumulate cimport look_for_nan, private

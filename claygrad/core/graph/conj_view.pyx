@@ -3,7 +3,7 @@ import numpy
 
 from cpython.object cimport PyObject
 from claygrad.core.data.device cimport CPU
-from claygrad.core.refusals import no_elements
+from claygrad.core.errors import no_elements
 from claygrad.core.data.dtype cimport CAT_COMPLEX, cast_array
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, fresh_like, from_array, new_layout
 from claygrad.core.data.storage cimport storage_on

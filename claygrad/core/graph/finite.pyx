@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport C64, CAT_COMPLEX, CAT_FLOAT, F32, F64
 from claygrad.core.data.kernels cimport find

@@ -6,8 +6,8 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.graph.anomaly import forward_notes
-from claygrad.core.notices import warn
-from claygrad.core.refusals import no_node
+from claygrad.core.user_warnings import warn
+from claygrad.core.errors import no_node
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.dtype import prefix
 from claygrad.core.graph.inplace cimport check_writable, rebase

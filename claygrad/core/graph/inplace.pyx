@@ -6,13 +6,13 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.notices import warn
-from claygrad.core.declared cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
+from claygrad.core.user_warnings import warn
+from claygrad.core.op cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport CAT_FLOAT, category_of, dtype, of_code
 from claygrad.core.dispatch.reference cimport general
 from claygrad.core.dispatch.promotion cimport result_code
-from claygrad.core.refusals import no_elements
+from claygrad.core.errors import no_elements
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
 from claygrad.core.graph.conj_view cimport OBSERVED, any_lazy, resolve, resolved, unusual, with_bits, write_lazy
@@ -22,7 +22,7 @@ from claygrad.core.graph.observe cimport INPLACE, observed, wanted
 from claygrad.core.graph.provenance cimport where_text
 from claygrad.core.graph.record cimport freed_error, note_view, record_again, record_inputs, should_record
 from claygrad.core.graph.rules cimport call_rules
-from claygrad.core.sparse cimport any_sparse
+from claygrad.core.sparse_tensor cimport any_sparse
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
 from claygrad.core.tensor import LATE
 from claygrad.core.graph.view cimport name_after, refusal, replay, way_to

@@ -2,7 +2,7 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport S_OUT, S_OUTS, S_PARAM, Op
+from claygrad.core.op cimport S_OUT, S_OUTS, S_PARAM, Op
 from claygrad.core.data.kernels cimport pool_block
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.node cimport BOXED, Node, SavedTensor, expose

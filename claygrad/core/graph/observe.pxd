@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 
 # Note [Observers]
 # An observer is told when an operation begins and when it has ended, with its arguments and its result. Nobody pays for that while

@@ -4,8 +4,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport MULTI_VIEW, Op
-from claygrad.core.declared cimport VIEW as VIEW_OP
+from claygrad.core.op cimport MULTI_VIEW, Op
+from claygrad.core.op cimport VIEW as VIEW_OP
 from claygrad.core.graph.conj_view cimport OBSERVED, unusual
 from claygrad.core.graph.modes cimport watch_backward
 from claygrad.core.graph.node cimport Node

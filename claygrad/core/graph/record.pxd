@@ -1,7 +1,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.node cimport Node, SavedTensor
 from claygrad.core.tensor cimport Tensor

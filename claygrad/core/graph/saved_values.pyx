@@ -3,7 +3,7 @@ import weakref
 
 from libc.stdint cimport int64_t
 
-from claygrad.core.declared cimport P_TENSORS, S_OUT, S_PARAM, S_SHAPE, Op
+from claygrad.core.op cimport P_TENSORS, S_OUT, S_PARAM, S_SHAPE, Op
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.node cimport BOXED, PLAIN, Node, SavedTensor, new_saved
 from claygrad.core.graph.record cimport attach, box, edge_at, freed_error, layout_at, pack, unpack_slot, unpacked

@@ -5,7 +5,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from claygrad.core.declared cimport Op
+from claygrad.core.op cimport Op
 from claygrad.core.data.kernels cimport pool_stats
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.module_call cimport as_call

@@ -2,8 +2,8 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.refusals import no_elements
-from claygrad.core.declared cimport MULTI_VIEW, Op, find_op
+from claygrad.core.errors import no_elements
+from claygrad.core.op cimport MULTI_VIEW, Op, find_op
 from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
 from claygrad.core.dispatch.reference cimport call_declared
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, check_dims, new_layout

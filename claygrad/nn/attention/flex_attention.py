@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from claygrad._late import late
 from claygrad.core import Tensor, float32, float64
 from claygrad.core import bool as bool_
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn.attention._blocks import (
     BLOCK,
     BlockMask,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 from claygrad.core import Node, Tensor
 from claygrad.core.graph.handles import RemovableHandle
 from claygrad.core.graph.module_call import Running
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn.modules import _hooks
 from claygrad.nn.modules._hooks import (
     _BOTH_KINDS,

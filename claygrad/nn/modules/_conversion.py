@@ -8,7 +8,7 @@ from claygrad.autograd import no_grad
 from claygrad.core import Tensor
 from claygrad.core import device as Device
 from claygrad.core import dtype as DType
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn.parameter import Parameter
 from claygrad.ops._swapping import swap_tensors
 from claygrad.ops.cast import parse_to

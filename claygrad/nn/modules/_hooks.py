@@ -11,7 +11,7 @@ from claygrad.autograd import Function
 from claygrad.autograd.grad_mode import is_grad_enabled
 from claygrad.core import Tensor
 from claygrad.core.graph.handles import RemovableHandle
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 Hook = Callable[..., Any]
 ForwardHook = Callable[[Any, tuple[Any, ...], Any], Any] | Callable[[Any, tuple[Any, ...], dict[str, Any], Any], Any]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from claygrad.autograd import no_grad
 from claygrad.core import Tensor
 from claygrad.core.graph.handles import RemovableHandle
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn.modules._conversion import HOW
 from claygrad.nn.modules._hooks import Hook, _WrappedHook
 from claygrad.nn.parameter import Parameter, is_lazy

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn import functional as F
 from claygrad.nn import init as initial
 from claygrad.nn.modules.attention import MultiheadAttention

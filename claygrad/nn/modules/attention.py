@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from claygrad.core import DTYPES, Tensor, dtype
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn import functional as F
 from claygrad.nn import init
 from claygrad.nn.modules.linear import NonDynamicallyQuantizableLinear

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core.graph.module_call import prepare_sequence
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn.modules.module import Module
 
 if TYPE_CHECKING:

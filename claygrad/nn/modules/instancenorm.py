@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn import functional as F
 from claygrad.nn.modules.batchnorm import _LazyNormBase, _NormBase
 

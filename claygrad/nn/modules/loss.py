@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claygrad.core import Tensor
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn import functional as F
 from claygrad.nn.modules.distance import PairwiseDistance
 from claygrad.nn.modules.linear import Linear

@@ -5,7 +5,7 @@ import math
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn import init
 from claygrad.nn.modules.module import Module
 from claygrad.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase

@@ -5,7 +5,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd.grad_mode import is_grad_enabled
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn import functional as F
 from claygrad.nn import init
 from claygrad.nn.modules.activation import GELU, ReLU

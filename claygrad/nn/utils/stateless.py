@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from claygrad.core import Tensor
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn.modules.module import Module
 
 __all__ = ["functional_call"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from claygrad.core import Tensor
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.nn.modules.module import Module
 from claygrad.nn.parameter import Parameter, UninitializedParameter
 

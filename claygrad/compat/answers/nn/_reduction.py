@@ -1,7 +1,7 @@
 """`torch.nn._reduction`: how losses name what they do with the losses of samples."""
 from __future__ import annotations
 
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 _NUMBERS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 from claygrad.ops.matmul import linear
 from claygrad.ops.multihead import as_bias, expect, projected
 from claygrad.ops.multihead import check_shapes as _mha_shape_check  # noqa: F401

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from claygrad.core import Tensor
-from claygrad.core.notices import warn
+from claygrad.core.user_warnings import warn
 
 
 def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:

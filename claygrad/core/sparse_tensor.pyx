@@ -1,4 +1,4 @@
-"""Sparse tensors as the core sees them: Note [Sparse tensors] is in sparse.pxd. What they can do is in claygrad.sparse."""
+"""Sparse tensors as the core sees them: Note [Sparse tensors] is in core/sparse_tensor.pxd. What they can do is in claygrad.sparse."""
 cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claygrad.core.notices import warn, warn_once
+from claygrad.core.user_warnings import warn, warn_once
 
 NOT_A_LEAF = "you can only change requires_grad flags of leaf variables."
 
