@@ -14,7 +14,7 @@ from claygrad.core.data.kernels cimport copy_bytes, gather_along, join_rows, sca
 from claygrad.core.data.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
                                     same_shape, stretched)
 from claygrad.core.moves cimport channels_at_the_end
-from claygrad.core.pointwise cimport fresh_run, turned
+from claygrad.native.elementwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
 

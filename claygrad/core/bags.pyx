@@ -9,7 +9,7 @@ from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find, take_rows
 from claygrad.core.data.layout cimport Layout, check_dims, fresh, in_order
-from claygrad.core.rows cimport add_rows_fn
+from claygrad.native.array_rows cimport add_rows_fn
 from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, numbers_at, spread_at, vector_at
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many

@@ -9,7 +9,7 @@ from claygrad.core.data.kernels cimport find, gemm_takes, reduce_fn
 from claygrad.core.data.layout cimport Layout, bytes_of, fresh, new_contiguous, new_layout
 from claygrad.core.matmul cimport products
 from claygrad.core.graph.modes cimport modes
-from claygrad.core.reduce cimport reduced
+from claygrad.native.reduce cimport reduced
 from claygrad.core.tensor cimport CUT, Tensor, new_tensor, requires
 from claygrad.core.graph.view cimport make_view
 

@@ -14,7 +14,7 @@ from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh
                                     same_shape, stretched)
 from claygrad.core.moves cimport copied, plain, some
 from claygrad.core.places cimport entries_apart
-from claygrad.core.pointwise cimport turned
+from claygrad.native.elementwise cimport turned
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer

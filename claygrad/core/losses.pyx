@@ -8,7 +8,7 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.core.rows cimport CrossEntropy, cross_entropy_fn
+from claygrad.native.array_rows cimport CrossEntropy, cross_entropy_fn
 from claygrad.core.data.storage cimport Storage, new_storage
 from claygrad.core.dispatch.guard cimport floats_at, int_at, numbers_at, spread_at, vector_at
 from claygrad.core.dispatch.registry cimport offer, offer_many

@@ -97,7 +97,7 @@ cdef class Op:
     cdef void* kernels[N_DTYPES]        # by dtype code
     cdef void* number_kernels[N_DTYPES]  # the same with a Python number as second operand
     cdef int family
-    cdef fast_t own_fast          # the path of its family, where each.pyx stands behind it
+    cdef fast_t own_fast          # the path of its family, where native/elementwise_strided.pyx stands behind it
     cdef void* each_kernels[N_DTYPES]   # by dtype code: kernels for operands of any layout,
     cdef signed char each_kinds[N_DTYPES]    # how they are called,
     cdef signed char each_results[N_DTYPES]  # the dtype of what they make,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import rows as native
 from claygrad.core.dispatch.convert_half import recast
 from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.native import array_rows as native
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core.reduce import spread_over
+from claygrad.native.reduce import spread_over
 from claygrad.ops._geometry import product
 from claygrad.ops._registry import constant, op
 

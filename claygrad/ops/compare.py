@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import float32, result_type, storage_shares
-from claygrad.core import rows as native
 from claygrad.core.user_warnings import warn
+from claygrad.native import array_rows as native
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._numbers import C_NAMES
 from claygrad.ops._registry import composite, constant, pointwise, zero

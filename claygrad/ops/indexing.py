@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy
 from claygrad.core import pick as native
-from claygrad.core.rows import where as chosen
 from claygrad.core.user_warnings import warn
+from claygrad.native.array_rows import where as chosen
 from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
 from claygrad.ops._geometry import axis, broadcast, text, view_strides
 from claygrad.ops._numbers import element

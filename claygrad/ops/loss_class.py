@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import float32, float64, int64, uint8
-from claygrad.core import rows as native
+from claygrad.native import array_rows as native
 from claygrad.ops._losses import chosen, functional, private, reduce
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import FLOATS, need

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import promote_types
-from claygrad.core import rows as native
 from claygrad.core.user_warnings import warn
+from claygrad.native import array_rows as native
 from claygrad.ops._out import EXACT
 from claygrad.ops._reducing import count, reduced, restored, shared, spread, total
 from claygrad.ops._registry import composite, reduction

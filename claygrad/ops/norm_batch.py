@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import array_of, write_into
-from claygrad.core import rows as native
 from claygrad.core.dispatch.convert_half import recast
+from claygrad.native import array_rows as native
 from claygrad.ops._conv import same_format
 from claygrad.ops._norms import (
     affine,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import bool as boolean
 from claygrad.core import int64
 from claygrad.core import pick as picking
-from claygrad.core import rows as native
+from claygrad.native import array_rows as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._out import SCALAR
 from claygrad.ops._reducing import no_complex_gradient, selected, shift

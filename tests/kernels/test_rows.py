@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import claygrad
-from claygrad.core import rows as native
+from claygrad.native import array_rows as native
 from claygrad.ops._registry import REGISTRY
 
 DTYPES = ["float32", "float64"]

@@ -197,7 +197,7 @@ def _same_plain(x: Any, y: Any) -> bool:
 @contextmanager
 def general() -> Iterator[None]:
     """Elementwise operations on the general path, which is what the native one is compared with."""
-    from claygrad.core import each
+    from claygrad.native import elementwise_strided as each
 
     was = each.leave_to_general(True)
     try:

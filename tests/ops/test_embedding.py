@@ -6,8 +6,8 @@ import numpy
 import pytest
 
 import claygrad
-from claygrad.core import rows
 from claygrad.core.op import op_named
+from claygrad.native import array_rows as rows
 from claygrad.nn import functional as f
 
 

@@ -7,8 +7,9 @@ import pytest
 
 import claygrad
 import claygrad.nn.functional as F
-from claygrad.core import pick, rows
+from claygrad.core import pick
 from claygrad.core.op import op_named
+from claygrad.native import array_rows as rows
 from claygrad.ops import _conv, _pool, norm_batch, norm_group, norm_layer
 
 KINDS = pytest.mark.parametrize("dtype", ["float32", "float64"])

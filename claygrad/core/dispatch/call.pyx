@@ -1,7 +1,10 @@
 """What happens when an operation is called: arguments, fast path or general path, recording."""
 from cpython.object cimport PyObject
 from claygrad.core.user_warnings import warn
-from claygrad.core cimport each, pointwise, reduce, shaped
+from claygrad.native cimport elementwise_strided as each
+from claygrad.native cimport elementwise as pointwise
+from claygrad.native cimport reduce
+from claygrad.native cimport elementwise_params as shaped
 from claygrad.core.dispatch.arguments cimport axes, bind_keywords, checked, collect, quick
 from claygrad.core.op cimport COMPOSITE, P_ANY, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
 from claygrad.core.op import every_op

@@ -8,7 +8,7 @@ from cpython.object cimport PyObject
 from claygrad.core.op cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
-from claygrad.core.each cimport cast_apart
+from claygrad.native.elementwise_strided cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
 from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_strided, from_array
 from claygrad.core.dispatch.promotion cimport result_code

@@ -7,7 +7,7 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.reduce cimport arranged
+from claygrad.native.reduce cimport arranged
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer_many
 

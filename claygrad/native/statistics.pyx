@@ -9,7 +9,7 @@ from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_fn, find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh_like, same_shape
-from claygrad.core.reduce cimport arranged, reduced, without
+from claygrad.native.reduce cimport arranged, reduced, without
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many, take_loops
 

@@ -5,13 +5,13 @@ from libc.stdint cimport int32_t, int64_t
 from claygrad.core.op cimport POINTWISE, Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I32, N_NATIVE, dtype, of_code
-from claygrad.core.each cimport cast_apart
+from claygrad.native.elementwise_strided cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, same_shape
 from claygrad.core.moves cimport channels_at_the_end
-from claygrad.core.pointwise cimport fresh_run, numbers_of, same_run, turned, uniform
+from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, turned, uniform
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many, take_loops
 

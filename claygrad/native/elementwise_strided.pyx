@@ -1,7 +1,7 @@
 """Elementwise kernels for operands of any shapes, strides and dtypes, and numbers: what claygrad/kernels/elementwise/plan.hpp runs.
 
 A kernel is a line in a table of the family "each" and its name in a declaration; the families "unary", "binary" and "compare",
-whose own paths (pointwise.pyx) know contiguous operands of one dtype, run here for all others.
+whose own paths (native/elementwise.pyx) know contiguous operands of one dtype, run here for all others.
 """
 from cpython.object cimport PyObject
 from libc.stdint cimport INT8_MAX, INT16_MAX, INT32_MAX, int64_t
@@ -12,7 +12,7 @@ from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, 
 from claygrad.core.data.scalar cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.dispatch.reference cimport iterated_order
 from claygrad.core.data.layout cimport Layout, by_stride, fresh, fresh_strided, row_major, same_place
-from claygrad.core.pointwise cimport fresh_run, same_run, turned
+from claygrad.native.elementwise cimport fresh_run, same_run, turned
 from claygrad.core.dispatch.promotion cimport broadcast, result_code
 from claygrad.core.tensor cimport Tensor
 

@@ -9,8 +9,8 @@ from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout
-from claygrad.core.pointwise cimport fresh_run, turned
-from claygrad.core.reduce cimport arranged, without
+from claygrad.native.elementwise cimport fresh_run, turned
+from claygrad.native.reduce cimport arranged, without
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many
 
