@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 cimport numpy as cnp
 
-from claygrad.core.arrays cimport code_of
+from claygrad.native.arrays cimport code_of
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, gemm, gemm_many

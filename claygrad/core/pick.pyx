@@ -7,7 +7,7 @@ import numpy
 
 cimport numpy as cnp
 
-from claygrad.core.arrays cimport code_of, empty_like, plain, split
+from claygrad.native.arrays cimport code_of, empty_like, plain, split
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.kernels cimport find
 

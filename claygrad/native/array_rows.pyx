@@ -6,7 +6,7 @@ import numpy
 
 cimport numpy as cnp
 
-from claygrad.core.arrays cimport NO_CODE, code_of, empty_like, split
+from claygrad.native.arrays cimport NO_CODE, code_of, empty_like, split
 from claygrad.core.data.dtype cimport F32, F64, I16, I64, U8
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines, take_rows
 

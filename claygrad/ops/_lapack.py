@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from math import prod
 
-from claygrad.core import linalg as native
+from claygrad.native import linalg as native
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 BLOCK = 32

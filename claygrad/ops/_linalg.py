@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import array_of
-from claygrad.core import linalg as native
+from claygrad.native import linalg as native
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import conj
 

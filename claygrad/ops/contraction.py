@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import contract as native
+from claygrad.native import einsum as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import product
 from claygrad.ops._out import TENSORDOT

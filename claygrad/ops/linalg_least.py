@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import int64
-from claygrad.core import linalg as native
+from claygrad.native import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._linalg import LinAlgError, adjoint, check_loop, check_square, is_vector

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import linalg as native
+from claygrad.native import linalg as native
 from claygrad.ops._linalg import adjoint, check_fractions, check_square
 from claygrad.ops._out import EXACT
 from claygrad.ops._registry import composite, op

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int32
-from claygrad.core import linalg as native
 from claygrad.core.user_warnings import warn
+from claygrad.native import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import product
 from claygrad.ops._linalg import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import array_of
-from claygrad.core import linalg as native
 from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.native import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._linalg import (
     LinAlgError,

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import claygrad
-from claygrad.core import linalg as native
+from claygrad.native import linalg as native
 from claygrad.ops import _lapack, linalg_cholesky, linalg_least, linalg_spectral
 from tests.kernels.conftest import isa, kernels  # noqa: F401
 

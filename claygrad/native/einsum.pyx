@@ -7,7 +7,7 @@ from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F32, F64, I64
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, gemm_takes, reduce_fn
 from claygrad.core.data.layout cimport Layout, bytes_of, fresh, new_contiguous, new_layout
-from claygrad.core.matmul cimport products
+from claygrad.native.matmul cimport products
 from claygrad.core.graph.modes cimport modes
 from claygrad.native.reduce cimport reduced
 from claygrad.core.tensor cimport CUT, Tensor, new_tensor, requires
@@ -47,7 +47,7 @@ cdef bint _plain(object x) noexcept:
 
 
 cdef bint _factor(object x) noexcept:
-    """Whether it is one whose products are in matmul.pyx: of bfloat16 too, where the processor has them."""
+    """Whether it is one whose products are in native/matmul.pyx: of bfloat16 too, where the processor has them."""
     return _plain(x) or plain(x) and (<Tensor>x).layout.ndim <= MOST and (<Tensor>x).layout.dtype.code == BF16 and gemm_takes(BF16)
 
 

@@ -2,11 +2,12 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core cimport contract, fft
+from claygrad.native cimport einsum as contract
+from claygrad.native cimport fft
 from claygrad.core.graph cimport view as views
 from claygrad.core.dispatch.arguments cimport axes
 from claygrad.core.dispatch.call cimport run
-from claygrad.core.contract cimport plain
+from claygrad.native.einsum cimport plain
 from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.layout cimport Layout
