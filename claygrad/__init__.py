@@ -26,7 +26,7 @@ from claygrad._settings import (
 from claygrad._printing import get_printoptions, printoptions, set_printoptions, tensor_text
 from claygrad.core.cpython.leaving import guard as _guard
 from claygrad.core import DTYPES, LATE, Size, Storage, Tensor, device, dtype, get_default_device, get_default_dtype, get_num_threads, promote_types, result_type, set_default_device, set_default_dtype, set_num_threads
-from claygrad.core.random import Generator
+from claygrad.native.random import Generator
 from claygrad.ops._formats import (
     channels_last,
     channels_last_3d,
@@ -46,7 +46,7 @@ from claygrad.ops._registry import NAMESPACES as _NAMESPACES
 from claygrad.ops._storages import CLASSES as _STORAGES
 from claygrad.ops._storages import TypedStorage
 from claygrad.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from claygrad.core.random import default_generator
+from claygrad.native.random import default_generator
 
 LATE.update({"tensor_text": tensor_text, "print_options": get_printoptions, "autograd.backward": autograd.backward,
              "sparse_module": lambda: __getattr__("sparse")})

@@ -103,7 +103,7 @@ from claygrad.core.data.device import set_default_device as set_default_device
 from claygrad.core.data.dtype import dtype as dtype
 from claygrad.core.data.dtype import get_default_dtype as get_default_dtype
 from claygrad.core.data.dtype import set_default_dtype as set_default_dtype
-from claygrad.core.random import Generator as Generator
+from claygrad.native.random import Generator as Generator
 from claygrad.core.data.size import Size as Size
 from claygrad.core.data.storage import Storage as _UntypedStorage
 from claygrad.core.tensor import Tensor as Tensor

@@ -10,7 +10,7 @@ from claygrad.core.data.device import device as _device
 from claygrad.core.data.dtype import dtype as _dtype
 from claygrad.ops._formats import layout as _layout
 from claygrad.ops._formats import memory_format as _memory_format
-from claygrad.core.random import Generator
+from claygrad.native.random import Generator
 from claygrad.core.data.storage import Storage
 from claygrad.core.tensor import Size, Tensor
 from claygrad.ops._linalg import LinAlgError as LinAlgError

@@ -15,7 +15,7 @@ import numpy as np
 
 from claygrad.core import Tensor, default_dtype, int64
 from claygrad.core import dtype as dtype_class
-from claygrad.core.random import Generator
+from claygrad.native.random import Generator
 from claygrad.ops.creation import from_numpy
 from claygrad.ops.fill import zeros
 from claygrad.ops.join import cat

@@ -5,13 +5,13 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from claygrad.core.data.device import device, no_cuda
-from claygrad.core.random import default_generator
+from claygrad.native.random import default_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from claygrad.core import Tensor
-    from claygrad.core.random import Generator
+    from claygrad.native.random import Generator
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 

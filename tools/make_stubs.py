@@ -197,7 +197,7 @@ def methods() -> str:
             lines += lines_of(name, said, method=True)
         else:
             lines.append(f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ...")
-    imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.data.storage import Storage\n"
+    imports = ("from claygrad.native.random import Generator\nfrom claygrad.core.data.storage import Storage\n"
                "from claygrad.core.tensor import Size, Tensor")
     return NOTE + HEAD.format(imports=imports) + "class Operations:\n" + "".join(f"    {line}\n" for line in lines)
 
@@ -238,7 +238,7 @@ def namespace(name: str, extra: str = "") -> str:
     for member, made in sorted(NAMESPACES[name].items()):
         said = declaration(made)
         lines += lines_of(member, said, method=False) if said is not None else [f"{member}: Any"]
-    imports = ("from claygrad.core.random import Generator\nfrom claygrad.core.data.storage import Storage\n"
+    imports = ("from claygrad.native.random import Generator\nfrom claygrad.core.data.storage import Storage\n"
                "from claygrad.core.tensor import Size, Tensor" + extra)
     return NOTE + HEAD.format(imports=imports) + "\n".join(lines) + "\n"
 

@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor, complex64, complex128, float32, float64
-from claygrad.core.random import Generator
+from claygrad.native.random import Generator
 from claygrad.ops.fill import eye, zeros
 from claygrad.ops.random import rand
 

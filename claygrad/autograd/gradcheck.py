@@ -28,8 +28,8 @@ from claygrad.autograd._run import grad
 from claygrad.autograd._sparse_inputs import as_dense, is_sparse
 from claygrad.autograd.function import Function
 from claygrad.core import Tensor, complex128, float64
-from claygrad.core.random import Generator
 from claygrad.core.user_warnings import warn
+from claygrad.native.random import Generator
 from claygrad.ops.fill import zeros, zeros_like
 from claygrad.ops.join import stack
 from claygrad.ops.random import randn_like

@@ -12,7 +12,7 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, take_rows
 from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
 from claygrad.core.graph.modes cimport deterministic
-from claygrad.core.moves cimport copied, plain, some
+from claygrad.native.rearrange cimport copied, plain, some
 from claygrad.native.elementwise cimport fresh_run, same_run, turned
 from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
 from claygrad.core.dispatch.promotion cimport broadcast

@@ -12,7 +12,7 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport take_rows
 from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, permuted,
                                     same_shape, stretched)
-from claygrad.core.moves cimport copied, plain, some
+from claygrad.native.rearrange cimport copied, plain, some
 from claygrad.core.places cimport entries_apart
 from claygrad.native.elementwise cimport turned
 from claygrad.core.dispatch.promotion cimport broadcast

@@ -18,7 +18,7 @@ from claygrad.core.graph.observe cimport INDEX, Event, begin, finish, observing,
 from claygrad.core.graph.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
 from claygrad.core.overrides import on_asking
-from claygrad.core.parts cimport apart
+from claygrad.native.view cimport apart
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.sparse_tensor cimport index_by
 from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs

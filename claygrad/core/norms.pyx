@@ -8,7 +8,7 @@ from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, dtype
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order, same_shape
-from claygrad.core.moves cimport in_format_of
+from claygrad.native.rearrange cimport in_format_of
 from claygrad.native.array_rows cimport Norm, norm_fn
 from claygrad.core.dispatch.guard cimport int_at, vector_at
 from claygrad.core.tensor cimport Tensor

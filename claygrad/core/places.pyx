@@ -10,8 +10,8 @@ from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport Layout, fresh, in_order, new_layout
-from claygrad.core.moves cimport copied, plain, some
-from claygrad.core.parts cimport axis_of
+from claygrad.native.rearrange cimport copied, plain, some
+from claygrad.native.view cimport axis_of
 from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:

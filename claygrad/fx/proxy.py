@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad._late import late
 from claygrad.core import Tensor, device, dtype
-from claygrad.core.random import Generator
 from claygrad.fx._code import _MAGIC
 from claygrad.fx.node import Node, map_aggregate
+from claygrad.native.random import Generator
 from claygrad.ops._formats import layout, memory_format
 
 if TYPE_CHECKING:

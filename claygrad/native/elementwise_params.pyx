@@ -10,7 +10,7 @@ from claygrad.core.data.scalar cimport cast_between, cast_fn
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, same_shape
-from claygrad.core.moves cimport channels_at_the_end
+from claygrad.native.rearrange cimport channels_at_the_end
 from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, turned, uniform
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many, take_loops

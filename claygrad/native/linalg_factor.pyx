@@ -7,7 +7,7 @@ from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I32, I64, dtype, of_code
 from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.native.linalg cimport MOST, MOST_TURNED, MOST_TURNED_WIDE, LinearAlgebra, Matrices, linalg_fn
-from claygrad.core.moves cimport copied
+from claygrad.native.rearrange cimport copied
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many
 

@@ -11,7 +11,7 @@ from claygrad.core.data.kernels cimport Spread, find, reduce_fn, reduce_lines, r
 from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout,
                                    permuted, same_shape, stretched)
 from claygrad.core.graph.modes cimport modes
-from claygrad.core.parts cimport narrowed
+from claygrad.native.view cimport narrowed
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
 from claygrad.core.dispatch.registry cimport offer_many, take_loops
 

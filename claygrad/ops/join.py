@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import moving
 from claygrad.core.user_warnings import warn
+from claygrad.native import array_copy as moving
 from claygrad.ops._formats import common_format, contiguous_format, empty_array, strides_for
 from claygrad.ops._geometry import axis, text, view_strides
 from claygrad.ops._registry import composite, op

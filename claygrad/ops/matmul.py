@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import int64, moving
+from claygrad.core import int64
+from claygrad.native import array_copy as moving
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, TENSORDOT
 from claygrad.ops._registry import composite, op

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from claygrad.core import Tensor, default_dtype, empty, int64, without_writes
 from claygrad.core import dtype as dtype_class
 from claygrad.core.op import missing
-from claygrad.core.random import KINDS, Generator, fill, filled, record_draws, sample
 from claygrad.core.user_warnings import warn
+from claygrad.native.random import KINDS, Generator, fill, filled, record_draws, sample
 from claygrad.ops._drawing import (
     DRAWN,
     OPTION_NAMES,

@@ -4,12 +4,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, Tensor, wrap
-from claygrad.core.random import draw_each, draw_grad
+from claygrad.native.random import draw_each, draw_grad
 from claygrad.ops._registry import composite, missing, op, zero
 from claygrad.ops.random_fill import unknown
 
 if TYPE_CHECKING:
-    from claygrad.core.random import Generator
+    from claygrad.native.random import Generator
 
 
 def _wide(kernel: str, *inputs: Tensor) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor, prefix
 from claygrad.core.op import Op, declare, zero
-from claygrad.core.random import KINDS, Generator, fill
 from claygrad.core.user_warnings import warn
+from claygrad.native.random import KINDS, Generator, fill
 from claygrad.ops._drawing import as_int, is_float, is_int, is_maybe, refused, wrong
 from claygrad.ops._registry import composite
 
@@ -40,7 +40,7 @@ def unknown(kernel: str, dtype: dtype) -> NotImplementedError:
 
 # Note [Plans]
 # A fill is declared by its plan: a function of the target and the fill's numbers that refuses what PyTorch refuses
-# and says what to draw, as (kind, a, b) with the kinds of core/random.pyx. The parameters of the method are named
+# and says what to draw, as (kind, a, b) with the kinds of native/random.pyx. The parameters of the method are named
 # apart, because one of them is called `from`.
 
 def drawn(node: str, *names: str) -> Callable:

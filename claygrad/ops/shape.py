@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import moving
+from claygrad.native import array_copy as moving
 from claygrad.ops._formats import (
     check_format,
     common_format,

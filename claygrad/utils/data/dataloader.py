@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from claygrad._late import late
 from claygrad.core import Tensor
-from claygrad.core.random import Generator
 from claygrad.core.user_warnings import warn
+from claygrad.native.random import Generator
 from claygrad.ops._formats import contiguous_format
 from claygrad.utils.data.collate import _tensors, default_collate, default_collate_fn_map, default_convert
 from claygrad.utils.data.dataset import Dataset, IterableDataset, Subset, TensorDataset

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from claygrad.core import Tensor
-from claygrad.core.random import Generator
 from claygrad.core.user_warnings import warn
+from claygrad.native.random import Generator
 from claygrad.ops.random import randperm
 
 T_co = TypeVar("T_co", covariant=True)

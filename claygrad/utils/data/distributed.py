@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from claygrad.core.random import Generator
+from claygrad.native.random import Generator
 from claygrad.ops.random import randperm
 from claygrad.utils.data.sampler import Sampler
 

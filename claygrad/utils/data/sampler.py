@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from claygrad.core import DTYPES, Tensor, empty
-from claygrad.core.random import Generator
+from claygrad.native.random import Generator
 from claygrad.ops.creation import as_tensor
 from claygrad.ops.random import multinomial, randint, randperm
 from claygrad.ops.ranges import arange

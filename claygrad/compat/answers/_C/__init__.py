@@ -12,7 +12,7 @@ from claygrad.autograd.grad_mode import set_multithreading_enabled as _multithre
 from claygrad.compat.refusing import always
 from claygrad.core import Node, Size, Tensor, device, dtype
 from claygrad.core.dispatch import determinism
-from claygrad.core.random import Generator
+from claygrad.native.random import Generator
 from claygrad.core.data.lazy_clones import address_of, has_lazy_clones
 from claygrad.core.graph.engine import current_node as _current_autograd_node
 from claygrad.core.graph.engine import current_run as _current_graph_task_id

@@ -9,8 +9,8 @@ from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, new_layout
 from claygrad.core.graph.modes cimport fills_new_memory
-from claygrad.core.moves cimport fill_with, may_be_channels_last, plain
-from claygrad.core.parts cimport sizes_of
+from claygrad.native.rearrange cimport fill_with, may_be_channels_last, plain
+from claygrad.native.view cimport sizes_of
 from claygrad.core.data.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
 from claygrad.core.dispatch.registry cimport offer_factory, offer_short

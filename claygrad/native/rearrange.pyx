@@ -9,7 +9,7 @@ from claygrad.core.data.device cimport CPU
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, copy_strided
 from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, same_shape
-from claygrad.core.parts cimport axis_of, narrowed, on_diagonal, sizes_of
+from claygrad.native.view cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.native.elementwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer

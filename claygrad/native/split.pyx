@@ -6,7 +6,7 @@ from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport I64
 from claygrad.core.data.layout cimport Layout, same_shape
-from claygrad.core.parts cimport axis_of, sizes_of
+from claygrad.native.view cimport axis_of, sizes_of
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.graph.view cimport call_view
 from claygrad.core.dispatch.registry cimport offer_short

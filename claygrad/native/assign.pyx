@@ -4,7 +4,8 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from claygrad.core cimport moves, places
+from claygrad.core cimport places
+from claygrad.native cimport rearrange as moves
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64
@@ -13,7 +14,7 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
 from claygrad.core.data.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
                                     same_shape, stretched)
-from claygrad.core.moves cimport channels_at_the_end
+from claygrad.native.rearrange cimport channels_at_the_end
 from claygrad.native.elementwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer

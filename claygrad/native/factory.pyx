@@ -10,8 +10,8 @@ from claygrad.core.data.dtype cimport parse as parse_dtype
 from claygrad.core.data.scalar cimport element_of, number_at
 from claygrad.core.data.layout cimport Layout, fresh, fresh_strided
 from claygrad.core.graph.modes cimport fills_new_memory
-from claygrad.core.moves cimport fill_with
-from claygrad.core.parts cimport sizes_of
+from claygrad.native.rearrange cimport fill_with
+from claygrad.native.view cimport sizes_of
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, requires
 from claygrad.core.graph.view cimport call_view

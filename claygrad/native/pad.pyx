@@ -9,8 +9,8 @@ from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fresh_strided, in_order, new_layout
-from claygrad.core.moves cimport copied, in_format_of, may_be_channels_last, plain, some
-from claygrad.core.parts cimport sizes_of
+from claygrad.native.rearrange cimport copied, in_format_of, may_be_channels_last, plain, some
+from claygrad.native.view cimport sizes_of
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
 
