@@ -8,7 +8,7 @@ from cpython.object cimport PyObject
 #
 # operations                        Op.vectorcall: _call or _asking in core/dispatch/call.pyx
 # functions that bind for themselves  Factory.vectorcall in native/factory.pyx; they ask for unknown objects always, being slow anyhow
-# operators and indexing            Verbs in tensor.pxd; the asking forms are in core/dispatch/call.pyx and index.pyx
+# operators and indexing            Verbs in tensor.pxd; the asking forms are in core/dispatch/call.pyx and native/getitem.pyx
 # compiled methods and attributes   their PyMethodDef and PyGetSetDef: Note [Watched methods] in watched_methods.h
 # len, bool, float, int, repr ...   a flag in tensor.pyx
 #

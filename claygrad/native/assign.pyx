@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from claygrad.core cimport places
+from claygrad.native cimport scatter as places
 from claygrad.native cimport rearrange as moves
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU

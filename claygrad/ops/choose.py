@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import into
-from claygrad.core import pick as native
 from claygrad.core.dispatch.determinism import alert
+from claygrad.native import array_pick as native
 from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
 from claygrad.ops._places import add_at, legacy, out_of_bounds, widened

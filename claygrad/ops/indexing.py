@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy
-from claygrad.core import pick as native
 from claygrad.core.user_warnings import warn
+from claygrad.native import array_pick as native
 from claygrad.native.array_rows import where as chosen
 from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
 from claygrad.ops._geometry import axis, broadcast, text, view_strides

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import pick as native
 from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.core.user_warnings import warn, warn_once
+from claygrad.native import array_pick as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, MULTI_DOT

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, dtype_of_numpy, uint8
 from claygrad.core import bool as boolean
-from claygrad.core import pick as native
+from claygrad.native import array_pick as native
 from claygrad.ops._geometry import product
 from claygrad.ops._out import ALL, ANY, EXACT, MATCHING
 from claygrad.ops._reducing import count, need_elements, reduced, restored, shared, shift, spread, total

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import bool as boolean
 from claygrad.core import int64
-from claygrad.core import pick as picking
+from claygrad.native import array_pick as picking
 from claygrad.native import array_rows as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._out import SCALAR

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy, int32, int64
-from claygrad.core import pick as picking
 from claygrad.core.user_warnings import warn_once
+from claygrad.native import array_pick as picking
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
 from claygrad.ops._out import EXACT, SEARCH

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import claygrad
-from claygrad.core import pick
+from claygrad.native import array_pick as pick
 
 SHAPES = [(5,), (3, 4), (2, 3, 5), (70000,), (130, 257), (16384 * 2 + 1,)]
 

@@ -7,8 +7,8 @@ import pytest
 
 import claygrad
 import claygrad.nn.functional as F
-from claygrad.core import pick
 from claygrad.core.op import op_named
+from claygrad.native import array_pick as pick
 from claygrad.native import array_rows as rows
 from claygrad.ops import _conv, _pool, norm_batch, norm_group, norm_layer
 

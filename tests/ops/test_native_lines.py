@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import claygrad
-from claygrad.core import pick
+from claygrad.native import array_pick as pick
 from claygrad.ops import pad, products
 from tests.kernels.conftest import isa, kernels  # noqa: F401
 

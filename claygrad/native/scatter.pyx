@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
-from claygrad.core.chosen cimport Blocks, move_blocks
+from claygrad.native.mask cimport Blocks, move_blocks
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of

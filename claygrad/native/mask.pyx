@@ -14,7 +14,7 @@ from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_or
 from claygrad.core.graph.modes cimport deterministic
 from claygrad.native.rearrange cimport copied, plain, some
 from claygrad.native.elementwise cimport fresh_run, same_run, turned
-from claygrad.core.pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
+from claygrad.native.array_pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from claygrad.core.chosen cimport common, spread
+from claygrad.native.mask cimport common, spread
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code

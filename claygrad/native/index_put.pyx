@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from claygrad.core.chosen cimport Blocks, add_blocks, move_blocks, picked, positions, spread, where_fn, where_of
+from claygrad.native.mask cimport Blocks, add_blocks, move_blocks, picked, positions, spread, where_fn, where_of
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I64, of_code
@@ -13,7 +13,7 @@ from claygrad.core.data.kernels cimport take_rows
 from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, permuted,
                                     same_shape, stretched)
 from claygrad.native.rearrange cimport copied, plain, some
-from claygrad.core.places cimport entries_apart
+from claygrad.native.scatter cimport entries_apart
 from claygrad.native.elementwise cimport turned
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
