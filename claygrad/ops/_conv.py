@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import product as every
 from typing import TYPE_CHECKING
 
-from claygrad.core import convolve
+from claygrad.native import conv as convolve
 from claygrad.ops._formats import channels_last, channels_last_3d, element_strides, product, suggested_format
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import product as every
 from typing import TYPE_CHECKING
 
-from claygrad.core import windows
+from claygrad.native import pool as windows
 from claygrad.ops._formats import product
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from claygrad.core import attend, float32
+from claygrad.core import float32
 from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.native import attention as attend
 from claygrad.ops._norms import HALVES, wide
 from claygrad.ops._registry import composite, op
 from claygrad.ops._words import FLOATS, need

@@ -11,8 +11,8 @@ from __future__ import annotations
 from itertools import product as every
 from typing import TYPE_CHECKING
 
-from claygrad.core.grid import run as natively
 from claygrad.core.user_warnings import warn
+from claygrad.native.grid_sample import run as natively
 from claygrad.ops._formats import product
 from claygrad.ops._registry import composite, op
 

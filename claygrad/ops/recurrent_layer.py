@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import recurrent as native
 from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.native import rnn as native
 from claygrad.ops._recurrent import (
     before,
     both,

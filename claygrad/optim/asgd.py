@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from claygrad.core import Tensor
-from claygrad.core import optimize as native
+from claygrad.native import optim as native
 from claygrad.ops.creation import tensor
 from claygrad.ops.fill import ones, zeros, zeros_like
 from claygrad.optim.optimizer import (

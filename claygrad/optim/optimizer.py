@@ -12,9 +12,9 @@ from claygrad._legacy import typename
 from claygrad.core import RemovableHandle, Tensor, default_dtype, dtype, float32, float64
 from claygrad.core.cpython.leaving import guard
 from claygrad.core.graph.modes import get_grad_enabled, set_grad_enabled_flag
-from claygrad.core.optimize import clear_gradients, gather
 from claygrad.core.sparse_tensor import sparse_tensors_exist
 from claygrad.core.user_warnings import warn
+from claygrad.native.optim import clear_gradients, gather
 from claygrad.ops.complex import view_as_real
 from claygrad.ops.creation import tensor
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from claygrad.core import optimize as native
+from claygrad.native import optim as native
 from claygrad.ops.compare import where
 from claygrad.ops.fill import full_like, ones_like, zeros, zeros_like
 from claygrad.optim.optimizer import (

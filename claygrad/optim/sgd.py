@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from claygrad.core import Tensor
-from claygrad.core import optimize as native
-from claygrad.core.optimize import gather
+from claygrad.native import optim as native
+from claygrad.native.optim import gather
 from claygrad.optim.optimizer import (
     StepOptimizer,
     as_scalar,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import claygrad
-from claygrad.core import recurrent as native
+from claygrad.native import rnn as native
 from claygrad.ops import recurrent_layer
 from claygrad.ops._registry import REGISTRY
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import claygrad
-from claygrad.core import optimize
+from claygrad.native import optim as optimize
 
 CASES = [
     ("SGD", {}), ("SGD", {"momentum": 0.9}), ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),

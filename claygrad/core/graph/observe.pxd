@@ -10,7 +10,7 @@ from claygrad.core.op cimport Op
 # run, call_inplace (core/dispatch/call.pyx, core/graph/inplace.pyx)  the word that says whether lazy tensors exist (`unusual` in core/graph/conj_view.pxd) has a bit more
 # Run.execute (core/graph/backward_pass.pyx)                      the word of anomaly mode (core/graph/modes.pxd) has a bit more
 # indexing, factories                        a pointer that is swapped: native/getitem.pyx, core/dispatch/factories.pyx
-# the kernels of optimizers                  one comparison per step: optimize.pyx
+# the kernels of optimizers                  one comparison per step: native/optim.pyx
 #
 # So these are seen: every operation that is called by name, method or operator, in place, into out= or as a view; the operations
 # that a composite is made of, inside its own event (a linear layer shows linear and inside it addmm); indexing; functions that bind

@@ -7,8 +7,8 @@ from typing import Any
 
 from claygrad.autograd import no_grad
 from claygrad.core import Tensor
-from claygrad.core import bounded as native
 from claygrad.core.user_warnings import warn
+from claygrad.native import clip_grad as native
 from claygrad.ops._registry import NAMESPACES
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
