@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.door import Kernels, library_path
+from tests.kernels.kernel_api import Kernels, library_path
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import claygrad
-from tests.kernels.door import special
+from tests.kernels.kernel_api import special
 
 DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 SIZES = [1, 2, 7, 16, 17, 32, 33, 63, 64, 65, 129, 512, 513, 4096, 4097, 9000]

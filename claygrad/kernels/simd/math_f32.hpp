@@ -1,5 +1,5 @@
 // Elementary functions of single-precision vectors, inlined into their loops: a call per vector costs more than the function.
-// Coefficients are minimax fits of this project's own; every function stays within 2 ulp (tests/kernels/test_accuracy.py).
+// Coefficients are minimax fits of this project's own; every function stays within 2 ulp (tests/kernels/simd/test_accuracy.py).
 #pragma once
 #include "simd/math_f32_logs.hpp"
 

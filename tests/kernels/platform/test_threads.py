@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.kernels.door import Kernels, values
+from tests.kernels.kernel_api import Kernels, values
 
 BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 

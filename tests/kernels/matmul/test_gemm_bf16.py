@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import claygrad
-from tests.kernels.door import Kernels
+from tests.kernels.kernel_api import Kernels
 
 # Rows, columns, length of the sums: one of each, odd ones, around vectors and panels, deeper than a panel, shared by threads
 SIZES = [(1, 1, 1), (1, 1, 5000), (5, 7, 3), (17, 33, 1), (70, 90, 1), (1, 300, 200), (1, 300, 201), (300, 1, 200), (300, 1, 201),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.kernels.door import SIZES, Kernels, guarded, same_bits, special, ulps, values
+from tests.kernels.kernel_api import SIZES, Kernels, guarded, same_bits, special, ulps, values
 
 each_float = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: np.dtype(t).name)
 quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import claygrad
-from tests.kernels.door import special
+from tests.kernels.kernel_api import special
 
 pytestmark = pytest.mark.usefixtures("isa")
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.kernels.door import SIZES, Kernels, guarded, same_bits, special, ulps, values
+from tests.kernels.kernel_api import SIZES, Kernels, guarded, same_bits, special, ulps, values
 
 FLOATS = [np.float32, np.float64]
 each_float = pytest.mark.parametrize("dtype", FLOATS, ids=lambda t: np.dtype(t).name)

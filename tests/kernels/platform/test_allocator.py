@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.kernels.door import Kernels
+from tests.kernels.kernel_api import Kernels
 
 
 class Stats(ctypes.Structure):

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from tests.kernels.door import Kernels, checked, guarded
+from tests.kernels.kernel_api import Kernels, checked, guarded
 
 PAGE = 4096
 

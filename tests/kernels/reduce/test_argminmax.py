@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.kernels.door import Kernels, checked, guarded, values
+from tests.kernels.kernel_api import Kernels, checked, guarded, values
 
 each_number = pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64], ids=lambda t: np.dtype(t).name)
 each_float = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: np.dtype(t).name)

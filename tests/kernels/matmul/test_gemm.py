@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.kernels.door import CODES, Kernels, guarded
+from tests.kernels.kernel_api import CODES, Kernels, guarded
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 SIZES = [(1, 1, 1), (2, 3, 4), (1, 7, 5), (7, 1, 5), (1, 1, 9), (5, 5, 0), (0, 3, 2), (3, 0, 2), (8, 16, 8),

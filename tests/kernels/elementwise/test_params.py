@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.kernels.door import CODES, SIZES, Kernels, checked, guarded, special, values
+from tests.kernels.kernel_api import CODES, SIZES, Kernels, checked, guarded, special, values
 
 each_float = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: np.dtype(t).name)
 quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning")

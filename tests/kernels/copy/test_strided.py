@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from tests.kernels.door import Kernels, checked, guarded, values
+from tests.kernels.kernel_api import Kernels, checked, guarded, values
 
 
 def copy(kernels: Kernels, source: np.ndarray, target: np.ndarray) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.kernels.door import Kernels, special, ulps
+from tests.kernels.kernel_api import Kernels, special, ulps
 
 F32, F64 = np.float32, np.float64
 COUNT = 20000
