@@ -1,0 +1,66 @@
+"""The floors of core/ and native/: imports and cimports point down, and no new module breaks that."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "claygrad"
+
+# A module sees its own floor and those below it.
+RANK = {"core/cpython": 0, "core/data": 1, "core/graph": 3, "core": 3, "core/dispatch": 4, "native": 5}
+OWN_RANK = {"core/errors": 0, "core/user_warnings": 0, "core/op": 2}      # modules of core/ that everything below tensors knows too
+
+# Modules that still look up. The list only shrinks: an entry goes when its helper has moved down, and none is added.
+LOOKING_UP = {
+    ("core/cpython/open_class", "core/data/dtype"),
+    ("core/dispatch/call", "native/elementwise"),
+    ("core/dispatch/call", "native/elementwise_params"),
+    ("core/dispatch/call", "native/elementwise_strided"),
+    ("core/dispatch/call", "native/reduce"),
+    ("core/dispatch/convert_half", "native/elementwise_strided"),
+    ("core/graph/inplace", "core/dispatch/promotion"),
+    ("core/graph/inplace", "core/dispatch/reference"),
+    ("core/graph/view", "core/dispatch/reference"),
+    ("core/graph/view", "core/dispatch/registry"),
+    ("core/graph/view", "native/view"),
+}
+
+
+def stem(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").as_posix()
+
+
+FILES = [path for folder in ("core", "native") for path in sorted((PACKAGE / folder).rglob("*"))
+         if path.suffix in (".pyx", ".pxd", ".py") and path.stem not in ("__init__", "load")]
+MODULES = {stem(path) for path in FILES}
+
+
+def imported(text: str) -> set[str]:
+    """Modules of core/ and native/ that a file imports or cimports, in functions too."""
+    text = re.sub(r"\\\n|\(\s*\n", " ", text)
+    found = set()
+    for match in re.finditer(r"claygrad\.((?:core|native)[\w.]*)(?:\s+c?import\s+([\w, ]+))?", text):
+        module = match[1].replace(".", "/")
+        names = re.findall(r"(\w+)(?:\s+as\s+\w+)?", match[2] or "")
+        found |= {module, *(f"{module}/{name}" for name in names)}
+    return found & MODULES
+
+
+def rank(module: str) -> int:
+    return OWN_RANK.get(module, RANK[module.rpartition("/")[0]])
+
+
+def test_every_folder_of_the_core_has_a_rank():
+    assert {stem(path).rpartition("/")[0] for path in FILES} == set(RANK)
+
+
+def test_imports_inside_the_core_point_down():
+    looking_up = {(stem(path), other) for path in FILES for other in imported(path.read_text()) if rank(other) > rank(stem(path))}
+    assert looking_up == LOOKING_UP
+
+
+def test_both_forms_of_an_import_are_seen():
+    assert imported("from claygrad.core.graph.node cimport Node\n") == {"core/graph/node"}
+    assert imported("from claygrad.native cimport reduce, view as parts\n") == {"native/reduce", "native/view"}
+    assert imported("    import claygrad.core.tensor\n") == {"core/tensor"}
