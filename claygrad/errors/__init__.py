@@ -2,7 +2,8 @@
 
 The compiled core calls these functions when an exception passes one of its doors (core/cpython/leaving.h). `a` is what was
 called, `b` the arguments. Nothing here runs, or is even loaded, before something fails. CLAYGRAD_TRACEBACK=full in the
-environment keeps claygrad's own frames in tracebacks.
+environment keeps claygrad's own frames in tracebacks. With or without them, the call that failed stays on the
+exception, for `claygrad.graph`.
 """
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from claygrad.errors._calls import Call
+from claygrad.errors._failed import attach, failed_of
 from claygrad.errors._frames import is_ours, raised_by_us, without_our_frames
 from claygrad.errors._message import Message, message_of
 
@@ -74,10 +76,13 @@ def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
     plain = type(error).__module__ == "builtins" or type(error).__name__ == "LinAlgError"
     _busy.now = True
     try:
-        said = message_of(error)
+        said, failed = message_of(error), failed_of(error)
         ours = is_ours(frame.f_code)
-        if said is None and plain and raised_by_us(error):
-            said = Message.of(error)
+        if (said is None or failed is None) and raised_by_us(error):
+            said = said or (Message.of(error) if plain else None)
+            failed = failed or attach(error)
+        if failed is not None:
+            failed.meet(call, frame, ours)
         if said is not None:
             said.meet(call, frame, ours)
             said.write(error)

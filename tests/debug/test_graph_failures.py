@@ -9,6 +9,12 @@ from claygrad import debug, nn
 from .graph_models import Net, net_loss
 
 
+@pytest.fixture(autouse=True, params=["", "full"])
+def frames(request, monkeypatch):
+    """With and without claygrad's own frames in the traceback: the picture is the same."""
+    monkeypatch.setenv("CLAYGRAD_TRACEBACK", request.param)
+
+
 def failed(graph):
     return [step for step in graph.steps if step.kind == "failed"]
 
@@ -59,6 +65,78 @@ def test_the_first_layer_of_a_sequential():
     model = nn.Sequential(nn.Sequential(nn.Linear(5, 1)))
     graph = claygrad.graph(error_of(lambda: model(claygrad.ones(1, 4))))
     assert labels(graph) == ["", "model", "0", "0"]
+
+
+def test_a_layer_by_itself():
+    layer = nn.ModuleList([nn.MultiheadAttention(8, 2)])
+    x = claygrad.ones(3, 4)
+    graph = claygrad.graph(error_of(lambda: layer[0](x, x, x)))
+    bad, = failed(graph)
+    assert bad.name == "multi_head_attention_forward"
+    assert labels(graph)[:2] == ["", "MultiheadAttention"]
+    assert {"in_proj_weight", "out_proj.weight"} <= {graph.steps[i].name for i in bad.inputs}
+
+
+def test_a_layer_that_is_gone():
+    graph = claygrad.graph(error_of(lambda: nn.Linear(3, 4)(claygrad.ones(2, 2))))
+    assert "got (2, 2), (4, 3), (4,)" in str(graph)
+    assert failed(graph)[0].name == "linear"
+
+
+def test_forward_called_directly():
+    model = Net(depth=1)
+    model.head[2] = nn.Linear(9, 3)
+    graph = claygrad.graph(error_of(lambda: model.forward(claygrad.ones(5, 4))))
+    head = next(child for child in graph.tree.children if not isinstance(child, int) and child.type == "Sequential")
+    assert [child.label for child in head.children] == ["0", "1", "2"]
+    assert graph.steps.index(failed(graph)[0]) in list(head.steps())
+
+
+def test_an_exception_of_another_kind():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.LogSigmoid(), nn.Softmax(1)))
+
+    def work():
+        with debug.trace_nans():
+            model(claygrad.full((1, 2), float("inf")))
+
+    graph = claygrad.graph(error_of(work))
+    assert len(failed(graph)) == 1
+    assert "NonFiniteError" in str(graph)
+    assert labels(graph)[:2] == ["", "model"]
+
+
+def test_an_exception_of_the_users_own():
+    class Odd(nn.Module):
+        def forward(self, x):
+            raise ValueError("not today")
+
+    model = nn.Sequential(nn.Linear(2, 2), nn.Sequential(Odd()))
+    graph = claygrad.graph(error_of(lambda: model(claygrad.ones(1, 2))))
+    outer, = graph.tree.children
+    assert [child.type for child in outer.children] == ["Linear", "Sequential"]
+    assert graph.steps.index(failed(graph)[0]) in list(outer.children[1].steps())
+
+
+def test_results_that_nobody_holds():
+    w = claygrad.ones(3, requires_grad=True)
+    graph = claygrad.graph(error_of(lambda: (w * 2).exp() @ claygrad.ones(4, 2)))
+    bad, = failed(graph)
+    assert {graph.steps[i].name for i in bad.inputs} == {"exp", "b"}
+    assert "got (3,), (4, 2)" in str(graph)
+    graph = claygrad.graph(error_of(lambda: claygrad.cat([w * 2, claygrad.ones(3, 3)])))
+    bad, = failed(graph)
+    assert {graph.steps[i].name for i in bad.inputs} == {"mul", "tensors[1]"}
+
+
+def test_the_text_ends_with_all_that_the_error_says():
+    model = Net(depth=1)
+    model.layers[0].fc2 = nn.Linear(10, 8)
+    error = error_of(lambda: net_loss(model))
+    text = str(claygrad.graph(error))
+    assert text.endswith(f"\n\n✗ RuntimeError: {error}")
+    assert text.endswith("make the layer with in_features=16")
+    long = error_of(lambda: exec("raise ValueError('\\n'.join(map(str, range(100))))"))
+    assert str(claygrad.graph(long)).endswith("\n23\n24\n  ...")
 
 
 def test_without_modules():

@@ -255,6 +255,10 @@ def test_a_failure_is_shown(chromium, tmp_path):
     assert "✗ linear" in labels(chromium)
     assert "shapes cannot be multiplied" in chromium.text("#panel")
     assert chromium.run("return document.querySelectorAll('.failed').length") == 1
+    first, *below = chromium.run("return [...document.querySelectorAll('#panel .bad, #panel .below')].map((p) => p.textContent)")
+    assert first == "RuntimeError: mat1 and mat2 shapes cannot be multiplied (5x16 and 10x8)"
+    assert below == [line.removeprefix("  ") for line in str(caught.value).splitlines()[1:]]
+    assert below[-1].endswith("make the layer with in_features=16")
     assert chromium.complaints() == []
 
 

@@ -13,8 +13,9 @@ from claygrad.autograd.graph import get_gradient_edge
 from claygrad.core import Node, Tensor
 from claygrad.core.graph.module_paths import name_in, path_of
 from claygrad.debug.graphs._names import Names
-from claygrad.debug.graphs._steps import FAILED, INPUT, OPERATION, Line, Step, Steps, chain_of, dtype_text
+from claygrad.debug.graphs._steps import FAILED, INPUT, OPERATION, Line, Step, Steps, chain_of
 from claygrad.debug.graphs._tree import build
+from claygrad.errors._failed import Operand, failed_of
 from claygrad.nn import Module, Sequential
 
 if TYPE_CHECKING:
@@ -52,18 +53,18 @@ class Frame:
             text = called.attr if isinstance(called, ast.Attribute) else ast.unparse(called)
         return text if len(text) <= 30 else text[:30] + "…"
 
-    def operands(self) -> list[tuple[str, Tensor]]:
+    def operands(self) -> list[Operand]:
         """The tensors that the failed expression names, as it names them."""
         try:
             tree = ast.parse(self.expression.strip(), mode="eval")
         except (SyntaxError, ValueError):
             return []
-        found: dict[int, tuple[str, Tensor]] = {}
+        found: dict[int, Operand] = {}
         for part in ast.walk(tree):
             if isinstance(part, (ast.Name, ast.Attribute)):
                 value = self._value(part)
                 if isinstance(value, Tensor):
-                    found.setdefault(id(value), (ast.unparse(part), value))
+                    found.setdefault(id(value), Operand(ast.unparse(part), value))
         return list(found.values())
 
     def _value(self, part: ast.expr) -> Any:
@@ -112,27 +113,32 @@ class Failure:
     def __init__(self, error: BaseException, model: Module | None = None) -> None:
         if error.__traceback__ is None:
             raise ValueError("graph() can read an exception that was raised: this one has no traceback")
-        self.error, self.model = error, model
+        self.error, self.model, self.failed = error, model, failed_of(error)
         self.frames = [Frame(frame, _lasti(tb), line) for tb, (frame, line) in
                        zip(_each(error.__traceback__), traceback.walk_tb(error.__traceback__), strict=True)]
+        self.users = [frame for frame in self.frames if not frame.ours] or self.frames
 
     def graph(self) -> Graph:
         from claygrad.debug.graphs._graph import Graph, _forget_calls
-        # Of claygrad's own frames those of its layers tell something: what is below has names that no user knows.
-        told = [frame for frame in self.frames if not frame.ours or isinstance(frame.local.get("self"), Module)]
-        at, operands = next(((frame, found) for frame in reversed(told) if (found := frame.operands())), (None, []))
+        users = self.users
+        at, operands = users[-1], self.failed.operands if self.failed is not None else []
+        if not operands:
+            at, operands = next(((f, found) for f in reversed(users) if (found := f.operands())), (at, []))
+        label = self.failed.name if self.failed is not None and self.failed.in_layer else ""
         blamed = self._nodes()
-        tensors = [t for _, t in operands]
-        tensors += self._built(outside=not blamed and all(t.grad_fn is None for t in tensors))
-        nodes = [get_gradient_edge(t).node for t in tensors if t.requires_grad]
-        steps = Steps([*nodes, *blamed])
-        variables = {name: value for frame in self.frames if not frame.ours for name, value in frame.seen.items()}
+        built = self._built(outside=not blamed and all(operand.node is None for operand in operands))
+        nodes = [node for operand in operands if (node := _node_of(operand)) is not None]
+        steps = Steps([*nodes, *(get_gradient_edge(t).node for t in built if t.requires_grad), *blamed])
+        variables = {name: value for frame in users for name, value in frame.seen.items()}
+        modules = self._modules()
         names = Names(variables, self.model)
+        if modules:
+            names.add_root(modules[0])
         text = "".join(traceback.format_exception_only(self.error)).strip()
         marked = self._marked(steps, blamed, text)
         names.name_steps(steps)
         if not marked:
-            self._add_failed(steps, names, at, operands, text)
+            self._add_failed(steps, names, label or at.what(), self._call(steps, modules), operands, text)
         steps.drop_nodes()
         tree = build(steps.found, names.label_of)
         _forget_calls(tree, steps.found)
@@ -140,14 +146,14 @@ class Failure:
 
     def _nodes(self) -> list[Node]:
         """Nodes that run in the frames: a custom Function has its own as `ctx`."""
-        return [value for frame in self.frames for value in frame.local.values()
+        return [value for frame in self.users for value in frame.local.values()
                 if isinstance(value, Node) and value.name() != "Node"]
 
     def _built(self, outside: bool) -> list[Tensor]:
         """Results in the frames of functions; those of the program itself, which may be of older graphs, if need be."""
         inside: list[Tensor] = []
         others: list[Tensor] = []
-        for frame in self.frames:
+        for frame in self.users:
             found = inside if frame.name != "<module>" else others
             for value in frame.local.values():
                 for t in value if type(value) in (list, tuple) else value.values() if type(value) is dict else (value,):
@@ -166,36 +172,30 @@ class Failure:
             step.kind, step.note = FAILED, text
         return bool(numbers)
 
-    def _add_failed(self, steps: Steps, names: Names, inner: Frame | None, operands: list[tuple[str, Tensor]],
+    def _add_failed(self, steps: Steps, names: Names, label: str, call: Any, operands: list[Operand],
                     text: str) -> None:
         """A step for the operation that failed before it was recorded."""
-        users = [frame for frame in self.frames if not frame.ours]
-        at = users[-1] if users else self.frames[-1]
-        call = self._call(steps)
-        label = (inner or at).what()
-        order = max((step.order for step in steps.found), default=0) + 2
+        at = self.users[-1]
+        order = max((step.order for step in steps.found), default=0) + 1
+        written = {id(operand.tensor): operand.name for operand in at.operands()}
         inputs = []
-        for name, t in operands:
-            number = steps.number_of(t)
+        for operand in operands:
+            node, t = _node_of(operand), operand.tensor
+            number = None if node is None else steps.number_of_node(node)
             if number is None:
                 number = len(steps.found)
-                steps.found.append(Step(INPUT, names.of(t) or name, "", tuple(t.shape), dtype_text(t.dtype),
-                                        line=t.origin, call=call, order=order - 1))
+                name = "" if t is None else names.of(t) or written.get(id(t), "")
+                steps.found.append(Step(INPUT, name or operand.name, "", operand.shape, operand.dtype,
+                                        line=operand.line, call=call, order=order))
             elif steps.found[number].order == 0:     # a leaf that nothing else uses
-                steps.found[number].order = order - 1
+                steps.found[number].order = order
             inputs.append(number)
+            order += 1
         steps.found.append(Step(FAILED, label, type(self.error).__name__, line=at.line, call=call, order=order,
                                 inputs=inputs, note=text))
 
-    def _call(self, steps: Steps) -> Any:
-        """The modules whose forward failed, in the calls that recorded something where there were such."""
-        modules: list[Module] = []
-        for frame in self.frames:
-            module = frame.local.get("self")
-            if isinstance(module, Module) and frame.name == "forward" and (not modules or modules[-1] is not module):
-                modules += [*_sequences(modules[-1], module), module] if modules else [module]
-        if modules:
-            modules = [*self._around(modules[0]), *modules]
+    def _call(self, steps: Steps, modules: list[Module]) -> Any:
+        """The calls of modules that failed: those that recorded something where there were such."""
         call: Any = None
         known: dict[tuple[int, ...], Any] = {}
         for step in steps.found:                     # the last of equal calls is the one that was under way
@@ -206,6 +206,16 @@ class Failure:
             call = known.get(tuple(id(module) for module in modules[:n])) or _Entered(modules[n - 1], call)
         return call
 
+    def _modules(self) -> list[Module]:
+        """The modules that were running, the outermost first, as the exception or its frames tell."""
+        if self.failed is not None:
+            return self.failed.modules
+        modules: list[Module] = []
+        for frame in self.frames:
+            module = frame.local.get("self")
+            if isinstance(module, Module) and frame.name == "forward" and (not modules or modules[-1] is not module):
+                modules += [*_sequences(modules[-1], module), module] if modules else [module]
+        return [*self._around(modules[0]), *modules] if modules else []
 
     def _around(self, module: Module) -> list[Module]:
         """A Sequential that called the module, with those between."""
@@ -214,6 +224,14 @@ class Failure:
                 if isinstance(value, Sequential) and name_in(value, module) is not None:
                     return [value, *_sequences(value, module)]
         return []
+
+
+def _node_of(operand: Operand) -> Node | None:
+    """The node of a graph that made an operand, or that stands for it."""
+    if operand.node is not None:
+        return operand.node
+    t = operand.tensor
+    return get_gradient_edge(t).node if t is not None and t.requires_grad else None
 
 
 def _sequences(outer: Module, inner: Module) -> list[Module]:

@@ -32,21 +32,27 @@ class Names:
                 self.variables.setdefault(id(value), name)
         self.model = model
         self.roots: list[Module] = [] if model is None else [model]
+        self._met: set[int] = set()
         self.labels: dict[int, tuple[str, str]] = {}
 
     def of(self, x: Any) -> str:
         """The variable that holds an object, or ""."""
         return self.variables.get(id(x), "")
 
+    def add_root(self, module: Module) -> None:
+        """An outermost module, unless it is in one of those that are known."""
+        if id(module) not in self._met:
+            self._met.add(id(module))
+            if not any(root is module or name_in(root, module) for root in self.roots):
+                self.roots.append(module)
+
     def name_steps(self, steps: Steps) -> None:
         """Find the outermost modules and name the leaves after them."""
-        known = {id(root) for root in self.roots}
         for step in steps.found:
             chain = chain_of(step.call)
             module = chain[0].module if chain else None
-            if module is not None and id(module) not in known and not any(name_in(root, module) for root in self.roots):
-                known.add(id(module))
-                self.roots.append(module)
+            if module is not None:
+                self.add_root(module)
         owners = [root for root in self.roots if next(root.parameters(), None) is not None]
         names: dict[int, str] = {}
         for root in owners:

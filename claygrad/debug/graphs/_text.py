@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from claygrad.debug.graphs._graph import Graph
 
 LINES = 48                  # that a text has as a rule
+FAILURE = 24                # of an exception, below its first line
 
 
 def bytes_text(n: float) -> str:
@@ -54,7 +55,8 @@ def text(graph: Graph, depth: int | None = None) -> str:
         cells = [*(row[k].ljust(widths[k]) for k in (0, 1)), *(row[k].rjust(widths[k]) for k in (2, 3)), row[4]]
         out.append("  ".join(cell for cell, width in zip(cells, widths, strict=True) if width).rstrip())
     if graph.failure:
-        out += ["", *(f"✗ {line}" for line in graph.failure.splitlines()[:8])]
+        first, *below = graph.failure.splitlines()
+        out += ["", f"✗ {first}", *below[:FAILURE], *["  ..."] * (len(below) > FAILURE)]
     return "\n".join(out)
 
 

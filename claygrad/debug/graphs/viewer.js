@@ -274,6 +274,10 @@
     return `<h3>${title}</h3><ul>` + list.slice(0, 40).map((i) => `<li><button data-go="${i}">${escaped(items[i].name)} <small>` +
       escaped([items[i].shape, pathOf(i)].filter(Boolean).join("  ")) + "</small></button></li>").join("") + "</ul>";
   }
+  function failure(text) {                  /* what PyTorch says too, and what explains it */
+    const [first, ...below] = text.split("\n");
+    return `<p class="bad">${escaped(first)}</p>` + below.map((line) => `<p class="below">${escaped(line.replace(/^  /, ""))}</p>`).join("");
+  }
   function tell(i) {
     const item = items[i], rows = [];
     const row = (name, value) => { if (value) rows.push(`<dt>${name}</dt><dd>${escaped(value)}</dd>`); };
@@ -290,7 +294,7 @@
     row("gradient's norm", item.norm);
     row(item.kind === "failed" ? "failed at" : item.kind === "operation" ? "recorded at" : "made at", item.line ? `${item.line[0]}:${item.line[1]}, in ${item.line[2]}` : "");
     let text = `<h2>${escaped(item.kind === "parameter" || item.kind === "input" ? `${item.name} (${item.kind})` : label(i))}</h2>`;
-    if (item.note) text += `<p class="bad">${escaped(item.note)}</p>`;
+    if (item.note) text += failure(item.note);
     text += `<dl>${rows.join("")}</dl>`;
     if (item.line) text += source(item.line);
     if (item.kind === "parameter" || item.kind === "input") text += `<p><button data-path="${i}">Show the gradient's path</button></p>`;
@@ -300,7 +304,7 @@
     panel.scrollTop = 0;
   }
   function hello() {
-    panel.innerHTML = (data.failure ? `<h2>The program failed</h2><p class="bad">${escaped(data.failure)}</p>` : "<h2>How to read it</h2>") +
+    panel.innerHTML = (data.failure ? `<h2>The program failed</h2>${failure(data.failure)}` : "<h2>How to read it</h2>") +
       "<p>Values flow downwards; gradients flow back up. A box with + is a module: open it with + or a double click. " +
       "Click a box for its line. Drag to move, turn the wheel to zoom.</p>";
   }
