@@ -6,7 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
-from claygrad.core.promotion import facts
+from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._source import Line
 
 if TYPE_CHECKING:
