@@ -10,11 +10,12 @@ if TYPE_CHECKING:
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-COMPILED = os.path.join("claygrad", "core", "")        # files of compiled modules, as Cython names them
+# Files of compiled modules, as Cython names them.
+COMPILED = (os.path.join("claygrad", "core", ""), os.path.join("claygrad", "native", ""))
 
 
 def is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith((HOME, COMPILED))
+    return code.co_filename.startswith((HOME, *COMPILED))
 
 
 def is_library(code: CodeType) -> bool:
