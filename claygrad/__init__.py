@@ -25,7 +25,23 @@ from claygrad._settings import (
 )
 from claygrad._printing import get_printoptions, printoptions, set_printoptions, tensor_text
 from claygrad.core.cpython.leaving import guard as _guard
-from claygrad.core import DTYPES, LATE, Size, Storage, Tensor, device, dtype, get_default_device, get_default_dtype, get_num_threads, promote_types, result_type, set_default_device, set_default_dtype, set_num_threads
+from claygrad.core import (
+    DTYPES,
+    LATE,
+    Size,
+    Storage,
+    Tensor,
+    device,
+    dtype,
+    get_default_device,
+    get_default_dtype,
+    get_num_threads,
+    promote_types,
+    result_type,
+    set_default_device,
+    set_default_dtype,
+    set_num_threads,
+)
 from claygrad.native.random import Generator
 from claygrad.ops._formats import (
     channels_last,

@@ -31,7 +31,8 @@ class Finder:
     @staticmethod
     def find_spec(fullname: str, path: Any = None, target: Any = None) -> Any:
         """The spec of a module that the tables know, or None."""
-        if not fullname.startswith("claygrad.") or fullname.startswith(("claygrad.compat.", "claygrad.core.", "claygrad.native.")):
+        inner = ("claygrad.compat.", "claygrad.core.", "claygrad.native.")
+        if not fullname.startswith("claygrad.") or fullname.startswith(inner):
             return None
         return importlib.import_module("claygrad.compat.names").spec(fullname)
 

@@ -1,5 +1,5 @@
-"""Prints claygrad/kernels/simd/math_tables.hpp: polynomials of odd functions, from 0 to where they are constant in float32,
-and the powers of two of sixteenths.
+"""Prints claygrad/kernels/simd/math_tables.hpp: polynomials of odd functions, from 0 to where they are constant in
+float32, and the powers of two of sixteenths.
 
 There are 16 intervals of one width about the multiples of it, the first of them half as wide, from 0 on; in the last
 one the function is what it tends to. Each polynomial is in the distance from the middle of its interval, the first one

@@ -104,7 +104,8 @@ class _Finder(importlib.abc.MetaPathFinder):
 _finder = _Finder()
 _depth = 0
 _own_names: list[tuple[Any, str, str]] = []     # what was renamed, which attribute says it, and what that was before
-_OURS_ALONE = ("claygrad.core", "claygrad.native", "claygrad.compat", "claygrad.cli", "claygrad.__main__")   # no counterpart
+# They have no counterpart in torch.
+_OURS_ALONE = ("claygrad.core", "claygrad.native", "claygrad.compat", "claygrad.cli", "claygrad.__main__")
 
 
 def stands_in() -> bool:

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from claygrad.core.data.device import device
 from claygrad.core.data.dtype import dtype
-from claygrad.core.graph.node import Node
 from claygrad.core.data.storage import Storage
+from claygrad.core.graph.node import Node
 from claygrad.core.tensor import Tensor
 
 _T = TypeVar("_T", bound=Tensor)

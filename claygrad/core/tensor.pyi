@@ -6,12 +6,12 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from claygrad.core._operations import Operations
+from claygrad.core.cpython.open_class import TensorMeta
 from claygrad.core.data.device import device as _device
 from claygrad.core.data.dtype import dtype as _dtype
-from claygrad.core.graph.node import Node, RemovableHandle
-from claygrad.core.cpython.open_class import TensorMeta
 from claygrad.core.data.size import Size as Size
 from claygrad.core.data.storage import Storage
+from claygrad.core.graph.node import Node, RemovableHandle
 from claygrad.ops._formats import memory_format
 
 LATE: dict[str, Any]

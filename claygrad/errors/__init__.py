@@ -1,9 +1,9 @@
 """What errors say below PyTorch's line: the user's line, the values on it, where in the model, and the way out.
 
-The compiled core calls these functions when an exception passes one of its doors (core/cpython/leaving.h). `a` is what was
-called, `b` the arguments. Nothing here runs, or is even loaded, before something fails. CLAYGRAD_TRACEBACK=full in the
-environment keeps claygrad's own frames in tracebacks. With or without them, the call that failed stays on the
-exception, for `claygrad.graph`.
+The compiled core calls these functions when an exception passes one of its doors (core/cpython/leaving.h). `a` is
+what was called, `b` the arguments. Nothing here runs, or is even loaded, before something fails.
+CLAYGRAD_TRACEBACK=full in the environment keeps claygrad's own frames in tracebacks. With or without them, the call
+that failed stays on the exception, for `claygrad.graph`.
 """
 from __future__ import annotations
 

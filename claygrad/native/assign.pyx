@@ -13,7 +13,7 @@ from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
 from claygrad.core.data.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
-                                    same_shape, stretched)
+                                        same_shape, stretched)
 from claygrad.native.rearrange cimport channels_at_the_end
 from claygrad.native.elementwise cimport fresh_run, turned
 from claygrad.core.tensor cimport Tensor

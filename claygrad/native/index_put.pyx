@@ -11,7 +11,7 @@ from claygrad.core.data.dtype cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport take_rows
 from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, permuted,
-                                    same_shape, stretched)
+                                        same_shape, stretched)
 from claygrad.native.rearrange cimport copied, plain, some
 from claygrad.native.scatter cimport entries_apart
 from claygrad.native.elementwise cimport turned

@@ -1,4 +1,4 @@
-"""Load the native forms: nothing names them but the declarations in ops/, which ask for them by name (core/dispatch/registry.pxd)."""
+"""Load the native forms. Only the declarations in ops/ name them (core/dispatch/registry.pxd)."""
 import importlib
 import sys
 

@@ -1,8 +1,8 @@
 from typing import Any, SupportsIndex, final
 
-from claygrad.core.op import Op
 from claygrad.core.data.device import device as _device
 from claygrad.core.data.dtype import dtype
+from claygrad.core.op import Op
 from claygrad.core.tensor import Tensor
 
 KINDS: dict[str, int]

@@ -7,8 +7,8 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU, cpu, device
-from claygrad.core.data.dtype cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I16, I32, I64, N_NATIVE, U16, U32,
-                                   U8, default_float, dtype, of_code)
+from claygrad.core.data.dtype cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I16, I32, I64, N_NATIVE, U16, U32, U8,
+                                       default_float, dtype, of_code)
 from claygrad.core.data.device cimport parse as parse_device
 from claygrad.core.data.dtype import prefix
 from claygrad.core.graph.inplace cimport check_writable, rebase

@@ -8,8 +8,8 @@ from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I64, N_NATIVE, dtype, of_code
 from claygrad.core.dispatch.convert_half cimport cast_half
 from claygrad.core.data.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
-from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout,
-                                   permuted, same_shape, stretched)
+from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout, permuted,
+                                        same_shape, stretched)
 from claygrad.core.graph.modes cimport modes
 from claygrad.native.view cimport narrowed
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires

@@ -5,7 +5,7 @@ import ml_dtypes
 cimport cython
 
 from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, CAT_BOOL, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F8_E4M3FN, F16, F32,
-                                   F64, I8, I16, I32, I64, N_COMPUTING, N_DTYPES, U8, U16, U32, U64)
+                                       F64, I8, I16, I32, I64, N_COMPUTING, N_DTYPES, U8, U16, U32, U64)
 
 cdef str _prefix = "claygrad"
 

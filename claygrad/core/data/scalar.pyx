@@ -3,7 +3,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport (INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t,
                           uint16_t)
 
-from claygrad.core.data.dtype cimport BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, N_NATIVE, U8, dtype, number_of, of_code
+from claygrad.core.data.dtype cimport (BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, N_NATIVE, U8, dtype, number_of,
+                                       of_code)
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, new_layout
 

@@ -6,8 +6,8 @@ import numpy
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.op cimport (P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOAT_OPT, P_INT, P_INT_OPT, P_INTS, P_INTS_OPT, P_NUMBER,
-                                     P_STR, P_STR_OPT, P_TENSOR_NUM, P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, Op)
+from claygrad.core.op cimport (P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOAT_OPT, P_INT, P_INT_OPT, P_INTS, P_INTS_OPT, P_NUMBER, P_STR,
+                               P_STR_OPT, P_TENSOR_NUM, P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, Op)
 from claygrad.core.data.dtype cimport CAT_FLOAT, parse
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.errors import kind_of

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.op cimport POINTWISE, PROMOTE_FLOAT, PROMOTE_NONE, PROMOTE_SUM, Op, promotion_of
 from claygrad.core.data.device cimport CPU, device
 from claygrad.core.data.dtype cimport (BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, F16, F64, I64, category_of, default_float,
-                                   default_of_category, dtype, no_common_type, of_code, promote)
+                                       default_of_category, dtype, no_common_type, of_code, promote)
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.tensor cimport CUT, Tensor, requires
 

@@ -9,8 +9,8 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
 from claygrad.core.data.device cimport CPU, META, device
-from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F16, F32, F64, I64, N_COMPUTING,
-                                   cast_array, category_of, dtype, narrow, of_code, promote, wider)
+from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F16, F32, F64, I64,
+                                       N_COMPUTING, cast_array, category_of, dtype, narrow, of_code, promote, wider)
 from claygrad.core.dispatch.convert_half cimport by_float, cast_half
 from claygrad.core.dispatch.kernel_names import COMPUTED_BY_BYTES, loop_of
 from claygrad.core.data.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout

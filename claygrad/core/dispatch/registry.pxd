@@ -7,8 +7,8 @@ from claygrad.core.op cimport Op, fast_t, many_t, short_t
 # it offers it under that name when it is loaded, in one line at the end of its file:
 #     offer("flip", _flip)
 # `install` looks the name up. A name that nobody offers is an error at the declaration, and so is one offered twice.
-# Kernels that differ in nothing but their loop are not offered one by one: those of native/elementwise.pyx, native/elementwise_strided.pyx, native/reduce.pyx and
-# native/elementwise_params.pyx are found under the declaration's name in the table of claygrad/kernels.
+# Kernels that differ in nothing but their loop are not offered one by one: those of native/elementwise.pyx,
+# elementwise_strided.pyx, elementwise_params.pyx and reduce.pyx are found under the declaration's name in the table of claygrad/kernels.
 
 # What else an operation needs: its rules, numbers that follow from its parameters.
 ctypedef int (*ready_t)(Op op) except -1

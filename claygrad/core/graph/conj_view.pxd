@@ -7,11 +7,12 @@ from claygrad.core.data.layout cimport Layout
 # are the conjugates of the values. The imaginary part of such a view has the bit NEG. The invariant: no kernel, no forward and no
 # native form ever sees a layout with bits. It is kept at the few places where operations take their arguments:
 #
-# run, call_inplace (core/dispatch/call.pyx, core/graph/inplace.pyx)   compute with resolved arguments, record with those that were given; what is written
+# run (dispatch/call.pyx), call_inplace (graph/inplace.pyx)
+#                                             compute with resolved arguments, record with those that were given; what is written
 #                                             to a lazy tensor is computed first and then written back through its bits
-# make_view (core/graph/view.pyx)                       hands the bits on; only the views that are declared with `lazy=` change them
-# write_layout (core/graph/inplace.pyx)                  reads and writes layouts with bits
-# call_rules (core/graph/rules.pyx)                      native rules are left out where an argument is lazy
+# make_view (graph/view.pyx)                  hands the bits on; only the views that are declared with `lazy=` change them
+# write_layout (graph/inplace.pyx)            reads and writes layouts with bits
+# call_rules (graph/rules.pyx)                native rules are left out where an argument is lazy
 # Layout.array                                gives the values, as a copy that cannot be written
 #
 # Composites get lazy arguments as they are, without their native forms. All of that is looked for only once a lazy layout has been

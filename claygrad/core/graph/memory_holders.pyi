@@ -1,8 +1,8 @@
 from types import CodeType
 from typing import Any, TypeAlias
 
-from claygrad.core.graph.node import Node, SavedTensor
 from claygrad.core.data.storage import Storage
+from claygrad.core.graph.node import Node, SavedTensor
 from claygrad.core.tensor import Tensor
 
 _Place: TypeAlias = tuple[CodeType, int]

@@ -7,8 +7,9 @@ from claygrad.core.op cimport Op
 # An observer is told when an operation begins and when it has ended, with its arguments and its result. Nobody pays for that while
 # there is none: the places below ask nothing that they did not ask before.
 #
-# run, call_inplace (core/dispatch/call.pyx, core/graph/inplace.pyx)  the word that says whether lazy tensors exist (`unusual` in core/graph/conj_view.pxd) has a bit more
-# Run.execute (core/graph/backward_pass.pyx)                      the word of anomaly mode (core/graph/modes.pxd) has a bit more
+# run (dispatch/call.pyx), call_inplace (graph/inplace.pyx)
+#                                            the word that says whether lazy tensors exist (`unusual`, graph/conj_view.pxd) has a bit more
+# Run.execute (graph/backward_pass.pyx)      the word of anomaly mode (graph/modes.pxd) has a bit more
 # indexing, factories                        a pointer that is swapped: native/getitem.pyx, core/dispatch/factories.pyx
 # the kernels of optimizers                  one comparison per step: native/optim.pyx
 #

@@ -6,7 +6,7 @@ from claygrad.core.graph.anomaly import forward_notes
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from claygrad.core.op cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTANT, R_MISSING, R_NONE, S_AUX, S_DTYPE, S_OUT, S_OUTS,
-                                     S_PARAM, S_SHAPE, S_STRIDE, Op)
+                               S_PARAM, S_SHAPE, S_STRIDE, Op)
 from claygrad.core.data.kernels cimport copy_strided, fingerprint
 from claygrad.core.data.layout cimport Layout, fresh, new_layout
 from claygrad.core.data.mapped_memory cimport Mapping

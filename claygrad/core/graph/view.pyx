@@ -12,8 +12,8 @@ from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node
 from claygrad.native.view cimport axis_of, sizes_of
 from claygrad.core.graph.record cimport move_retained, record_again, record_inputs, record_output, should_record
-from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN,
-                                   Tensor, bare_tensor, mark_cut, requires, verbs)
+from claygrad.core.tensor cimport (CUT, VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN, Tensor, bare_tensor, mark_cut,
+                                   requires, verbs)
 from claygrad.core.dispatch.registry cimport offer
 
 

@@ -244,15 +244,13 @@ class BlockMask:
             (slice(i + n, i + n + 1) if -n <= i < 0 else slice(i, i + 1)) if isinstance(i, int) else i
             for i, n in zip(padded, self.kv_num_blocks.shape[:3])
         )
-        full = (
-            (None, None)
-            if self.full_kv_num_blocks is None or self.full_kv_indices is None
-            else (self.full_kv_num_blocks[whole], self.full_kv_indices[whole])
-        )
+        full_blocks = None if self.full_kv_num_blocks is None else self.full_kv_num_blocks[whole]
+        full_indices = None if self.full_kv_indices is None else self.full_kv_indices[whole]
         return BlockMask.from_kv_blocks(
             self.kv_num_blocks[whole],
             self.kv_indices[whole],
-            *full,
+            full_blocks,
+            full_indices,
             BLOCK_SIZE=self.BLOCK_SIZE,
             mask_mod=sliced_mask_mod,
             seq_lengths=self.seq_lengths,
@@ -305,7 +303,7 @@ class BlockMask:
 
     def to(self, device: Any) -> BlockMask:
         """The same on another device."""
-        moved = {
+        moved: dict[str, Any] = {
             name: None if getattr(self, name) is None else getattr(self, name).to(device) for name in self._TENSORS
         }
         return BlockMask(self.seq_lengths, **moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod)

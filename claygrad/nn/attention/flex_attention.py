@@ -146,9 +146,10 @@ def create_block_mask(
     if mask.dtype is not bool_:
         raise AssertionError(f"mask.dtype must be torch.bool, got {mask.dtype}")
     partly, full = blocks_of(mask, sizes, separate_full_blocks)
-    whole = (None, None) if full is None else to_ordered(full)
+    blocks, indices = to_ordered(partly)
+    full_blocks, full_indices = (None, None) if full is None else to_ordered(full)
     return BlockMask.from_kv_blocks(
-        *to_ordered(partly), *whole, BLOCK_SIZE=sizes, mask_mod=mask_mod, seq_lengths=(Q_LEN, KV_LEN)
+        blocks, indices, full_blocks, full_indices, BLOCK_SIZE=sizes, mask_mod=mask_mod, seq_lengths=(Q_LEN, KV_LEN)
     )
 
 

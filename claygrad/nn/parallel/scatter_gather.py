@@ -70,7 +70,7 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
             raise ValueError("All dicts must have the same number of keys")
         return type(first)((key, gather([other[key] for other in outputs], target_device, dim)) for key in first)
     parts = (gather(part, target_device, dim) for part in zip(*outputs))
-    return type(first)._make(parts) if is_namedtuple(first) else type(first)(parts)  # type: ignore[attr-defined]
+    return type(first)._make(parts) if is_namedtuple(first) else type(first)(parts)
 
 
 __getattr__ = late(__name__)
