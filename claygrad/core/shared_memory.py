@@ -1,4 +1,4 @@
-"""Memory of several processes: how it is made, named, sent and found again (Note [Mapped memory] in data/mapped_memory.pxd).
+"""Memory of several processes: how it is made, named, sent and found again (Note [Mapped memory], mapped_memory.pxd).
 
 Two strategies, by PyTorch's names. `file_descriptor`: the memory has no name, its descriptor is sent; nothing can be
 left behind, whatever is killed. `file_system`: every process has a name (a hard link) of its own for the memory and
