@@ -19,8 +19,8 @@ cdef extern from "Python.h":
 
 # Note [Ledger]
 # The pool tells of each block that is taken and given back (Note [Watched pool], platform/allocator.cpp). A tally holds the
-# live bytes of a line or of a module. What each held at the peak is known without copying all tallies at every new one: a tally that changes first
-# notes what it was at the latest peak, and one that did not change since then still is what it was.
+# live bytes of a line or of a module. What each held at the peak is known without copying all tallies at every new one: a tally that
+# changes first notes what it was at the latest peak, and one that did not change since then still is what it was.
 cdef struct Tally:
     PyObject* code                # of a line: kept alive until the next ledger
     int lasti
