@@ -115,7 +115,9 @@ class Survey:
             grad = own_grad(t)
             if grad is not None:
                 self._claim(grad, "gradients", place_of(grad) or place_of(t), self._path(owners.get(id(t))))
-        kept = [(node, x, place, copy) for node in living.nodes for x, place, copy in saved_in(node)]
+        # In the order of their recording: what two nodes saved counts for the one that made it.
+        nodes = sorted(living.nodes, key=lambda node: node._sequence_nr())
+        kept = [(node, x, place, copy) for node in nodes for x, place, copy in saved_in(node)]
         for node, x, place, copy in kept:
             if copy:
                 self._claim(x, "copies for mutation", place or node_place(node), self._running(node))
