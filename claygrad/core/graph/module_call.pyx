@@ -36,8 +36,8 @@ cdef object base = None         # Module
 cdef list kept = []             # what the C side points to
 
 
-for i, name in enumerate(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")):        # not every version has all of them
-    clay_loads[i] = opcode.opmap.get(name, 0)
+for _i, _name in enumerate(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")):        # not every version has all of them
+    clay_loads[_i] = opcode.opmap.get(_name, 0)
 
 
 cdef PyObject* keep(object value):

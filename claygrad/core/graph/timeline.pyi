@@ -2,6 +2,8 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from typing_extensions import disjoint_base
+
 from claygrad.core.graph.module_call import ModuleCall
 from claygrad.core.graph.observe import Call, Observer
 
@@ -10,6 +12,7 @@ _Record = tuple[str, str, int, int, int, int, bool, tuple[str, int, str, str] | 
 
 def now() -> int: ...
 
+@disjoint_base
 class Timeline(Observer):
     def __init__(self, *wants: str, flops: Callable[[Call], int] | None = None, threads: str = "all",
                  limit: int = 20_000_000) -> None: ...
