@@ -533,7 +533,7 @@ cdef class Tensor:
 
     def __format__(self, spec):
         if self.layout.ndim == 0 and self.layout.storage.where.kind != META and type(self) is Tensor:
-            return format(self.item(), spec)
+            return self.item().__format__(spec)       # format() would raise a SystemError for what is no text
         if spec:
             raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
         return repr(self)

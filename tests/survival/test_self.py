@@ -52,7 +52,7 @@ def test_calls_that_were_made_for_tensors_ask_for_self(lib, method):
 @pytest.mark.parametrize("call", [
     "T.detach(5)", "list(map(T.data_ptr, [t, 3.0]))", "T.t_(None)", "T.t_(5)", "T.size(None)", "T.backward('a')",
     "T.shape.__get__(5)", "T.__add__(5, t)", "T.__getitem__(None, 0)", "T.__setitem__(5, 0, 1)", "T.__repr__(5)",
-    "T.__len__(None)", "T.item(3)", "T.numpy(None)", "T.register_hook(5, print)", "T.requires_grad_(None)",
+    "T.__len__(None)", "T.__format__(t[0, 0], {})", "T.item(3)", "T.numpy(None)", "T.register_hook(5, print)", "T.requires_grad_(None)",
     "T._make_subclass(T, None)", "T.relu(None)", "T.add_(None, 1)", "T.view(5, 1)", "T.unsqueeze_(None, 0)",
     "torch.UntypedStorage.tolist(5)", "torch.UntypedStorage.resize_(None, 5)", "torch.UntypedStorage.fill_(t, 5)",
     "torch.Generator.manual_seed(5, 1)", "torch.Generator.get_state(None)", "torch.Generator.__setstate__(5, b'')",
