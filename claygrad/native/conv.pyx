@@ -33,11 +33,11 @@ cdef extern from "conv/conv.hpp" namespace "clay" nogil:
 
     ctypedef bint (*volume_fn)(const Volume* shape, const void* a, const void* b, void* made) noexcept nogil
 
-    enum ConvolutionWay:
+    enum ConvolutionPass:
         FORWARD
         TO_INPUT
         TO_WEIGHT
-    bint convolve_small(int dtype, const Volume* shape, ConvolutionWay way, const void* a, const void* b, void* made) noexcept
+    bint convolve_small(int dtype, const Volume* shape, ConvolutionPass way, const void* a, const void* b, void* made) noexcept
     void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias) noexcept
 
 cnp.import_array()
@@ -97,7 +97,7 @@ cdef void _flat(Volume* s) noexcept:
         s.pad[i] = 0
 
 
-cdef bint _by_windows(ConvolutionWay way, Volume* s, int code, const void* a, const void* b, void* made):
+cdef bint _by_windows(ConvolutionPass way, Volume* s, int code, const void* a, const void* b, void* made):
     """By the kernel for any windows, or that for channels on their own."""
     cdef Convolution plane
     cdef void* f
@@ -146,7 +146,7 @@ cdef bint _weighed(Volume* s, Layout w, object groups) except -1:
     return True
 
 
-cdef bint _filled(ConvolutionWay way, Volume* s, int code, const void* a, const void* b, void* made):
+cdef bint _filled(ConvolutionPass way, Volume* s, int code, const void* a, const void* b, void* made):
     """Whether it was done: of few elements directly, by a product of matrices, or by windows. A bias is added."""
     cdef int64_t work = s.n * s.o * s.out[0] * s.out[1] * s.out[2] * (s.c // s.groups) * s.kernel[0] * s.kernel[1] * s.kernel[2]
     cdef bint deep = s.size[0] * s.kernel[0] * s.out[0] != 1 or s.pad[0] != 0
@@ -162,7 +162,7 @@ cdef bint _filled(ConvolutionWay way, Volume* s, int code, const void* a, const 
     return done
 
 
-cdef bint _by_products(ConvolutionWay way, Volume* s, int code, const void* a, const void* b, void* made):
+cdef bint _by_products(ConvolutionPass way, Volume* s, int code, const void* a, const void* b, void* made):
     """Kernels of a single element: a product for each example."""
     cdef int64_t length = s.out[0] * s.out[1] * s.out[2], i, item = 4 if code == F32 else 8
     if s.size[0] * s.size[1] * s.size[2] != length or length < 16 and s.n > 1:

@@ -1,10 +1,11 @@
-// Convolution: what the compiled core hands to the kernels of the families "conv" and "depthwise".
+// Arguments of the convolution kernels (families "conv" and "depthwise").
 #pragma once
 #include <stdint.h>
 
 namespace clay {
 
-// Input (n, c, *size), weight (o, c / groups, *kernel), output (n, o, *out); all contiguous. Of fewer axes the first have size 1.
+// Input (n, c, *size), weight (o, c / groups, *kernel), output (n, o, *out), all contiguous. With fewer than three axes the first have
+// size 1.
 struct Volume {
     int64_t n, c, o, groups;
     int64_t size[3], kernel[3], out[3], stride[3], pad[3], dilation[3];
@@ -15,7 +16,7 @@ struct Volume {
 // weight_grad: a = input, b = gradient, made = weight's gradient. False: no memory, or not this kernel's case.
 using volume_fn = bool (*)(const Volume* shape, const void* a, const void* b, void* made);
 
-// The same over two axes, every channel on its own. Its input_grad takes no bias.
+// Depthwise convolution over two axes. Its input_grad takes no bias.
 struct Convolution {
     int64_t n, c, h, w, o, kh, kw, oh, ow;
     int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
@@ -23,9 +24,9 @@ struct Convolution {
 };
 using convolution_fn = bool (*)(const Convolution* shape, const void* a, const void* b, void* made);
 
-// For few elements, without packing anything. Its input_grad takes no bias.
-enum ConvolutionWay { FORWARD, TO_INPUT, TO_WEIGHT };
-bool convolve_small(int dtype, const Volume* shape, ConvolutionWay way, const void* a, const void* b, void* made);
+// For few elements: nothing is packed. Its input_grad takes no bias.
+enum ConvolutionPass { FORWARD, TO_INPUT, TO_WEIGHT };
+bool convolve_small(int dtype, const Volume* shape, ConvolutionPass pass, const void* a, const void* b, void* made);
 
 void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias);       // to (n, c, length)
 

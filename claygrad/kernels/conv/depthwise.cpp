@@ -1,15 +1,16 @@
 // Depthwise convolution: every channel on its own, a vector of neighbouring windows at a time.
 //
 // Note [Lines in phases]
-// A plane is copied with its padding around it, and a line of it in as many parts ("phases") as the stride along it: column c
-// lies at c / phases in part c % phases. What neighbouring windows see of one element of the kernel then lies side by side,
-// whatever the stride. The padding of the copy is zeroed once for all planes that a thread takes.
+// A plane is copied with its padding. Each row of the copy is split into as many parts ("phases") as the horizontal stride: column c
+// lies at c / phases in part c % phases. The inputs that neighbouring windows multiply by one kernel element are then contiguous,
+// whatever the stride. The padding is zeroed once for all planes of a thread.
 #include <string.h>
 
 #include "conv/conv.hpp"
 #include "platform/table.hpp"
 #include "platform/scratch.hpp"
 #include "simd/vec.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -25,21 +26,21 @@ template <class T> void copy_line(const T* from, T* to, int64_t n) {
     if (W > 1 && i < n) store_part<V>(to + i, load_part<V>(from + i, n - i), n - i);
 }
 
-// `oh` by `ow` windows of stride `step_h` and `phases` over a padded plane, and the memory for it and for what stands beside.
+// `oh` by `ow` windows with strides `step_h` and `phases` over a padded plane, and the scratch memory they need.
 template <class T> struct Windows {
     using V = vec<T>;
     static constexpr int W = Lanes<V>::width;
     int64_t oh, ow, kh, kw, step_h, phases, dilation_h, dilation_w;
     int64_t rows, columns, pitch, line;
-    T *plane, *weight, *sums;            // sums: a vector for each element of the kernel
-    int64_t* place;                      // where each of a row of the kernel begins in a line
+    T *plane, *weight, *sums;            // sums: a vector for each kernel element
+    int64_t* place;                      // for each kernel column, its offset in a row of the copy
 
     Windows(int64_t oh_, int64_t ow_, const Convolution& s, int64_t stride_h, int64_t stride_w)
         : oh(oh_), ow(ow_), kh(s.kh), kw(s.kw), step_h(stride_h), phases(stride_w), dilation_h(s.dilation_h),
           dilation_w(s.dilation_w) {
         rows = (oh - 1) * step_h + dilation_h * (kh - 1) + 1;
         columns = (ow - 1) * phases + dilation_w * (kw - 1) + 1;
-        pitch = (columns + phases - 1) / phases;
+        pitch = ceil_div(columns, phases);
         line = pitch * phases;
     }
 
@@ -53,10 +54,10 @@ template <class T> struct Windows {
         return true;
     }
 
-    // x (h, w), its elements `step` apart, `top` and `left` before them (cut off if negative)
+    // Copy x (h, w), with its elements `step` apart, to row `top` and column `left` of the plane (cropped if negative)
     void fill(const T* x, int64_t h, int64_t w, int64_t top, int64_t left, int64_t step_r, int64_t step_q) const {
-        int64_t low = left < 0 ? (-left + step_q - 1) / step_q : 0;
-        int64_t high = columns > left ? (columns - left + step_q - 1) / step_q : 0;
+        int64_t low = left < 0 ? ceil_div(-left, step_q) : 0;
+        int64_t high = columns > left ? ceil_div(columns - left, step_q) : 0;
         if (high > w) high = w;
         for (int64_t r = 0; r < h; r++) {
             const int64_t row = top + r * step_r;
@@ -67,14 +68,14 @@ template <class T> struct Windows {
             else if (phases == 1)
                 for (int64_t q = low; q < high; q++) to[left + q * step_q] = from[q];
             else
-                for (int64_t first = low; first < low + phases && first < high; first++) {     // step_q is 1
+                for (int64_t first = low; first < low + phases && first < high; first++) {     // here step_q is 1
                     T* part = to + (left + first) % phases * pitch + (left + first) / phases;
                     for (int64_t q = first; q < high; q += phases) *part++ = from[q];
                 }
         }
     }
 
-    // K: the kernel is K by K, or 0; R rows of windows together
+    // K: the kernel is K by K, or of any size if 0; R rows of windows at a time
     template <int K, int R> void correlate_rows(int64_t r, T* out, bool add, V more) const {
         const int64_t tall = K ? K : kh, wide = K ? K : kw;
         const T* x = plane + r * step_h * line;
@@ -106,14 +107,14 @@ template <class T> struct Windows {
         for (; r < oh; r++) correlate_rows<K, 1>(r, out, add, more);
     }
 
-    // out (oh, ow) = the windows times the kernel, plus what is there, or else one number
+    // out (oh, ow) = windows times kernel, plus the old out (add) or plus a number
     void correlate(T* out, bool add, T number) const {
         if (kh == 3 && kw == 3) correlate_all<3>(out, add, splat<V>(number));
         else correlate_all<0>(out, add, splat<V>(number));
     }
 
-    // sums += g times what the elements y0 .. y0 + Y by z0 .. z0 + Z of the kernel see. Lanes past the end of a line read as
-    // zeros on both sides: what lies there may be infinite.
+    // sums += g times the inputs of kernel elements y0 .. y0 + Y by z0 .. z0 + Z. Lanes past the end of a row are read as
+    // zeros in both operands: the memory there may hold infinities.
     template <int Y, int Z> void add_products(const T* g, int64_t y0, int64_t z0) const {
         V total[Y][Z];
         for (int y = 0; y < Y; y++)
@@ -155,7 +156,7 @@ template <class T> struct Windows {
     }
 };
 
-// f(begin, end) over n tasks, each of this many products; false if it was for one of them
+// f(begin, end) over n tasks of `work` products each; false if any call returned false
 template <class F> bool shared_out(int64_t n, int64_t work, F f) {
     struct Job {
         F& f;
@@ -187,7 +188,7 @@ template <class T> bool forward(const Convolution* shape, const void* a, const v
     });
 }
 
-// Windows of stride 1 over the gradient, its elements spread by the stride, with the kernel turned about.
+// Windows of stride 1 over the gradient, dilated by the stride, with the flipped kernel.
 template <class T> bool input_grad(const Convolution* shape, const void* a, const void* b, void* made) {
     const Convolution& s = *shape;
     const int64_t each = s.o / s.c, taps = s.kh * s.kw;

@@ -1,10 +1,9 @@
-// Convolution to few outputs a group: vectors of neighbouring outputs instead of output channels.
+// Convolution with few output channels per group: a vector holds neighbouring outputs instead of output channels.
 //
 // Note [Flat planes]
-// A plane is copied with the padding around it, and cut by the stride: row r, column q lies at (r / step, q / step) of the part
-// (r % step, q % step), so that what neighbouring windows see of one element of the kernel lies side by side. Lines of windows go on
-// into the next, over the few elements that belong to no window: a vector is full wherever a line ends. What those elements give is
-// not taken over.
+// A plane is copied with its padding and split by the stride: row r, column q lies at (r / step, q / step) of part
+// (r % step, q % step). The inputs that neighbouring windows multiply by one kernel element are then contiguous. A vector may run past
+// the end of a row of windows into the next row, so all vectors are full; the few results between the rows are dropped.
 #pragma once
 #include "conv/tiles.hpp"
 
@@ -14,22 +13,22 @@ namespace {
 
 template <class T> struct Planes {
     using V = vec<T>;
-    static constexpr int W = Lanes<V>::width, TOGETHER = 4;            // outputs from the same copies
-    static constexpr int64_t LONGEST = 128;                            // terms of a sum before it is added to the others
+    static constexpr int W = Lanes<V>::width, TOGETHER = 4;            // output channels computed from one copy
+    static constexpr int64_t LONGEST = 128;                            // terms per partial sum, to bound the rounding error
 
     const Volume& s;
-    bool turned;
+    bool transposed;
     Axis high, wide;
-    int64_t groups, channels, many;   // channels of a group, and its outputs
+    int64_t groups, channels, out_channels;   // input and output channels of a group
     const T *x, *w;
     T* out;
 
     int64_t taps = s.kernel[1] * s.kernel[2];
-    int64_t to_output = turned ? taps : channels * taps, to_channel = turned ? many * taps : taps;    // in the weight
-    int64_t rows = 0, pitch = 0, apart = 0;                            // of a part of a copy; elements of a copy
+    int64_t to_output = transposed ? taps : channels * taps, to_channel = transposed ? out_channels * taps : taps;    // strides of the weight
+    int64_t rows = 0, pitch = 0, apart = 0;                            // rows and row length of one part; elements of the copy of one channel
 
     struct Tap {
-        int64_t place, weight;        // in the copy, for the first window; in the weight
+        int64_t copy, weight;         // offsets: of the first window's element in the copy, and in the weight
     };
 
     static constexpr int vectors_of(int outputs) {
@@ -40,14 +39,14 @@ template <class T> struct Planes {
 #endif
     }
 
-    // of all vectors, if the plane is not cut
+    // lanes of all vectors together, if the plane is one block
     int64_t lanes() const {
-        const int64_t down = parts(high.out, high.phases), across = parts(wide.out, wide.phases);
-        const int64_t flat = (down - 1) * parts(wide.length(0, wide.out), wide.step) + across;
-        return high.phases * wide.phases * whole(flat, W);
+        const int64_t down = ceil_div(high.out, high.phases), across = ceil_div(wide.out, wide.phases);
+        const int64_t flat = (down - 1) * ceil_div(wide.length(0, wide.out), wide.step) + across;
+        return high.phases * wide.phases * round_up(flat, W);
     }
 
-    // R vectors of windows, M outputs, some channels: added to what is there, or to the biases
+    // R vectors of windows, M output channels, `some` input channels: added to `made`, or to the biases
     template <int M, int R>
     __attribute__((noinline)) void tile(const Tap* tap, int64_t count, const T* from, const T* weight, int64_t some, const T* bias, T* made,
                                         int64_t line) const {
@@ -55,7 +54,7 @@ template <class T> struct Planes {
         zero(sum);
         for (int64_t c = 0; c < some; c++, from += apart, weight += to_channel)
             for (int64_t t = 0; t < count; t++) {
-                const T *at = from + tap[t].place, *by = weight + tap[t].weight;
+                const T *at = from + tap[t].copy, *by = weight + tap[t].weight;
                 V row[R];
 #pragma GCC unroll 8
                 for (int v = 0; v < R; v++) row[v] = load<V>(at + v * W);
@@ -81,20 +80,20 @@ template <class T> struct Planes {
         if (W > 1 && i < n) store_part<V>(to + i, load_part<V>(from + i, n - i), n - i);
     }
 
-    // The part of a plane that a place sees, around it zeros already
-    void fill_plane(const Place& p, const T* plane, T* copy) const {
+    // Copy the part of a plane that a block reads; the padding is zero already
+    void fill_plane(const Block& p, const T* plane, T* copy) const {
         const int64_t top = high.first(p.row) - high.before, left = wide.first(p.column) - wide.before;
-        const int64_t end = least(high.size, top + high.length(p.row, p.row + p.rows)), first = most(0, left);
-        const int64_t last = least(wide.size, left + wide.length(p.column, p.column + p.columns));
+        const int64_t end = min(high.size, top + high.length(p.row, p.row + p.rows)), first = max(0, left);
+        const int64_t last = min(wide.size, left + wide.length(p.column, p.column + p.columns));
         if (first >= last) return;
         for (int64_t part = 0; part < high.step; part++, copy += wide.step * rows * pitch) {
-            const int64_t before = top + part < 0 ? parts(-top - part, high.step) : 0;       // rows of padding
+            const int64_t before = top + part < 0 ? ceil_div(-top - part, high.step) : 0;       // rows of padding
             T* to = copy + before * pitch;
             for (int64_t r = top + part + before * high.step; r < end; r += high.step, to += pitch) {
                 const T* from = plane + r * wide.size;
                 if (wide.step == 1) copy_line(from + first, to + first - left, last - first);
                 else
-                    for (int64_t begin = first; begin < least(first + wide.step, last); begin++) {
+                    for (int64_t begin = first; begin < min(first + wide.step, last); begin++) {
                         T* at = to + (begin - left) % wide.step * rows * pitch + (begin - left) / wide.step;
                         for (int64_t q = begin; q < last; q += wide.step) *at++ = from[q];
                     }
@@ -102,21 +101,21 @@ template <class T> struct Planes {
         }
     }
 
-    template <int M> void outputs(const Place& p, int64_t group, int64_t first, const T* bias, const Tap* tap, const T* copy, T* made) const {
+    template <int M> void outputs(const Block& p, int64_t group, int64_t first, const T* bias, const Tap* tap, const T* copy, T* made) const {
         constexpr int MOST = vectors_of(M);
         const int64_t line = rows * pitch + MOST * W;
-        const T* weight = w + group * many * channels * taps + first * to_output;
-        T* to = out + (p.image * many + first) * high.out * wide.out + p.row * wide.out + p.column;
+        const T* weight = w + group * out_channels * channels * taps + first * to_output;
+        T* to = out + (p.image * out_channels + first) * high.out * wide.out + p.row * wide.out + p.column;
         for (int64_t ph = 0; ph < high.phases; ph++)
             for (int64_t pw = 0; pw < wide.phases; pw++) {
-                const int64_t count = high.phase[ph].taps * wide.phase[pw].taps, some = most(1, LONGEST / most(1, count));
-                const int64_t down = parts(p.rows - ph, high.phases), across = parts(p.columns - pw, wide.phases);
+                const int64_t count = high.phase[ph].taps * wide.phase[pw].taps, some = max(1, LONGEST / max(1, count));
+                const int64_t down = ceil_div(p.rows - ph, high.phases), across = ceil_div(p.columns - pw, wide.phases);
                 if (down > 0 && across > 0) {
-                    const int64_t vectors = parts((down - 1) * pitch + across, W);
+                    const int64_t vectors = ceil_div((down - 1) * pitch + across, W);
                     for (int64_t v = 0; v < vectors; v += MOST)
-                        with_count<MOST>(least(MOST, vectors - v), [&](auto r) {
+                        with_count<MOST>(min(MOST, vectors - v), [&](auto r) {
                             for (int64_t c = 0; c < channels; c += some)
-                                tile<M, r>(tap, count, copy + c * apart + v * W, weight + c * to_channel, least(some, channels - c),
+                                tile<M, r>(tap, count, copy + c * apart + v * W, weight + c * to_channel, min(some, channels - c),
                                            c ? nullptr : bias, made + v * W, line);
                         });
                     for (int i = 0; i < M; i++)
@@ -135,14 +134,14 @@ template <class T> struct Planes {
     bool run(int64_t n, const T* bias, int64_t tasks) {
         Phase once{1, 0, 0, 1};
         const Axis deep{1, 1, 1, 1, 1, 0, 1, &once};
-        const Places places = in_pieces(n * groups, deep, high, wide, channels * sizeof(T), TOGETHER * sizeof(T), NEAR, tasks, false);
-        rows = parts(high.length(0, places.rows), high.step), pitch = parts(wide.length(0, places.columns), wide.step);
+        const Blocks blocks = in_blocks(n * groups, deep, high, wide, channels * sizeof(T), TOGETHER * sizeof(T), CACHE_BYTES, tasks, false);
+        rows = ceil_div(high.length(0, blocks.rows), high.step), pitch = ceil_div(wide.length(0, blocks.columns), wide.step);
         apart = rows * pitch * high.step * wide.step;
-        const int64_t copies = channels * apart + 8 * W, lines = TOGETHER * (rows * pitch + 8 * W), pieces = places.count() / (n * groups);
-        Tap* tap = (Tap*)shared.get(taps * sizeof(Tap) + many * groups * sizeof(T));
+        const int64_t copies = channels * apart + 8 * W, lines = TOGETHER * (rows * pitch + 8 * W), pieces = blocks.count() / (n * groups);
+        Tap* tap = (Tap*)shared.get(taps * sizeof(Tap) + out_channels * groups * sizeof(T));
         if (!tap) return false;
         T* biases = (T*)(tap + taps);
-        for (int64_t i = 0; i < many * groups; i++) biases[i] = bias ? bias[i] : 0;
+        for (int64_t i = 0; i < out_channels * groups; i++) biases[i] = bias ? bias[i] : 0;
         Tap* next = tap;
         for (int64_t ph = 0; ph < high.phases; ph++)
             for (int64_t pw = 0; pw < wide.phases; pw++) {
@@ -156,36 +155,36 @@ template <class T> struct Planes {
             }
         struct Job {
             const Planes& self;
-            const Places& places;
+            const Blocks& blocks;
             const Tap* tap;
             const T* biases;
             int64_t copies, lines, pieces;
-            volatile bool short_of_memory;
-        } job{*this, places, tap, biases, copies, lines, pieces, false};
-        const int64_t work = high.out * wide.out / pieces * many * channels * taps / (high.phases * wide.phases);
-        parallel_for(places.count(), 1 + 65536 / (work + 1), [](void* data, int64_t begin, int64_t end) {
+            volatile bool out_of_memory;
+        } job{*this, blocks, tap, biases, copies, lines, pieces, false};
+        const int64_t work = high.out * wide.out / pieces * out_channels * channels * taps / (high.phases * wide.phases);
+        parallel_for(blocks.count(), 1 + 65536 / (work + 1), [](void* data, int64_t begin, int64_t end) {
             Job& j = *(Job*)data;
             const Planes& self = j.self;
             T* copy = (T*)own.get((j.copies + j.lines) * sizeof(T));
             if (!copy) {
-                j.short_of_memory = true;
+                j.out_of_memory = true;
                 return;
             }
             for (int64_t i = begin; i < end; i++) {
-                const Place p = j.pieces > 1 ? j.places.at(i) : Place{i, 1, 0, 0, self.high.out, 0, self.wide.out};
+                const Block p = j.pieces > 1 ? j.blocks.at(i) : Block{i, 1, 0, 0, self.high.out, 0, self.wide.out};
                 const int64_t group = p.image % self.groups;
-                if (i == begin || j.pieces > 1) memset(copy, 0, j.copies * sizeof(T));       // the padding of all planes is the same
+                if (i == begin || j.pieces > 1) memset(copy, 0, j.copies * sizeof(T));       // zeroed once if all planes have the same padding
                 for (int64_t c = 0; c < self.channels; c++)
                     self.fill_plane(p, self.x + (p.image * self.channels + c) * self.high.size * self.wide.size, copy + c * self.apart);
-                for (int64_t first = 0; first < self.many; first += TOGETHER)
-                    with_count<TOGETHER>(least(TOGETHER, self.many - first), [&](auto m) {
-                        self.template outputs<m>(p, group, first, j.biases + group * self.many + first, j.tap, copy, copy + j.copies);
+                for (int64_t first = 0; first < self.out_channels; first += TOGETHER)
+                    with_count<TOGETHER>(min(TOGETHER, self.out_channels - first), [&](auto m) {
+                        self.template outputs<m>(p, group, first, j.biases + group * self.out_channels + first, j.tap, copy, copy + j.copies);
                     });
             }
             own.give_back();
         }, &job);
         shared.give_back();
-        return !job.short_of_memory;
+        return !job.out_of_memory;
     }
 };
 

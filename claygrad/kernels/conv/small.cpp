@@ -1,24 +1,25 @@
-// Convolution of few elements: a row of windows at a time, without packing anything.
+// Convolution of few elements: a row of windows at a time, nothing is packed.
 #include "conv/conv.hpp"
 
 #include <string.h>
 
 #include "platform/dtypes.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace {
 
-constexpr int64_t LONGEST = 16;            // of a kernel, along an axis
+constexpr int64_t LONGEST = 16;            // largest kernel, along an axis
 
-// Along an axis: which windows meet the input with each element of the kernel, and where the first of them does
+// For each kernel element along an axis: the windows in which it meets the input, and the input index for the first of these
 struct Taps {
     int64_t low[LONGEST], high[LONGEST], at[LONGEST];
     Taps(const Volume& s, int axis) {
         const int64_t stride = s.stride[axis], size = s.size[axis], out = s.out[axis];
         for (int64_t j = 0; j < s.kernel[axis]; j++) {
             const int64_t first = j * s.dilation[axis] - s.pad[axis], left = size - first;
-            low[j] = first < 0 ? (-first + stride - 1) / stride : 0;
-            high[j] = left <= 0 ? 0 : (left + stride - 1) / stride;
+            low[j] = first < 0 ? ceil_div(-first, stride) : 0;
+            high[j] = left <= 0 ? 0 : ceil_div(left, stride);
             if (high[j] > out) high[j] = out;
             if (low[j] > high[j]) low[j] = high[j];
             at[j] = first;
@@ -26,8 +27,8 @@ struct Taps {
     }
 };
 
-// f(offset in the weight, offset in the input's channel, offset in the output's, count) for every run of windows along the
-// last axis that one element of a kernel meets
+// f(offset in the weight, in the input channel, in the output channel, count) for every run of windows along the last axis in which
+// one kernel element meets the input
 template <class F> void each_run(const Volume& s, const Taps* taps, F f) {
     int64_t tap = 0;
     for (int64_t u = 0; u < s.kernel[0]; u++)
@@ -43,25 +44,25 @@ template <class F> void each_run(const Volume& s, const Taps* taps, F f) {
             }
 }
 
-template <class T> void small(const Volume& s, ConvolutionWay way, const T* a, const T* b, T* made) {
+template <class T> void small(const Volume& s, ConvolutionPass pass, const T* a, const T* b, T* made) {
     const Taps taps[3] = {Taps(s, 0), Taps(s, 1), Taps(s, 2)};
     const int64_t size = s.size[0] * s.size[1] * s.size[2], out = s.out[0] * s.out[1] * s.out[2];
     const int64_t kernel = s.kernel[0] * s.kernel[1] * s.kernel[2], c = s.c / s.groups, o = s.o / s.groups, step = s.stride[2];
     const T* bias = (const T*)s.bias;
-    if (way == FORWARD)
+    if (pass == FORWARD)
         for (int64_t i = 0; i < s.n * s.o * out; i++) made[i] = bias ? bias[i / out % s.o] : 0;
     else
-        memset(made, 0, (way == TO_INPUT ? s.n * s.c * size : s.o * c * kernel) * sizeof(T));
+        memset(made, 0, (pass == TO_INPUT ? s.n * s.c * size : s.o * c * kernel) * sizeof(T));
     for (int64_t n = 0; n < s.n; n++)
         for (int64_t i = 0; i < s.o; i++)
             for (int64_t j = 0; j < c; j++) {
                 const int64_t x_at = (n * s.c + i / o * c + j) * size, y_at = (n * s.o + i) * out, w_at = (i * c + j) * kernel;
                 each_run(s, taps, [&](int64_t tap, int64_t from, int64_t to, int64_t count) {
-                    if (way == FORWARD) {
+                    if (pass == FORWARD) {
                         const T *x = a + x_at + from, w = b[w_at + tap];
                         T* y = made + y_at + to;
                         for (int64_t q = 0; q < count; q++) y[q] += w * x[q * step];
-                    } else if (way == TO_INPUT) {
+                    } else if (pass == TO_INPUT) {
                         const T *y = a + y_at + to, w = b[w_at + tap];
                         T* x = made + x_at + from;
                         for (int64_t q = 0; q < count; q++) x[q * step] += w * y[q];
@@ -77,11 +78,11 @@ template <class T> void small(const Volume& s, ConvolutionWay way, const T* a, c
 
 }  // namespace
 
-bool convolve_small(int dtype, const Volume* shape, ConvolutionWay way, const void* a, const void* b, void* made) {
+bool convolve_small(int dtype, const Volume* shape, ConvolutionPass pass, const void* a, const void* b, void* made) {
     for (int axis = 0; axis < 3; axis++)
         if (shape->kernel[axis] > LONGEST) return false;
-    if (dtype == F32) small(*shape, way, (const float*)a, (const float*)b, (float*)made);
-    else small(*shape, way, (const double*)a, (const double*)b, (double*)made);
+    if (dtype == F32) small(*shape, pass, (const float*)a, (const float*)b, (float*)made);
+    else small(*shape, pass, (const double*)a, (const double*)b, (double*)made);
     return true;
 }
 

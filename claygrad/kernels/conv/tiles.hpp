@@ -1,4 +1,4 @@
-// What convolutions are made of: tiles of sums in registers, windows along an axis, copies with the channels last.
+// Shared parts of the convolutions: tiles of sums in registers, windows along an axis, channels-last copies, blocks of outputs.
 #pragma once
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "conv/conv.hpp"
 #include "platform/table.hpp"
 #include "platform/scratch.hpp"
+#include "simd/ints.hpp"
 #include "simd/transpose.hpp"
 
 namespace clay {
@@ -22,21 +23,16 @@ constexpr int TALL = 4, WIDE = 1;
 #endif
 
 #if defined(__GNUC__)
-#define KEEP(pointer) asm("" : "+r"(pointer))                 // a register of its own, whatever it could be computed from
+#define KEEP_IN_REGISTER(pointer) asm("" : "+r"(pointer))                 // do not compute it again from something else
 #else
-#define KEEP(pointer)
+#define KEEP_IN_REGISTER(pointer)
 #endif
 
-constexpr int64_t NEAR = 1 << 18;     // bytes of a copy that is read again and again
+constexpr int64_t CACHE_BYTES = 1 << 18;     // size of a copy that should stay in the cache
 
-int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
-int64_t parts(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
-int64_t whole(int64_t n, int64_t unit) { return parts(n, unit) * unit; }
+thread_local Room shared, own;        // read by all threads, owned by the calling one; private to each thread
 
-thread_local Room shared, own;        // what all threads read, held by the one that asked; what each needs for itself
-
-// f(count) for a count known to the compiler, 1 <= n <= M
+// f(n) with n as a compile-time constant, 1 <= n <= M
 template <int M, class F> inline __attribute__((always_inline)) void with_count(int64_t n, F f) {
     if constexpr (M > 1) {
         if (n < M) return with_count<M - 1>(n, f);
@@ -44,17 +40,17 @@ template <int M, class F> inline __attribute__((always_inline)) void with_count(
     f(std::integral_constant<int, M>());
 }
 
-// f(first, count) over n in pieces of at most TALL, as equal as can be
+// f(first, count) over n elements in tiles of at most TALL, as equal in size as possible
 template <class F> inline __attribute__((always_inline)) void in_tiles(int64_t n, F f) {
-    const int64_t pieces = parts(n, TALL);
+    const int64_t pieces = ceil_div(n, TALL);
     for (int64_t i = 0; i < pieces; i++) {
         const int64_t first = i * n / pieces, count = (i + 1) * n / pieces - first;
         with_count<TALL>(count, [&](auto m) { f(first, m); });
     }
 }
 
-// sum[i][v] += a[i a_i + k a_k] * b[k b_k + v W] over k. Four rows share an address and reach theirs by the step: an address for
-// each, which compilers like to make, would not fit the registers.
+// sum[i][v] += a[i a_i + k a_k] * b[k b_k + v W] over k. Four rows share one pointer and use it with an offset: one pointer
+// per row, which compilers prefer, would not fit into the registers.
 template <class T, int M, int N>
 inline __attribute__((always_inline)) void multiply(vec<T> (&sum)[M][N], int64_t count, const T* a, int64_t a_i,
                                                     int64_t a_k, const T* b, int64_t b_k) {
@@ -75,7 +71,7 @@ inline __attribute__((always_inline)) void multiply(vec<T> (&sum)[M][N], int64_t
 #pragma GCC unroll 4
         for (int j = 0; j < QUADS; j++) {
             at[j] += a_k;
-            KEEP(at[j]);
+            KEEP_IN_REGISTER(at[j]);
         }
     }
 }
@@ -88,21 +84,21 @@ template <class V, int M, int N> inline __attribute__((always_inline)) void zero
 
 // --- windows along an axis -------------------------------------------------------------------------------------------------
 // Note [Phases]
-// Where a gradient goes back through a stride, neighbouring outputs meet other elements of the kernel, in turn: those of one
-// phase, an output in every `phases`, have windows one step apart, all over the same elements. So nothing is multiplied by the
-// zeros that a gradient spread by the stride would have between its elements.
+// In the gradient of a strided convolution, neighbouring elements of the input meet different elements of the kernel. Every
+// `stride`-th element (one phase) meets the same ones, in windows one step apart. Each phase is computed as a convolution of its
+// own, so that nothing is multiplied by the zeros that a dilated gradient would contain.
 struct Phase {
-    int64_t taps, at;                 // elements of the kernel, and where the first window begins in the copy
-    int64_t tap, tap_step;            // the first of them in the kernel, and from there to the next
+    int64_t taps, at;                 // number of kernel elements, and where the first window begins in the copy
+    int64_t tap, tap_step;            // the first of them in the kernel, and the step to the next
 };
 
 struct Axis {
-    int64_t out, size;                // outputs; elements of what is copied
-    int64_t phases, step, dilation;   // in the copy, from window to window of a phase, and between its elements
-    int64_t before, reach;            // padding in the copy (negative: cut off); what a window of any phase covers at most
+    int64_t out, size;                // outputs; elements of the copied input
+    int64_t phases, step, dilation;   // step: between windows of a phase, in the copy; dilation: between elements of a window
+    int64_t before, reach;            // padding before the input (negative: cropped); the longest window of any phase
     Phase* phase;
 
-    // what windows of the outputs begin .. end read of the copy, from `first(begin)` on
+    // The windows of outputs begin .. end read `length` elements of the copy, from `first(begin)` on.
     int64_t first(int64_t begin) const { return begin / phases * step; }
     int64_t length(int64_t begin, int64_t end) const { return first(end - 1) - first(begin) + reach; }
 };
@@ -112,7 +108,7 @@ inline Axis forward_axis(const Volume& s, int i, Phase* phase) {
     return {s.out[i], s.size[i], 1, s.stride[i], s.dilation[i], s.pad[i], s.dilation[i] * (s.kernel[i] - 1) + 1, phase};
 }
 
-// Of the gradient of the input, from that of the output; stride[i] phases.
+// The axis for the gradient of the input, read from the gradient of the output; it has stride[i] phases.
 inline Axis backward_axis(const Volume& s, int i, Phase* phase) {
     const int64_t stride = s.stride[i], kernel = s.kernel[i];
     int64_t common = stride;
@@ -138,17 +134,17 @@ inline Axis backward_axis(const Volume& s, int i, Phase* phase) {
     for (int64_t p = 0; p < stride; p++) {
         if (!phase[p].taps) continue;
         phase[p].at += axis.before;
-        axis.reach = most(axis.reach, phase[p].at + dilation * (phase[p].taps - 1) + 1);
+        axis.reach = max(axis.reach, phase[p].at + dilation * (phase[p].taps - 1) + 1);
     }
     return axis;
 }
 
-// --- copies: part of a plane of x, its channels `apart`, as (rows, columns, c) with the padding around it --------------------
+// --- copies: part of x, whose channels are `apart` elements from each other, as (rows, columns, c) with padding -----------------
 template <class T>
 void fill(const Axis& high, const Axis& wide, const T* x, int64_t c, int64_t apart, int64_t row, int64_t rows, int64_t column,
           int64_t columns, T* out) {
-    const int64_t left = wide.before - column;                         // where column 0 lies
-    const int64_t from = left < 0 ? -left : 0, to = least(wide.size, columns - left), line = columns * c;
+    const int64_t left = wide.before - column;                         // column 0 of x in the copy
+    const int64_t from = left < 0 ? -left : 0, to = min(wide.size, columns - left), line = columns * c;
     for (int64_t i = 0; i < rows; i++, out += line) {
         const int64_t r = row + i - high.before;
         if (r < 0 || r >= high.size || from >= to) {
@@ -161,50 +157,50 @@ void fill(const Axis& high, const Axis& wide, const T* x, int64_t c, int64_t apa
     }
 }
 
-// --- pieces ---------------------------------------------------------------------------------------------------------------------
-// Outputs that are made from one copy: of some images a layer, and of that some rows and columns.
-struct Place {
+// --- blocks ---------------------------------------------------------------------------------------------------------------------
+// The outputs computed from one copy: some rows and columns of one layer, of one or more images.
+struct Block {
     int64_t image, images, layer, row, rows, column, columns;
 };
 
-struct Places {
-    int64_t n, deep, high, wide;      // of all outputs
-    int64_t images, rows, columns;    // of a piece
-    int64_t count() const { return parts(n, images) * deep * parts(high, rows) * parts(wide, columns); }
-    Place at(int64_t i) const {
-        const int64_t across = parts(wide, columns), down = parts(high, rows), q = i % across * columns, r = i / across % down * rows;
+struct Blocks {
+    int64_t n, deep, high, wide;      // all outputs
+    int64_t images, rows, columns;    // one block
+    int64_t count() const { return ceil_div(n, images) * deep * ceil_div(high, rows) * ceil_div(wide, columns); }
+    Block at(int64_t i) const {
+        const int64_t across = ceil_div(wide, columns), down = ceil_div(high, rows), q = i % across * columns, r = i / across % down * rows;
         const int64_t layer = i / (across * down) % deep, image = i / (across * down * deep) * images;
-        return {image, least(images, n - image), layer, r, least(rows, high - r), q, least(columns, wide - q)};
+        return {image, min(images, n - image), layer, r, min(rows, high - r), q, min(columns, wide - q)};
     }
 };
 
-// In pieces whose copies, and `beside` bytes for every output, fit into `near` bytes: at least `tasks`, if there are rows enough.
-// joined: of as many whole images as fit.
-inline Places in_pieces(int64_t n, const Axis& deep, const Axis& high, const Axis& wide, int64_t pixel, int64_t beside, int64_t near,
+// Blocks whose copies, plus `per_output` bytes for each output, fit into `cache_bytes`; at least `tasks` blocks if there are enough
+// rows. joined: a block may hold several whole images.
+inline Blocks in_blocks(int64_t n, const Axis& deep, const Axis& high, const Axis& wide, int64_t pixel, int64_t per_output, int64_t cache_bytes,
                         int64_t tasks, bool joined) {
-    constexpr int64_t LONG = 64;                                       // outputs of a line that is not cut
+    constexpr int64_t LONG = 64;                                       // rows of up to so many outputs are not cut
     int64_t layers = 1;
-    for (int64_t p = 0; p < deep.phases; p++) layers = most(layers, deep.phase[p].taps);
+    for (int64_t p = 0; p < deep.phases; p++) layers = max(layers, deep.phase[p].taps);
     const auto bytes = [&](int64_t rows, int64_t columns) {
-        return layers * high.length(0, rows) * wide.length(0, columns) * pixel + rows * columns * beside;
+        return layers * high.length(0, rows) * wide.length(0, columns) * pixel + rows * columns * per_output;
     };
-    const auto cut = [](int64_t all, int64_t share, int64_t unit) {    // equal shares of whole units
-        return least(all, whole(parts(all, parts(all, most(1, share))), unit));
+    const auto cut = [](int64_t all, int64_t share, int64_t unit) {    // equal shares, multiples of unit
+        return min(all, round_up(ceil_div(all, ceil_div(all, max(1, share))), unit));
     };
-    const int64_t least_rows = least(high.out, high.phases);
+    const int64_t min_rows = min(high.out, high.phases);
     int64_t columns = wide.out, rows = high.out, images = 1;
-    while (columns > most(LONG, 2 * wide.phases) && bytes(least_rows, columns) > near)
+    while (columns > max(LONG, 2 * wide.phases) && bytes(min_rows, columns) > cache_bytes)
         columns = cut(wide.out, columns / 2, wide.phases);
-    rows = most(least_rows, least(rows, cut(high.out, parts(high.out * n * deep.out, tasks), high.phases)));
+    rows = max(min_rows, min(rows, cut(high.out, ceil_div(high.out * n * deep.out, tasks), high.phases)));
     const int64_t one = bytes(high.phases, columns), more = bytes(2 * high.phases, columns) - one;
-    rows = least(rows, cut(high.out, high.phases * (1 + most(0, near - one) / more), high.phases));
-    if (joined && rows == high.out && columns == wide.out) images = cut(n, least(near / bytes(rows, columns), parts(n, tasks)), 1);
-    return {n, deep.out, high.out, wide.out, images, most(1, rows), most(1, columns)};
+    rows = min(rows, cut(high.out, high.phases * (1 + max(0, cache_bytes - one) / more), high.phases));
+    if (joined && rows == high.out && columns == wide.out) images = cut(n, min(cache_bytes / bytes(rows, columns), ceil_div(n, tasks)), 1);
+    return {n, deep.out, high.out, wide.out, images, max(1, rows), max(1, columns)};
 }
 
-// The outputs of all groups by panels of WIDE vectors; vectors left over are panels of their own.
+// The output channels of a group as panels of WIDE vectors; each remaining vector is a panel of its own.
 struct Panels {
-    int64_t vectors;                  // of a group
+    int64_t vectors;                  // per group
     int64_t of_group() const { return vectors / WIDE + vectors % WIDE; }
     int64_t first(int64_t i) const { return i <= vectors / WIDE ? i * WIDE : vectors / WIDE * WIDE + i - vectors / WIDE; }
     int64_t size(int64_t i) const { return i < vectors / WIDE ? WIDE : 1; }

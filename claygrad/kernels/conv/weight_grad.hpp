@@ -1,9 +1,9 @@
 // The gradient of a convolution's weight.
 //
 // Note [Shares of a weight's gradient]
-// Each share of the images sums into memory of its own, laid out as the packed weight; the shares are added in the end. A large
-// gradient is shared out by its panels instead. The number of shares depends on the shape alone, so that the result does not depend
-// on the threads.
+// The images are divided into shares. Each share has its own sums, in the layout of the packed weight; they are added at the end. A
+// large gradient is divided by its panels instead. The number of shares depends on the shape alone, so the result does not depend
+// on the number of threads.
 #pragma once
 #include "conv/tiles.hpp"
 
@@ -14,20 +14,20 @@ namespace {
 template <class T> struct WeightJob {
     const Volume& s;
     Axis deep, high, wide;
-    int64_t c, o, depth;              // of a group; depth = the kernel's elements times c
+    int64_t c, o, depth;              // per group; depth = kernel elements times c
     Panels panels;
     const T *x, *g;
 
     static constexpr int W = Lanes<vec<T>>::width;
 
-    // Where the copy of a place lies, and the gradient beside it
+    // The copy of a block's inputs, and its gradient
     struct Copies {
-        Place place;
-        int64_t rows, columns, channels, layers, layer;      // of the copy; how many layers it has, and which is the first
+        Block place;
+        int64_t rows, columns, channels, layers, layer;      // of the copy; its number of layers, and the first layer
         int64_t image() const { return layers * rows * columns * channels; }
     };
 
-    // The gradient of `rows` rows, (rows, columns, N vectors), with the input that an element of the kernel sees, for each image
+    // For each image: products of the gradient's rows (rows, columns, N vectors) with the inputs of one kernel element
     template <int M, int N> __attribute__((noinline)) void tile(const Copies& k, const T* from, const T* of, T* into) const {
         using V = vec<T>;
         V sum[M][N];
@@ -45,15 +45,15 @@ template <class T> struct WeightJob {
             }
     }
 
-    // Panel `i` of a group: its gradient turned over into room, and its sums
+    // Panel `i` of a group: transposes its gradient into scratch, then adds to its sums
     template <int N> void panel(const Copies& k, int64_t group, int64_t i, const T* copy, T* room, T* into) const {
-        const Place& p = k.place;
-        const int64_t plane = s.out[1] * s.out[2], first = panels.first(i) * W, real = least(N * W, o - first);
+        const Block& p = k.place;
+        const int64_t plane = s.out[1] * s.out[2], first = panels.first(i) * W, real = min(N * W, o - first);
         T* to = room;
         if (real < N * W) memset(room, 0, p.images * p.rows * p.columns * N * W * sizeof(T));
         for (int64_t image = p.image; image < p.image + p.images; image++) {
             const T* of = g + ((image * s.o + group * o + first) * s.out[0] + p.layer) * plane + p.row * s.out[2] + p.column;
-            const int64_t together = p.columns == s.out[2] ? p.rows : 1;       // rows that lie side by side
+            const int64_t together = p.columns == s.out[2] ? p.rows : 1;       // contiguous rows
             for (int64_t r = 0; r < p.rows; r += together, of += s.out[2], to += together * p.columns * N * W)
                 transpose(of, s.out[0] * plane, to, N * W, real, together * p.columns);
         }
@@ -68,8 +68,8 @@ template <class T> struct WeightJob {
                 }
     }
 
-    // Panels begin .. end of all groups' over a place
-    void add(const Place& p, int64_t begin, int64_t end, T* copy, T* room, T* sums) const {
+    // Panels begin .. end, counted over all groups, for one block
+    void add(const Block& p, int64_t begin, int64_t end, T* copy, T* room, T* sums) const {
         const int64_t of_group = panels.of_group(), first = begin / of_group, groups = (end - 1) / of_group + 1 - first;
         Copies k{p, high.length(p.row, p.row + p.rows), wide.length(p.column, p.column + p.columns), groups * c, 0, 0};
         const int64_t layer = p.layer * deep.step - deep.before, apart = s.size[0] * s.size[1] * s.size[2];
@@ -90,14 +90,14 @@ template <class T> struct WeightJob {
         }
     }
 
-    // Vector v of a group's outputs, of all shares, as (o, c, *kernel)
+    // Add the shares of vector v of a group's outputs and write them as (o, c, *kernel)
     void unpack(const T* sums, int64_t size, int64_t shares, int64_t v, T* out) const {
         using V = vec<T>;
         T block[W * W];
-        const int64_t taps = depth / c, i = panels.holds(v), lanes = panels.size(i) * W, real = least(W, o - v * W);
+        const int64_t taps = depth / c, i = panels.holds(v), lanes = panels.size(i) * W, real = min(W, o - v * W);
         const T* from = sums + panels.first(i) * W * depth + (v - panels.first(i)) * W;
         for (int64_t k = 0; k < depth; k += W) {
-            const int64_t count = least(W, depth - k);
+            const int64_t count = min(W, depth - k);
             for (int64_t n = 0; n < count; n++) {
                 const T* at = from + ((k + n) % taps * c + (k + n) / taps) * lanes;
                 V sum = load<V>(at);
@@ -112,30 +112,30 @@ template <class T> struct WeightJob {
 template <class T> bool weight_grad(const Volume* shape, const void* a, const void* b, void* made) {
     const Volume& s = *shape;
     constexpr int W = Lanes<vec<T>>::width;
-    constexpr int64_t SHARES = 8, MUCH = 1 << 19;                      // bytes
+    constexpr int64_t SHARES = 8, LARGE_WEIGHT = 1 << 19;              // bytes
     Phase phases[3];
     const int64_t c = s.c / s.groups, o = s.o / s.groups, depth = s.kernel[0] * s.kernel[1] * s.kernel[2] * c;
-    const Panels panels{parts(o, W)};
+    const Panels panels{ceil_div(o, W)};
     const WeightJob<T> job{s, forward_axis(s, 0, phases), forward_axis(s, 1, phases + 1), forward_axis(s, 2, phases + 2), c, o, depth,
                            panels, (const T*)a, (const T*)b};
     const int64_t size = s.groups * depth * panels.vectors * W, all = s.groups * panels.of_group();
-    const bool large = size * (int64_t)sizeof(T) > MUCH;
-    const int64_t chunks = large ? least(all, SHARES) : 1;
-    const Places places = in_pieces(s.n, job.deep, job.high, job.wide, s.c * sizeof(T), WIDE * W * sizeof(T), large ? 4 * NEAR : NEAR,
-                                    parts(SHARES, chunks), large);
-    const int64_t count = places.count(), shares = least(count, parts(SHARES, chunks));
-    const int64_t rows = job.high.length(0, places.rows), columns = job.wide.length(0, places.columns);
-    const size_t copy = whole(places.images * s.kernel[0] * rows * columns * s.c * sizeof(T), 64);
-    const size_t turned = places.images * places.rows * places.columns * WIDE * W * sizeof(T);
+    const bool large = size * (int64_t)sizeof(T) > LARGE_WEIGHT;
+    const int64_t chunks = large ? min(all, SHARES) : 1;
+    const Blocks blocks = in_blocks(s.n, job.deep, job.high, job.wide, s.c * sizeof(T), WIDE * W * sizeof(T), large ? 4 * CACHE_BYTES : CACHE_BYTES,
+                                    ceil_div(SHARES, chunks), large);
+    const int64_t count = blocks.count(), shares = min(count, ceil_div(SHARES, chunks));
+    const int64_t rows = job.high.length(0, blocks.rows), columns = job.wide.length(0, blocks.columns);
+    const size_t copy = round_up(blocks.images * s.kernel[0] * rows * columns * s.c * sizeof(T), 64);
+    const size_t transposed = blocks.images * blocks.rows * blocks.columns * WIDE * W * sizeof(T);
     T* sums = (T*)shared.get(shares * size * sizeof(T));
     if (!sums) return false;
-    volatile bool short_of_memory = false;
+    volatile bool out_of_memory = false;
     each_task(shares * chunks, s.n * s.out[0] * s.out[1] * s.out[2] / shares * (size / chunks), [&](int64_t i) {
         const int64_t share = i / chunks, begin = i % chunks * all / chunks, end = (i % chunks + 1) * all / chunks;
         T* into = sums + share * size;
-        char* room = (char*)own.get(copy + turned);
+        char* room = (char*)own.get(copy + transposed);
         if (!room) {
-            short_of_memory = true;
+            out_of_memory = true;
             return;
         }
         const auto from = [&](int64_t k) {
@@ -143,10 +143,10 @@ template <class T> bool weight_grad(const Volume* shape, const void* a, const vo
         };
         memset(into + from(begin), 0, (from(end) - from(begin)) * sizeof(T));
         for (int64_t k = share * count / shares; k < (share + 1) * count / shares; k++)
-            job.add(places.at(k), begin, end, (T*)room, (T*)(room + copy), into);
+            job.add(blocks.at(k), begin, end, (T*)room, (T*)(room + copy), into);
         own.give_back();
     });
-    if (short_of_memory) return false;
+    if (out_of_memory) return false;
     each_task(s.groups * panels.vectors, W * depth, [&](int64_t i) {
         const int64_t group = i / panels.vectors;
         job.unpack(sums + group * depth * panels.vectors * W, size, shares, i % panels.vectors, (T*)made + group * o * depth);

@@ -2,6 +2,7 @@
 #pragma once
 #include "linalg/small_matrix.hpp"
 #include "simd/math.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -160,7 +161,7 @@ void apply_to_rows(const T* v, int64_t ldv, int64_t m, int64_t count, const T* t
 template <class T>
 void apply_all(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned,
                bool of_identity, int64_t before, T* memory) {
-    const int64_t blocks = (count + TOGETHER - 1) / TOGETHER;
+    const int64_t blocks = ceil_div(count, TOGETHER);
     for (int64_t b = 0; b < blocks; b++) {
         const int64_t at = (turned ? b : blocks - 1 - b) * TOGETHER, size = count - at < TOGETHER ? count - at : TOGETHER;
         const int64_t from = of_identity ? at + before : 0;

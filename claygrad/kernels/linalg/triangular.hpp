@@ -2,6 +2,7 @@
 // joined by products.
 #pragma once
 #include "linalg/small_matrix.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -155,7 +156,7 @@ inline void substitute_columns(const T* a, int64_t lda, T* x, int64_t ldx, int64
 template <class T>
 void substitute(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, int64_t length, bool upper, bool unit, T* memory) {
     if (n > BLOCK) {
-        const int64_t middle = (n / 2 + BLOCK - 1) / BLOCK * BLOCK, first = upper ? middle : 0, second = upper ? 0 : middle;
+        const int64_t middle = round_up(n / 2, BLOCK), first = upper ? middle : 0, second = upper ? 0 : middle;
         const int64_t known = upper ? n - middle : middle, left = n - known;
         substitute(a + first * (lda + 1), lda, x + first * ldx, ldx, known, length, upper, unit, memory);
         subtract_product(left, length, known, a + second * lda + first, lda, x + first * ldx, ldx, false, x + second * ldx, ldx, memory);
@@ -174,7 +175,7 @@ template <class T> void identity(T* x, int64_t ldx, int64_t n) {
 // The inverse of a lower triangle in the place of the identity, whose zeros above the diagonal it keeps
 template <class T> void invert_lower(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, bool unit, T* memory) {
     if (n <= BLOCK) return substitute(a, lda, x, ldx, n, whole<T>(n), false, unit, memory);
-    const int64_t middle = (n / 2 + BLOCK - 1) / BLOCK * BLOCK, left = n - middle;
+    const int64_t middle = round_up(n / 2, BLOCK), left = n - middle;
     invert_lower(a, lda, x, ldx, middle, unit, memory);
     subtract_product(left, middle, middle, a + middle * lda, lda, x, ldx, false, x + middle * ldx, ldx, memory);
     substitute(a + middle * (lda + 1), lda, x + middle * ldx, ldx, left, middle, false, unit, memory);

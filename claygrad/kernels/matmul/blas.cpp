@@ -12,6 +12,7 @@
 #include "matmul/gemm.hpp"
 #include "platform/api.hpp"
 #include "platform/threads.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace {
@@ -223,7 +224,7 @@ struct Shares {
 
 void some_shares(void* data, int64_t begin, int64_t end) {
     const Shares& s = *(const Shares*)data;
-    const int64_t all = s.of_columns ? s.p.n : s.p.m, step = s.of_columns ? STEP_COLUMNS : STEP_ROWS, steps = (all + step - 1) / step;
+    const int64_t all = s.of_columns ? s.p.n : s.p.m, step = s.of_columns ? STEP_COLUMNS : STEP_ROWS, steps = ceil_div(all, step);
     const int64_t from = steps * begin / s.parts * step, to = end == s.parts ? all : steps * end / s.parts * step;
     if (from < to) product(s.of_columns ? s.p.columns(from, to) : s.p.rows(from, to), s.by_blas);
 }

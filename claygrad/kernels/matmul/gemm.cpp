@@ -12,6 +12,7 @@
 #include "matmul/gemm_few_rows.hpp"
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -233,8 +234,8 @@ template <class T> void by_panels(const GemmJob<T>& job) {
     const bool near = job.n * job.k * (int64_t)sizeof(T) <= CLOSE, together = job.ldb * job.k * (int64_t)sizeof(T) <= CLOSE / 2;
     int64_t share = job.k, tall = job.m;
     if (job.k > most) {
-        const int64_t rounds = (job.k + most - 1) / most;
-        share = (job.k + rounds - 1) / rounds;
+        const int64_t rounds = ceil_div(job.k, most);
+        share = ceil_div(job.k, rounds);
     }
     if (job.m > TALL || job.m * share * (int64_t)sizeof(T) > SLAB) {     // small products have no time to divide
         tall = (job.b_is_nk ? 2 : 1) * SLAB / (int64_t)sizeof(T) / share / ROWS * ROWS;

@@ -2,6 +2,7 @@
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"
 #include "platform/threads.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace {
@@ -51,7 +52,7 @@ void gemm_across(int dtype, const Across* products, int count) {
         if (p.m > columns) columns = p.m;
         work += own;
     }
-    const int64_t strip = columns > STRIPS * LEAST ? (columns / STRIPS + 63) / 64 * 64 : LEAST, strips = (columns + strip - 1) / strip;
+    const int64_t strip = columns > STRIPS * LEAST ? (columns / STRIPS + 63) / 64 * 64 : LEAST, strips = ceil_div(columns, strip);
     Job job{dtype, count, strip, products};
     if (most <= ALONE) return parallel_for(strips, 1 + WORTH * strips / (work + 1), some_strips, &job);
     for (int i = 0; i < count; i++) rows_of(dtype, products[i], 0, products[i].m);

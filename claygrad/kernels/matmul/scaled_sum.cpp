@@ -3,6 +3,7 @@
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
 #include "platform/threads.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -100,7 +101,7 @@ template <class T> void dot(const void* x_n, const void* y_n, void* out, int64_t
     if (parts > MOST) parts = MOST;
     const int64_t part = (n / parts + 64) / 64 * 64;         // whole vectors
     DotJob<T> job{(const T*)x_n, (const T*)y_n, sums, n, part};
-    parts = (n + part - 1) / part;
+    parts = ceil_div(n, part);
     parallel_for(parts, parts / TEAM + 1, dot_range<T>, &job);
     *(T*)out = reduce_row<SumOf, T>(sums, parts);
 }

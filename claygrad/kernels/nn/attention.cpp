@@ -14,6 +14,7 @@
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"
 #include "simd/math.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -24,8 +25,6 @@ constexpr int64_t FEW = 8;               // queries below which keys are not wor
 
 thread_local Room shared, own;           // of a call, of a task
 
-int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-int64_t tiles(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 template <class T> T* at(const Heads& x, int64_t b, int64_t h, int64_t row = 0) {
     return (T*)x.data + b * x.batch + h * x.head + row * x.row;
@@ -46,7 +45,7 @@ template <class V> V kept(V v, int64_t n, V rest) {
 // Row i against the keys k0 .. k0 + width: how many of them it may see. The scores are read times `scale` from there on.
 template <class T>
 int64_t seen(const Attention& s, T* row, int64_t b, int64_t h, int64_t i, int64_t k0, int64_t width, T& scale) {
-    if (s.causal) width = i < k0 ? 0 : least(width, i - k0 + 1);
+    if (s.causal) width = i < k0 ? 0 : min(width, i - k0 + 1);
     scale = s.masked == NO_MASK ? (T)s.scale : 1;
     if (s.masked == ADDED_MASK) {
         const T* mask = at<T>(s.mask, b, h, i) + k0;
@@ -131,13 +130,13 @@ template <class T> void scaled(T* row, int64_t n, T by) {
 
 // One tile of queries against all keys; `turned` the keys as (size, keys), or null.
 template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, int64_t q0, const T* turned, T* room) {
-    const int64_t rows = least(TALL, s.queries - q0), size = s.size;
+    const int64_t rows = min(TALL, s.queries - q0), size = s.size;
     T *scores = room, *mixed = scores + TALL * WIDE, *top = mixed + TALL * size, *sum = top + TALL, scale;
     for (int64_t i = 0; i < rows; i++) top[i] = -__builtin_inf(), sum[i] = 0;
-    const int64_t end = s.causal ? least(s.keys, q0 + rows) : s.keys;
+    const int64_t end = s.causal ? min(s.keys, q0 + rows) : s.keys;
     const T* query = at<T>(s.query, b, h, q0);
     for (int64_t k0 = 0; k0 < end; k0 += WIDE) {
-        const int64_t width = least(WIDE, end - k0);
+        const int64_t width = min(WIDE, end - k0);
         if (turned) product(rows, width, size, query, s.query.row, 1, turned + k0, s.keys, false, scores, WIDE, false);
         else product(rows, width, size, query, s.query.row, 1, at<T>(s.key, b, h, k0), s.key.row, true, scores, WIDE, false);
         int64_t count[TALL];
@@ -161,17 +160,17 @@ template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, i
     for (int64_t i = 0; i < rows; i += W) {      // of no sum: the -inf that is its logarithm
         const V zero = splat<V>(0), logs = log(load<V>(sum + i));
         const V made = pick(load<V>(sum + i) == zero, splat<V>(-__builtin_inf()), load<V>(top + i) + logs);
-        store_part<V>(log_sum + i, made, least(W, rows - i));
+        store_part<V>(log_sum + i, made, min(W, rows - i));
     }
 }
 
 // Few heads are split into shares of their tiles. Results do not depend on it.
 constexpr int64_t MANY = 16;
-int64_t shares_of(int64_t heads, int64_t tiles) { return heads >= MANY ? 1 : least(tiles, (MANY + heads - 1) / heads); }
+int64_t shares_of(int64_t heads, int64_t tiles) { return heads >= MANY ? 1 : min(tiles, ceil_div(MANY, heads)); }
 
 template <class T> bool forward(const Attention* job) {
     const Attention& s = *job;
-    const int64_t heads = s.batch * s.heads, high = tiles(s.queries, TALL), shares = shares_of(heads, high);
+    const int64_t heads = s.batch * s.heads, high = ceil_div(s.queries, TALL), shares = shares_of(heads, high);
     const int64_t turned_size = s.queries >= FEW ? s.size * s.keys : 0;
     volatile bool short_of_memory = false;
     each_task(heads * shares, s.queries * s.keys * s.size * 2 / shares, [&](int64_t i) {
@@ -221,7 +220,7 @@ template <class T> void clear(const Heads& x, int64_t b, int64_t h, int64_t begi
 template <class T>
 void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T* dots, T* to_query, int64_t step, bool first,
                    const Tile<T>& room) {
-    const int64_t width = least(WIDE, s.keys - k0), size = s.size;
+    const int64_t width = min(WIDE, s.keys - k0), size = s.size;
     const T *key = at<T>(s.key, b, h, k0), *log_sum = (const T*)s.log_sum + (b * s.heads + h) * s.queries;
     T *to_key = at<T>(s.key_grad, b, h, k0), *to_value = at<T>(s.value_grad, b, h, k0), scale;
     transpose(key, s.key.row, room.turned_key, WIDE, width, size);
@@ -235,7 +234,7 @@ void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T
     // From the last queries to the first: those see all keys of the tile, so that what others do not see is written all the same.
     const int64_t last = begin + (s.queries - 1 - begin) / TALL * TALL;
     for (int64_t q0 = last; q0 >= begin; q0 -= TALL) {
-        const int64_t rows = least(TALL, s.queries - q0), wide = s.causal && q0 < last ? least(width, q0 + rows - k0) : width;
+        const int64_t rows = min(TALL, s.queries - q0), wide = s.causal && q0 < last ? min(width, q0 + rows - k0) : width;
         const T *query = at<T>(s.query, b, h, q0), *grad = at<T>(s.grad, b, h, q0);
         product(rows, wide, size, query, s.query.row, 1, room.turned_key, WIDE, false, room.weights, WIDE, false);
         product(rows, wide, size, grad, s.grad.row, 1, room.turned_value, WIDE, false, room.grads, WIDE, false);
@@ -267,7 +266,7 @@ template <class T> T dot(const T* x, const T* y, int64_t n) {
 // depend on the threads.
 template <class T> bool backward(const Attention* job) {
     const Attention& s = *job;
-    const int64_t heads = s.batch * s.heads, many = tiles(s.keys, WIDE), matrix = s.queries * s.size;
+    const int64_t heads = s.batch * s.heads, many = ceil_div(s.keys, WIDE), matrix = s.queries * s.size;
     const int64_t shares = shares_of(heads, many);
     T* sums = (T*)shared.get((shares > 1 ? heads * shares * matrix : 0) * sizeof(T) + 64);
     if (!sums) return false;

@@ -6,6 +6,7 @@
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"
 #include "simd/math.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -111,7 +112,7 @@ void by_product(const T* x, const T* y, const T* squares, T* out, int64_t rows, 
 
 template <int P, class T>
 void by_blocks(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batch, int64_t m, int64_t n, int64_t k, double) {
-    const int64_t blocks = (m + ROWS - 1) / ROWS;
+    const int64_t blocks = ceil_div(m, ROWS);
     each_task(batch * blocks, ROWS * n * (k + 8), [=](int64_t task) {
         static thread_local Room room;
         const int64_t b = task / blocks, i = task % blocks * ROWS, rows = m - i < ROWS ? m - i : ROWS;

@@ -8,6 +8,7 @@
 #include "platform/table.hpp"
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -339,7 +340,7 @@ template <class T, int K> void sample_block(const Block<T, K>& b, const T* plane
 
 template <class T, int K> void sampled(const GridShape& s, const T* grid, const T* input, T* out) {
     const int64_t plane = s.size[0] * s.size[1] * s.size[2], together = taken_together(s);
-    const int64_t groups = (s.batch + together - 1) / together, blocks = (together * s.points + B - 1) / B;
+    const int64_t groups = ceil_div(s.batch, together), blocks = ceil_div(together * s.points, B);
     each_task(groups * blocks, B * K * (s.channels + 16), [=](int64_t task) {
         const Part at(s, task / blocks * together, together, task % blocks * B);
         if (!at.count) return;
@@ -354,8 +355,8 @@ template <class T, int K> void sampled(const GridShape& s, const T* grid, const 
 }
 
 template <class T, int K> void spread_out(const GridShape& s, const T* grid, const T* g, T* made) {
-    const int64_t plane = s.size[0] * s.size[1] * s.size[2], some = 8, parts = (s.channels + some - 1) / some;
-    const int64_t together = taken_together(s), groups = (s.batch + together - 1) / together;
+    const int64_t plane = s.size[0] * s.size[1] * s.size[2], some = 8, parts = ceil_div(s.channels, some);
+    const int64_t together = taken_together(s), groups = ceil_div(s.batch, together);
     each_task(groups * parts, together * s.points * K * some * 4, [=](int64_t task) {
         const int64_t n = task / parts * together, low = task % parts * some, high = low + some < s.channels ? low + some : s.channels;
         const int64_t end = n + together < s.batch ? n + together : s.batch;
@@ -405,7 +406,7 @@ template <class T, int K> void slopes(const GridShape& s, const T* grid, const T
         return;
     }
     const int64_t plane = s.size[0] * s.size[1] * s.size[2], together = taken_together(s);
-    const int64_t groups = (s.batch + together - 1) / together, blocks = (together * s.points + B - 1) / B;
+    const int64_t groups = ceil_div(s.batch, together), blocks = ceil_div(together * s.points, B);
     each_task(groups * blocks, B * K * (s.channels + 16), [=](int64_t task) {
         const Part at(s, task / blocks * together, together, task % blocks * B);
         if (!at.count) return;

@@ -3,12 +3,12 @@
 #include "simd/transpose.hpp"
 #include "simd/vec.hpp"
 #include "nn/pool.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-inline int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 
 #if defined(__AVX2__)
 template <class T> struct Quads {
@@ -44,7 +44,7 @@ template <class T> struct Quads {
         P steps;
         for (int i = 0; i < W; i++) steps[i] = 2 * i;
         for (int64_t q = 0; q < ow; q += W) {
-            const int64_t m = least(W, ow - q);
+            const int64_t m = min(W, ow - q);
             V value[4];
             pairs(x + 2 * q, m, value[0], value[1]);
             pairs(x + w + 2 * q, m, value[2], value[3]);
@@ -69,7 +69,7 @@ template <class T> struct Quads {
         for (int k = 0; k < W / WL; k++) {
             L steps;
             for (int i = 0; i < WL; i++) steps[i] = 2 * (k * WL + i);
-            const int64_t left = least(WL, m - k * WL);
+            const int64_t left = min(WL, m - k * WL);
             if (left <= 0) after[k] = L{};
             else if (left == WL) after[k] = (L)load<f64v>((const double*)places + k * WL) - (steps + first);
             else after[k] = (L)load_part<f64v>((const double*)places + k * WL, left, (f64v)(steps + first)) - (steps + first);
@@ -98,7 +98,7 @@ template <class T> struct Quads {
         P lost = {};
         for (int64_t r = 0; r < oh; r++, g += ow, places += ow)
             for (int64_t q = 0; q < ow; q += W) {
-                const int64_t m = least(W, ow - q), first = 2 * (r * w + q);
+                const int64_t m = min(W, ow - q), first = 2 * (r * w + q);
                 const V of = m == W ? load<V>(g + q) : load_part<V>(g + q, m), zero = splat<V>(0);
                 const P at = offsets(places + q, m, first, lost);
                 const P found[4] = {at == 0, at == 1, at == (int)w, at == (int)w + 1};

@@ -4,6 +4,7 @@
 #include "simd/lines.hpp"
 #include "nn/norm.hpp"
 #include "platform/scratch.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -11,7 +12,6 @@ namespace {
 
 thread_local Room room;
 
-int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 int64_t grain_of(int64_t line) { return COSTLY_ROWS / 2 / (line + 1) + 1; }
 
 template <class T> void fill_zero(T* out, int64_t n) {
@@ -135,7 +135,7 @@ template <class T> void layer_backward_range(void* data, int64_t begin, int64_t 
         T* dw = job.to_weight ? job.to_weight + block * job.stride : nullptr;
         T* db = job.to_bias ? job.to_bias + block * job.stride : nullptr;
         fill_zero(dw, s.channels), fill_zero(db, s.channels);
-        int64_t r = block * LEAF_ROWS, last = least(r + LEAF_ROWS, s.examples);
+        int64_t r = block * LEAF_ROWS, last = min(r + LEAF_ROWS, s.examples);
         for (; r + R <= last; r += R) layer_backward_rows<R, T>(s, r, dw, db);
         for (; r < last; r++) layer_backward_rows<1, T>(s, r, dw, db);
     }
@@ -144,11 +144,11 @@ template <class T> void layer_backward_range(void* data, int64_t begin, int64_t 
 // out[i] = the sum of x[:, i]
 template <class T> void add_up(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
     for (int64_t i = 0; i < width; i += TILE)
-        reduce_columns<SumOf, T>(x_ni + i, n, stride, least(TILE, width - i), out_i + i);
+        reduce_columns<SumOf, T>(x_ni + i, n, stride, min(TILE, width - i), out_i + i);
 }
 
 template <class T> bool layer_backward(const Norm* s) {
-    const int64_t n = s->channels, blocks = (s->examples + LEAF_ROWS - 1) / LEAF_ROWS;
+    const int64_t n = s->channels, blocks = ceil_div(s->examples, LEAF_ROWS);
     T *to_weight = (T*)s->to_weight, *to_bias = (T*)s->to_bias;
     LayerBack<T> job{*s, to_weight, to_bias, (n + 15) / 16 * 16};
     T* sums = nullptr;
@@ -288,7 +288,7 @@ template <class T> void columns_forward_range(void* data, int64_t begin, int64_t
     const Norm& s = *(const Norm*)data;
     const int64_t step = s.channels;
     for (int64_t tile = begin; tile < end; tile++) {
-        const int64_t c = tile * TILE, width = least(TILE, step - c);
+        const int64_t c = tile * TILE, width = min(TILE, step - c);
         const T *x = (const T*)s.x + c, *weight = s.weight ? (const T*)s.weight + c : nullptr;
         const T* bias = s.bias ? (const T*)s.bias + c : nullptr;
         T *mean = (T*)s.mean + c, *rstd = (T*)s.rstd + c;
@@ -325,7 +325,7 @@ template <class T> void columns_forward_range(void* data, int64_t begin, int64_t
 }
 
 template <class T> bool batch_forward(const Norm* s) {
-    const int64_t tiles = (s->channels + TILE - 1) / TILE;
+    const int64_t tiles = ceil_div(s->channels, TILE);
     if (s->places == 1) parallel_for(tiles, grain_of(s->examples * TILE), columns_forward_range<T>, (void*)s);
     else parallel_for(s->channels, grain_of(s->examples * s->places), batch_forward_range<T>, (void*)s);
     return true;
@@ -370,7 +370,7 @@ template <class T> void columns_backward_range(void* data, int64_t begin, int64_
     const Norm& s = *(const Norm*)data;
     const int64_t step = s.channels;
     for (int64_t tile = begin; tile < end; tile++) {
-        const int64_t c = tile * TILE, width = least(TILE, step - c);
+        const int64_t c = tile * TILE, width = min(TILE, step - c);
         const T *x = (const T*)s.x + c, *g = (const T*)s.g + c, *mean = (const T*)s.mean + c, *rstd = (const T*)s.rstd + c;
         const T* weight = s.weight ? (const T*)s.weight + c : nullptr;
         T both[2][TILE];
@@ -403,7 +403,7 @@ template <class T> void columns_backward_range(void* data, int64_t begin, int64_
 }
 
 template <class T> bool batch_backward(const Norm* s) {
-    const int64_t tiles = (s->channels + TILE - 1) / TILE;
+    const int64_t tiles = ceil_div(s->channels, TILE);
     if (s->places == 1) parallel_for(tiles, grain_of(s->examples * TILE), columns_backward_range<T>, (void*)s);
     else parallel_for(s->channels, grain_of(s->examples * s->places), batch_backward_range<T>, (void*)s);
     return true;

@@ -7,6 +7,7 @@
 #include "nn/max_pool_2x2.hpp"
 #include "platform/scratch.hpp"
 #include "nn/pool.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -19,14 +20,13 @@ struct Met {
     int64_t low = 0, high;
     Met(int64_t at, int64_t stride, int64_t n, int64_t size) : high(n) {
         if (at >= 0 && at + (n - 1) * stride < size) return;
-        low = at < 0 ? (-at + stride - 1) / stride : 0;
-        high = size - at <= 0 ? 0 : (size - at + stride - 1) / stride;
+        low = at < 0 ? ceil_div(-at, stride) : 0;
+        high = size - at <= 0 ? 0 : ceil_div(size - at, stride);
         if (high > n) high = n;
         if (low > high) low = high;
     }
 };
 
-int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
 
 // A number is as wide as its place, so that loops over both stay in step.
 template <class T> struct PlaceOf { using type = int64_t; };
@@ -94,7 +94,7 @@ int64_t passes(int64_t count, int64_t n, int64_t each) { return count * (64 + n 
 // The first element of a window along an axis that is not padding
 int64_t start_of(int64_t q, int64_t stride, int64_t pad, int64_t dilation) {
     const int64_t at = q * stride - pad;
-    return at < 0 ? at + (-at + dilation - 1) / dilation * dilation : at;
+    return at < 0 ? at + round_up(-at, dilation) : at;
 }
 
 // The maxima of row r of windows in layer d; `found` is room for their places and, after it, for columns
@@ -142,7 +142,7 @@ void max_row(const Pooling& s, const T* x, int64_t d, int64_t r, T* best, typena
         for (int64_t q = 0; q < s.ow; q++) places[q] = found[q];
 }
 
-template <class T> bool max(const Pooling* shape, const void* a, void* made, int64_t* places) {
+template <class T> bool max_pool(const Pooling* shape, const void* a, void* made, int64_t* places) {
     using P = typename PlaceOf<T>::type;
     const Pooling& s = *shape;
     if (sizeof(P) == 4 && s.t * s.h * s.w > INT32_MAX) return false;
@@ -191,11 +191,11 @@ template <class T> bool max_back(const Pooling* shape, const void* a, void* made
 
 // By how much the sum of a window is divided; 0 if nothing of it lies inside
 int64_t divisor_of(const Pooling& s, int64_t d, int64_t r, int64_t q) {
-    const int64_t front = d * s.stride_t - s.pad_t, back = least(front + s.kt, s.t + s.pad_t);
-    const int64_t deep = least(back, s.t) - most(front, 0);
+    const int64_t front = d * s.stride_t - s.pad_t, back = min(front + s.kt, s.t + s.pad_t);
+    const int64_t deep = min(back, s.t) - max(front, 0);
     const int64_t top = r * s.stride_h - s.pad_h, left = q * s.stride_w - s.pad_w;
-    const int64_t bottom = least(top + s.kh, s.h + s.pad_h), right = least(left + s.kw, s.w + s.pad_w);
-    const int64_t high = least(bottom, s.h) - most(top, 0), wide = least(right, s.w) - most(left, 0);
+    const int64_t bottom = min(top + s.kh, s.h + s.pad_h), right = min(left + s.kw, s.w + s.pad_w);
+    const int64_t high = min(bottom, s.h) - max(top, 0), wide = min(right, s.w) - max(left, 0);
     if (deep <= 0 || high <= 0 || wide <= 0) return 0;
     return s.divisor ? s.divisor : s.counted ? (back - front) * (bottom - top) * (right - left) : deep * high * wide;
 }
@@ -204,8 +204,8 @@ int64_t divisor_of(const Pooling& s, int64_t d, int64_t r, int64_t q) {
 template <class T> void divide(const Pooling& s, int64_t d, int64_t r, const T* x, T* out) {
     int64_t low = 0, high = s.ow;
     if (s.pad_w || (s.ow - 1) * s.stride_w + s.kw > s.w) {
-        low = least((s.pad_w + s.stride_w - 1) / s.stride_w, s.ow);
-        high = s.w + s.pad_w < s.kw ? low : most(low, least((s.w + s.pad_w - s.kw) / s.stride_w + 1, s.ow));
+        low = min(ceil_div(s.pad_w, s.stride_w), s.ow);
+        high = s.w + s.pad_w < s.kw ? low : max(low, min((s.w + s.pad_w - s.kw) / s.stride_w + 1, s.ow));
     }
     for (int64_t q = 0; q < s.ow; q++) {
         if (q == low && low < high) {
@@ -425,7 +425,7 @@ template <class T> bool shared_max(const Pooling* shape, const void* a, void* ma
     Pooling windows;
     const bool whole = s.ow == 1;         // rows, which lie side by side
     if (sizeof(P) == 4 && s.t * s.h * s.w > INT32_MAX) return false;
-    if (!whole && alike(s, windows)) return max<T>(&windows, a, made, places);
+    if (!whole && alike(s, windows)) return max_pool<T>(&windows, a, made, places);
     volatile bool short_of_memory = false;
     each_task(s.planes, work_of_shares(s, whole ? 4 : 32), [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;
@@ -480,7 +480,7 @@ template <class T> bool put_at(const Pooling* shape, const void* a, void* made, 
 
 }  // namespace
 
-const Kernel windows_kernels[] = {BOTH("max", max), BOTH("max_back", max_back), BOTH("mean", mean),
+const Kernel windows_kernels[] = {BOTH("max", max_pool), BOTH("max_back", max_back), BOTH("mean", mean),
                                   BOTH("mean_back", mean_back), BOTH("shared_max", shared_max),
                                   BOTH("shared_mean", shared_mean), BOTH("shared_mean_back", shared_mean_back),
                                   BOTH("put", put_at)};

@@ -13,6 +13,7 @@
 #include "platform/api.hpp"
 #include "nn/rnn.hpp"
 #include "simd/transpose.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -39,7 +40,7 @@ template <class T> struct Weight {
 // Few rows are multiplied by long ones: see Note [Products of few rows].
 template <class T> int64_t panel_for(int64_t rows, int64_t wide) { return rows < 4 ? wide : 2 * Lanes<vec<T>>::width; }
 
-inline int64_t panel_numbers(int64_t wide, int64_t depth, int64_t panel) { return (wide + panel - 1) / panel * panel * depth; }
+inline int64_t panel_numbers(int64_t wide, int64_t depth, int64_t panel) { return round_up(wide, panel) * depth; }
 
 // A matrix as it was given, (wide, columns), becomes the rows `at` and following of panels that are `depth` deep.
 template <class T>

@@ -6,6 +6,7 @@
 #include "simd/lines.hpp"
 #include "optim/optim.hpp"
 #include "platform/threads.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
@@ -302,12 +303,12 @@ constexpr int64_t PIECE = 8192;
 template <class F> void each_piece(const Gradient* grads, int64_t count, F f) {
     struct Job { const Gradient* grads; int64_t count; F* f; } job{grads, count, &f};
     int64_t pieces = 0;
-    for (int64_t k = 0; k < count; k++) pieces += (grads[k].n + PIECE - 1) / PIECE;
+    for (int64_t k = 0; k < count; k++) pieces += ceil_div(grads[k].n, PIECE);
     parallel_for(pieces, 2 * SHARE / PIECE, [](void* data, int64_t begin, int64_t end) {
         auto& job = *(Job*)data;
         int64_t at = 0;
         for (int64_t k = 0; k < job.count && at < end; k++) {
-            const int64_t here = (job.grads[k].n + PIECE - 1) / PIECE;
+            const int64_t here = ceil_div(job.grads[k].n, PIECE);
             for (int64_t i = begin > at ? begin - at : 0; i < here && at + i < end; i++)
                 (*job.f)(job.grads[k], at + i, i * PIECE, job.grads[k].n - i * PIECE < PIECE ? job.grads[k].n - i * PIECE : PIECE);
             at += here;
@@ -319,7 +320,7 @@ template <class F> void each_piece(const Gradient* grads, int64_t count, F f) {
 template <class T> bool norms(const Gradient* grads, int64_t count, double order, double* out) {
     using V = vec<T>;
     int64_t pieces = 0;
-    for (int64_t k = 0; k < count; k++) pieces += (grads[k].n + PIECE - 1) / PIECE;
+    for (int64_t k = 0; k < count; k++) pieces += ceil_div(grads[k].n, PIECE);
     double* parts = (double*)malloc((size_t)(pieces + 1) * sizeof(double));
     if (!parts) return false;
     each_piece(grads, count, [=](const Gradient& grad, int64_t piece, int64_t begin, int64_t n) {
@@ -344,7 +345,7 @@ template <class T> bool norms(const Gradient* grads, int64_t count, double order
     int64_t at = 0;
     for (int64_t k = 0; k < count; k++) {
         double all = 0;
-        for (const int64_t end = at + (grads[k].n + PIECE - 1) / PIECE; at < end; at++)
+        for (const int64_t end = at + ceil_div(grads[k].n, PIECE); at < end; at++)
             all = order > 2 ? (parts[at] > all || parts[at] != parts[at] ? parts[at] : all) : all + parts[at];
         out[k] = order == 2 ? (double)(T)__builtin_sqrt(all) : (double)(T)all;
     }

@@ -5,6 +5,7 @@
 
 #include "platform/api.hpp"
 #include "platform/threads.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 namespace {
@@ -56,7 +57,7 @@ void mark_parts(void* data, int64_t begin, int64_t end) {
 
 uint64_t fingerprint(const void* bytes, int64_t nbytes) {
     if (nbytes <= PART) return mark((const char*)bytes, nbytes);
-    int64_t parts = (nbytes + PART - 1) / PART;
+    int64_t parts = ceil_div(nbytes, PART);
     Job job{(const char*)bytes, nbytes, (uint64_t*)malloc((size_t)parts * 8)};
     if (job.marks) parallel_for(parts, 1, mark_parts, &job);
     uint64_t all = ODD[0];

@@ -8,6 +8,7 @@
 #include "sort/radix_keys.hpp"
 #include "index/dense.hpp"
 #include "platform/threads.hpp"
+#include "simd/ints.hpp"
 
 namespace clay {
 
@@ -239,7 +240,7 @@ constexpr int64_t TOGETHER = 16;         // neighbouring lines that are fetched 
 template <class T> void choice_range(void* data, int64_t begin, int64_t end) {
     using K = KeyOf<T>;
     auto& job = *(ChoiceJob<T>*)data;
-    const int64_t n = job.n, inner = job.inner, tiles = (inner + TOGETHER - 1) / TOGETHER;
+    const int64_t n = job.n, inner = job.inner, tiles = ceil_div(inner, TOGETHER);
     const int64_t items = 2 * n * (int64_t)sizeof(Item<K>), lines = inner > 1 ? TOGETHER * n * (int64_t)sizeof(T) : 0;
     constexpr int64_t SMALL = 4096;
     alignas(16) char small[SMALL];
@@ -271,7 +272,7 @@ template <class T>
 bool choose(const void* x_oni, void* values, int64_t* places, int64_t outer, int64_t n, int64_t inner, int64_t k, int what) {
     if (n >= 1ll << 32) return false;
     ChoiceJob<T> job{(const T*)x_oni, (T*)values, places, n, inner, k, what >= ASCENDING ? k : 1, what, false};
-    const int64_t tasks = outer * ((inner + TOGETHER - 1) / TOGETHER), width = inner < TOGETHER ? inner : TOGETHER;
+    const int64_t tasks = outer * ceil_div(inner, TOGETHER), width = inner < TOGETHER ? inner : TOGETHER;
     if (n > 0 && job.kept > 0) parallel_for(tasks, COSTLY_ROWS / 8 / (n * width) + 1, choice_range<T>, &job);
     return !job.failed;
 }
