@@ -14,11 +14,11 @@
 namespace clay {
 namespace {
 
-// Note [Alike in their pages]
-// The C library moves some KB and more by `rep movsb`. On AMD's processors that goes at 3 GB/s in place of 40 where the destination
-// lies a few bytes further on in its page than the source does, as in y[1:] = x[:-1] of two large tensors. There a loop of vectors
-// does the work. It is no slower for what the caches of a core hold; of more than that the instruction, which need not read what it
-// is going to write, takes 0.8 to 0.95 of the time.
+// Note [Page offsets]
+// The C library copies blocks of some KB and more by `rep movsb`. On AMD's processors that runs at 3 GB/s instead of 40 if the
+// destination's offset in its page is a few bytes above the source's, as in y[1:] = x[:-1] of two large tensors. In that case a
+// loop of vector loads and stores is used. It is as fast for blocks that fit a core's caches. For larger ones `rep movsb` takes 0.8
+// to 0.95 of the time, because it need not read the lines it overwrites, so it stays the default.
 constexpr int64_t LONG = 512, PAST_CACHES = 1 << 19, PAGE = 4096, NEAR = 64;
 bool alike_in_pages(const void* to, const void* from) {
     const uintptr_t further = ((uintptr_t)to - (uintptr_t)from) % PAGE;
@@ -37,8 +37,8 @@ template <class T> using Loose __attribute__((aligned(1), may_alias)) = T;
 
 __attribute__((target("avx2"))) void by_vectors(char* to, const char* from, int64_t n) {
     const Vector first = *(const Vector*)from, last = *(const Vector*)(from + n - 32);
-    const int64_t ahead = n >= 32 * LONG ? 1024 : 0;              // what will be written is on its way meanwhile
-    int64_t i = 32 - (int64_t)((uintptr_t)to % 32);                  // from here on the destination is aligned
+    const int64_t ahead = n >= 32 * LONG ? 1024 : 0;              // prefetch distance for the lines to be written
+    int64_t i = 32 - (int64_t)((uintptr_t)to % 32);                  // the first aligned byte of the destination
     for (; i + 128 <= n; i += 128) {
         if (ahead) {
             __builtin_prefetch(to + i + ahead, 1);
@@ -52,9 +52,9 @@ __attribute__((target("avx2"))) void by_vectors(char* to, const char* from, int6
     *(Vector*)to = first, *(Vector*)(to + n - 32) = last;
 }
 
-// n bytes, 32 at least, of a pattern that begins anew after 1, 2, 4, 8 or 16
+// n >= 32 bytes of a pattern that repeats after 1, 2, 4, 8 or 16 bytes
 __attribute__((target("avx2"))) void fill_vectors(char* to, const void* element, int64_t n, int64_t size) {
-    __m256i x;                                                       // by instructions that read an element at any address
+    __m256i x;                                                       // unaligned loads
     if (size == 1) x = _mm256_set1_epi8(*(const char*)element);
     else if (size == 2) x = _mm256_set1_epi16(*(const Loose<int16_t>*)element);
     else if (size == 4) x = _mm256_set1_epi32(*(const Loose<int32_t>*)element);
@@ -74,14 +74,14 @@ void fill_vectors(char*, const void*, int64_t, int64_t) {}
 
 struct Join {
     const char* const* parts;
-    const int64_t *lengths, *starts;     // of the parts in a row
+    const int64_t *lengths, *starts;     // of each part: bytes per row, and its offset in a row
     int64_t count, total, rows;          // bytes of a row
     char* out;
 };
 
-constexpr int64_t PIECE = 1 << 16;       // bytes that are worth a thread
+constexpr int64_t PIECE = 1 << 16;       // min bytes per thread
 
-// A row after the other, from any byte on
+// Copy row by row, beginning at any byte
 void join_range(void* data, int64_t begin, int64_t end) {
     const Join& j = *(const Join*)data;
     int64_t at = begin * PIECE, row = at / j.total, within = at % j.total;
@@ -98,7 +98,7 @@ void join_range(void* data, int64_t begin, int64_t end) {
 struct Half { uint64_t a, b; };
 struct Whole { uint64_t a, b, c, d; };
 
-// Rows of sizeof(T) to twice as many bytes, in two moves that may overlap
+// Rows of sizeof(T) to 2 * sizeof(T) bytes, by two moves that may overlap
 template <class T> void few_bytes(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n, int64_t rows) {
     for (int64_t r = 0; r < rows; r++, from += from_step, to += to_step) {
         T first, last;
@@ -109,7 +109,7 @@ template <class T> void few_bytes(const char* from, int64_t from_step, char* to,
     }
 }
 
-// Parts of a few bytes: some rows of one after the other
+// Parts of a few bytes: several rows of one part, then of the next
 void join_few(void* data, int64_t begin, int64_t end) {
     const Join& j = *(const Join*)data;
     for (int64_t row = begin; row < end; row += ACROSS) {

@@ -1,4 +1,4 @@
-// Padding, line by line: the middle of a line is copied at once, its ends element by element.
+// Padding, row by row: the middle of a row is copied as a block, its ends element by element.
 #include "copy/pad.hpp"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 namespace clay {
 namespace {
 
-// The element that stands `at` places behind the first of an axis of n; -1: the constant
+// Which of n elements stands at index `at` of the padded axis (relative to the first element); -1: the constant
 int64_t source(int mode, int64_t n, int64_t at) {
     if (at >= 0 && at < n) return at;
     switch (mode) {
@@ -25,7 +25,7 @@ int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 struct Lines {
     const Padding& p;
-    int64_t made[3], first, from, kept;          // of a line: where its own elements begin, in it and in the input; their number
+    int64_t made[3], first, from, kept;          // of a row: where the input's elements begin, in the row and in the input, and their number
 
     explicit Lines(const Padding& padding) : p(padding) {
         for (int i = 0; i < 3; i++) made[i] = p.size[i] + p.before[i] + p.after[i];
@@ -33,7 +33,7 @@ struct Lines {
         from = larger(-p.before[2], 0);
         kept = larger(p.size[2] - from - larger(-p.after[2], 0), 0);
     }
-    // f(row, line) for lines of the result and the lines of the input they come from, or -1
+    // f(row, source) for rows of the result and the row of the input that each comes from, or -1
     template <class F> void each(int64_t begin, int64_t end, F f) const {
         int64_t j = begin % made[1], i = begin / made[1] % made[0], outer = begin / made[1] / made[0];
         for (int64_t row = begin; row < end; row++) {
@@ -71,7 +71,7 @@ template <class T> void pad_rows(const Lines& l, const T* x, T* out, T value, in
     });
 }
 
-// Short lines between constants: the constant everywhere, then the lines, of some rows that stay in the first cache
+// Short rows with a constant border: fill with the constant, then copy the rows, a cache-sized block at a time
 template <class T> bool short_lines(const Lines& l) {
     const bool alone = l.made[0] == l.p.size[0] && l.made[1] == l.p.size[1] && l.p.before[0] == 0 && l.p.before[1] == 0;
     return l.p.mode == PAD_CONSTANT && alone && l.kept * (int64_t)sizeof(T) <= FEW_BYTES;

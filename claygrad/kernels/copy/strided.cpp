@@ -1,4 +1,4 @@
-// Moving bytes: strided copies, rows by index.
+// Strided copies.
 #include <stdint.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -14,8 +14,8 @@
 namespace clay {
 namespace {
 
-constexpr int MAX_DIMS = 66;             // the core's 64, and one cut
-constexpr int64_t SQUARE = 32;           // side of a transposed tile: source and destination lines fit the first cache
+constexpr int MAX_DIMS = 66;             // the core's 64, plus axes split here
+constexpr int64_t SQUARE = 32;           // side of a transposed tile: its source and destination rows fit the first-level cache
 
 struct Walk {
     const char* src;
@@ -40,7 +40,7 @@ struct Walk {
 
 int64_t size_of(int64_t step) { return step < 0 ? -step : step; }
 
-// Axes ordered by the destination's strides, neighbours that form one run merged.
+// Sort the axes by the destination's strides and merge neighbours that are contiguous.
 Walk plan(const char* src, const int64_t* from, char* dst, const int64_t* to, const int64_t* shape, int ndim,
           int64_t item) {
     Walk w;
@@ -61,7 +61,7 @@ Walk plan(const char* src, const int64_t* from, char* dst, const int64_t* to, co
     }
     if (w.ndim > 0) w.ndim = kept + 1;
     for (int last = w.ndim - 1; last > 0 && w.from[last] == w.item && w.to[last] == w.item; last--) {
-        const int64_t bytes = w.shape[last] * w.item;            // a few neighbours are moved as one element
+        const int64_t bytes = w.shape[last] * w.item;            // a few contiguous elements are copied as one
         if (bytes > 16 || (bytes & (bytes - 1)) != 0) break;
         w.item = bytes, w.ndim = last;
     }
@@ -72,13 +72,13 @@ typedef uint64_t Bytes16 __attribute__((vector_size(16)));
 
 template <class T> void line(const char* src, int64_t from, char* dst, int64_t to, int64_t n, int64_t) {
     typedef T Loose __attribute__((aligned(1), may_alias));
-    if (to == (int64_t)sizeof(T) && from == 2 * to) {                  // every other one, as the real parts of complex numbers are
+    if (to == (int64_t)sizeof(T) && from == 2 * to) {                  // every second element, such as the real parts of complex numbers
         for (int64_t i = 0; i < n; i++) ((Loose*)dst)[i] = ((const Loose*)src)[2 * i];
         return;
     }
 #pragma GCC unroll 4
     for (int64_t i = 0; i < n; i++) {
-        T value;                         // by memcpy: the bytes may lie at any address
+        T value;                         // by memcpy: the address may be unaligned
         memcpy(&value, src + i * from, sizeof value);
         memcpy(dst + i * to, &value, sizeof value);
     }
@@ -86,13 +86,13 @@ template <class T> void line(const char* src, int64_t from, char* dst, int64_t t
 
 template <class T> using Few __attribute__((vector_size(16))) = T;
 Few<uint32_t> back(Few<uint32_t> x) { return __builtin_shuffle(x, Few<uint32_t>{3, 2, 1, 0}); }
-Few<uint16_t> back(Few<uint16_t> x) {                                  // first the two of each pair: no shuffle of eight everywhere
+Few<uint16_t> back(Few<uint16_t> x) {                                  // swap within pairs first: not every instruction set can shuffle eight 16-bit lanes
     const auto pairs = (Few<uint32_t>)x;
     return (Few<uint16_t>)back(pairs >> 16 | pairs << 16);
 }
 Few<uint64_t> back(Few<uint64_t> x) { return __builtin_shuffle(x, Few<uint64_t>{1, 0}); }
 
-// A line read from its end; four vectors at a time, or much would depend on where the loop lies
+// Copy a row in reverse; four vectors at a time, so that speed does not depend on the loop's alignment
 template <class T> void line_back(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t) {
     constexpr int64_t SIZE = sizeof(T), SEVERAL = 4 * 16 / SIZE;
     int64_t i = 0;
@@ -113,7 +113,7 @@ template <class T> void line_back(const char* src, int64_t, char* dst, int64_t, 
 
 #if defined(__x86_64__)
 const bool wide = __builtin_cpu_supports("avx2");
-// As many bytes as fill vectors; says how many
+// Copies whole vectors; returns the number of elements copied
 __attribute__((target("avx2"))) int64_t vectors_back(const char* src, char* dst, int64_t n) {
     const __m256i turn = _mm256_broadcastsi128_si256(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
     int64_t i = 0;
@@ -151,8 +151,8 @@ void line_same(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t 
 
 using line_fn = void (*)(const char*, int64_t, char*, int64_t, int64_t, int64_t);
 
-// Lines of fewer elements, unless they are some bytes in one piece, are copied across: an element of each at a time, of so many
-// lines that all of it stays in the first cache.
+// Shorter rows that are not contiguous are copied by columns: one element of each row at a time, for as many rows as stay in the
+// first-level cache.
 constexpr int64_t SHORT = 6;
 
 line_fn line_for(const Walk& w, int axis) {
@@ -174,14 +174,14 @@ line_fn line_for(const Walk& w, int axis) {
     return line_any;
 }
 
-using turned_fn = void (*)(const void* from, int64_t from_step, void* to, int64_t to_step, int64_t n, int64_t m);
+using transpose_fn = void (*)(const void* from, int64_t from_step, void* to, int64_t to_step, int64_t n, int64_t m);
 
 struct Job {
     const Walk* walk;
-    int outer;                           // axes that are walked one index at a time
+    int outer;                           // axes iterated one index at a time
     line_fn copy;
-    bool across = false;                 // of short lines
-    turned_fn turned = nullptr;          // of planes
+    bool across = false;                 // short rows are copied by columns
+    transpose_fn transpose = nullptr;     // for transposed planes
 };
 
 // Index `at` of the outer axes, as byte offsets.
@@ -197,7 +197,7 @@ void offsets(const Walk& w, int outer, int64_t at, int64_t& from, int64_t& to) {
 void copy_lines(void* data, int64_t begin, int64_t end) {
     const Job& job = *(const Job*)data;
     const Walk& w = *job.walk;
-    const int last = w.ndim - 1, row = w.ndim - 2;       // lines, and the axis of their starts
+    const int last = w.ndim - 1, row = w.ndim - 2;       // the axis of a row, and the axis of rows
     while (begin < end) {
         int64_t from, to, count = 1;
         offsets(w, job.outer, begin, from, to);
@@ -220,7 +220,7 @@ void copy_lines(void* data, int64_t begin, int64_t end) {
     }
 }
 
-// The last two axes are a transposed plane: bands of SQUARE rows, tile by tile.
+// The last two axes are a transposed plane: copied in bands of SQUARE rows, tile by tile.
 void copy_tiles(void* data, int64_t begin, int64_t end) {
     const Job& job = *(const Job*)data;
     const Walk& w = *job.walk;
@@ -240,8 +240,8 @@ void copy_tiles(void* data, int64_t begin, int64_t end) {
 }
 
 // Note [Transposed planes]
-// Source lines and destination lines are at right angles. LINES lines of the source at a time, REACH elements of each, become as
-// many short pieces of REACH destination lines: pieces that share a cache line meet there before it leaves the second-level cache.
+// A row of the source is a column of the destination. LINES rows of the source, REACH elements of each, are copied at a time to short
+// pieces of REACH rows of the destination, so that a cache line is completed before it leaves the second-level cache.
 constexpr int64_t LINES = 64, REACH = 1024;
 
 int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -257,7 +257,7 @@ void copy_planes(void* data, int64_t begin, int64_t end) {
         const int64_t line = task % bands * LINES, at = task / bands % reaches * REACH;
         const int64_t lines = w.shape[b] - line < LINES ? w.shape[b] - line : LINES;
         const int64_t reach = w.shape[a] - at < REACH ? w.shape[a] - at : REACH;
-        job.turned(w.src + from + line * w.from[b] + at * item, w.from[b] / item, w.dst + to + line * item + at * w.to[a],
+        job.transpose(w.src + from + line * w.from[b] + at * item, w.from[b] / item, w.dst + to + line * item + at * w.to[a],
                    w.to[a] / item, lines, reach);
     }
 }
@@ -272,7 +272,7 @@ bool is_plane(const Walk& w) {
 
 void copy_strided(const char* src, const int64_t* src_strides, char* dst, const int64_t* dst_strides,
                   const int64_t* shape, int ndim, int64_t item_size) {
-    for (int d = 0; d < ndim; d++)       // beside a 0 sizes may be of any product
+    for (int d = 0; d < ndim; d++)       // with a size of 0 the product of the others may overflow
         if (shape[d] == 0) return;
     int64_t total = item_size;
     for (int d = 0; d < ndim; d++) total *= shape[d];
@@ -281,9 +281,9 @@ void copy_strided(const char* src, const int64_t* src_strides, char* dst, const 
         memcpy(dst, src, (size_t)item_size);
         return;
     }
-    constexpr int64_t PIECE = 1 << 16;   // bytes that are worth a thread
+    constexpr int64_t PIECE = 1 << 16;   // min bytes per thread
     if (w.ndim == 1 && total >= 4 * PIECE) {
-        // One long run: cut it, so that threads can share it.
+        // One contiguous run: split it among threads.
         int64_t count = PIECE / w.item, whole = w.shape[0] / count, rest = w.shape[0] % count;
         int64_t done = whole * count;
         line_for(w, 0)(src + done * w.from[0], w.from[0], dst + done * w.to[0], w.to[0], rest, w.item);
@@ -295,14 +295,14 @@ void copy_strided(const char* src, const int64_t* src_strides, char* dst, const 
     for (int d = 0; d < last; d++)
         if (w.from[d] != 0 && size_of(w.from[d]) < size_of(w.from[near])) near = d;
     if (near != last && w.shape[near] >= 4 && w.shape[last] >= 4) {
-        // Read lines are whole in one axis, written lines in the other.
+        // Source and destination are contiguous along different axes.
         w.move_last(near);
         w.swap(last - 1, last);
         Job job{&w, w.ndim - 2, line_for(w, last)};
-        if (is_plane(w)) job.turned = (turned_fn)find("plane", "turned", w.item == 4 ? F32 : F64);
-        int64_t tasks = job.turned ? pieces(w.shape[last], LINES) * pieces(w.shape[last - 1], REACH) : pieces(w.shape[last - 1], SQUARE);
+        if (is_plane(w)) job.transpose = (transpose_fn)find("plane", "transpose", w.item == 4 ? F32 : F64);
+        int64_t tasks = job.transpose ? pieces(w.shape[last], LINES) * pieces(w.shape[last - 1], REACH) : pieces(w.shape[last - 1], SQUARE);
         for (int d = 0; d < job.outer; d++) tasks *= w.shape[d];
-        parallel_for(tasks, PIECE / (total / tasks) + 1, job.turned ? copy_planes : copy_tiles, &job);
+        parallel_for(tasks, PIECE / (total / tasks) + 1, job.transpose ? copy_planes : copy_tiles, &job);
         return;
     }
     const bool across = last > 0 && w.shape[last] < SHORT && w.shape[last - 1] > 4 * SHORT &&
@@ -321,13 +321,13 @@ struct TriangleJob {
     bool upper;
 };
 
-// Rows beyond either end of the cut are all kept, or all zeros: as many as there are at once.
+// Rows that are kept whole, or are all zeros, are handled together.
 void triangle_range(void* data, int64_t begin, int64_t end) {
     const TriangleJob& job = *(const TriangleJob*)data;
     for (int64_t r = begin, next; r < end; r = next) {
-        const int64_t row = r % job.rows, edge = row + job.diagonal + (job.upper ? 0 : 1);          // columns left of the cut
+        const int64_t row = r % job.rows, edge = row + job.diagonal + (job.upper ? 0 : 1);          // columns left of the diagonal
         const int64_t left = edge < 0 ? 0 : edge > job.columns ? job.columns : edge, line = job.columns * job.item;
-        int64_t alike = job.rows - row;                          // rows that are all kept, or all zeros, as this one is
+        int64_t alike = job.rows - row;                          // rows that are kept whole, or all zeros, like this one
         if (edge < job.columns) alike = edge >= 0 ? 1 : -edge < alike ? -edge : alike;
         next = r + alike < end ? r + alike : end;
         const int64_t start = r * line, kept = (job.upper ? job.columns - left : left) * job.item;

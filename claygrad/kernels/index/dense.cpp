@@ -1,4 +1,4 @@
-// Elements picked and placed: along an axis by numbers, and by masks.
+// Gather and scatter on contiguous memory: along an axis by indices, and by masks.
 #include "index/dense.hpp"
 
 #include <string.h>
@@ -38,7 +38,7 @@ void gather(const T* x_oni, const int64_t* index_omi, T* out_omi, int64_t outer,
     });
 }
 
-// A thread has some columns of all the rows that go one after the other, so that what is added comes in its order.
+// Each thread takes some columns of all rows, so that values are added in the order of the indices.
 template <class T>
 void scatter_add(T* out_oni, const int64_t* index_omi, const T* src_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
     const int64_t width = inner < 64 ? inner : 64, tiles = (inner + width - 1) / width;
@@ -128,7 +128,7 @@ bool select_inside(const void* x_on, const int64_t* index_m, void* out_om, int64
         select_along(x_on, index_m, out_om, outer, n, m, bytes);
         return true;
     }
-    bool wrong = false;                                  // numbers are looked at as they are used, while they are near
+    bool wrong = false;                                  // indices are checked as they are used
     each_range(m, CHEAP_ROWS * 2 / bytes, [=, &wrong](int64_t begin, int64_t end) {
         for (int64_t j = begin; j < end; j += 1024) {
             const int64_t count = end - j < 1024 ? end - j : 1024;
@@ -155,14 +155,14 @@ void add_along(int dtype, void* out_oni, const int64_t* index_m, const void* sou
     else if (dtype == F64) add_entries((double*)out_oni, index_m, (const double*)source_omi, outer, n, m, inner);
 }
 
-// --- by masks: in stretches, of which each knows where its elements begin ----------------------------------------------
+// --- by masks: in chunks, each of which knows the offset of its first selected element ---------------------------------
 
 int64_t count_mask(const uint8_t* mask_n, int64_t n, int64_t* counts) {
     each_range(stretches(n), 4 * CHEAP_ROWS / STRETCH, [=](int64_t begin, int64_t end) {
         for (int64_t s = begin; s < end; s++) {
             const int64_t to = (s + 1) * STRETCH < n ? (s + 1) * STRETCH : n;
             int64_t count = 0, i = s * STRETCH;
-            while (i < to) {                             // bytes are added as bytes for as long as they hold the sum
+            while (i < to) {                             // count in bytes until they could overflow
                 const int64_t stop = i + 255 * 8 < to ? i + 255 * 8 : to;
                 uint8_t sums[8] = {0};
                 for (; i + 8 <= stop; i += 8)
@@ -187,7 +187,7 @@ void pick_by_mask(const void* x_n, const uint8_t* mask_n, void* out, int64_t n, 
     by_size(item_size, [=](auto item) {
         using T = decltype(item);
         each_range(stretches(n), COSTLY_ROWS / STRETCH, [=](int64_t begin, int64_t end) {
-            for (int64_t s = begin; s < end; s++) {      // no branch: a mask may be a coin toss
+            for (int64_t s = begin; s < end; s++) {      // no branch: a random mask would be mispredicted
                 const T* x = (const T*)x_n;
                 T *to = (T*)out + counts[s], *stop = (T*)out + counts[s + 1];
                 for (int64_t i = s * STRETCH; to < stop; i++) {
@@ -229,7 +229,7 @@ void places_of_mask(const uint8_t* mask, const int64_t* shape, int ndim, int64_t
             int64_t at[64], k = counts[s], i = s * STRETCH;
             if (k == stop) continue;
             for (int64_t d = ndim - 1, rest = i; d >= 0; d--) at[d] = rest % shape[d], rest /= shape[d];
-            while (k < stop) {                           // along the last axis, where the other places stay
+            while (k < stop) {                           // along the last axis the other indices stay the same
                 const int64_t first = k, row = width - at[ndim - 1];
                 int64_t* last = out + (ndim - 1) * total;
                 for (int64_t j = 0; j < row && k < stop; j++) {

@@ -1,4 +1,4 @@
-// Elements chosen by a mask or by bounds, rows added where numbers say.
+// Elements selected by a mask or by bounds; rows added by index.
 #include <string.h>
 
 #include "platform/table.hpp"
@@ -43,11 +43,11 @@ void where(const uint8_t* mask, const void* x, const void* y, void* out, int64_t
     parallel_for(n, CHEAP, where_range<T>, &job);
 }
 
-// What belongs to a row is chained, in the order in which it comes; then every row is written once, whatever it gets.
+// The values of each row are linked into a list, in their order; then every row is written once.
 template <class T> struct AddRowsJob {
     const T* values;
     T* out;
-    const int32_t *first, *next;         // of each row; of each value
+    const int32_t *first, *next;         // the first value of each row; the next value after each value
     int64_t count, width;
 };
 

@@ -1,4 +1,4 @@
-// Elements picked and placed by index tensors of any strides: small walks, with none of the plans that large ones deserve.
+// Gather and scatter with index tensors of any strides, for few elements: nothing is planned ahead.
 #include "index/strided.hpp"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 namespace clay {
 namespace {
 
-// f(offset in x without its axis, offset in the index, offset in the other, length) for every line along the last axis
+// f(offset in x without its indexed axis, offset in the index, offset in the other tensor, length) for every row along the last axis
 template <class F> void each_line(const Places& p, F f) {
     int64_t at[PLACES_DIMS] = {0};
     const int last = p.ndim - 1;
@@ -42,14 +42,14 @@ template <class T> void reduced(int how, const Places& p, T* x, const int64_t* i
     switch (how) {
     case REDUCE_SUM: return each_place(p, index, [=](int64_t a, int64_t b) { x[a] += other[b]; });
     case REDUCE_PROD: return each_place(p, index, [=](int64_t a, int64_t b) { x[a] *= other[b]; });
-    case REDUCE_MAX:                                     // NaN stays, and wins
+    case REDUCE_MAX:                                     // NaN propagates
         return each_place(p, index, [=](int64_t a, int64_t b) { if (other[b] > x[a] || other[b] != other[b]) x[a] = other[b]; });
     case REDUCE_MIN:
         return each_place(p, index, [=](int64_t a, int64_t b) { if (other[b] < x[a] || other[b] != other[b]) x[a] = other[b]; });
     }
 }
 
-// f(offset in x, number of the entry's element) for runs along the last axis after the offsets, or single elements
+// f(offset in x, element number in the entry) for runs along the last axis, or for single elements
 template <class F> void each_block(const Blocks& b, const int64_t* offsets, F f) {
     int64_t at[2 * PLACES_DIMS] = {0}, inside[PLACES_DIMS], lines = 1, outer = 1;
     const int64_t* shape = b.shape + b.before;
@@ -112,17 +112,17 @@ template <class T> void bins_of(const T* x, T* out, int64_t n, int64_t bins, T l
         }
 }
 
-// The box of a number between the first edge and the last
+// The bin of a value between the first edge and the last
 template <class T> int64_t box_of(T x, const T* edges, int64_t boxes, bool even) {
     int64_t low = 0;
     if (even) {
         const T guess = (x - edges[0]) * ((T)boxes / (edges[boxes] - edges[0]));
-        low = guess >= 0 ? guess < (T)boxes ? (int64_t)guess : boxes - 1 : 0;        // nor is it NaN
+        low = guess >= 0 ? guess < (T)boxes ? (int64_t)guess : boxes - 1 : 0;        // NaN was excluded
         while (low > 0 && x < edges[low]) low--;
         while (low < boxes - 1 && x >= edges[low + 1]) low++;
         return low;
     }
-    for (int64_t count = boxes; count > 1;) {            // the last edge that is not above it
+    for (int64_t count = boxes; count > 1;) {            // binary search for the last edge that is not above the value
         const int64_t half = count / 2;
         low += edges[low + half] <= x ? half : 0;
         count -= half;
@@ -158,7 +158,7 @@ template <class F> void each_range(int64_t n, int64_t grain, F f) {
     parallel_for(n, grain, [](void* job, int64_t begin, int64_t end) { (*(F*)job)(begin, end); }, &f);
 }
 
-// Lanes are what PyTorch computes at a time; pairs of such vectors, and then one by one.
+// Rounded as in PyTorch, which computes two vectors at a time and the rest one by one.
 template <int LANES, bool FUSED, class T> void count(T* out, double start, double step, int64_t n) {
     const auto at = [=](double from, int64_t i) { return (T)(FUSED ? fma(step, (double)i, from) : from + step * (double)i); };
     const int64_t pairs = n / (2 * LANES);
@@ -171,7 +171,7 @@ template <int LANES, bool FUSED, class T> void count(T* out, double start, doubl
     for (int64_t i = pairs * 2 * LANES; i < n; i++) out[i] = at(start, i);
 }
 
-// Single numbers from both ends to the middle. Narrow indices become floating by vectors; they are whole in either precision.
+// From both ends to the middle. 32-bit indices are converted to floating point by vectors; they are exact in either precision.
 template <class Index> void line_between(float* out, double first, double last, double step, Index begin, Index end, Index n) {
     const Index half = n / 2, middle = half < begin ? begin : half > end ? end : half;
     for (Index i = begin; i < middle; i++) out[i] = (float)(first + step * (double)(float)i);
@@ -272,7 +272,7 @@ bool nonzero_mask(int dtype, const void* x, uint8_t* out, int64_t n) {
 void fill_elements(void* out, const void* element, int64_t n, int64_t item_size) {
 #if defined(__x86_64__)
     if (n * item_size >= 4096 && item_size <= 8) {
-        uint64_t pattern = 0;                            // long runs by the string instruction: lines are not read first
+        uint64_t pattern = 0;                            // long runs by `rep stos`, which does not read the lines it overwrites
         memcpy(&pattern, element, (size_t)item_size);
         for (int64_t bits = 8 * item_size; bits < 64; bits *= 2) pattern |= pattern << bits;
         const int64_t words = n * item_size / 8;
@@ -291,7 +291,7 @@ void fill_elements(void* out, const void* element, int64_t n, int64_t item_size)
 }
 
 bool count_up(int dtype, void* out, double start, double step, int64_t n) {
-    // Whole numbers of moderate size need no fused instruction: nothing is rounded.
+    // Integers of moderate size need no fused multiply-add: nothing is rounded.
     const bool whole = floor(start) == start && floor(step) == step && fabs(start) + fabs(step) * (double)n < 4503599627370496.0;
     if (dtype == F32) whole ? count<8, false>((float*)out, start, step, n) : count<8, true>((float*)out, start, step, n);
     else if (dtype == F64) whole ? count<4, false>((double*)out, start, step, n) : count<4, true>((double*)out, start, step, n);
@@ -323,7 +323,7 @@ bool count_between(int dtype, void* out, double start, double end, int64_t n) {
 }
 
 bool powers_between(int dtype, void* out, double start, double end, double base, int64_t n) {
-    constexpr int64_t POWERS = 4096;                     // the least share of a thread
+    constexpr int64_t POWERS = 4096;                     // min elements per thread
     if (dtype != F32 && dtype != F64) return false;
     const double first = dtype == F32 ? (float)start : start, last = dtype == F32 ? (float)end : end;
     const double span = dtype == F32 ? (float)(last - first) : last - first;

@@ -1,4 +1,4 @@
-// BLAS from the library that NumPy brought along, found by name at run time.
+// BLAS from the library inside NumPy's wheel, found by symbol name at run time.
 #include "matmul/blas.hpp"
 
 #include <dlfcn.h>
@@ -17,15 +17,15 @@
 namespace clay {
 namespace {
 
-// CBLAS numbers
+// CBLAS constants
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 
 void *gemm_of[4], *gemv_of[4];           // s, d, c, z
-bool wide = false;                       // the library's integers are 64 bits
+bool wide = false;                       // the library has 64-bit integers
 void (*set_threads)(int) = nullptr;
 int (*get_threads)() = nullptr;
 
-// A real scalar travels by value, a complex one by address.
+// CBLAS takes real scalars by value, complex ones by address.
 template <class T> struct Scalar { using type = T; };
 struct Complex64 { float re, im; };
 struct Complex128 { double re, im; };
@@ -47,13 +47,13 @@ struct Product {
     int64_t ldb;
     char* c;
     int64_t ldc;
-    const char* start;                   // null, c, or one row that is added to all
+    const char* start;                   // null, c, or one row that is added to every row
     int64_t start_i;
 
     int64_t item() const { return dtype == BF16 || dtype == BF16_WIDE ? 2 : dtype == F32 ? 4 : dtype == C128 ? 16 : 8; }
-    int64_t made() const { return dtype == BF16_WIDE ? 4 : item(); }         // of the result, and of what it starts from
+    int64_t made() const { return dtype == BF16_WIDE ? 4 : item(); }         // element size of the result and of start
 
-    // Some rows, or some columns, of the result
+    // Part of the rows, or of the columns, of the result
     Product rows(int64_t begin, int64_t end) const {
         Product p = *this;
         p.m = end - begin;
@@ -91,16 +91,16 @@ void call_gemv(void* f, bool trans, int64_t rows, int64_t columns, const void* m
            (Int)step_x, number(accumulate ? 1 : 0, &beta), y, (Int)step_y);
 }
 
-// A product holds the gate for reading; fork waits for it, because a child born in the middle of one would find the
-// library's locks taken by threads that it does not have. Registered after the library's own handlers, so that it runs
-// before them: they stop the library's threads.
+// A product holds this lock for reading, and fork waits for it: a child forked during a product would find the library's locks
+// held by threads that it does not have. The handler is registered after the library's own ones, so that it runs before them:
+// they stop the library's threads.
 pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 void close_gate() { pthread_rwlock_wrlock(&gate); }
 void open_gate() { pthread_rwlock_unlock(&gate); }
 void fresh_gate() { gate = PTHREAD_RWLOCK_INITIALIZER; }
 
-// The library's own threads go on looking for work long after a product, in the way of ours: it has one thread as long as
-// somebody is in here, and then again as many as before.
+// The library's threads spin for a while after a product and disturb ours. So it is set to one thread during a call, and to the
+// previous number after it.
 std::mutex count_lock;
 int inside_blas = 0, threads_before = 0;
 struct Session {
@@ -166,7 +166,7 @@ int64_t at_least(int64_t stride, int64_t rows, int64_t columns) {
     return rows == 1 && stride < columns ? columns : stride;
 }
 
-// BLAS takes no overlapping rows, and some builds no sizes beyond 31 bits.
+// BLAS does not take overlapping rows, and some builds no sizes beyond 31 bits.
 bool blas_can(const Product& p) {
     if (p.lda < (p.trans_a ? p.m : p.k) || p.ldb < (p.trans_b ? p.k : p.n) || p.ldc < p.n) return false;
     return wide || (p.m | p.n | p.k | p.lda | p.ldb | p.ldc) <= INT32_MAX;
@@ -200,20 +200,20 @@ void product(const Product& p, bool by_blas) {
 
 int index_of(int dtype) { return dtype == F32 ? 0 : dtype == F64 ? 1 : dtype == C64 ? 2 : 3; }
 
-// Whether BLAS is the better one for so many multiplications of this kind.
+// Whether BLAS is faster than our own loops for a product of this size.
 bool wants_blas(const Product& p) {
     if (p.dtype == BF16 || p.dtype == BF16_WIDE || !gemm_of[index_of(p.dtype)] || !blas_can(p)) return false;
     return p.m * p.n * p.k > current_isa().gemm_most || p.dtype == C64 || p.dtype == C128;
 }
 
-// Multiply-adds of real numbers: what a product costs
+// The cost of a product, in real multiply-adds
 int64_t work_of(const Product& p) { return p.m * p.n * p.k * (p.dtype == C64 || p.dtype == C128 ? 4 : 1); }
 
-// Multiply-adds above which a product is shared out, and those of a share that is cut in two once more, so that a thread that
-// is done early can help.
+// Multiply-adds above which a product is divided among threads, and above which a share is divided again, so that a thread that
+// finishes early can help.
 constexpr int64_t WORTH = 1 << 20, LONG = 1 << 22, VAST = 1 << 28;
-// Rows and columns of a share come in multiples, so that its vectors are whole, and are not so few that they would be multiplied
-// in another way than the whole: no sum depends on the threads.
+// The rows and columns of a share are multiples of these, so that its vectors are full, and not so few that another algorithm would
+// be chosen than for the whole product: no sum depends on the number of threads.
 constexpr int64_t STEP_ROWS = 8, STEP_COLUMNS = 32, LEAST_ROWS = 16, ENOUGH = 512;
 
 struct Shares {
@@ -232,10 +232,9 @@ void some_shares(void* data, int64_t begin, int64_t end) {
 void shared_out(const Product& p, bool by_blas) {
     const int64_t work = work_of(p), threads = max_threads();
     if (work < WORTH || threads < 2) return product(p, by_blas);
-    // Every share reads the whole other matrix, and may have to turn it about: best if that is the smaller one. Shares of many
-    // rows have them to spare.
+    // Every share reads all of the other matrix, and may have to transpose it: that should be the smaller one.
     const bool of_columns = p.n >= 2 * STEP_COLUMNS && (p.m < 2 * LEAST_ROWS || (p.n >= p.m && p.m < ENOUGH));
-    // BLAS lays out all of the other matrix for every share.
+    // BLAS packs all of the other matrix for every share.
     int64_t parts = work / threads > LONG && !by_blas ? 2 * threads : threads;
     const int64_t most = of_columns ? p.n / STEP_COLUMNS : p.m / LEAST_ROWS;
     if (parts > most) parts = most > 1 ? most : 1;
@@ -318,12 +317,12 @@ void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int6
     if (k > 0) {
         settle(p);
         const bool by_blas = wants_blas(p);
-        // The largest are worth its own threads, which lay out every matrix once for all of them.
+        // The largest products use BLAS's own threads, which pack each matrix only once.
         const bool whole = by_blas && work_of(p) > VAST;
         Session session(by_blas, !whole);
         return whole ? product(p, true) : shared_out(p, by_blas);
     }
-    const size_t length = (size_t)(n * p.made());             // a sum of nothing
+    const size_t length = (size_t)(n * p.made());             // k is 0: the sum is empty
     for (int64_t i = 0; i < m; i++) {
         char* row = p.c + i * ldc * p.made();
         if (!start) memset(row, 0, length);
@@ -361,7 +360,7 @@ void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, 
     settle(p);
     ManyJob job{p, a_step, b_step, start_step, wants_blas(p)};
     Session session(job.by_blas);
-    // Few large products are shared out one by one.
+    // A few large products are divided one by one.
     if (count < 2 * max_threads() && work > 2 * WORTH) many_range(&job, 0, count);
     else parallel_for(count, WORTH / 2 / (work + 1) + 1, many_range, &job);
 }

@@ -1,8 +1,8 @@
-// The one door to BLAS; platform/api.hpp holds what the core may call.
+// BLAS inside the kernels; platform/api.hpp has what the core may call.
 #pragma once
 
 namespace clay {
 
-void blas_set_threads(int n);            // nothing if no library is loaded
+void blas_set_threads(int n);            // does nothing if no library is loaded
 
 }  // namespace clay

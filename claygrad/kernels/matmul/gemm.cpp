@@ -1,10 +1,10 @@
 // Note [Products by panels]
-// A panel is a few vectors of columns of b, DEPTH deep. ROWS rows at a time of a go along it, and their sums stay in registers.
-// The rows of b lie far apart and would push each other out of the cache, so the first rows of a to go along a panel leave a
-// copy of it behind for the others, and a panel of a transposed b is turned about. A transposed `a` is read as it lies, half as
-// deep, unless its rows are so far apart that they push each other out too: then it is laid out in groups of ROWS.
-// In a program, other than in a loop over one product, no matrix is near. So what is written, the next rows of a, and the next
-// panel are fetched meanwhile.
+// A panel is a few vectors of columns of b, DEPTH rows deep. ROWS rows of a at a time are multiplied by it, with their sums in
+// registers. The rows of b are far apart and would evict each other from the cache. So the first rows of a that use a panel also
+// write a contiguous copy of it for the others; a panel of a transposed b is transposed into that copy. A transposed `a` is read in
+// place, at half the depth, unless its rows are so far apart that they evict each other too: then it is packed in groups of ROWS.
+// In a real program, unlike in a benchmark loop, the matrices are not in the cache. So the output, the next rows of a and the next
+// panel are prefetched.
 #include <string.h>
 
 #include "platform/table.hpp"
@@ -19,16 +19,16 @@ namespace CLAY_ISA {
 namespace {
 
 constexpr int64_t DEPTH = 512;
-constexpr int64_t CHAIN = 128;           // products added one after the other: the error of longer sums grows with their length
-constexpr int AT_ONCE = 8;               // groups of rows of a transposed a
-constexpr int64_t AHEAD = 32;            // rows of b, and of an a that is laid out, that are fetched before they are needed
-constexpr int64_t NEAR = 8, FAR = 48;    // of a transposed a: to the first-level cache, and to the second
-constexpr int64_t CLOSE = 1 << 15;       // bytes of b that are fetched by what reads them first
-constexpr int64_t TALL = 512;            // rows of a that go along one panel after the other
-constexpr int64_t SLAB = 1 << 19;        // and their bytes, in the second-level cache; twice that beside a transposed b
-constexpr int64_t FAR_APART = 4096;      // bytes between the rows of a transposed a from which on they push each other out
+constexpr int64_t CHAIN = 128;           // products added in sequence; longer sums are split to bound the rounding error
+constexpr int AT_ONCE = 8;               // groups of rows of a transposed a, packed together
+constexpr int64_t AHEAD = 32;            // prefetch distance, in rows of b and of a packed a
+constexpr int64_t NEAR = 8, FAR = 48;    // the same for a transposed a: to the first-level cache, and to the second
+constexpr int64_t CLOSE = 1 << 15;       // a smaller b is not prefetched
+constexpr int64_t TALL = 512;            // rows of a that are multiplied by one panel after the other
+constexpr int64_t SLAB = 1 << 19;        // and their bytes, which stay in the second-level cache; twice that for a transposed b
+constexpr int64_t FAR_APART = 4096;      // from this row distance on (bytes) the rows of a transposed a evict each other
 
-// Rows at once: as many sums as the registers hold.
+// Rows multiplied at a time: as many as there are registers for sums.
 #if defined(__AVX512F__)
 constexpr int ROWS = 8;
 #elif defined(__AVX2__)
@@ -41,9 +41,9 @@ template <class T> constexpr int64_t LINE = 64 / sizeof(T);      // elements of 
 
 thread_local Room room_of_a;
 
-// What goes into a block of c
+// The operands of a block of c
 template <class T> struct Block {
-    int64_t depth, last;                 // products; columns of the last vector
+    int64_t depth, last;                 // length of the sums; columns of the last vector
     const T* a;
     int64_t a_i, a_p;
     const T* b;
@@ -52,14 +52,14 @@ template <class T> struct Block {
     int64_t ldc;
     const T* start;
     int64_t start_i;
-    T* copy;                             // of the panel, where that is asked for
-    int64_t next;                        // from these rows of a to the next, or 0: what follows may be another thread's
+    T* copy;                             // where to copy the panel, or null
+    int64_t next;                        // distance to the next rows of a, for the prefetch; 0 if they belong to another thread
 };
 
-// How rows of a lie; whole blocks know it when they are compiled.
+// The layout of a's rows; full blocks know it at compile time.
 enum Lie { ANYHOW, IN_ROWS, IN_COLUMNS };
 
-// R rows by N vectors of c. PART: the last vector has `last` columns only. Not inlined: it needs all registers.
+// R rows by N vectors of c. PART: the last vector has only `last` columns. Not inlined: it needs all registers.
 template <class T, int R, int N, bool PART, Lie LIE = ANYHOW, bool COPY = false>
 __attribute__((noinline)) void block(const Block<T>& s) {
     using V = vec<T>;
@@ -138,7 +138,7 @@ template <class T, int R, int N, bool PART> void some(int64_t rows, const Block<
     some<T, R == 1 ? 1 : R - 1, N, PART>(rows, s);
 }
 
-// Some rows of a as they are read; groups of them, as next_rows has it, are `group` apart if that is not 0.
+// Rows of a as they are read. If `group` is not 0, a is packed in groups (see next_rows) that are `group` apart.
 template <class T> struct Slab {
     int64_t rows, depth;
     const T* a;
@@ -154,7 +154,7 @@ template <class T> inline void move_group(const T* from, T* to) {
     }
 }
 
-// A transposed a in groups. Every row of memory is read a few cache lines at a time, and goes to as many groups.
+// Packs a transposed a in groups. A few cache lines of each row are read at a time, and each goes to a group of its own.
 template <class T> void in_groups(const T* a, int64_t a_p, int64_t rows, int64_t depth, T* to, int64_t group) {
     for (int64_t left = rows; left > 0;) {
         const int64_t size = next_rows<ROWS>(left), many = left >= (AT_ONCE + 1) * ROWS ? AT_ONCE : 1;
@@ -177,7 +177,7 @@ template <class T> Slab<T> slab_of(const GemmJob<T>& job, int64_t i, int64_t row
     const Slab<T> as_it_is{rows, depth, job.a + i * job.a_i + p * job.a_p, job.a_i, job.a_p, 0};
     if (job.n <= 2 * WIDE<T> || rows < ROWS) return as_it_is;
     if (job.a_i == 1 && job.a_p * (int64_t)sizeof(T) >= FAR_APART) {
-        const int64_t group = ROWS * depth + 64 / (int64_t)sizeof(T);        // they begin in different places of the cache
+        const int64_t group = ROWS * depth + 64 / (int64_t)sizeof(T);        // padded, so that groups begin in different cache sets
         T* to = (T*)room_of_a.get((rows / ROWS + 2) * group * sizeof(T));
         if (!to) return as_it_is;
         in_groups(as_it_is.a, job.a_p, rows, depth, to, group);
@@ -186,14 +186,14 @@ template <class T> Slab<T> slab_of(const GemmJob<T>& job, int64_t i, int64_t row
     return as_it_is;
 }
 
-// ROWS rows along a whole panel, which the first of them copy
+// ROWS rows times a whole panel, which the first rows copy
 template <class T, Lie LIE> void whole(Block<T>& s) {
     if (!s.copy) return block<T, ROWS, C<T>, false, LIE>(s);
     block<T, ROWS, C<T>, false, LIE, true>(s);
     s.b = s.copy, s.ldb = WIDE<T>, s.copy = nullptr;
 }
 
-// A panel as it lies in b, which is fetched in eight parts
+// A panel in place in b, prefetched in eight parts
 template <class T> struct Ahead {
     int64_t rows, width;
     const T* b;
@@ -204,7 +204,7 @@ template <class T> struct Ahead {
     }
 };
 
-// The rows of a slab along one panel
+// All rows of a slab times one panel
 template <class T, int N, bool PART> void strip(const Slab<T>& slab, Block<T> s, Ahead<T> ahead) {
     s.a = slab.a, s.a_i = slab.a_i, s.a_p = slab.a_p, s.depth = slab.depth;
     for (int64_t left = slab.rows; left > 0;) {
@@ -221,7 +221,7 @@ template <class T, int N, bool PART> void strip(const Slab<T>& slab, Block<T> s,
     }
 }
 
-// The panel of b from row p and column j on; none where they end.
+// The panel of b at row p and column j; null past the end.
 template <class T> Ahead<T> panel_at(const GemmJob<T>& job, int64_t p, int64_t j, int64_t depth) {
     const int64_t deep = job.k - p < depth ? job.k - p : depth, width = job.n - j < WIDE<T> ? job.n - j : WIDE<T>;
     if (job.b_is_nk) return {deep > 0 ? width : 0, deep, job.b + j * job.ldb + p, job.ldb};
@@ -237,7 +237,7 @@ template <class T> void by_panels(const GemmJob<T>& job) {
         const int64_t rounds = ceil_div(job.k, most);
         share = ceil_div(job.k, rounds);
     }
-    if (job.m > TALL || job.m * share * (int64_t)sizeof(T) > SLAB) {     // small products have no time to divide
+    if (job.m > TALL || job.m * share * (int64_t)sizeof(T) > SLAB) {     // a division would be a measurable part of a small product
         tall = (job.b_is_nk ? 2 : 1) * SLAB / (int64_t)sizeof(T) / share / ROWS * ROWS;
         if (tall > TALL) tall = TALL;
         if (job.m < tall + tall / 2) tall = job.m;
@@ -272,16 +272,16 @@ template <class T> void by_panels(const GemmJob<T>& job) {
     room_of_a.give_back();
 }
 
-// None of this is other for a share of a product than for the whole: see shared_out.
+// These choices must be the same for a share of a product as for the whole: see shared_out.
 constexpr int64_t FEW = 16, LEAST = 32;  // rows and columns
-constexpr int64_t SHORT = 32;            // rows whose lanes are more work to add up than to multiply
-constexpr int64_t PAIRED = 4;            // rows below which the sums of a panel would wait for each other
-constexpr int64_t NEARBY = 1 << 20;      // bytes of b that the second-level cache holds: no need to read them in order
+constexpr int64_t SHORT = 32;            // for shorter rows, adding up the lanes of a vector takes longer than multiplying
+constexpr int64_t PAIRED = 4;            // with fewer rows the additions of a panel would wait for each other
+constexpr int64_t NEARBY = 1 << 20;      // a smaller b stays in the second-level cache and need not be read in order
 
 template <class T>
 void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a_p, const void* b, int64_t ldb,
           bool b_is_nk, void* c, int64_t ldc, const void* start, int64_t start_i) {
-    if (k == 1 && b_is_nk && ldb == 1) b_is_nk = false, ldb = n;      // one row, either way
+    if (k == 1 && b_is_nk && ldb == 1) b_is_nk = false, ldb = n;      // a single row is the same transposed
     GemmJob<T> job{m, n, k, (const T*)a, a_i, a_p, (const T*)b, ldb, b_is_nk, (T*)c, ldc, (const T*)start, start_i};
     const int64_t b_p = b_is_nk ? 1 : ldb;
     if (a_p == 1 && b_p == 1 && n == 1)

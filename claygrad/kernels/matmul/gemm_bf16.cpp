@@ -1,9 +1,9 @@
 // Note [Products of bfloat16]
-// As Note [Products by panels], with an instruction that adds two products at once to a sum in float32: numbers that follow each
-// other along the sum are a pair, and take the place of one float32. An odd one has a zero for a partner, in both factors: another
-// row's infinity times zero would be NaN. Sums stay in float32, between panels of one depth and the next too, and are rounded
-// once. Numbers below the least normal one count as zero in that instruction. PyTorch computes products of up to SMALL
-// multiplications otherwise, and keeps such numbers there; so do we, by way of the kernel for float32.
+// As Note [Products by panels], with an instruction that adds two products to a float32 sum: two consecutive elements along the sum
+// are a pair and take the space of one float32. If the length is odd, the last element is paired with a zero in both factors (with a
+// zero in one factor only, an infinity in the other would give NaN). Sums stay in float32, also between panels, and are rounded once.
+// The instruction treats subnormal numbers as zero. PyTorch computes products of up to SMALL multiplications in another way, which
+// keeps them; so do we, by the float32 kernel.
 #include "platform/dtypes.hpp"
 #include "matmul/gemm.hpp"
 #include "matmul/gemm_bf16.hpp"
@@ -16,33 +16,33 @@ namespace avx512 { extern const Kernel gemm_kernels[]; }
 namespace CLAY_ISA {
 namespace {
 
-constexpr int64_t TALL = 512;            // rows of a that go along one panel after the other
+constexpr int64_t TALL = 512;            // rows of a that are multiplied by one panel after the other
 constexpr int64_t SLAB = 1 << 19;        // and their bytes, in the second-level cache
-constexpr int64_t CHUNK = 512;           // columns whose sums are kept from one depth to the next
-constexpr int64_t PANELS = 4;            // that are packed at a time where b is not transposed: its rows are far apart
+constexpr int64_t CHUNK = 512;           // columns whose sums are kept between depths
+constexpr int64_t PANELS = 4;            // panels packed at a time if b is not transposed: its rows are far apart
 constexpr int64_t SMALL = 4096;
-constexpr int64_t FEW = 16, SHORT = 64;  // rows, and numbers in them that are more work to add up than to multiply
+constexpr int64_t FEW = 16, SHORT = 64;  // rows; and the length below which adding up lanes takes longer than multiplying
 
 thread_local Room room_of_a, room_of_b, room_of_sums;
 
 template <class Made> using Job = GemmJob<Brain, Made>;
 
-// What goes into a block of c
+// The operands of a block of c
 template <class Made> struct Block {
     int64_t pairs;
-    bool odd;                            // one more number, of rows
+    bool odd;                            // the length is odd
     const char* a;
     int64_t a_i, a_p;                    // in bytes
     const Pair* b;
     int64_t width;
-    const float* before;                 // sums of a lesser depth, or null
-    float* sums;                         // for a greater depth; null: this is the last
+    const float* before;                 // sums of the panels before, or null
+    float* sums;                         // where to keep sums for the next panel; null: this is the last
     int64_t ld_sums;
     Made* c;
     int64_t ldc;
     const Made* start;
     int64_t start_i;
-    int64_t next;                        // from these rows of a to the next, or 0
+    int64_t next;                        // distance to the next rows of a, for the prefetch, or 0
 };
 
 enum Lie { ANYHOW, IN_ROWS, IN_GROUPS };
@@ -120,7 +120,7 @@ template <class Made, int R, int N> void some(int64_t rows, const Block<Made>& s
     some<Made, R == 1 ? 1 : R - 1, N>(rows, s);
 }
 
-// The rows of a slab along one panel; a slab that was packed has groups of them.
+// All rows of a slab times one panel; a packed slab has groups of rows.
 template <class Made, int N> void strip(int64_t left, int64_t group, Block<Made> s) {
     while (left > 0) {
         const int64_t rows = !group ? next_rows<ROWS>(left) : left < ROWS ? left : ROWS;
@@ -139,8 +139,8 @@ template <class Made, int N> void strip(int64_t left, int64_t group, Block<Made>
 
 constexpr int64_t PANEL = DEPTH * WIDE;
 
-// Of a packed a
-int64_t group_size(int64_t depth) { return ROWS * ((depth + 1) / 2) + 16; }      // they begin in different places of the cache
+// Pairs per group of a packed a
+int64_t group_size(int64_t depth) { return ROWS * ((depth + 1) / 2) + 16; }      // padded, so that groups begin in different cache sets
 int64_t groups_of(int64_t rows) { return (rows + 31) / 32 * 4; }
 
 struct Rooms {
@@ -148,7 +148,7 @@ struct Rooms {
     float* sums;
 };
 
-// `rows` rows and `columns` columns of c from i and j on, `depth` numbers of the sum from p on
+// `rows` by `columns` elements of c at (i, j): `depth` terms of the sum from p on
 template <class Made>
 void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t columns, int64_t p, int64_t depth, const Rooms& rooms) {
     Pair* const panels = rooms.panels;
@@ -185,7 +185,7 @@ void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t col
 void round_to(float* to, float x) { *to = x; }
 void round_to(Brain* to, float x) { *to = brain_of(x); }
 
-// Where there is no memory
+// Without scratch memory
 template <class Made> void one_by_one(const Job<Made>& job) {
     const int64_t b_p = job.b_is_nk ? 1 : job.ldb, b_j = job.b_is_nk ? job.ldb : 1;
     for (int64_t i = 0; i < job.m; i++)
@@ -231,13 +231,13 @@ template <class Made> void small(const Job<Made>& job) {
         }
 }
 
-// None of this is other for a share of a product than for the whole: see shared_out.
+// These choices must be the same for a share of a product as for the whole: see shared_out.
 template <class Made>
 void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a_p, const void* b, int64_t ldb, bool b_is_nk,
           void* c, int64_t ldc, const void* start, int64_t start_i) {
     Job<Made> job{m, n, k, (const Brain*)a, a_i, a_p, (const Brain*)b, ldb, b_is_nk, (Made*)c, ldc, (const Made*)start, start_i};
     if (m * n * k <= SMALL) return small(job);
-    if (k == 1 && b_is_nk && ldb == 1) job.b_is_nk = false, job.ldb = n;      // one row, either way
+    if (k == 1 && b_is_nk && ldb == 1) job.b_is_nk = false, job.ldb = n;      // a single row is the same transposed
     const int64_t b_p = job.b_is_nk ? 1 : job.ldb;
     if (a_p == 1 && b_p == 1 && n == 1)
         return by_dots<InPairs<Made>>(1, m, Dots<Brain, Made>{k, job.b, 0, job.a, a_i, job.c, 0, ldc, job.start, 0, start_i});

@@ -1,4 +1,4 @@
-// What products of all types have in common.
+// Shared by the matrix products of all types.
 #pragma once
 #include <stdint.h>
 
@@ -6,7 +6,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// As matmul/gemm.hpp has it; In: the type of the factors, Out: of the result.
+// The arguments of matmul/gemm.hpp. In: type of the factors, Out: type of the result.
 template <class In, class Out = In> struct GemmJob {
     int64_t m, n, k;
     const In* a;
@@ -20,8 +20,8 @@ template <class In, class Out = In> struct GemmJob {
     int64_t start_i;
 };
 
-// How many of the rows that are left go next, ROWS at the most: the last few are shared evenly, or too few sums would wait for each
-// other.
+// How many of the remaining rows to take next, at most ROWS. The last rows are divided evenly: with too few rows at a time the
+// additions would wait for each other.
 template <int ROWS> int64_t next_rows(int64_t left) {
     return left >= ROWS + ROWS / 2 || left == ROWS ? ROWS : left > ROWS ? (left + 1) / 2 : left;
 }
@@ -39,7 +39,7 @@ template <class In, class Out = In> struct Dots {
     int64_t start_r, start_j;
 };
 
-constexpr int ACROSS = 4;                // rows of y at once
+constexpr int ACROSS = 4;                // rows of y at a time
 #if defined(__AVX512F__)
 constexpr int DOWN = 4;                  // of x
 #else
@@ -59,7 +59,8 @@ template <class By, int R, class D> void dots_of(int64_t rows, int64_t n, D s) {
     }
 }
 
-// Rows of x and of y go along each other, By::LENGTH at a time. So many of y at a time that they are near still for the next rows of x.
+// Dot products of rows of x and y, By::LENGTH elements at a time, with as many rows of y at a time as stay in the cache for the next
+// rows of x.
 template <class By, class D> void by_dots(int64_t m, int64_t n, const D& all) {
     constexpr int64_t HIGH = 4 * ACROSS;
     const int64_t high = m <= DOWN ? n : HIGH;

@@ -1,9 +1,8 @@
-// Products of few rows, and what all products are made of.
+// Products of few rows, and functions that all products share.
 //
 // Note [Products of few rows]
-// They are over before b has come from memory, which is best read once and in order: a transposed b row by row, each
-// multiplied by all rows of a along its length (by_dots), and any other a few rows at a time, into sums of all columns
-// (by_streams).
+// Their time is that of reading b from memory, so b is read once and in order: a transposed b row by row, with dot products of each
+// row and all rows of a (by_dots); any other b a few rows at a time, into sums of all columns (by_streams).
 #pragma once
 #include <string.h>
 
@@ -20,7 +19,7 @@ template <class T> constexpr int W = Lanes<vec<T>>::width;
 template <class T> constexpr int C = W<T> > 1 ? 2 : 4;       // vectors of a panel
 template <class T> constexpr int WIDE = C<T> * W<T>;
 
-// The sums of all lanes of n vectors, a power of two of them up to the width: that of v[i] in lane i * width / n.
+// Adds up the lanes of each of n vectors, n a power of two up to the width: the sum of v[i] is in lane i * width / n.
 template <class T, int n> vec<T> sums_of(vec<T>* v) {
 #pragma GCC unroll 16
     for (int half = n / 2; half > 0; half /= 2)
@@ -41,7 +40,7 @@ template <class T, int n> vec<T> sums_of(vec<T>* v) {
 
 constexpr int power_above(int n) { return n <= 1 ? 1 : 2 * power_above((n + 1) / 2); }
 
-// R rows of x by J of y; the next rows of y are on their way meanwhile.
+// R rows of x by J rows of y; prefetches the next rows of y.
 template <class T> struct InVectors {
     static constexpr int64_t LENGTH = 4096;
     template <int R, int J> static inline void dots(const Dots<T>& s);
@@ -81,13 +80,13 @@ template <class T> template <int R, int J> inline void InVectors<T>::dots(const 
         }
 }
 
-// Few rows against a b as it lies: BATCH of its rows at a time are read from end to end, into sums that stay in the cache.
+// Few rows times a b that is not transposed: BATCH rows of b at a time are read from end to end, into sums that stay in the cache.
 #if defined(__AVX512F__)
 constexpr int BATCH = 8;
 #else
 constexpr int BATCH = 4;
 #endif
-constexpr int64_t SUMS = 1 << 14;        // their bytes
+constexpr int64_t SUMS = 1 << 14;        // bytes of these sums
 
 template <class T, int P, int N, bool PART>
 inline void stream(int64_t m, const T* a, int64_t a_i, int64_t a_p, const T* b, int64_t ldb, T* sum, int64_t step, int64_t last) {
@@ -106,7 +105,7 @@ inline void stream(int64_t m, const T* a, int64_t a_i, int64_t a_p, const T* b, 
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 16
-            for (int v = 0; v < N; v++) acc[r][v] = splat<V>(0);                     // what is added up P at a time errs less
+            for (int v = 0; v < N; v++) acc[r][v] = splat<V>(0);                     // partial sums of P terms, to bound the rounding error
 #pragma GCC unroll 16
         for (int p = 0; p < P; p++)
 #pragma GCC unroll 16

@@ -1,4 +1,4 @@
-// Products that read the same columns, together.
+// Several products that read the same columns of a, computed together.
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"
 #include "platform/threads.hpp"
@@ -7,11 +7,11 @@
 namespace clay {
 namespace {
 
-// Columns of a, rows of the results, that a task takes through all products: at least so many, and as many strips.
+// A task computes a strip of columns of a (rows of the results) for all products: at least LEAST columns, and about STRIPS strips.
 constexpr int64_t LEAST = 64, STRIPS = 4;
-constexpr int64_t ALONE = 1 << 26;       // multiplications of one that is worth being shared out by itself
+constexpr int64_t ALONE = 1 << 26;       // a product of so many multiplications is divided among threads by itself
 
-constexpr int64_t WORTH = 1 << 19;       // the least that a thread takes
+constexpr int64_t WORTH = 1 << 19;       // min multiplications per thread
 
 struct Job {
     int dtype, count;
@@ -19,7 +19,7 @@ struct Job {
     const Across* products;
 };
 
-// Some rows of a result
+// Part of the rows of a result
 void rows_of(int dtype, const Across& p, int64_t at, int64_t rows) {
     const int64_t item = dtype == F32 ? 4 : 8;
     const char* a = (const char*)p.a + at * item;

@@ -1,4 +1,4 @@
-// Sums of products and what they are added to.
+// Scaled sums: alpha * product + beta * start.
 #include "matmul/scaled_sum.hpp"
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
@@ -25,7 +25,7 @@ template <class T, bool OUTER> void range(void* data, int64_t begin, int64_t end
         const T* start = job.start ? job.start + i * job.start_i : nullptr;
         const V factor = splat<V>(OUTER ? job.x[i] : 1), one = splat<V>(start && !job.start_j ? *start : 0) * beta;
         const bool line = start && job.start_j == 1;
-        if (start && job.start_j > 1) {                  // a column of a turned matrix
+        if (start && job.start_j > 1) {                  // a column of a transposed matrix
             for (int64_t j = 0; j < job.n; j++) {
                 const T made = OUTER ? job.x[i] * job.y[j] : out[j];
                 out[j] = made * job.alpha + start[j * job.start_j] * job.beta;
@@ -93,7 +93,7 @@ template <class T> void dot_range(void* data, int64_t begin, int64_t end) {
     }
 }
 
-// Cut by size alone, so that every run adds in the same order: into parts all of a size, as many as two, four or eight threads share.
+// Divided by size alone, so that every run adds in the same order: equal parts, a multiple of eight.
 template <class T> void dot(const void* x_n, const void* y_n, void* out, int64_t n) {
     constexpr int64_t PART = CHEAP_ROWS / 2, MOST = 256, TEAM = 8;
     T sums[MOST];

@@ -1,4 +1,4 @@
-// Sums of products and what they are added to. Family "combine"; out is contiguous (m, n).
+// Scaled sums: alpha * product + beta * start. Family "combine"; out is contiguous (m, n).
 #pragma once
 #include <stdint.h>
 

@@ -52,7 +52,7 @@ template <int R, class T> void layer_forward_rows(const Norm& s, int64_t first) 
         ((T*)s.rstd)[first + r] = rstd;
         scale[r] = splat<V>(rstd);
     }
-    // One after the other: the loads of a row next to the stores of another may wait for them (reduce/softmax_pipeline.hpp, Note [Up or down]).
+    // One row after the other: loads from one row may wait for stores into another (reduce/softmax_pipeline.hpp, Note [4K aliasing]).
 #pragma GCC unroll 4
     for (int r = 0; r < R; r++)
         along<T>(n, [=](int64_t i, int64_t m) {

@@ -1,4 +1,4 @@
-// The extreme of each line and its first place.
+// Max or min of each row, with its first index.
 #include <stdlib.h>
 
 #include <type_traits>
@@ -23,7 +23,7 @@ template <bool LARGEST, class T> T extreme_of(const T* x_n, int64_t n) {
     return best;
 }
 
-// The first element that equals a value which is among them; NaN equals NaN. Many are looked at without a branch between.
+// The index of the first element equal to a value that is known to occur; NaN equals NaN. Compares many elements per branch.
 template <class T> int64_t first_among(const T* x, int64_t n, T value) {
     constexpr int64_t CHUNK = 64;
     const bool unknown = value != value;
@@ -46,7 +46,7 @@ template <bool LARGEST, class T> int64_t place_in_row(const T* x, int64_t n) {
     int64_t at = 0;
     T best = x[0];
     if (n <= SHORT) {
-        for (int64_t i = 1; i < n; i++) {                // by masks: which of them is better no branch can foresee
+        for (int64_t i = 1; i < n; i++) {                // by masks: a branch would be mispredicted
             const int64_t better = -(int64_t)beats<LARGEST>(x[i], x[at]);
             at ^= (at ^ i) & better;
         }
@@ -76,7 +76,7 @@ template <bool LARGEST, class T> void rows_range(void* data, int64_t begin, int6
     }
 }
 
-// Parts of one long row, a place for each.
+// Parts of one long row, an index for each.
 template <bool LARGEST, class T> void parts_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(Job<T>*)data;
     for (int64_t p = begin; p < end; p++) {
@@ -85,10 +85,10 @@ template <bool LARGEST, class T> void parts_range(void* data, int64_t begin, int
     }
 }
 
-constexpr int64_t WIDE = 256;            // columns looked at together
+constexpr int64_t WIDE = 256;            // columns compared at a time
 template <class T> using PlaceOf = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 
-// The best of each of `width` columns, up to WIDE of them, and its row; rows are `step` apart.
+// Max or min of each of `width` <= WIDE columns, and its row; rows are `step` elements apart.
 template <bool LARGEST, class T>
 void best_of_columns(const T* x, int64_t rows, int64_t step, int64_t width, T* best, PlaceOf<T>* at) {
     for (int64_t i = 0; i < width; i++) best[i] = x[i], at[i] = 0;
@@ -119,7 +119,7 @@ template <bool LARGEST, class T> void columns_range(void* data, int64_t begin, i
     }
 }
 
-// Narrow columns: so many rows are looked at as one wide one, whose lanes are compared in the end. Places are counted from x.
+// Few columns: several rows are treated as one wide row, whose lanes are compared at the end. Indices count from x.
 template <bool LARGEST, class T> void narrow_columns(const T* x, int64_t n, int64_t inner, int64_t* places) {
     const int64_t together = WIDE / inner, rounds = n / together;
     T best[WIDE];
@@ -141,7 +141,7 @@ template <bool LARGEST, class T> void narrow_columns(const T* x, int64_t n, int6
 
 template <class T> struct NarrowJob {
     const T* x_oni;
-    int64_t n, inner, parts, *places_opi;        // of each part of a column
+    int64_t n, inner, parts, *places_opi;        // places_opi: an index for each part of a column
     int64_t begin(int64_t part) const { return n / parts * part; }
     int64_t end(int64_t part) const { return part + 1 < parts ? begin(part + 1) : n; }
 };

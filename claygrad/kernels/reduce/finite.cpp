@@ -8,7 +8,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-constexpr int64_t BLOCK = 4096;          // elements between two looks at what was found
+constexpr int64_t BLOCK = 4096;          // elements between two checks of the result
 
 template <class U> struct FiniteJob {
     const U* x;
@@ -42,7 +42,7 @@ template <class U, U EXPONENT> int finite(const void* x, int64_t n) {
 
 }  // namespace
 
-// int(const void* x, int64_t n): which kinds there are, as bits
+// int(const void* x, int64_t n): a bit for each kind found
 const Kernel finite_kernels[] = {{"kinds", F16, (void*)finite<uint16_t, 0x7c00>}, {"kinds", BF16, (void*)finite<uint16_t, 0x7f80>},
                                  {"kinds", F32, (void*)finite<uint32_t, 0x7f800000u>},
                                  {"kinds", F64, (void*)finite<uint64_t, 0x7ff0000000000000ull>}};

@@ -1,4 +1,4 @@
-// How a reduction of any kind goes over a tensor: in tasks of rows or tiles of columns, and in parts where there are too few.
+// How every reduction iterates over a tensor: tasks of rows, or of tiles of columns; the reduced axis is split if there are too few.
 #pragma once
 #include <stdlib.h>
 
@@ -12,21 +12,21 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// What a reduction makes of rows of a few elements it may make of several at once, SEVERAL_ROWS, and of up to BY_NUMBERS elements
-// number by number: a number of each is the same whichever others go with it.
+// Short rows are reduced SEVERAL_ROWS at a time, and rows of up to BY_NUMBERS elements by scalar code. The result of a row does not
+// depend on the rows it is grouped with.
 constexpr int64_t FEW_ELEMENTS = 128;
 struct RowByRow { static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 0; };
 
-// A reduction knows its types and how one tile of columns (one row, when width and stride are 1) becomes numbers.
+// A reduction has its types, and a function that reduces one tile of columns (one row, if width and stride are 1).
 template <class O, class T> struct Floats {
     using In = T;
     using Out = T;
     using Op = O;
     using Merge = Floats;
     static constexpr int SEVERAL_ROWS = Lanes<vec<T>>::width;
-    static constexpr int BY_NUMBERS = Op::identity - Op::identity == 0 ? SEVERAL_ROWS - 1 : 3;       // comparisons of NaN are dear
+    static constexpr int BY_NUMBERS = Op::identity - Op::identity == 0 ? SEVERAL_ROWS - 1 : 3;       // comparisons that handle NaN are expensive
 
-    // Each row becomes a vector; these are turned over, so that no vector is folded.
+    // Each row is a vector; the vectors are transposed, so that none has to be reduced across its lanes.
     static void rows(const T* const* x_rn, int64_t n, int64_t count, T* out_r) {
         using V = vec<T>;
         constexpr int W = SEVERAL_ROWS;
@@ -50,7 +50,7 @@ template <class O, class T> struct Floats {
         constexpr int SEVERAL = 8;
         if (stride == 1 && width == 1) *out_i = reduce_row<Op, T>(x_ni, n);
         else if (stride != width || SEVERAL * width > TILE || n < 2 * SEVERAL) reduce_columns<Op, T>(x_ni, n, stride, width, out_i);
-        else {                                           // rows too short for whole vectors: several as one
+        else {                                           // rows shorter than a vector: several in one
             T made[TILE];
             const int64_t whole = n / SEVERAL * SEVERAL;
             reduce_columns<Op, T>(x_ni, n / SEVERAL, SEVERAL * width, SEVERAL * width, made);
@@ -84,7 +84,7 @@ void short_rows(const typename R::In* x_rn, int64_t n, int64_t leap, int64_t cou
 template <class R> struct ReduceJob {
     const Spread* from;
     typename R::Out* out_oci;              // c: parts of the reduced axis
-    int64_t tiles, parts, part;            // `part` rows each
+    int64_t tiles, parts, part;            // a part has `part` rows
 
     const typename R::In* at(int64_t o) const {
         const Spread& s = *from;
@@ -118,7 +118,7 @@ template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
             }
             return;
         }
-    if (job.tiles == 1 && job.parts == 1) {      // the usual case, with few divisions
+    if (job.tiles == 1 && job.parts == 1) {      // the common case, with fewer divisions
         for (int64_t o = begin; o < end; o++) R::tile(job.at(o), s.n, s.pitch, s.inner, job.out_oci + o * s.inner);
         return;
     }
@@ -138,7 +138,7 @@ template <class R> void reduce(const Spread& s, void* out_oi) {
     int64_t tasks = outer * job.tiles, width = s.inner < TILE ? s.inner : TILE;
     if (tasks <= 0) return;
     if (s.n * width * tasks < 2 * CHEAP_ROWS) return reduce_range<R>(&job, 0, tasks);
-    // Too few tasks to share out: cut the reduced axis, by size alone so that every run adds in the same order.
+    // Too few tasks for the threads: split the reduced axis, by its size alone, so that every run adds in the same order.
     if (tasks < 64 && s.n * width >= CHEAP_ROWS) {
         int64_t part = CHEAP_ROWS / 2 / width, parts = (s.n + part - 1) / part;
         if (Out* partial_oci = (Out*)malloc((size_t)(outer * parts * s.inner) * sizeof(Out))) {
@@ -163,7 +163,7 @@ int64_t results(const Spread& s) {
     return count;
 }
 
-// R adds up.
+// R is a sum.
 template <class R> void mean(const Spread& s, void* out_oi) {
     using Out = typename R::Out;
     reduce<R>(s, out_oi);

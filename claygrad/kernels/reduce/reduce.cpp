@@ -34,7 +34,7 @@ template <class O, class I, class To> struct Exact {
         }
     }
     static To row(const I* x_n, int64_t n) {
-        constexpr int64_t SPAN = 1 << 15;                // so many narrow numbers add up to one of 32 bits
+        constexpr int64_t SPAN = 1 << 15;                // the sum of so many narrow integers fits 32 bits
         To acc = Op::identity;
         if constexpr (Op::narrow_sums && sizeof(I) <= 2)
             for (int64_t at = 0; at < n; at += SPAN) {
@@ -70,7 +70,7 @@ template <class T> struct MinInt {
     static T combine(T x, T y) { return x < y ? x : y; }
 };
 
-// Sums of complex numbers, as columns of real ones: both parts of single numbers stand in a line, many beside each other are added.
+// Sums of complex numbers, computed as sums over columns of real and imaginary parts.
 template <class T> struct Parts : RowByRow {
     using In = T;
     using Out = T;
@@ -114,7 +114,7 @@ template <class T> void mean_complex(const Spread& s, void* out_oi) {
     for (int64_t i = 0; i < count; i++) out[i] /= (T)s.n;
 }
 
-// Sums of what becomes of the elements
+// Sums of a function of the elements
 struct SquareOf {
     template <class V> static V of(V x) { return x * x; }
 };
@@ -154,7 +154,7 @@ template <class T> void norm(const Spread& s, void* out_oi) {
 template <class T> struct LogSums : RowByRow {
     using In = T;
     using Out = T;
-    using Merge = LogSums;               // of the logarithms of parts, as well
+    using Merge = LogSums;               // merges the results of parts
     static void tile(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {
         using V = vec<T>;
         const V zero = splat<V>(0);
@@ -168,7 +168,7 @@ template <class T> struct LogSums : RowByRow {
     }
 };
 
-// The largest or smallest size
+// The largest or smallest absolute value
 template <class Op, class T> struct Sizes : RowByRow {
     using In = T;
     using Out = T;
@@ -192,7 +192,7 @@ template <class Op, class T> struct Sizes : RowByRow {
     }
 };
 
-// How many elements are not zero, as the type of the result
+// The number of nonzero elements, in the type of the result
 template <class I, class O> struct Counts : RowByRow {
     using In = I;
     using Out = O;
@@ -226,7 +226,7 @@ template <class I, bool ANY> struct Truth : RowByRow {
         constexpr int64_t CHUNK = 64;
         if (stride == 1 && width == 1) {
             int64_t at = 0;
-            int found = 0;                       // one that settles it
+            int found = 0;                       // an element that decides the result
             for (; at + CHUNK <= n && !found; at += CHUNK)
                 for (int64_t i = at; i < at + CHUNK; i++) found |= (x_ni[i] != 0) == ANY;
             for (; at < n && !found; at++) found = (x_ni[at] != 0) == ANY;
@@ -251,7 +251,7 @@ template <class I, bool ANY> struct Truth : RowByRow {
     {name, I64, (void*)reduce<R<int64_t, with>>}, {name, BOOL, (void*)reduce<R<uint8_t, with>>},          \
     {name, I8, (void*)reduce<R<uint8_t, with>>}, {name, I16, (void*)reduce<R<int16_t, with>>},            \
     {name, I32, (void*)reduce<R<int32_t, with>>}
-// Sums and products of integers are made in 64 bits.
+// Sums and products of integers are computed in 64 bits.
 #define TOTALS(name, Op)                                                                                 \
     {name, I64, (void*)reduce<Exact<Op, uint64_t, uint64_t>>}, {name, I32, (void*)reduce<Exact<Op, int32_t, uint64_t>>}, \
     {name, I16, (void*)reduce<Exact<Op, int16_t, uint64_t>>}, {name, I8, (void*)reduce<Exact<Op, int8_t, uint64_t>>},    \

@@ -1,4 +1,4 @@
-// Reductions of halves to floats: some at a time become floats in the first-level cache, and are reduced as such.
+// Reductions of half types to float: blocks that fit the first-level cache are converted to float and reduced.
 #include "simd/half.hpp"
 #include "reduce/loops.hpp"
 

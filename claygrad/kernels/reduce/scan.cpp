@@ -1,4 +1,4 @@
-// Running sums, products and extremes, and sums of exponentials; floats are added and multiplied in double precision.
+// Cumulative sums, products, maxima and minima, and logsumexp; floats are accumulated in double precision.
 #include <cmath>
 
 #include "platform/table.hpp"
@@ -24,7 +24,7 @@ template <class T> struct ScanJob {
 };
 
 #if defined(__AVX2__)
-// Doubles of one vector: their own running sums, the last of them everywhere, the order turned round.
+// For one vector of doubles: its cumulative sum, its last lane in all lanes, its lanes reversed.
 #if defined(__AVX512F__)
 inline f64v widened(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 inline void narrowed(float* p, f64v v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
@@ -40,17 +40,17 @@ inline f64v widened(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 inline void narrowed(float* p, f64v v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
 inline f64v turned(f64v v) { return _mm256_permute4x64_pd(v, 0x1b); }
 inline f64v last_of(f64v v) { return _mm256_permute4x64_pd(v, 0xff); }
-// In the halves first: what crosses them takes twice as long.
+// Within the 128-bit halves first: instructions that cross them take twice as long.
 inline f64v running(f64v v) {
     v = v + (f64v)_mm256_unpacklo_pd(_mm256_setzero_pd(), v);
-    const __m256d lower = _mm256_permute2f128_pd(v, v, 0x08);              // in the upper half, zeros in the lower
+    const __m256d lower = _mm256_permute2f128_pd(v, v, 0x08);              // the lower half in the upper one, zeros in the lower
     return v + (f64v)_mm256_unpackhi_pd(lower, lower);
 }
 #endif
 inline f64v widened(const double* p) { return load<f64v>(p); }
 inline void narrowed(double* p, f64v v) { store<f64v>(p, v); }
 
-// As far as whole vectors go. The sum so far waits for one addition per vector, not per element.
+// The part that fills whole vectors. The chain of additions has one step per vector, not per element.
 template <class T, int step> int64_t by_vectors(const T* x, T* out, int64_t n, double& sum) {
     constexpr int W = Lanes<f64v>::width;
     f64v before = splat<f64v>(0);
@@ -68,7 +68,7 @@ template <class T, int step> int64_t by_vectors(const T* x, T* out, int64_t n, d
 #else
 template <class T, int step> int64_t by_vectors(const T*, T*, int64_t, double&) { return 0; }
 #endif
-// Integers four at a time: the sum so far waits for one addition of the four.
+// Integers, four at a time: the chain of additions has one step per four.
 template <class T, int step> int64_t by_vectors(const T* x, T* out, int64_t n, uint64_t& sum) {
     uint64_t before = sum;
     int64_t i = 0;
@@ -94,7 +94,7 @@ template <class T, int step> void rows_range(void* data, int64_t begin, int64_t 
     }
 }
 
-// Columns in tiles; the sums so far stand beside each other.
+// Columns, in tiles with their sums side by side.
 template <class T> void columns_range(void* data, int64_t begin, int64_t end) {
     using A = typename Wide<T>::type;
     auto& job = *(ScanJob<T>*)data;
@@ -123,7 +123,7 @@ template <class T> void scan(const void* x_oni, void* out_oni, int64_t outer, in
     parallel_for(outer, COSTLY_ROWS / (n + 1) + 1, reverse ? rows_range<T, -1> : rows_range<T, 1>, &job);
 }
 
-// Products: several rows at a time, for each multiplication waits for the one before.
+// Products: several rows at a time, because each multiplication waits for the one before.
 template <class T> void products(const void* x_oni, void* out_oni, int64_t outer, int64_t n, int64_t inner, bool) {
     using A = typename Wide<T>::type;
     constexpr int TOGETHER = 4;
@@ -162,7 +162,7 @@ template <class T> void products(const void* x_oni, void* out_oni, int64_t outer
     });
 }
 
-// Extremes and the last place that attained them; NaN wins, and every later NaN anew.
+// Cumulative max or min and its last index. NaN propagates; its index is that of the last NaN.
 template <class T, bool largest> inline bool replaces(T x, T best) {
     if (largest ? x < best : x > best) return false;
     return x != x || best == best;
@@ -221,7 +221,7 @@ template <class T> void log_sums(const void* x_rn, void* out_r, int64_t rows, in
     each_task(rows, 4 * n, [=](int64_t r) {
         const T* x = (const T*)x_rn + r * n;
         T top = reduce_row<MaxOf, T>(x, n), sum;
-        if (top - top != 0) top = 0;                     // infinities speak for themselves
+        if (top - top != 0) top = 0;                     // an infinite maximum needs no shift
         const V highest = splat<V>(top);
         sums<1, T>(0, n, &sum, [=](int64_t i, int64_t m, V* term) { term[0] = exp(get<V>(x + i, m) - highest); });
         ((T*)out_r)[r] = log(sum) + top;
@@ -245,8 +245,8 @@ double added_logs(double x, double y) {                  // log(exp(x) + exp(y))
     return far > 0 ? x + std::log1p(std::exp(-far)) : far <= 0 ? y + std::log1p(std::exp(far)) : far;
 }
 
-// Running log(sum(exp(x))) of rows: one by one, or, of floats that do not lie too far apart, sums of exponentials below that of the
-// largest, as doubles.
+// Cumulative logsumexp of rows: element by element; or, if the floats of a row are close enough together, as cumulative sums of
+// exp(x - max) in double precision.
 template <class T> bool running_logs(const void* x_rn, void* out_rn, int64_t rows, int64_t n) {
     using V = vec<double>;
     constexpr int64_t BLOCK = 256, SHORT = 8;

@@ -1,4 +1,4 @@
-// The softmax family: each row, or column, of n elements on its own.
+// softmax, log_softmax and their gradients, over rows or columns of n elements.
 #include "platform/table.hpp"
 #include "reduce/softmax_pipeline.hpp"
 #include "reduce/softmax_short.hpp"
@@ -8,10 +8,10 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// --- one row after the other: such as are too long for a pipeline ------------------------------------------------------
-// Note [Fetched rows]
-// A row is gone over two or three times, and only the first time waits for memory. So the loads for what comes next are spread
-// over all of them: what will be written early, the next row late.
+// --- row by row: for rows too long for the pipeline ---------------------------------------------------------------------
+// Note [Prefetched rows]
+// There are two or three passes over a row, and only the first waits for memory. So prefetches are spread over all passes: first for
+// the output, later for the next row.
 template <class T, bool LOG> void softmax_row(const T* x, T* out, int64_t n) {
     using V = vec<T>;
     T* written = soon(out, x, n);
@@ -52,7 +52,7 @@ template <class T, bool LOG> void softmax_backward_row(const T* g, const T* out,
 // --- along any other axis: (outer, n, inner), a vector of neighbouring columns at a time -----------------------------------------
 enum { SOFTMAX, LOG_SOFTMAX, SOFTMAX_BACKWARD, LOG_SOFTMAX_BACKWARD };
 
-// The sum of what f(k) gives, in stretches, so that its error is theirs
+// The sum of f(k), in chunks to bound the rounding error
 template <class V, class F> inline __attribute__((always_inline)) V sum_along(int64_t n, F f) {
     constexpr int64_t STRETCH = 64;
     V all = splat<V>(0);
@@ -65,7 +65,7 @@ template <class V, class F> inline __attribute__((always_inline)) V sum_along(in
     return all;
 }
 
-// x: scores, or the gradient of the result y. m columns, `step` from one element of each to the next.
+// x: scores, or the gradient of the result y. m columns; the elements of a column are `step` apart.
 template <class T, int WAY> void column(const T* x, const T* y, T* out, int64_t n, int64_t step, int64_t m) {
     using V = vec<T>;
     if constexpr (WAY == SOFTMAX || WAY == LOG_SOFTMAX) {

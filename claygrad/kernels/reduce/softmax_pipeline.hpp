@@ -1,9 +1,9 @@
-// The softmax family on rows of middling length.
+// softmax, log_softmax and their gradients on rows of medium length.
 //
 // Note [Rows in a pipeline]
-// A row is gone over two or three times, each time with what the time before has added up. Between these times a processor has nothing
-// to do until the sums are folded, and what is short of work in one of them, memory or arithmetic, is idle in the other. So the
-// last time of one row, the middle of the next and the first of the one after that are one loop.
+// There are two or three passes over a row, and each needs the sum or maximum of the one before. Between passes the processor waits for
+// that reduction, and some passes are bound by memory while others are bound by arithmetic. So the last pass over one row, the middle
+// pass over the next row and the first pass over the row after that run in one loop.
 #pragma once
 #include <type_traits>
 
@@ -13,16 +13,16 @@
 namespace clay {
 namespace CLAY_ISA {
 
-// exp(x) for x <= 0, the subnormal ones too: their logarithm may be asked for.
+// exp(x) for x <= 0, with subnormal results: log_softmax may take their logarithm.
 template <class V> V share_of(V x) { return exp(x); }
 #if defined(__AVX512F__)
 inline f32v share_of(f32v x) { return exp_down(x); }
 #elif defined(__AVX2__)
-// Without a branch: 2**24 times as much is no subnormal number.
+// Without a branch: scaled by 2**24 it is not subnormal.
 inline f32v share_of(f32v x) { return exp_times<24>(x) * splat<f32v>(1.0 / (1 << 24)); }
 #endif
 
-// What a row adds up, as `sums` does it: the same number for the same row.
+// The sum of a row, in the same order as `sums`: the same row gives the same bits.
 template <class T> struct Tally {
     using V = vec<T>;
     V of[UNROLLED<V>];
@@ -44,15 +44,15 @@ template <class T> struct Tally {
 
 template <class T> bool in_pipeline(int64_t n) { return Lanes<vec<T>>::width > 1 && n <= TREE_BLOCK<vec<T>>; }
 
-// The largest element, of which a NaN may not be one: it is found in the sum that follows.
+// The maximum, which may ignore a NaN: the sum that follows shows it.
 template <class V> V top_with(V top, const typename Lanes<V>::T* x, int64_t m) {
     return larger(top, m == Lanes<V>::width ? load<V>(x) : load_part<V>(x, m, splat<V>(MaxOf::identity)));
 }
 
-// Note [Up or down]
-// A processor takes a load for one of what was stored a moment ago when both addresses end in the same twelve bits, and waits. The
-// loads from the next row do that to the stores into this one if rows are a little shorter than a multiple of 4096 bytes. Then the
-// next row is the one above.
+// Note [4K aliasing]
+// A processor mistakes a load for one of a recent store, and waits, if both addresses agree in their last twelve bits. Loads from the
+// next row and stores into this row do that if rows are a little shorter than a multiple of 4096 bytes. In that case rows are taken in
+// reverse order.
 template <class T> int64_t row_step(int64_t n) {
     constexpr int64_t PAGE = 4096;
     return n * (int64_t)sizeof(T) % PAGE > PAGE / 2 ? -n : n;
@@ -64,7 +64,7 @@ template <class T, bool LOG> void softmax_rows(const T* x_rn, T* out_rn, int64_t
     x_rn += begin, out_rn += begin;
     Tally<T> first(MaxOf::identity);
     along_unrolled<V>(n, [&](int u, int64_t i, int64_t m) { first.of[u] = top_with(first.of[u], x_rn + i, m); });
-    V top = first.top(), last_top = top, last = top;             // of this row; what the row before it is still to be given
+    V top = first.top(), last_top = top, last = top;             // the maximum of this row, and of the row before it
     const auto finish = [&](int64_t r, int64_t i, int64_t m) {
         T* out = out_rn + r * step + i;
         put<V>(out, LOG ? get<V>(x_rn + r * step + i, m) - last_top - last : get<V>(out, m) * last, m);

@@ -1,5 +1,5 @@
-// Rows of a few elements go abreast: a vector holds the same element of as many rows as it has lanes, so that nothing is added or
-// compared across a vector, and logarithms and quotients are of all of them at once.
+// Short rows, interleaved: a vector holds the same element of as many rows as it has lanes. Nothing is reduced across lanes, and
+// one logarithm or division serves all these rows.
 #pragma once
 #include "simd/lines.hpp"
 #include "platform/threads.hpp"
@@ -12,7 +12,7 @@ constexpr int64_t SHORT_ROW = 64;        // elements
 
 template <class T> bool short_rows(int64_t n) { return Lanes<vec<T>>::width > 1 && n <= SHORT_ROW; }
 
-// The rows of one vector, turned over: element k of row l is at k * W + l.
+// The rows of one vector, transposed: element k of row l is at k * W + l.
 template <class T> struct RowsAbreast {
     static constexpr int W = Lanes<vec<T>>::width;
     alignas(64) T at[SHORT_ROW * W];
@@ -21,7 +21,7 @@ template <class T> struct RowsAbreast {
     void put(T* out_rn, int64_t n, int64_t rows) const { transpose(at, W, out_rn, n, n, rows); }
 };
 
-// f(r, m) for the m rows from r on, a vector of them at a time; which go together does not depend on the threads.
+// f(r, m) for the m rows from r on, a vector of rows at a time. The grouping does not depend on the threads.
 template <class T, class F> void each_abreast(int64_t rows, int64_t n, F f) {
     constexpr int64_t W = Lanes<vec<T>>::width;
     struct Job {

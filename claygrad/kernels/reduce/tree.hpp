@@ -29,8 +29,8 @@ struct MinOf {
     template <class V> static V keep(V acc, V x) { return smaller(x, acc); }
 };
 
-// The largest or smallest of n > 0 contiguous elements, a multiple of 4 vectors; false where one of them is NaN. To look for NaN
-// beside the comparisons takes half the time of passing it on through each of them.
+// Max or min of n > 0 contiguous elements, a multiple of 4 vectors; false if one of them is NaN. A separate check for NaN takes half
+// the time of propagating it through every comparison.
 template <class Op, class T> bool compare_row(const T* x_n, int64_t n, T* out) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width, K = 4;
@@ -78,8 +78,8 @@ template <class Op, class T> T reduce_row(const T* x_n, int64_t n) {
     return first_lane(folded<Op>(acc[0]));
 }
 
-constexpr int64_t TILE = 512;            // columns reduced together
-constexpr int64_t LEAF_ROWS = 32;        // rows added one after another
+constexpr int64_t TILE = 512;            // columns reduced at a time
+constexpr int64_t LEAF_ROWS = 32;        // rows added in sequence
 
 // out[i] = reduction of x[0:n, i] for i < width <= TILE, rows `stride` elements apart.
 template <class Op, class T> void reduce_columns(const T* x_ni, int64_t n, int64_t stride, int64_t width, T* out_i) {

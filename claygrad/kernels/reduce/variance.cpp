@@ -19,7 +19,7 @@ template <class T> struct VarianceJob {
     T freedom;
 };
 
-// Equal elements have no variance, even if their rounded mean is not one of them; where they may be equal, that is looked up.
+// Equal elements have variance 0, even if their rounded mean differs from them; so equality is checked where it is likely.
 template <class T> void settle(const T* x, int64_t n, int64_t step, T* mean, T* variance) {
     const T near = std::numeric_limits<T>::epsilon() * (T)n * *mean;
     if (!(*variance > 0 && *variance <= near * near)) return;
@@ -38,7 +38,7 @@ template <class T> void rows_range(void* data, int64_t begin, int64_t end) {
     }
 }
 
-// Parts of one long row: their sums, then the sums of squares about the mean.
+// Parts of one long row: sums, then sums of squared differences from the mean.
 template <class T> void part_sums(void* data, int64_t begin, int64_t end) {
     auto& job = *(VarianceJob<T>*)data;
     for (int64_t p = begin; p < end; p++) {
@@ -90,7 +90,7 @@ bool variance(const void* x_oni, void* variance_oi, void* mean_oi, int64_t outer
         parallel_for(tasks, CHEAP_ROWS / 2 / (n * width + 1) + 1, columns_range<T>, &job);
     } else if (outer > 1 || n < 2 * CHEAP_ROWS) {
         parallel_for(outer, CHEAP_ROWS / 2 / (n + 1) + 1, rows_range<T>, &job);
-    } else {                             // one long row, cut by size alone so that every run adds in the same order
+    } else {                             // one long row, split by size alone, so that every run adds in the same order
         job.parts = (n + job.part - 1) / job.part;
         job.partial = (T*)malloc((size_t)job.parts * sizeof(T));
         if (!job.partial) return false;

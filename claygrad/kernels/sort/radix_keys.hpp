@@ -1,4 +1,4 @@
-// Elements as unsigned keys in the same order, and the sorting of keys with places.
+// Elements as unsigned keys in the same order, and the sorting of keys with indices.
 #pragma once
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ inline uint32_t key_of(float x) {
     uint32_t bits;
     memcpy(&bits, &x, 4);
     bits = bits == 0x80000000u ? 0 : bits;
-    const uint32_t key = bits ^ ((uint32_t)((int32_t)bits >> 31) | 0x80000000u);       // no branch: signs are a coin toss
+    const uint32_t key = bits ^ ((uint32_t)((int32_t)bits >> 31) | 0x80000000u);       // no branch: random signs would be mispredicted
     return (bits & 0x7fffffffu) > 0x7f800000u ? 0xffffffffu : key;
 }
 inline uint64_t key_of(double x) {
@@ -31,7 +31,7 @@ inline uint32_t key_of(int16_t x) { return (uint32_t)((int32_t)x + 0x8000); }
 inline uint32_t key_of(int8_t x) { return (uint32_t)((int32_t)x + 0x80); }
 inline uint32_t key_of(uint8_t x) { return x; }
 
-// A number of 16 bits, of which those from INFINITE on are no finite ones
+// A 16-bit float; bit patterns from INFINITE on are not finite
 template <uint16_t INFINITE> struct Half {
     uint16_t bits;
     bool is_nan() const { return (bits & 0x7fffu) > INFINITE; }
@@ -48,7 +48,7 @@ template <uint16_t I> bool operator>(Half<I> a, Half<I> b) { return key_of(a) > 
 template <uint16_t I> bool operator<=(Half<I> a, Half<I> b) { return key_of(a) <= key_of(b); }
 template <uint16_t I> bool operator>=(Half<I> a, Half<I> b) { return key_of(a) >= key_of(b); }
 
-// An element from its key; of zeros and NaNs the key does not tell which.
+// An element from its key; the sign of a zero and the payload of a NaN are lost.
 inline bool tells(uint32_t key, float) { return key != 0x80000000u && key != 0xffffffffu; }
 inline bool tells(uint64_t key, double) { return key != 1ull << 63 && key != ~0ull; }
 template <uint16_t I> bool tells(uint32_t key, Half<I>) { return key != 0x8000u && key != 0xffffu; }
@@ -74,7 +74,7 @@ template <class K> struct Item {
     bool operator<(const Item& other) const { return key != other.key ? key < other.key : place < other.place; }
 };
 template <> struct Item<uint32_t> {
-    uint32_t place, key;                 // together one number
+    uint32_t place, key;                 // compared as one 64-bit number
     Item() = default;
     Item(uint32_t key, uint32_t place) : place(place), key(key) {}
     bool operator<(const Item& other) const {
@@ -82,14 +82,14 @@ template <> struct Item<uint32_t> {
     }
 };
 
-// How keys differ: the least and the most of them, and the bits in which some do
+// The range of the keys: min, max, and the bits in which any two differ
 template <class K> struct Range {
     K least, most, differ;
     int low() const { return __builtin_ctzll(differ); }
     int width() const { return 64 - __builtin_clzll((K)(most - least)) - low(); }
 };
 
-// By so many digits of their distances from the least key, the lowest first; up to PASSES
+// Radix sort by the digits of key - min, lowest digit first, in up to PASSES passes
 template <int BITS, int PASSES, class K> Item<K>* by_digits(Item<K>* items, Item<K>* spare, int64_t n, const Range<K>& range, int passes) {
     if constexpr (PASSES > 1)
         if (passes < PASSES) return by_digits<BITS, PASSES - 1>(items, spare, n, range, passes);
@@ -114,9 +114,9 @@ template <int BITS, int PASSES, class K> Item<K>* by_digits(Item<K>* items, Item
     return items;
 }
 
-// In order of their keys, equal ones of their places: counted, or compared where they are few
+// Stable sort by key: radix sort, or insertion sort for few items
 template <class K> Item<K>* sorted(Item<K>* items, Item<K>* spare, int64_t n, const Range<K>& range) {
-    constexpr int64_t LONG = 4096, FEW = 16;             // keys that pay for wide digits, and for one digit
+    constexpr int64_t LONG = 4096, FEW = 16;             // from so many keys on wide digits pay; below FEW, insertion sort
     if (!range.differ) return items;
     const int width = range.width();
     constexpr auto passes = [](int bits, int all) { return (all + bits - 1) / bits; };
@@ -126,8 +126,8 @@ template <class K> Item<K>* sorted(Item<K>* items, Item<K>* spare, int64_t n, co
     return items;
 }
 
-// The k smallest items, in order, k small: kept in order all the time. Most elements have no chance: a few are looked at
-// together before any by itself.
+// The k smallest items in order, for small k: a sorted buffer. Most elements are too large, so a few at a time are compared with the
+// buffer's last before any is inserted.
 template <class T, class K> void few_of(const T* x, int64_t n, Item<K>* items, int64_t k, K flip) {
     constexpr int64_t SPAN = 8;
     const auto insert = [&](int64_t i, int64_t held) {
@@ -153,8 +153,8 @@ template <class T, class K> void few_of(const T* x, int64_t n, Item<K>* items, i
     for (; i < n; i++) look(i);
 }
 
-// The k smallest items, in order. Candidates gather until there are 2 k; then the better half stays, and what is above its
-// last is no candidate any more.
+// The k smallest items in order. Candidates are collected until there are 2 k; then the smaller half is kept, and its largest is the
+// new threshold.
 template <class T, class K> void best_of(const T* x, int64_t n, Item<K>* items, int64_t k, K flip) {
     constexpr int64_t FEW_ITEMS = 64;
     if (k <= FEW_ITEMS) return few_of(x, n, items, k, flip);
@@ -171,7 +171,7 @@ template <class T, class K> void best_of(const T* x, int64_t n, Item<K>* items, 
     };
     int64_t i = 0;
     while (i < n && worst == ~(K)0) look(i++);
-    // Most have no chance any more: many are looked at together before any by itself. NaN always has one.
+    // Most are above the threshold: many are compared at a time before any by itself. NaN always passes.
     for (; i + SPAN <= n; i += SPAN) {
         const T bound = x[items[k - 1].place];
         int some = 0;
@@ -186,7 +186,7 @@ template <class T, class K> void best_of(const T* x, int64_t n, Item<K>* items, 
     std::sort(items, items + held);
 }
 
-// Random access to much memory: few large pages serve it best.
+// Random access to much memory: use huge pages.
 void* room_for(int64_t bytes) {
     constexpr int64_t HUGE_PAGE = 2 << 20;
     void* room = nullptr;

@@ -1,5 +1,5 @@
-// Orders, ranks and searches: elements become unsigned keys in the same order, which are sorted by their digits. The same for
-// every instruction set.
+// Sorting, order statistics and binary search: elements become unsigned keys in the same order, which are radix-sorted. Compiled once
+// for all instruction sets.
 #include <type_traits>
 
 #include "copy/bytes.hpp"
@@ -16,8 +16,8 @@ namespace {
 
 template <class T> using KeyOf = decltype(key_of(T()));
 
-// The key of rank k; `among` becomes the number of equal keys before it in order. Of many keys all but those that share their
-// first digits with it are left out.
+// The key of rank k; `among` becomes the number of equal keys before it. If there are many keys, only those that share its first
+// digits are kept.
 template <class T> KeyOf<T> key_of_rank(const T* x, int64_t n, int64_t k, KeyOf<T>* keys, int64_t* among) {
     using K = KeyOf<T>;
     constexpr int BITS = 11, VALUES = 1 << BITS, TABLES = 4;
@@ -27,7 +27,7 @@ template <class T> KeyOf<T> key_of_rank(const T* x, int64_t n, int64_t k, KeyOf<
         for (int64_t i = 0; i < n; i++) keys[i] = key_of(x[i]);
     const bool from_x = n > MANY;
     for (bool first = from_x; n > MANY && shift > 0; first = false) {
-        uint32_t counts[TABLES][VALUES];                 // neighbours are often equal: each counts in a table of its own
+        uint32_t counts[TABLES][VALUES];                 // several tables: neighbours are often equal and would wait for each other's counter
         const int down = shift > BITS ? shift - BITS : 0;
         auto kept = [&](auto key_at) {
             memset(counts, 0, sizeof counts);
@@ -49,11 +49,11 @@ template <class T> KeyOf<T> key_of_rank(const T* x, int64_t n, int64_t k, KeyOf<
             return held;
         };
         n = first ? kept([&](int64_t i) { return key_of(x[i]); }) : kept([&](int64_t i) { return keys[i]; });
-        K differ = 0;                                    // digits that all share need not be counted: few values are common
+        K differ = 0;                                    // digits that all keys share need not be counted
         for (int64_t i = 0; i < n; i++) differ |= keys[i] ^ keys[0];
         for (shift = down; shift > 0 && !(differ >> (shift - 1)); shift--) {}
     }
-    if (shift == 0) return *among = k, keys[0];          // all that are left are equal
+    if (shift == 0) return *among = k, keys[0];          // all remaining keys are equal
     std::nth_element(keys, keys + k, keys + n);
     *among = 0;
     for (int64_t j = 0; j < k; j++) *among += keys[j] == keys[k];
@@ -67,17 +67,17 @@ template <class T> int64_t place_of_rank(const T* x, int64_t n, int64_t k, void*
         if (key_of(x[i]) == key && among-- == 0) return i;
 }
 
-// Sorted, NaN stands behind all numbers: at `known` is the first of them.
+// In sorted order NaN comes last; `known` is the index of the first NaN.
 template <class T> int64_t middle_rank(const T* x, int64_t n, bool skip_nan) {
     int64_t known = 0;
     for (int64_t i = 0; i < n; i++) known += x[i] == x[i];
     return skip_nan ? (known ? (known - 1) / 2 : 0) : known < n ? known : (n - 1) / 2;
 }
 
-// So many elements are found before the others are sorted, however few these are; and lines so short are put in order so, as a whole.
+// Up to so many elements are found by selection before sorting; and rows of up to so many are sorted that way as a whole.
 constexpr int64_t HANDFUL = 4, DOZEN = 12;
 
-// The items of the k first elements; `flip` turns their order.
+// The items of the first k elements; `flip` reverses the order.
 template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, KeyOf<T> flip, Item<KeyOf<T>>* room) {
     if (k < n / 8 || k <= HANDFUL || n <= DOZEN) {
         best_of(x, n, room, k, flip);
@@ -96,8 +96,8 @@ template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, Ke
     return sorted(room, room + n, n, range);
 }
 
-// NaN is in no order. Torch sorts by `<` all the same, and what few elements become by that is defined: each is moved to the front
-// if it is less than the first, else before those that are greater, up to the first that is not.
+// torch.sort compares by `<` here, for which NaN has no order. For few elements its result is that of an insertion sort: an element
+// goes to the front if it is less than the first, else before the greater ones, up to the first that is not greater.
 constexpr int64_t FEW = 16;
 
 template <class T> bool is_less(T a, T b) { return a < b; }
@@ -141,12 +141,12 @@ template <class T> struct ChoiceJob {
     const T* x_oni;
     T* values_oki;
     int64_t* places_oki;
-    int64_t n, inner, k, kept;           // kept: results of each line
+    int64_t n, inner, k, kept;           // kept: results per row
     int what;
     bool failed;
 };
 
-// Whether a line is in order as it is; some elements at a time, and few of most lines. NaN is left to the keys.
+// Whether a row is sorted already; stops early for most rows. Rows with NaN are sorted by keys.
 template <class T> bool rests(const T* x, int64_t n, bool descending) {
     constexpr int64_t SOME = 64;
     for (int64_t i = 1; i < n; i += SOME) {
@@ -161,7 +161,7 @@ template <class T> bool rests(const T* x, int64_t n, bool descending) {
     return n > 0 && x[0] == x[0];
 }
 
-// Whole numbers close together are counted: where those of each value begin is known before any is placed.
+// Counting sort for integers in a small range.
 template <class T> bool counted(const ChoiceJob<T>& job, const T* x, T* values, int64_t* places, int64_t step) {
     if constexpr (std::is_integral_v<T>) {
         constexpr int64_t VALUES = 1024, SOME = 256, LEAST = 64;
@@ -176,7 +176,7 @@ template <class T> bool counted(const ChoiceJob<T>& job, const T* x, T* values, 
         }
         const bool down = job.what == DESCENDING;
         const auto number = [=](T value) { return down ? (uint64_t)most - (uint64_t)value : (uint64_t)value - (uint64_t)least; };
-        uint32_t counts[2][VALUES];                      // in turn: one need not wait for the other
+        uint32_t counts[2][VALUES];                      // two tables in turn, so that equal neighbours do not wait for each other
         memset(counts[0], 0, (span + 1) * sizeof **counts);
         memset(counts[1], 0, (span + 1) * sizeof **counts);
         for (int64_t i = 0; i + 1 < n; i += 2) counts[0][number(x[i])]++, counts[1][number(x[i + 1])]++;
@@ -197,7 +197,7 @@ template <class T> bool counted(const ChoiceJob<T>& job, const T* x, T* values, 
     return false;
 }
 
-// One line; results `step` apart.
+// One row; results are `step` apart.
 template <class T>
 void choose_line(const ChoiceJob<T>& job, const T* x, Item<KeyOf<T>>* room, T* values, int64_t* places, int64_t step) {
     const int64_t n = job.n;
@@ -235,7 +235,7 @@ void choose_line(const ChoiceJob<T>& job, const T* x, Item<KeyOf<T>>* room, T* v
     *values = x[*places];
 }
 
-constexpr int64_t TOGETHER = 16;         // neighbouring lines that are fetched at once
+constexpr int64_t TOGETHER = 16;         // neighbouring columns that are copied together
 
 template <class T> void choice_range(void* data, int64_t begin, int64_t end) {
     using K = KeyOf<T>;
@@ -277,7 +277,7 @@ bool choose(const void* x_oni, void* values, int64_t* places, int64_t outer, int
     return !job.failed;
 }
 
-// Binary search without branches: the half that is kept is chosen by a conditional move.
+// Binary search without branches: a conditional move selects the half.
 template <class T> struct SearchJob {
     const T *sorted_rn, *values_m;
     int64_t* out_m;
