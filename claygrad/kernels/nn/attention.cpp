@@ -1,10 +1,10 @@
 // Attention by tiles of TALL queries and WIDE keys.
 //
 // Note [Attention by tiles]
-// Forward: every query keeps the largest score seen so far, the sum of exp(score - largest) and the values mixed by those;
-// a tile with a larger score shrinks what was there before. The logarithm of the whole sum is kept, and backward makes each
-// tile of weights again from it. No memory grows with queries times keys.
-// A row that may look nowhere is zeros, its logarithm -inf. Tiles that no query of a causal product sees are not computed.
+// Forward: for every query the largest score so far, the sum of exp(score - largest) and the weighted sum of values are kept; a tile
+// with a larger score rescales them. The logarithm of the final sum is saved, and backward computes each tile of weights again from
+// it. No memory grows with queries times keys.
+// A fully masked row gives zeros, and -inf as its logarithm. Tiles that a causal mask hides completely are skipped.
 #include <string.h>
 
 #include "nn/attention.hpp"
@@ -21,9 +21,9 @@ namespace CLAY_ISA {
 namespace {
 
 constexpr int64_t TALL = 32, WIDE = 64;
-constexpr int64_t FEW = 8;               // queries below which keys are not worth turning about
+constexpr int64_t FEW = 8;               // with fewer queries the keys are not transposed
 
-thread_local Room shared, own;           // of a call, of a task
+thread_local Room shared, own;           // scratch of a call, and of a task
 
 
 template <class T> T* at(const Heads& x, int64_t b, int64_t h, int64_t row = 0) {
@@ -42,7 +42,7 @@ template <class V> V kept(V v, int64_t n, V rest) {
     return n >= W ? v : n <= 0 ? rest : part(v, n, rest);
 }
 
-// Row i against the keys k0 .. k0 + width: how many of them it may see. The scores are read times `scale` from there on.
+// Row i and keys k0 .. k0 + width: applies the mask and returns how many keys the row attends to. Scores are scaled later.
 template <class T>
 int64_t seen(const Attention& s, T* row, int64_t b, int64_t h, int64_t i, int64_t k0, int64_t width, T& scale) {
     if (s.causal) width = i < k0 ? 0 : min(width, i - k0 + 1);
@@ -62,7 +62,7 @@ int64_t seen(const Attention& s, T* row, int64_t b, int64_t h, int64_t i, int64_
     return width;
 }
 
-// exp, zero where it would be subnormal: those are slow to make, and masked places would all be.
+// exp, with 0 for subnormal results: they are slow, and masked scores would all give them.
 template <class V> V weight(V x) {
     const V low = splat<V>(sizeof(typename Lanes<V>::T) == 4 ? -87 : -708);
     return pick(x < low, splat<V>(0), exp(maximum(x, low)));
@@ -73,15 +73,15 @@ inline f32v weight(f32v x) { return exp_down(x); }
 
 template <class V> V one_exp(V x) { return first_lane(weight(splat<vec<V>>(x))); }
 
-// Rows whose scores the registers hold together: while those of one are folded, the others have work to do.
+// Rows whose scores fit the registers together: the reduction of one overlaps with the work of the others.
 #if defined(__AVX512F__)
 template <class T> constexpr int ABREAST = 16 * Lanes<vec<T>>::width / WIDE;
 #else
 template <class T> constexpr int ABREAST = 1;
 #endif
 
-// N vectors of scores of each of R rows, of which `count` are seen, become exp(score - top), zeros for the others; top and sum go
-// along. What was there before is to be multiplied by `shrink`.
+// R rows of N vectors of scores become exp(score - top), with zeros beyond `count`. top and sum are updated; the caller multiplies
+// earlier results by `shrink`.
 template <int R, int N, class T> void soften(T* rows, const int64_t* count, T scale, T* top, T* sum, T* shrink) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
@@ -128,7 +128,7 @@ template <class T> void scaled(T* row, int64_t n, T by) {
     for (int64_t j = 0; j < n; j++) row[j] *= by;
 }
 
-// One tile of queries against all keys; `turned` the keys as (size, keys), or null.
+// One tile of queries and all keys; `turned`: the keys transposed to (size, keys), or null.
 template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, int64_t q0, const T* turned, T* room) {
     const int64_t rows = min(TALL, s.queries - q0), size = s.size;
     T *scores = room, *mixed = scores + TALL * WIDE, *top = mixed + TALL * size, *sum = top + TALL, scale;
@@ -157,14 +157,14 @@ template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, i
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     T* log_sum = (T*)s.log_sum + (b * s.heads + h) * s.queries + q0;
-    for (int64_t i = 0; i < rows; i += W) {      // of no sum: the -inf that is its logarithm
+    for (int64_t i = 0; i < rows; i += W) {      // fully masked rows: log(0) = -inf
         const V zero = splat<V>(0), logs = log(load<V>(sum + i));
         const V made = pick(load<V>(sum + i) == zero, splat<V>(-__builtin_inf()), load<V>(top + i) + logs);
         store_part<V>(log_sum + i, made, min(W, rows - i));
     }
 }
 
-// Few heads are split into shares of their tiles. Results do not depend on it.
+// With few heads, each head's tiles are divided into shares. Results do not depend on it.
 constexpr int64_t MANY = 16;
 int64_t shares_of(int64_t heads, int64_t tiles) { return heads >= MANY ? 1 : min(tiles, ceil_div(MANY, heads)); }
 
@@ -199,7 +199,7 @@ template <class T> struct Tile {
     }
 };
 
-// Weights and the gradient of the scores, of one row: grads holds that of the weights before.
+// Weights and gradient of the scores of one row; on entry `grads` holds the gradient of the weights.
 template <int N, class T> void row_backward(T* weights, T* grads, int64_t count, T scale, T by, T log_sum, T dot) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
@@ -216,7 +216,7 @@ template <class T> void clear(const Heads& x, int64_t b, int64_t h, int64_t begi
     for (int64_t r = begin; r < end; r++) memset(at<T>(x, b, h, r), 0, size * sizeof(T));
 }
 
-// Keys k0 and following against all queries; the gradient of the queries is added to unless this is the first.
+// One tile of keys and all queries; adds to the gradient of the queries, or writes it for the first tile.
 template <class T>
 void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T* dots, T* to_query, int64_t step, bool first,
                    const Tile<T>& room) {
@@ -226,12 +226,12 @@ void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T
     transpose(key, s.key.row, room.turned_key, WIDE, width, size);
     transpose(at<T>(s.value, b, h, k0), s.value.row, room.turned_value, WIDE, width, size);
     const int64_t begin = s.causal ? k0 / TALL * TALL : 0;
-    if (begin >= s.queries) {            // nobody looks at them
+    if (begin >= s.queries) {            // no query attends to these keys
         clear<T>(s.key_grad, b, h, k0, k0 + width, size);
         clear<T>(s.value_grad, b, h, k0, k0 + width, size);
         return;
     }
-    // From the last queries to the first: those see all keys of the tile, so that what others do not see is written all the same.
+    // From the last queries to the first: the last ones attend to all keys of the tile, so all of its gradient is written.
     const int64_t last = begin + (s.queries - 1 - begin) / TALL * TALL;
     for (int64_t q0 = last; q0 >= begin; q0 -= TALL) {
         const int64_t rows = min(TALL, s.queries - q0), wide = s.causal && q0 < last ? min(width, q0 + rows - k0) : width;
@@ -262,8 +262,8 @@ template <class T> T dot(const T* x, const T* y, int64_t n) {
     return total;
 }
 
-// The shares of a head have a gradient of the queries each. Their number depends on the shape alone, so that results do not
-// depend on the threads.
+// Each share of a head has its own gradient of the queries. The number of shares depends on the shape alone, so results do not
+// depend on the number of threads.
 template <class T> bool backward(const Attention* job) {
     const Attention& s = *job;
     const int64_t heads = s.batch * s.heads, many = ceil_div(s.keys, WIDE), matrix = s.queries * s.size;
@@ -282,7 +282,7 @@ template <class T> bool backward(const Attention* job) {
         }
         T* dots = room + Tile<T>::numbers(s.size);
         for (int64_t r = 0; r < s.queries; r++) dots[r] = dot(at<T>(s.grad, b, h, r), at<T>(s.out, b, h, r), s.size);
-        const bool all = from == 0 || !s.causal;                // the first tile reaches every query
+        const bool all = from == 0 || !s.causal;                // the first tile writes every query's gradient
         if (!all)
             for (int64_t r = 0; r < s.queries; r++) memset(to_query + r * step, 0, s.size * sizeof(T));
         for (int64_t k = from; k < (share + 1) * many / shares; k++)

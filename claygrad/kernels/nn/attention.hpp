@@ -1,10 +1,10 @@
-// Attention without the matrix of scores: what the compiled core hands to the kernels of family "attention".
+// Arguments of the attention kernels (family "attention"), which never store the matrix of scores.
 #pragma once
 #include <stdint.h>
 
 namespace clay {
 
-// An array (batch, heads, rows, columns) whose columns lie together; the strides of its other axes, in elements.
+// An array (batch, heads, rows, columns) with contiguous columns, and the strides of its other axes in elements.
 struct Heads {
     void* data;
     int64_t batch, head, row;
@@ -15,11 +15,11 @@ enum MaskKind : int { NO_MASK, BOOL_MASK, ADDED_MASK };
 struct Attention {
     int64_t batch, heads, queries, keys, size;
     double scale;
-    bool causal;                         // a query sees the keys up to its own place
-    int masked;                          // bool: true where it may look; added: of the element type
+    bool causal;                         // a query attends to keys up to its own index
+    int masked;                          // a bool mask (true: attend) or a float mask that is added
     Heads query, key, value, mask, out;
     void* log_sum;                       // (batch, heads, queries): log of the sum of exp(scores)
-    Heads grad, query_grad, key_grad, value_grad;     // backward alone
+    Heads grad, query_grad, key_grad, value_grad;     // backward only
 };
 
 // False: no memory.

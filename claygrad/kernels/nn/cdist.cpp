@@ -1,4 +1,4 @@
-// Distances between all rows of two matrices, from the differences of their elements.
+// Distances between all rows of two matrices.
 #include "platform/table.hpp"
 #include "platform/api.hpp"
 #include "simd/lines.hpp"
@@ -12,7 +12,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// 1 for a gap, 0 for none; inf - inf is neither
+// 1 if the elements differ, else 0; inf - inf gives NaN
 template <class V> V counted(V gap) { return pick(gap == gap, pick(gap == splat<V>(0), splat<V>(0), splat<V>(1)), gap); }
 
 template <class T, class F> T total(const T* x, const T* y, int64_t k, F term_of) {
@@ -43,8 +43,8 @@ template <class T> T distance(const T* x, const T* y, int64_t k, double p) {
 }
 
 // --- by blocks of rows: for p 0, 1 or 2 -------------------------------------------------------------------------------------------
-constexpr int64_t ROWS = 64, COLUMNS = 256;      // that are compared while they lie in the cache
-constexpr int64_t SHORT_ROWS = 24;               // longer ones are worth a product of matrices
+constexpr int64_t ROWS = 64, COLUMNS = 256;      // a block that stays in the cache
+constexpr int64_t SHORT_ROWS = 24;               // longer rows use a matrix product
 
 template <int P, class V> V add_gap(V sum, V gap) {
     if constexpr (P == 2) return multiply_add(gap, gap, sum);
@@ -52,7 +52,7 @@ template <int P, class V> V add_gap(V sum, V gap) {
     else return sum + counted(gap);
 }
 
-// R rows of x against the columns of `turned`, from their differences
+// R rows of x and the columns of `turned` (y transposed), from their differences
 template <int P, int R, class T>
 inline void differences(const T* x, int64_t k, const T* turned, int64_t columns, T* out, int64_t n) {
     using V = vec<T>;
@@ -80,7 +80,7 @@ template <int P, class T> bool by_differences(const T* x, const T* y, T* out, in
     return true;
 }
 
-// |a - b|^2 = |a|^2 - 2 a b + |b|^2. Squares below this share of |a|^2 + |b|^2 have lost too many digits.
+// |a - b|^2 = |a|^2 - 2 a b + |b|^2. Results below this fraction of |a|^2 + |b|^2 have lost too many digits to cancellation.
 constexpr double CLOSE = 1.0 / 1024;
 
 template <class T> T square(const T* x, int64_t k) {
@@ -139,8 +139,8 @@ void distances(const void* x_bmk, const void* y_bnk, void* out_bmn, int64_t batc
 }
 
 // --- gradients, for p 1 or 2 --------------------------------------------------------------------------------------------------
-// `weight` has for each pair the gradient of its distance, over the distance if p is 2; times which the difference, or its sign,
-// is added to the one row and taken from the other. One row x against `count` rows y; its own gradient is returned in `to_x`.
+// `weight`: for each pair the gradient of its distance (divided by the distance if p is 2). The difference (p 2) or its sign (p 1),
+// times the weight, is added to one row's gradient and subtracted from the other's. Here: one row x and `count` rows y.
 template <class T, bool SIGNS>
 void one_back(const T* x, const T* y, const T* weight, int64_t count, int64_t k, T* to_x, T* to_y) {
     using V = vec<T>;

@@ -1,5 +1,5 @@
-// Cross entropy of rows of scores with the right classes: the scores are read once forward and once backward, nothing of
-// their size is kept between. And the recursions over alignments of labels with frames.
+// Cross entropy: the scores are read once in forward and once in backward, and nothing of their size is saved. And the recursions of
+// CTC over alignments of labels with frames.
 #include "platform/table.hpp"
 #include "simd/lines.hpp"
 #include "nn/norm.hpp"
@@ -108,7 +108,7 @@ template <class V> V log_of_sum(V a, V b, V c) {
     return log(exp(a - safe) + exp(b - safe) + exp(c - safe)) + safe;
 }
 
-// out[s] = log(exp(from[s]) + exp(from[s + step]) + where it may, exp(from[s + 2 step])) + said[s]; `from` has room around
+// out[s] = log(exp(from[s]) + exp(from[s + step]) + (if allowed) exp(from[s + 2 step])) + said[s]; `from` is padded
 template <class T> void step_on(const T* from, const T* leaps, const T* said, int64_t n, int step, T* out) {
     using V = vec<T>;
     along<T>(n, [=](int64_t s, int64_t m) {
@@ -122,7 +122,7 @@ template <class T> T log_of_two(T a, T b) {
     return top == -(T)__builtin_inf() ? top : top + log1p(exp(less - top));
 }
 
-// Room around rows, and how long a row is with it
+// Padding around rows, and the length of a padded row
 constexpr int64_t AROUND = 16;
 
 template <class T> struct Rows {
@@ -156,7 +156,7 @@ template <class T> bool align(const Alignment* job) {
         const int64_t span = s.spans[e], n = s.lengths[e];
         for (int64_t i = 0; i < n; i++) leaps[i] = s.skips[e * s.places + i];
         for (int64_t t = 0; t < s.frames; t++, alpha += s.places) {
-            const int64_t own = t < span ? n : 0;                                            // what lies behind is of no use
+            const int64_t own = t < span ? n : 0;                                            // frames past the end do not count
             for (int64_t i = own; i < s.places; i++) alpha[i] = none;
             if (!own) continue;
             speak(s, e, t, n, rows.said);
@@ -189,7 +189,7 @@ template <class T> bool align_back(const Alignment* job) {
         const bool endless = loss == (T)__builtin_inf() || loss == -(T)__builtin_inf();
         for (int64_t t = s.frames - 1; t >= 0; t--) {
             T* to = (T*)s.to_log_probs + (t * s.examples + e) * s.classes;
-            if (t > last || endless) {               // no alignment at all: nothing to share out
+            if (t > last || endless) {               // no alignment is possible: the gradient is zero
                 const T all = t > last || s.zero_infinity ? 0 : (T)__builtin_nan("");
                 for (int64_t c = 0; c < s.classes; c++) to[c] = all;
                 continue;

@@ -1,4 +1,4 @@
-// Sums, means and maxima of bags of rows, and the gradient of that.
+// embedding_bag: sums, means and maxima of bags of rows, and their gradient.
 #include <string.h>
 
 #include "nn/embedding_bag.hpp"
@@ -12,13 +12,13 @@ namespace {
 
 enum { SUM, MEAN, MAX };
 
-constexpr int MOST = sizeof(vec<float>) == 64 ? 16 : 8;        // vectors that are summed in registers
+constexpr int MOST = sizeof(vec<float>) == 64 ? 16 : 8;        // vectors summed in registers
 
 template <class T> void add_times(T* __restrict to, const T* __restrict row, T by, int64_t n) {
     for (int64_t k = 0; k < n; k++) to[k] += row[k] * by;
 }
 
-// The entries of one bag lie together: m columns from k on, N vectors of them at most, are summed in registers.
+// Sums the entries of one bag over m columns from k on (at most N vectors) in registers.
 template <class T, int N> void sum_of(const Bags& s, const T* table, int64_t begin, int64_t end, int64_t k, int64_t m, T by, T* out) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
@@ -42,7 +42,7 @@ template <class T, int N> void sum_of(const Bags& s, const T* table, int64_t beg
     }
 }
 
-// The columns from k on, as many of them at once as possible: rows are then read in long pieces. The last piece may begin before k.
+// The columns from k on, as many at a time as possible, so that rows are read in long pieces. The last piece may overlap the one before.
 template <class T, int N> void sum_columns(const Bags& s, const T* table, int64_t begin, int64_t end, int64_t k, T by, T* out) {
     constexpr int64_t W = Lanes<vec<T>>::width, piece = N * W;
     for (; k + piece <= s.width; k += piece) sum_of<T, N>(s, table, begin, end, k, W, by, out);
@@ -52,13 +52,13 @@ template <class T, int N> void sum_columns(const Bags& s, const T* table, int64_
     else sum_of<T, 1>(s, table, begin, end, k, s.width - k, by, out);
 }
 
-// The first of the largest, or the first that is not a number; `best` counts entries while they are compared.
+// The first maximum, or the first NaN; during the comparison `best` holds entry numbers.
 template <class T> void largest_of(const Bags& s, const T* table, int64_t begin, int64_t end, int64_t k, int64_t m, T* out, int64_t* best) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     typedef decltype(V{} + V{} > V{}) Mask;
     bool first = true;
-    V top = splat<V>(0), from = splat<V>(0);                           // numbers of entries, exact up to the size of a mantissa
+    V top = splat<V>(0), from = splat<V>(0);                           // entry numbers as floats, exact up to the mantissa
     for (int64_t i = begin; i < end; i++) {
         if (s.index[i] == s.padding) continue;
         const V x = get<V>(table + s.index[i] * s.width + k, m);
@@ -74,7 +74,7 @@ template <class T> void largest_of(const Bags& s, const T* table, int64_t begin,
 }
 
 template <class T> void fill_bag(const Bags& s, const T* table, int64_t b, int64_t begin, int64_t end, T* out) {
-    constexpr int64_t EXACT = 1 << 24;                                 // more entries are not counted by a float
+    constexpr int64_t EXACT = 1 << 24;                                 // a float cannot count more entries exactly
     int64_t size = end - begin;
     if (s.padding >= 0)
         for (int64_t i = begin; i < end; i++) size -= s.index[i] == s.padding;

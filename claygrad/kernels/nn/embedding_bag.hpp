@@ -1,4 +1,4 @@
-// Bags of rows: what the compiled core hands to the kernels of family "bags".
+// Arguments of the embedding_bag kernels (family "bags").
 #pragma once
 #include <stdint.h>
 
@@ -11,7 +11,7 @@ struct Bags {
     const void* weight;                  // of each entry, or null
     int64_t* bag;                        // of each entry
     int64_t* sizes;                      // of the bags, counted
-    int64_t* best;                       // maxima: the row that gave each element
+    int64_t* best;                       // max mode: the row that gave each element
 };
 
 // fill: from the table (rows, width) to made (bags, width); empty: the gradient, from (bags, width) to (rows, width)

@@ -1,5 +1,5 @@
-// Samples of planes at the points of a grid, a block of points at a time: indices and weights of their neighbours along each
-// axis first, which serve all channels. claygrad/ops/grid.py says what they are, step by step.
+// grid_sample, a block of points at a time: first the indices and weights of each point's neighbours along each axis, which serve all
+// channels. claygrad/ops/grid.py defines them step by step.
 #include "nn/grid_sample.hpp"
 
 #include <math.h>
@@ -20,7 +20,7 @@ constexpr int B = 64;                    // points at a time
 enum { LINEAR, NEAREST, CUBIC };
 enum { ZEROS, BORDER, REFLECTION };
 
-// An index is as wide as a number, so that loops over both stay in step.
+// An index has the width of an element, so that loops over both vectorise.
 template <class T> struct IndexOf { using type = int64_t; };
 template <> struct IndexOf<float> { using type = int32_t; };
 
@@ -28,7 +28,7 @@ template <> struct IndexOf<float> { using type = int32_t; };
 template <class T> struct AxisOf {
     using I = typename IndexOf<T>::type;
     I index[4][B], valid[4][B];          // 0 and -1
-    T weight[4][B], steep[4][B];         // and the weight's derivative
+    T weight[4][B], steep[4][B];         // derivative of the weight
 };
 
 template <class T> void reflect(T* at, T* turn, int64_t n, bool align) {
@@ -46,7 +46,7 @@ template <class T> void reflect(T* at, T* turn, int64_t n, bool align) {
         turn[j] = (away < 0) != odd ? (T)-1 : (T)1;
         beyond += !(size < far);
     }
-    if (beyond)                                       // where the products above are not exact
+    if (beyond)                                       // if the products above are not exact
         for (int j = 0; j < B; j++) {
             const T away = at[j] - low, size = away < 0 ? -away : away, left = std::fmod(size, span);
             if (!(size < far)) rest[j] = std::fmod(std::floor(size / span), (T)2) == 1 ? span - left : left;
@@ -54,7 +54,7 @@ template <class T> void reflect(T* at, T* turn, int64_t n, bool align) {
     for (int j = 0; j < B; j++) at[j] = rest[j] + low;
 }
 
-// Moved into the plane as the padding says; slope: by how much they still follow the grid.
+// Coordinates moved into the plane by the padding mode; slope: their derivative.
 template <class T> void move_inside(T* at, T* slope, int64_t n, bool align, int padding) {
     if (padding == ZEROS) return;
     if (padding == REFLECTION) {
@@ -91,8 +91,8 @@ template <class T> void cubic(T x, T* value, T* steep) {
 }
 
 // Note [Pairs]
-// The two neighbours along the last axis lie beside each other in memory, and are read at once. Where one of them is outside, the pair is
-// the nearest that is not: the other neighbour then is its first instead of its second element, or the other way round.
+// The two neighbours along the last axis are contiguous and are read together. If one of them is outside the plane, the nearest pair
+// inside is read instead; the valid neighbour is then the other element of that pair.
 template <class T> void as_pair(int64_t n, AxisOf<T>& out, int a) {
     using I = typename IndexOf<T>::type;
     const int b = a + 1;
@@ -110,14 +110,14 @@ template <class T> void as_pair(int64_t n, AxisOf<T>& out, int a) {
     }
 }
 
-// Whether neighbours that padding has moved still lie in pairs
+// Whether neighbours moved by padding are still contiguous
 template <class T> bool in_pairs(const AxisOf<T>& of) {
     int apart = 0;
     for (int j = 0; j < B; j++) apart += (of.index[1][j] != of.index[0][j] + 1) | (of.index[3][j] != of.index[2][j] + 1);
     return apart == 0;
 }
 
-// The coordinates of points apart, x first; the last points of a block may be missing.
+// Splits the coordinates of points by axis, x first; the last block may have fewer points.
 template <class T> void coordinates(const T* points, int count, int axes, T (*at)[B]) {
 #if defined(__AVX2__)
     using V = vec<T>;
@@ -171,15 +171,15 @@ template <class T> void neighbours(T* at, int64_t n, const GridShape& s, AxisOf<
 }
 
 // Note [Small images]
-// Several images are taken together if they have few points, so that the blocks are full: the points of one image follow those of the
-// image before, and indices count from the first of the images on.
+// Images with few points are processed together, so that blocks are full: their points are concatenated, and indices count from the
+// first of these images.
 int64_t taken_together(const GridShape& s) {
     constexpr int64_t FULL = 16 * B, FAR = 1 << 24;
     const int64_t many = FULL / s.points + 1, most = FAR / (s.channels * s.size[0] * s.size[1] * s.size[2]), n = many < most ? many : most;
     return n < 1 || s.points >= FULL ? 1 : n < s.batch ? n : s.batch;
 }
 
-// A block of points: `count` of them from the point `first` of these images on
+// A block of `count` points, from point `first` of these images on
 struct Part {
     int64_t image, images, first;
     int count;
@@ -217,7 +217,7 @@ template <class T, int K> struct Block {
     AxisOf<T> axis[3];
     I index[K][B], valid[K][B];
     T weight[K][B];                      // of several
-    int number[K][3];                    // of a neighbour along each axis
+    int number[K][3];                    // the neighbour's number along each axis
     bool paired;                         // index[2 k + 1] = index[2 k] + 1 (Note [Pairs])
 
     void find(const Part& at, const T* grid, const GridShape& s) {
@@ -372,7 +372,7 @@ template <class T, int K> void spread_out(const GridShape& s, const T* grid, con
                 for (int k = 0; k < K; k++)
                     for (int j = 0; j < B; j++) {
                         const T x = K > 1 ? b.weight[k][j] * value[j] : value[j];
-                        part[k][j] = b.valid[k][j] ? x : (T)0;         // added all the same: cheaper than to branch
+                        part[k][j] = b.valid[k][j] ? x : (T)0;         // adding 0 is cheaper than a branch
                     }
                 for (int j = 0; j < at.count; j++)
 #pragma GCC unroll 16
@@ -401,7 +401,7 @@ template <class T, int K> void along_channel(const Block<T, K>& b, const T* plan
 }
 
 template <class T, int K> void slopes(const GridShape& s, const T* grid, const T* g, const T* input, T* made) {
-    if (s.mode == NEAREST) {                          // steps have no slope
+    if (s.mode == NEAREST) {                          // nearest: the gradient is zero
         memset((void*)made, 0, sizeof(T) * (size_t)(s.batch * s.points * s.axes));
         return;
     }
@@ -444,7 +444,7 @@ template <class T, int K> void work(int what, const GridShape& s, const T* grid,
 
 template <class T, int WHAT> bool run(const GridShape* s, const void* grid, const void* a, const void* b, void* made) {
     const int64_t plane = s->size[0] * s->size[1] * s->size[2];
-    if (plane > (int64_t)1 << (sizeof(T) == 4 ? 24 : 30)) return false;             // numbers count elements exactly up to there
+    if (plane > (int64_t)1 << (sizeof(T) == 4 ? 24 : 30)) return false;             // indices are exact up to there
     const T *points = (const T*)grid, *x = (const T*)a, *y = (const T*)b;
     T* out = (T*)made;
     if (s->mode == NEAREST) work<T, 1>(WHAT, *s, points, x, y, out);

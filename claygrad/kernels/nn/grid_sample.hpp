@@ -1,4 +1,4 @@
-// Sampling at the points of a grid: what the compiled core hands to the kernels of family "grid".
+// Arguments of the grid_sample kernels (family "grid").
 #pragma once
 #include <stdint.h>
 

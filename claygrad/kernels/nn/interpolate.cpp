@@ -1,4 +1,4 @@
-// An axis at another size, by taps, and the transpose of that.
+// Resampling of an axis by taps, and its transpose.
 #include <string.h>
 
 #include "platform/table.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 int64_t work_of(const Resampling& s) { return (s.n + s.out * s.taps) * s.inner; }
 
-// TAPS: how many, if known beforehand; else 0
+// TAPS: their number if known at compile time, else 0
 template <class T, int TAPS> void apply_line(const Resampling& s, const T* x, T* made) {
     const int64_t taps = TAPS ? TAPS : s.taps;
     const T* weight = (const T*)s.weight;

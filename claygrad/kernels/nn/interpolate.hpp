@@ -1,4 +1,4 @@
-// An axis at another size: what the compiled core hands to the kernels of family "resample".
+// Arguments of the interpolation kernels (family "resample").
 #pragma once
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-// Maxima of windows of 2 by 2, side by side: the most common ones stay in registers.
+// Max pooling with 2 x 2 windows and stride 2, the most common case, in registers.
 #pragma once
 #include "simd/transpose.hpp"
 #include "simd/vec.hpp"
@@ -13,8 +13,8 @@ namespace {
 #if defined(__AVX2__)
 template <class T> struct Quads {
     using V = vec<T>;
-    using P = decltype(V{} > V{});                    // places, as wide as numbers
-    using L = decltype(f64v{} > f64v{});              // as wide as they are kept
+    using P = decltype(V{} > V{});                    // indices, as wide as elements
+    using L = decltype(f64v{} > f64v{});              // as wide as they are stored
     static constexpr int W = Lanes<V>::width, WL = Lanes<f64v>::width;
 
     static bool take(const Pooling& s) {
@@ -22,7 +22,7 @@ template <class T> struct Quads {
                !s.pad_h && !s.pad_w && s.dilation_h == 1 && s.dilation_w == 1 && 2 * s.oh <= s.h && 2 * s.ow <= s.w;
     }
 
-    // The even and odd ones of 2 m <= 2 W numbers
+    // The even and odd elements of 2 m <= 2 W numbers
     static void pairs(const T* x, int64_t m, V& even, V& odd) {
         const V zero = splat<V>(0);
         if (m == W) return separate(load<V>(x), load<V>(x + W), even, odd);
@@ -63,7 +63,7 @@ template <class T> struct Quads {
         }
     }
 
-    // How far places[i] lies after first + 2 i, and -1 in `lost` where that is far away
+    // places[i] - (first + 2 i), and -1 in `lost` where that is out of range
     static P offsets(const int64_t* places, int64_t m, int64_t first, P& lost) {
         L after[W / WL];
         for (int k = 0; k < W / WL; k++) {
@@ -93,7 +93,7 @@ template <class T> struct Quads {
         else store_part<V>(out + W, high, 2 * m - W);
     }
 
-    // Rows of gradients to two rows each; false if a place is none of its window's
+    // Each row of gradients to two rows; false if an index is outside its window
     static bool spread(const T* g, const int64_t* places, int64_t w, int64_t oh, int64_t ow, T* dx) {
         P lost = {};
         for (int64_t r = 0; r < oh; r++, g += ow, places += ow)

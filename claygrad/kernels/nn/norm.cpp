@@ -19,14 +19,14 @@ template <class T> void fill_zero(T* out, int64_t n) {
         for (int64_t i = 0; i < n; i++) out[i] = 0;
 }
 
-// --- every example by itself, a weight for every element -------------------------------------------------------------
-// R rows abreast: while the sums of one are folded, and roots and quotients taken, the others have work to do.
+// --- layer norm: moments of each example, a weight for each element -----------------------------------------------------
+// R rows at a time: the reduction, root and division of one row overlap with the work of the others.
 template <int R, class T> void layer_forward_rows(const Norm& s, int64_t first) {
     using V = vec<T>;
     const int64_t n = s.channels;
     const T *x = (const T*)s.x + first * n, *weight = (const T*)s.weight, *bias = (const T*)s.bias;
     T* out = (T*)s.out + first * n;
-    // Memory is fetched while the moments are computed: what will be written, and the next rows.
+    // While the moments are computed, the output and the next rows are prefetched.
     T *written = soon(out, x, R * n), mean[R] = {}, squares[R];
     const T* next = soon(x + R * n, x, R * n);
     if (s.mean) {
@@ -76,14 +76,14 @@ template <class T> bool layer_forward(const Norm* s) {
     return true;
 }
 
-// The gradients of weight and bias are sums over examples: blocks of LEAF_ROWS are added up first, then those.
+// The gradients of weight and bias are sums over examples: first within blocks of LEAF_ROWS, then over the blocks.
 template <class T> struct LayerBack {
     const Norm& s;
     T *to_weight, *to_bias;              // a row for each block, `stride` apart; or null
     int64_t stride;
 };
 
-// Some rows together: their sums for weight and bias are read and written once.
+// Several rows at a time: the sums for weight and bias are read and written once.
 template <int R, class T> void layer_backward_rows(const Norm& s, int64_t first, T* dw, T* db) {
     using V = vec<T>;
     const int64_t n = s.channels;
@@ -164,7 +164,7 @@ template <class T> bool layer_backward(const Norm* s) {
     return true;
 }
 
-// --- groups of channels of every example, a weight for every channel --------------------------------------------------
+// --- group norm: moments of each group of channels of an example, a weight for each channel ------------------------------
 template <class T> void group_forward_range(void* data, int64_t begin, int64_t end) {
     using V = vec<T>;
     const Norm& s = *(const Norm*)data;
@@ -243,7 +243,7 @@ template <class T> bool group_backward(const Norm* s) {
     return true;
 }
 
-// --- every channel over all examples ---------------------------------------------------------------------------------
+// --- batch norm: moments of each channel over all examples ----------------------------------------------------------------
 template <class T> void batch_forward_range(void* data, int64_t begin, int64_t end) {
     using V = vec<T>;
     const Norm& s = *(const Norm*)data;
@@ -282,7 +282,7 @@ template <class T> void batch_forward_range(void* data, int64_t begin, int64_t e
     }
 }
 
-// A single place: channels are columns, and go side by side.
+// No spatial axes: channels are columns.
 template <class T> void columns_forward_range(void* data, int64_t begin, int64_t end) {
     using V = vec<T>;
     const Norm& s = *(const Norm*)data;

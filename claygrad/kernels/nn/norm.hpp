@@ -1,5 +1,4 @@
-// Normalisations, losses, running sums and choices: what the compiled core hands to the kernels of these families.
-// All blocks are contiguous.
+// Arguments of the kernels for normalisation, losses, cumulative sums and selection. All blocks are contiguous.
 #pragma once
 #include <stdint.h>
 
@@ -7,7 +6,7 @@ namespace clay {
 
 // Family "norm". x, g (the gradient of out), out and to_x: (examples, channels, places). Moments: for each example ("layer",
 // where `channels` counts all elements of one), for each example and group ("group"), or for each channel ("batch").
-// Null is allowed for weight, bias, mean (then the elements are not centred: layer), variance and whatever is not wanted.
+// Null is allowed for weight, bias, mean (layer: the elements are not centred), variance, and results that are not wanted.
 struct Norm {
     int64_t examples, channels, places, groups;
     const void *x, *g, *weight, *bias;
@@ -35,22 +34,21 @@ struct CrossEntropy {
 };
 using cross_entropy_fn = void (*)(const CrossEntropy* job);
 
-// Alignments of labels with frames (claygrad/ops/ctc.py). All sums are of logarithms of probabilities.
+// CTC: alignments of labels with frames (claygrad/ops/ctc.py), in log space.
 struct Alignment {
     int64_t frames, examples, classes, places;
     const void* log_probs;               // (frames, examples, classes)
-    const int64_t* labels;               // (examples, places): the class of every place
-    const uint8_t* skips;                // (examples, places): whether it may be reached over the place before
-    const int64_t *spans, *lengths;      // (examples): how many frames count, and how many places: 2 * labels + 1
-    void *loss, *alpha;                  // (examples), (examples, frames, places)
+    const int64_t* labels;               // (examples, states): the class of every state
+    const uint8_t* skips;                // (examples, states): whether the state before may be skipped
+    const int64_t *spans, *lengths;      // (examples): number of frames, and of states: 2 * labels + 1
+    void *loss, *alpha;                  // (examples), (examples, frames, states)
     const void* g;                       // (examples): backward
     void* to_log_probs;
     bool zero_infinity;
 };
 using alignment_fn = bool (*)(const Alignment* job);              // false: no memory
 
-// Family "scan": running sums along the middle axis of x (outer, n, inner), floats in double precision; from the end if
-// `reverse`.
+// Family "scan": cumulative sums along the middle axis of x (outer, n, inner), floats in double precision; from the end if `reverse`.
 using scan_fn = void (*)(const void* x_oni, void* out_oni, int64_t outer, int64_t n, int64_t inner, bool reverse);
 
 // Family "select", by size of element: out[i] = mask[i] ? x[i] : y[i]; x_step and y_step are 0 for a single element, else 1.

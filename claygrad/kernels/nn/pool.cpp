@@ -1,5 +1,5 @@
-// Max and average pooling, a row of windows at a time: one pass over the row for every element of the kernel. Windows of 2 by 2
-// side by side, the most common ones, stay in registers.
+// Max and average pooling, a row of windows at a time: one pass over the row for each kernel element. 2 x 2 windows with stride 2 have
+// a form of their own (nn/max_pool_2x2.hpp).
 #include <string.h>
 
 #include "platform/table.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 thread_local Room rows;
 
-// Which windows q of n meet the input with an element of their kernel that lies `at` after their start: mostly all of them
+// The windows q of n in which the kernel element at offset `at` meets the input: mostly all of them
 struct Met {
     int64_t low = 0, high;
     Met(int64_t at, int64_t stride, int64_t n, int64_t size) : high(n) {
@@ -28,11 +28,11 @@ struct Met {
 };
 
 
-// A number is as wide as its place, so that loops over both stay in step.
+// An element has the width of its index, so that loops over both vectorise.
 template <class T> struct PlaceOf { using type = int64_t; };
 template <> struct PlaceOf<float> { using type = int32_t; };
 
-// STEP: the stride if it is known beforehand, 0 if not
+// STEP: the stride if known at compile time, else 0
 template <class T, int STEP>
 void larger_of(const T* x, int64_t stride, int64_t count, typename PlaceOf<T>::type place, T* best,
                typename PlaceOf<T>::type* places) {
@@ -56,7 +56,7 @@ template <class T, int STEP> void largest_of(const T* x, int64_t stride, int64_t
     }
 }
 
-// Of the same windows, what other elements have with their places, which may lie before those found already
+// Compares the maxima of the same windows with other values and their indices, which may be smaller than those found so far
 template <class T, int STEP>
 void merge(const T* x, const typename PlaceOf<T>::type* from, int64_t stride, int64_t count, T* best,
            typename PlaceOf<T>::type* places) {
@@ -72,7 +72,7 @@ void merge(const T* x, const typename PlaceOf<T>::type* from, int64_t stride, in
     }
 }
 
-// The largest of every column of some rows, with its place; each row of `w` elements begins at a place of its own
+// The maximum of each column over some rows, with its index; each row of `w` elements begins at an index of its own
 template <class T> struct Columns {
     using P = typename PlaceOf<T>::type;
     T* best;
@@ -88,16 +88,16 @@ template <class T> struct Columns {
     }
 };
 
-// What a loop over n elements that is run `count` times costs, in the units of each_task; an element costs `each`
+// The cost of `count` loops over n elements, in the units of each_task; an element costs `each`
 int64_t passes(int64_t count, int64_t n, int64_t each) { return count * (64 + n * each); }
 
-// The first element of a window along an axis that is not padding
+// The first element of a window that is not padding, along an axis
 int64_t start_of(int64_t q, int64_t stride, int64_t pad, int64_t dilation) {
     const int64_t at = q * stride - pad;
     return at < 0 ? at + round_up(-at, dilation) : at;
 }
 
-// The maxima of row r of windows in layer d; `found` is room for their places and, after it, for columns
+// The maxima of row r of windows in layer d; `found`: scratch for their indices and for columns
 template <class T>
 void max_row(const Pooling& s, const T* x, int64_t d, int64_t r, T* best, typename PlaceOf<T>::type* found, int64_t* places) {
     using P = typename PlaceOf<T>::type;
@@ -174,7 +174,7 @@ template <class T> bool max_back(const Pooling* shape, const void* a, void* made
     const Pooling& s = *shape;
     const int64_t inside = s.t * s.h * s.w, many = s.ot * s.oh * s.ow;
     volatile bool astray = false;
-    const bool quads = s.t == 1 && 2 * s.oh == s.h && 2 * s.ow == s.w;     // maybe: the places tell
+    const bool quads = s.t == 1 && 2 * s.oh == s.h && 2 * s.ow == s.w;     // perhaps 2 x 2 windows; the indices decide
     each_task(s.planes, quads ? passes(s.oh, s.w, 6) : inside + 16 * many, [&](int64_t plane) {
         const T* g = (const T*)a + plane * many;
         const int64_t* place = places + plane * many;
@@ -189,7 +189,7 @@ template <class T> bool max_back(const Pooling* shape, const void* a, void* made
     return !astray;
 }
 
-// By how much the sum of a window is divided; 0 if nothing of it lies inside
+// The divisor of a window's sum; 0 if the window lies in the padding
 int64_t divisor_of(const Pooling& s, int64_t d, int64_t r, int64_t q) {
     const int64_t front = d * s.stride_t - s.pad_t, back = min(front + s.kt, s.t + s.pad_t);
     const int64_t deep = min(back, s.t) - max(front, 0);
@@ -200,7 +200,7 @@ int64_t divisor_of(const Pooling& s, int64_t d, int64_t r, int64_t q) {
     return s.divisor ? s.divisor : s.counted ? (back - front) * (bottom - top) * (right - left) : deep * high * wide;
 }
 
-// A row of windows over their divisors, 0 where nothing lies inside; those that lie inside as a whole have the same one.
+// Divides a row of sums by their divisors; 0 for windows in the padding. Windows fully inside have the same divisor.
 template <class T> void divide(const Pooling& s, int64_t d, int64_t r, const T* x, T* out) {
     int64_t low = 0, high = s.ow;
     if (s.pad_w || (s.ow - 1) * s.stride_w + s.kw > s.w) {
@@ -225,7 +225,7 @@ template <class T, int STEP> void add_row(const T* x, int64_t stride, int64_t co
     for (int64_t q = 0; q < count; q++) sum[q] += x[q * step];
 }
 
-// The sum of rows and one more, in `total`; a single row needs no adding up.
+// The sum of several rows, in `total`; a single row is used in place.
 template <class T> const T* with_row(const T* sum, const T* row, int64_t n, T* total) {
     if (!sum) return row;
 #pragma GCC ivdep
@@ -233,7 +233,7 @@ template <class T> const T* with_row(const T* sum, const T* row, int64_t n, T* t
     return total;
 }
 
-// Of few or many elements, where a tree of blocks would be out of proportion or is worth it
+// A plain sum for few elements, a pairwise sum for many
 template <class T> T sum_of(const T* x, int64_t n) {
     if (n >= 32) return reduce_row<SumOf, T>(x, n);
     T sum = 0;
@@ -247,7 +247,7 @@ template <class T, int STEP> void add_back(const T* g, int64_t stride, int64_t c
     for (int64_t q = 0; q < count; q++) dx[q * step] += g[q];
 }
 
-// f(first place of a row of the plane) for the rows that row r of windows in layer d meets
+// f(index of a row's first element) for the rows that row r of windows in layer d covers
 template <class F> void each_row(const Pooling& s, int64_t d, int64_t r, F f) {
     for (int64_t u = 0; u < s.kt; u++) {
         const int64_t layer = d * s.stride_t - s.pad_t + u;
@@ -259,7 +259,7 @@ template <class F> void each_row(const Pooling& s, int64_t d, int64_t r, F f) {
     }
 }
 
-// f(place in a row, first window, count of windows) for every element along a row of the kernel
+// f(index in a row, first window, number of windows) for each element along a row of the kernel
 template <class F> void each_tap(const Pooling& s, F f) {
     for (int64_t z = 0; z < s.kw; z++) {
         const Met met(z - s.pad_w, s.stride_w, s.ow, s.w);
@@ -271,7 +271,7 @@ int64_t work_of_means(const Pooling& s) {
     return s.ot * s.oh * (passes(s.kw, s.ow, 3) + passes(s.kt * s.kh, s.w, 1) + passes(1, s.ow, 4));
 }
 
-// The rows that windows meet are added up as they are, then what a window has of the sum.
+// The rows that windows cover are added first, then the elements of each window in that sum.
 template <class T> bool mean(const Pooling* shape, const void* a, void* made, int64_t*) {
     const Pooling& s = *shape;
     volatile bool short_of_memory = false;
@@ -321,20 +321,20 @@ template <class T> bool mean_back(const Pooling* shape, const void* a, void* mad
     return !short_of_memory;
 }
 
-// --- windows that share an axis out, of about the same size -----------------------------------------------------------
+// --- adaptive pooling: windows that divide an axis into parts of about the same size ------------------------------------
 struct Share {
     int64_t begin, end;
     Share(int64_t i, int64_t n, int64_t of) : begin(i * n / of), end(((i + 1) * n + of - 1) / of) {}
     int64_t size() const { return end - begin; }
 };
 
-// For every row of windows of a plane: row(along t, along h, first number), which goes over the numbers from there on
+// For every row of windows of a plane: row(along t, along h, first output), which fills the outputs from there on
 template <class F> void each_line(const Pooling& s, F line) {
     for (int64_t d = 0; d < s.ot; d++)
         for (int64_t r = 0; r < s.oh; r++) line(Share(d, s.t, s.ot), Share(r, s.h, s.oh), (d * s.oh + r) * s.ow);
 }
 
-// Shares that are all of one size, and few elements wide, are windows that slide.
+// Windows of equal size, few elements wide, are ordinary pooling.
 bool alike(const Pooling& s, Pooling& windows) {
     if (s.t % s.ot || s.h % s.oh || s.w % s.ow || s.w / s.ow > 8) return false;
     windows = s;
@@ -346,7 +346,7 @@ bool alike(const Pooling& s, Pooling& windows) {
     return true;
 }
 
-// Rows at once, then a row of windows; an element of that costs `each`
+// Reduces rows first, then each window of the resulting row; an element costs `each`
 int64_t work_of_shares(const Pooling& s, int64_t each) {
     return passes(s.t * s.h, s.w, 2) + passes(s.ot * s.oh, s.w, each) + passes(s.ot * s.oh * s.ow, 1, each);
 }
@@ -397,8 +397,8 @@ template <class T> bool shared_mean_back(const Pooling* shape, const void* a, vo
     return !short_of_memory;
 }
 
-// The larger of `best` and the elements of a row, with its place: the first of equals, the last NaN. Of a long row the largest is
-// found first, then where it is.
+// The maximum of `best` and the elements of a row, with its index: the first of equals, the last NaN. For a long row the value is
+// found first, then its index.
 template <class T> void take_largest(const T* x, int64_t begin, int64_t end, T& best, int64_t& place) {
     constexpr int64_t LONG = 6;
     if (end - begin < LONG) {
@@ -423,7 +423,7 @@ template <class T> bool shared_max(const Pooling* shape, const void* a, void* ma
     using P = typename PlaceOf<T>::type;
     const Pooling& s = *shape;
     Pooling windows;
-    const bool whole = s.ow == 1;         // rows, which lie side by side
+    const bool whole = s.ow == 1;         // one window per row; rows are contiguous
     if (sizeof(P) == 4 && s.t * s.h * s.w > INT32_MAX) return false;
     if (!whole && alike(s, windows)) return max_pool<T>(&windows, a, made, places);
     volatile bool short_of_memory = false;
@@ -458,7 +458,7 @@ template <class T> bool shared_max(const Pooling* shape, const void* a, void* ma
     return !short_of_memory;
 }
 
-// --- values put at places -----------------------------------------------------------------------------------------------
+// --- max unpooling --------------------------------------------------------------------------------------------------------
 template <class T> bool put_at(const Pooling* shape, const void* a, void* made, int64_t* places) {
     const Pooling& s = *shape;
     const int64_t inside = s.t * s.h * s.w, many = s.ot * s.oh * s.ow;

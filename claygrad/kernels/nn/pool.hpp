@@ -1,4 +1,4 @@
-// Pooling over up to three axes: what the compiled core hands to the kernels of family "windows".
+// Arguments of the pooling kernels (family "windows"), over up to three axes.
 #pragma once
 #include <stdint.h>
 
@@ -8,14 +8,14 @@ namespace clay {
 struct Pooling {
     int64_t planes, t, h, w, ot, oh, ow, kt, kh, kw;
     int64_t stride_t, stride_h, stride_w, pad_t, pad_h, pad_w, dilation_t, dilation_h, dilation_w;
-    bool counted;                        // means: padding counts
-    int64_t divisor;                     // means: instead of the count, unless it is 0
+    bool counted;                        // average: count_include_pad
+    int64_t divisor;                     // average: divisor_override, or 0
 };
 
 // max: a = input, made = maxima, places (or null) their indices in a plane; max_back: a = gradient, places are read;
-// mean: a = input; mean_back: a = gradient. shared_max, shared_mean and shared_mean_back: the same for windows that share
-// an axis out, for which the sizes alone count. put: a = values, put at places among zeros. False: a place lies outside, or
-// planes are too large for the indices.
+// mean: a = input; mean_back: a = gradient. shared_max, shared_mean and shared_mean_back: the same for adaptive
+// pooling, which reads only the sizes. put: max unpooling of the values a. False: an index is out of range, or planes are too large
+// for the indices.
 using pooling_fn = bool (*)(const Pooling* shape, const void* a, void* made, int64_t* places);
 
 }  // namespace clay

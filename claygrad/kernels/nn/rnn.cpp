@@ -1,4 +1,4 @@
-// Recurrent layers, step after step. Sequences do not see each other: each thread takes some of them through all steps.
+// Recurrent layers, step by step. Sequences are independent: each thread takes some of them through all steps.
 #include <string.h>
 
 #include "nn/rnn_weights.hpp"
@@ -9,9 +9,9 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-template <class V> V slope(V gate) { return gate * (splat<V>(1) - gate); }       // of a sigmoid, from its value
+template <class V> V slope(V gate) { return gate * (splat<V>(1) - gate); }       // derivative of a sigmoid, from its value
 
-// f at 0, W, 2 W ...; the last time with fewer elements than a vector has
+// f at 0, W, 2 W ...; the last vector may be partial
 template <class V, class F> void along(int64_t n, F f) {
     constexpr int W = Lanes<V>::width;
     int64_t i = 0;
@@ -26,7 +26,7 @@ template <class V> void put(typename Lanes<V>::T* p, V v, int64_t n) {
     else store_part<V>(p, v, n);
 }
 
-// The rows of sequences begin .. end at step k, and where a sequence's state before it lies.
+// The rows of sequences begin .. end at step k, and the row of each sequence's previous state.
 template <class T> struct Rows {
     const Sequence& s;
     int64_t begin, end;
@@ -40,7 +40,7 @@ template <class T> struct Rows {
     }
 };
 
-// The states of some sequences, and what a step made of state and input; rows are so far apart.
+// The states of some sequences, and the gates of a step, with their row strides.
 template <class T> struct Near {
     T* h;
     int64_t h_row;
@@ -86,7 +86,7 @@ template <class T> struct Lstm {
         const Sequence& s = rows.s;
         const int64_t H = s.width;
         T *gate = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *cell = rows.at(s.cells, k, H), *c = rows.state(s.c);
-        // In two goes: a tanh that waits for the cell would be waited for.
+        // Two loops: in one loop the tanh would wait for the cell.
         for (int64_t r = 0; r < n; r++)
             along<V>(H, [&](int64_t j, int64_t m) {
                 const T* from = near.sums + r * 4 * H + j;
@@ -138,7 +138,7 @@ template <class T> struct Lstm {
 // --- r, z = σ, n = tanh(x + r hn); h = n + z (h - n) ----------------------------------------------------------------
 template <class T> struct Gru {
     static constexpr int gates = 3, kept = 4;
-    static constexpr bool one_sum = false;       // of n the state's part is needed alone
+    static constexpr bool one_sum = false;       // n needs the state's part separately
     static void forward(Rows<T> rows, int64_t k, int64_t n, Near<T> near) {
         using V = vec<T>;
         const Sequence& s = rows.s;
@@ -192,12 +192,12 @@ template <class T> struct Gru {
 
 thread_local Room room;
 
-// How a layer goes forward: all but the last by its shape alone
+// How a layer is computed; all fields but the last depend on its shape alone
 struct Plan {
     const Sequence& s;
     int64_t panel;                       // columns of a panel of the weights, or 0
     bool joined;                         // state and input in one product
-    bool each;                           // the inputs' part is made step by step, where it is used
+    bool each;                           // the inputs' part of the gates is computed step by step
 };
 
 // The inputs' part of the gates, of n rows
@@ -206,7 +206,7 @@ template <template <class> class Cell, class T> void from_inputs(const Sequence&
     weight.times(n, (const T*)s.x + first * s.features, s.features, (T*)s.gates + first * kept, kept, (const T*)s.x_bias, 0);
 }
 
-// State and input of each sequence in one row; what is made of them is near.
+// State and input of each sequence in one row, so that one product makes the gates, which stay in the cache.
 template <template <class> class Cell, class T> bool forward_joined(const Rows<T>& rows, int64_t panel) {
     const Sequence& s = rows.s;
     const int64_t wide = Cell<T>::gates * s.width, depth = s.width + s.features, count = rows.end - rows.begin;
@@ -267,7 +267,7 @@ template <template <class> class Cell, class T> void backward_range(void* job, i
         if (rows.count(k) > 0) Cell<T>::backward(rows, k, rows.count(k));
 }
 
-// Large products are split by themselves; so are those of fewer sequences than make a share worth it.
+// Large products are divided among threads by themselves; so are those of few sequences.
 constexpr int64_t LEAST_ROWS = 4, WORTH = 1 << 20, LARGE = 1 << 22;
 // Bytes of weights that stay in a thread's cache beside all else
 constexpr int64_t CLOSE = 1 << 19;
