@@ -1,5 +1,5 @@
-// Eigenvalues of symmetric matrices and singular values, for stacks of small matrices: reflections make two diagonals, rotations
-// the rest of them zeros.
+// Eigenvalues of symmetric matrices, and singular values, for batches of small matrices: Householder reflections to tridiagonal or
+// bidiagonal form, then Givens rotations.
 #include <type_traits>
 
 #include "linalg/householder.hpp"
@@ -31,7 +31,7 @@ struct Rotation {
     }
 };
 
-// The power of two by which numbers become not larger than about 1, or 0: they are not all finite.
+// The power of two that scales the numbers to at most about 1; 0 if they are not all finite.
 template <class T> double scale_of(const T* a, int64_t rows, int64_t columns, int64_t ld, double& most) {
     most = 0;
     for (int64_t i = 0; i < rows; i++)
@@ -53,11 +53,11 @@ template <class T> void scale_by(T* a, int64_t rows, int64_t columns, int64_t ld
 }
 
 template <class T> constexpr double ROUNDING = sizeof(T) == 4 ? 5.960464477539063e-08 : 1.1102230246251565e-16;
-constexpr double NOTHING = 1e-2;         // of the rounding error of the largest: nobody misses it
-// Nor this part of the largest number of a matrix. The columns of a singular one become smaller and smaller, until the processor
-// takes its time for every number.
+constexpr double NOTHING = 1e-2;         // a fraction of the rounding error of the largest element: negligible
+// Elements below this fraction of the matrix's largest count as zero. The columns of a singular matrix shrink towards subnormal
+// numbers, which are slow.
 template <class T> constexpr double VANISHED = ROUNDING<T> * ROUNDING<T>;
-constexpr int64_t STEPS = 30;            // for each value, at most
+constexpr int64_t STEPS = 30;            // max iterations per value
 
 double largest_sum(const double* d, const double* e, int64_t n) {
     double most = abs(d[n - 1]);
@@ -65,15 +65,15 @@ double largest_sum(const double* d, const double* e, int64_t n) {
     return most;
 }
 
-// --- reflections that wait -------------------------------------------------------------------------------------------------------
-// What reflections do to a waits for the next one, so that there is one pass: a -= v y^T + x u^T, then out += w a.
+// --- delayed reflections -------------------------------------------------------------------------------------------------------
+// The update by a reflection is delayed until the next one, so that one pass does both: a -= v y^T + x u^T, then out += w a.
 template <class T> struct Pass {
     T* a;
     int64_t ld;
     const T *v, *y, *x, *u, *w;
     T *out, *across;
 
-    // R rows. The columns begin..middle stand for those above the diagonal of a symmetric matrix too: across = a w.
+    // R rows. Columns begin..middle also represent those above the diagonal of a symmetric matrix: across = a w.
     template <int R> void rows(int64_t i, int64_t begin, int64_t middle, int64_t end) const {
         using V = vec<T>;
         V of_v[R], of_x[R], of_w[R], sum[R];
@@ -99,9 +99,9 @@ template <class T> struct Pass {
 };
 
 // --- symmetric matrices ----------------------------------------------------------------------------------------------------------
-constexpr int64_t TILE = 16;             // of which the whole is kept on the diagonal; else the lower half
+constexpr int64_t TILE = 16;             // diagonal tiles are stored whole, otherwise only the lower half
 
-// a to two diagonals d and e; the reflections in `vectors`. Memory: 3 rows
+// Tridiagonal form of a: diagonals d and e; the reflections go to `vectors`. Scratch: 3 rows
 template <class T> void two_diagonals(T* a, int64_t ld, int64_t n, double* d, double* e, T* vectors, T* tau, double nothing, T* memory) {
     using V = vec<T>;
     T *w = zeros(memory, ld), *y = w + ld, *across = y + ld;
@@ -137,7 +137,7 @@ template <class T> void two_diagonals(T* a, int64_t ld, int64_t n, double* d, do
     }
 }
 
-// The block of two diagonals that begins at l: its last row
+// The last row of the unreduced tridiagonal block that begins at l
 template <class T> int64_t block_end(const double* d, const double* squares, int64_t n, int64_t l, double nothing) {
     for (; l + 1 < n; l++) {
         const double large = ROUNDING<T> * (abs(d[l]) + abs(d[l + 1])), limit = large > nothing ? large : nothing;
@@ -146,8 +146,9 @@ template <class T> int64_t block_end(const double* d, const double* squares, int
     return l;
 }
 
-// The values of two diagonals, in d; the rows of z (null: none) turned along with them. False: it did not settle. By the squares
-// of e, of cosines and of sines (Pal, Walker and Kahan), so that no square root has to be waited for. All e are taken as positive.
+// Eigenvalues of a tridiagonal matrix, in d; the same rotations are applied to the rows of z (null: none). False: no convergence. Works
+// with squares of e, cosines and sines (Pal, Walker and Kahan), so that no square root is on the critical path. All e are taken as
+// positive.
 template <class T> bool settle_symmetric(double* d, double* e, int64_t n, T* z, int64_t ldz) {
     const double nothing = NOTHING * ROUNDING<T> * largest_sum(d, e, n);
     for (int64_t i = 0; i + 1 < n; i++) e[i] *= e[i];
@@ -182,7 +183,7 @@ template <class T> bool settle_symmetric(double* d, double* e, int64_t n, T* z, 
     return true;
 }
 
-// Values in order, ascending or descending, and their rows: place[i] is where the i-th of them lies.
+// Sorts the values, ascending or descending: place[i] is the index of the i-th.
 void in_order(const double* d, int64_t n, int64_t* place, bool descending) {
     for (int64_t i = 0; i < n; i++) {
         int64_t at = i;
@@ -191,7 +192,7 @@ void in_order(const double* d, int64_t n, int64_t* place, bool descending) {
     }
 }
 
-// Rows of z, in their order, as the columns of a matrix; or as its rows.
+// The sorted rows of z as columns of a matrix, or as its rows.
 template <class T>
 void put_rows(const Matrices& s, int64_t t, const T* z, int64_t ldz, int64_t count, int64_t length, const int64_t* place) {
     for (int64_t i = 0; i < count; i++) {
@@ -200,8 +201,8 @@ void put_rows(const Matrices& s, int64_t t, const T* z, int64_t ldz, int64_t cou
     }
 }
 
-// --- two diagonals of any matrix ---------------------------------------------------------------------------------------------------
-// m >= n. Left reflections in `left` (rows of length ldl), right ones in `right`. Memory: 2 rows of each
+// --- bidiagonal form of any matrix ---------------------------------------------------------------------------------------------------
+// m >= n. Left reflections go to `left` (rows of length ldl), right ones to `right`. Scratch: 2 rows of each
 template <class T>
 void upper_diagonals(T* a, int64_t ld, int64_t m, int64_t n, double* d, double* e, T* left, int64_t ldl, T* tau_left, T* right,
                      T* tau_right, double nothing, T* memory) {
@@ -245,7 +246,7 @@ void upper_diagonals(T* a, int64_t ld, int64_t m, int64_t n, double* d, double* 
     }
 }
 
-// The singular values of an upper bidiagonal matrix, in s; rows of u and v (null: none) turned along with them.
+// Singular values of an upper bidiagonal matrix, in s; the rotations are applied to the rows of u and v (null: none).
 template <class T> bool settle_diagonals(double* s, double* e, int64_t n, T* u, int64_t ldu, T* v, int64_t ldv) {
     const double small = ROUNDING<T>, nothing = NOTHING * small * largest_sum(s, e, n);
     auto turn_u = [&](int64_t i, int64_t j, const Rotation& r) { if (u) rotate(u + i * ldu, u + j * ldu, ldu, r.cosine, r.sine); };
@@ -263,7 +264,7 @@ template <class T> bool settle_diagonals(double* s, double* e, int64_t n, T* u, 
             continue;
         }
         if (steps++ == STEPS * n) return false;
-        int64_t zero = last;                                   // a value that is nothing lets the block be cut
+        int64_t zero = last;                                   // a negligible value splits the block
         while (zero >= k && abs(s[zero]) > nothing) zero--;
         if (zero == last) {
             double f = e[last - 1];
@@ -340,7 +341,7 @@ template <class T> bool symmetric(const LinearAlgebra* job) {
             product_of(a, ld, n, n, vectors, ld, tau, n - 1, 1, memory);
             transpose(a, ld, vectors, ld, n, n);               // vectors as rows
             bool minus = false;
-            for (int64_t i = 1; i < n; i++)                    // signs that make all of e positive
+            for (int64_t i = 1; i < n; i++)                    // flip signs so that all of e is positive
                 if (minus = minus != (e[i - 1] < 0); minus) negate(vectors + i * ld, ld);
         }
         j.info[t] = !settle_symmetric<T>(d, e, n, j.x.data ? vectors : nullptr, ld);
@@ -353,13 +354,13 @@ template <class T> bool symmetric(const LinearAlgebra* job) {
 
 template <class T> bool singular(const LinearAlgebra* job) {
     LinearAlgebra j = *job;
-    if (j.m < j.n) {                                           // of the transposed matrix, with U and V exchanged
+    if (j.m < j.n) {                                           // factor the transposed matrix and swap U and V
         j.m = job->n, j.n = job->m;
         j.a.row = job->a.column, j.a.column = job->a.row;
         j.x = {job->y.data, job->y.step, job->y.column, job->y.row};
         j.y = {job->x.data, job->x.step, job->x.column, job->x.row};
     }
-    // k: columns of U (m by k, all of them or n); V is n by n. Of a tall matrix R is taken, of h rows in place of m.
+    // k: columns of U (m or n); V is n by n. A tall matrix is reduced to R first, with h rows instead of m.
     const bool tall = j.m >= 2 * j.n && j.k == j.n;
     const int64_t m = j.m, n = j.n, k = j.k, h = tall ? n : m, ld = row_length<T>(n), ldm = row_length<T>(m), ldl = row_length<T>(h);
     const int64_t ldu = row_length<T>(k), room = 2 * (ld + ldl) + room_for<T>(n, k);

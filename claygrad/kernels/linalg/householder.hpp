@@ -1,4 +1,4 @@
-// Reflections, for QR and for what makes two diagonals.
+// Householder reflections, for QR, tridiagonal and bidiagonal forms.
 #pragma once
 #include "linalg/small_matrix.hpp"
 #include "simd/math.hpp"
@@ -11,8 +11,8 @@ namespace {
 template <class T> T* zeros(T* x, int64_t n) { return (T*)memset(x, 0, (size_t)n * sizeof(T)); }
 
 // --- reflections H = I - tau v v^T, v[0] = 1 -----------------------------------------------------------------------------------
-// That which takes x[0..n) to (beta, 0, ...): v in the place of x but for its first element, which becomes beta. Others than the
-// first that are not larger than `nothing` count as zeros.
+// The reflection that maps x[0..n) to (beta, 0, ...). v replaces x, except for its first element, which becomes beta. Further elements
+// not larger than `nothing` count as zeros.
 template <class T> T reflection(T* x, int64_t n, double nothing = 0) {
     using V = vec<T>;
     constexpr double HUGE_ONE = sizeof(T) == 4 ? 1e15 : 1e100, LONG = 64;
@@ -54,7 +54,7 @@ template <class T> T reflection(T* x, int64_t n, double nothing = 0) {
     return (T)((beta - head) / beta);
 }
 
-// Rows 0..m of a, columns from..length: a -= tau v (v^T a). Columns before `from` in its vector may be changed.
+// Rows 0..m of a, columns from..length: a -= tau v (v^T a). Columns before `from` in the same vector may be overwritten.
 template <class T> void reflect(T* a, int64_t ld, const T* v, T tau, int64_t m, int64_t from, int64_t length) {
     using V = vec<T>;
     if (tau == 0) return;
@@ -72,7 +72,7 @@ template <class T> void reflect(T* a, int64_t ld, const T* v, T tau, int64_t m, 
     }
 }
 
-// R rows times x, from a column on; long ones in stretches, so that the error of their sums is that of a stretch
+// R rows times x, from a column on; long rows in chunks, to bound the rounding error
 template <int R, class T> void dots(const T* rows, int64_t ld, const T* x, int64_t begin, int64_t end, T* out) {
     using V = vec<T>;
     constexpr int64_t STRETCH = 128 * LANES<T>;
@@ -99,7 +99,7 @@ template <int R, class T> void reflect_some(T* x, int64_t ld, const T* v, T tau,
         for (int r = 0; r < R; r++) store<V>(x + r * ld + j, multiply_add(by[r], load<V>(v + j), load<V>(x + r * ld + j)));
 }
 
-// Rows x of a matrix, each reflected: x -= tau (x v) v. v is zero before `from`.
+// Reflects each row x of a matrix: x -= tau (x v) v. v is zero before `from`.
 template <class T> void reflect_rows(T* x, int64_t ld, int64_t rows, const T* v, T tau, int64_t from, int64_t end) {
     const int64_t begin = from / LANES<T> * LANES<T>;
     int64_t i = 0;
@@ -108,14 +108,14 @@ template <class T> void reflect_rows(T* x, int64_t ld, int64_t rows, const T* v,
     for (; i < rows; i++) reflect_some<1>(x + i * ld, ld, v, tau, begin, end);
 }
 
-// --- many of them at once ------------------------------------------------------------------------------------------------------
+// --- blocks of reflections ------------------------------------------------------------------------------------------------------
 // Note [Reflections by blocks]
-// The product of a few reflections H1 H2 ... Hb, H = I - tau v v^T, is I - V t V^T with a triangle t: so they are applied to a
-// matrix by three products. The vectors lie in rows, each from its own place on, with zeros before.
-constexpr int64_t TOGETHER = 32;            // reflections that are applied at once
-constexpr int64_t WORTH = 96;            // and the least number of them, and of columns, for which that pays
+// The product of a few reflections H1 H2 ... Hb, H = I - tau v v^T, is I - V t V^T with a triangular t. So they are
+// applied to a matrix by three matrix products. The vectors are rows with leading zeros.
+constexpr int64_t TOGETHER = 32;            // reflections per block
+constexpr int64_t WORTH = 96;            // min number of reflections, and of columns, for which blocks pay
 
-// What `apply` needs beside the vectors, for so many columns
+// Scratch that `apply` needs, for so many columns
 template <class T> int64_t room_of(int64_t columns) { return 2 * TOGETHER * TOGETHER + 2 * TOGETHER * row_length<T>(columns); }
 
 // The triangle t of `count` vectors of length m: t[i, i] = tau[i], t[0..i, i] = -tau[i] t[0..i, 0..i] (V^T v_i)
@@ -156,8 +156,8 @@ void apply_to_rows(const T* v, int64_t ldv, int64_t m, int64_t count, const T* t
     gemm(CODE<T>, false, false, rows, m, count, second, TOGETHER, v, ldv, x, ld, true);
 }
 
-// All of them, m long, from the last block to the first, or (turned) from the first to the last; reflection k leaves the first k
-// rows alone. Where those are the last rows of the identity, as many of its columns stay zeros, and `before` more.
+// All reflections, m long, from the last block to the first, or (turned) from the first to the last. Reflection k does not touch the
+// first k rows. On the identity, as many columns stay zero, and `before` more.
 template <class T>
 void apply_all(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned,
                bool of_identity, int64_t before, T* memory) {
@@ -180,7 +180,7 @@ void multiply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T
     }
 }
 
-// The first columns of H1 H2 ..., m rows, in q; `shift` more rows than its number are left alone by each.
+// The first columns of H1 H2 ..., m rows, in q; reflection k does not touch the first k + shift rows.
 template <class T>
 void product_of(T* q, int64_t ldq, int64_t m, int64_t columns, const T* v, int64_t ldv, const T* tau, int64_t count, int64_t shift,
                 T* memory) {
@@ -190,10 +190,10 @@ void product_of(T* q, int64_t ldq, int64_t m, int64_t columns, const T* v, int64
 }
 
 // --- QR ------------------------------------------------------------------------------------------------------------------------
-constexpr int64_t WORTH_OF_ROWS = 40;    // reflections from which on they are applied to rows by blocks
+constexpr int64_t WORTH_OF_ROWS = 40;    // min reflections to apply to rows by blocks
 
-// The columns of an m x n matrix are in the rows of v, and in their place come the vectors of the reflections; R in a, whatever
-// below its diagonal.
+// On entry the rows of v are the columns of an m x n matrix; the vectors of the reflections replace them. R goes to a; below its
+// diagonal a is undefined.
 template <class T> void triangulate(T* v, int64_t ldv, int64_t m, int64_t n, T* a, int64_t ld, T* tau, T* memory) {
     const int64_t count = m < n ? m : n, step = count >= WORTH_OF_ROWS ? TOGETHER : count;
     for (int64_t from = 0; from < count; from += step) {
@@ -214,7 +214,7 @@ template <class T> void triangulate(T* v, int64_t ldv, int64_t m, int64_t n, T* 
         for (int64_t i = 0; i < count; i++) a[i * ld + k] = v[k * ldv + i];
 }
 
-// Rows of length m times H1 H2 ..., or times ... H2 H1; of the identity, reflection k leaves the first k rows alone.
+// Rows of length m times H1 H2 ..., or times ... H2 H1; on the identity, reflection k does not touch the first k rows.
 template <class T>
 void multiply_rows(T* x, int64_t ld, int64_t rows, const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, bool backwards,
                    bool of_identity, T* memory) {

@@ -1,5 +1,5 @@
-// Many matrices of a few rows, side by side: a vector holds the same element of as many matrices as it has lanes. Rows are
-// exchanged by picking, each lane its own.
+// Many tiny matrices, interleaved: a vector holds the same element of as many matrices as it has lanes. Row exchanges are selections per
+// lane.
 #pragma once
 #include "linalg/small_matrix.hpp"
 #include "simd/math.hpp"
@@ -16,12 +16,12 @@ template <class T> bool abreast(const LinearAlgebra& j) {
     return LANES<T> > 1 && j.count >= LANES<T> && j.m == j.n && j.n > 1 && j.n <= MOST_ABREAST && j.k <= MOST_ABREAST;
 }
 
-// Whether a vector's worth of matrices lies in one piece
+// Whether a vector's worth of matrices is contiguous
 template <class T> bool in_one_piece(const Matrices& s, int64_t size, int64_t rows, int64_t columns) {
     return size == LANES<T> && s.step == rows * columns && (s.column == 1 ? s.row == columns : s.row == 1 && s.column == rows);
 }
 
-// `size` matrices from t on; for lanes that are left over the last one again
+// `size` matrices from t on; remaining lanes repeat the last one
 template <class T> void take_abreast(const Matrices& s, int64_t t, int64_t size, int64_t rows, int64_t columns, Cells<T>& a, T* memory) {
     const bool whole = in_one_piece<T>(s, size, rows, columns);
     const int64_t row = whole ? s.row : columns, column = whole ? s.column : 1;
@@ -48,12 +48,12 @@ template <class T> void put_abreast(const Matrices& s, int64_t t, int64_t size, 
                 place_at<T>(s, t + l)[i * s.row + c * s.column] = memory[(i * row + c) * LANES<T> + l];
 }
 
-// LU with exchanged rows
+// LU with row exchanges
 template <class T> struct Abreast {
     using V = vec<T>;
     int64_t n;
     Cells<T> a;
-    V pivots[MOST_ABREAST], sign, zero;  // the rows exchanged, whether an even number of times, and the first zero pivot, from 1
+    V pivots[MOST_ABREAST], sign, zero;  // exchanged rows, the sign of the permutation, and the first zero pivot (from 1)
 
     void exchange(Cells<T>& x, int64_t j, int64_t columns) const {
         for (int64_t i = j + 1; i < n; i++) {
@@ -90,7 +90,7 @@ template <class T> struct Abreast {
         }
     }
 
-    // The solution in the place of right-hand sides
+    // The solution replaces the right-hand sides
     void solve(Cells<T>& x, int64_t columns) const {
         for (int64_t j = 0; j < n; j++) exchange(x, j, columns);
         for (int64_t c = 0; c < columns; c++) {
@@ -104,7 +104,7 @@ template <class T> struct Abreast {
     }
 };
 
-// Cholesky's factor in the place of a, or false: there is one that has none.
+// The Cholesky factor replaces a; false if one of the matrices is not positive definite.
 template <class T> bool cholesky_abreast(Cells<T>& a, int64_t n) {
     using V = vec<T>;
     for (int64_t j = 0; j < n; j++) {
@@ -118,7 +118,7 @@ template <class T> bool cholesky_abreast(Cells<T>& a, int64_t n) {
     return true;
 }
 
-// f(t, size, memory) for every vector's worth of matrices, with memory for their elements, or for `more`
+// f(t, size, memory) for every vector's worth of matrices, with scratch for their elements and `more`
 template <class T, class F> bool each_group(const LinearAlgebra& j, int64_t more, F f) {
     const int64_t cells = MOST_ABREAST * MOST_ABREAST * LANES<T>;
     return each_matrix<T>((j.count + LANES<T> - 1) / LANES<T>, 4 * cells, more > cells ? more : cells, [&](int64_t group, T* memory) {

@@ -1,4 +1,4 @@
-// Stacks of matrices: what the compiled core hands to the kernels of family "linalg".
+// Arguments of the linear algebra kernels (family "linalg"), over batches of matrices.
 #pragma once
 #include <stdint.h>
 
@@ -10,7 +10,7 @@ struct Matrices {
     int64_t step, row, column;
 };
 
-// `count` matrices a of m x n elements, right-hand sides b of k columns, and what is made of them.
+// `count` matrices a (m x n), right-hand sides b with k columns, and the results.
 struct LinearAlgebra {
     int64_t count, m, n, k;
     Matrices a, b, x, y;
@@ -18,16 +18,16 @@ struct LinearAlgebra {
     bool upper, unit;
 };
 
-// lu: a -> x, pivots, info; without pivots, no rows are exchanged   det: a -> x   slogdet: a -> x (sign), y
-// parts: a (LU), pivots (or none) -> x, y, b: P, L and U; info is 1 where a pivot is no row
+// lu: a -> x, pivots, info; without pivots: no row exchanges   det: a -> x   slogdet: a -> x (sign), y
+// parts: a (LU), pivots (or none) -> x, y, b: P, L and U; info is 1 where a pivot is out of range
 // solve: a, b -> x, info            inverse: a -> x, info            lu_solve: a (LU), pivots, b -> x; upper: of a transposed
 // cholesky: a -> x, info            triangular: a, b -> x            cholesky_solve: a (factor), b -> x
 // cholesky_inverse: a (factor) -> x
 // qr: a -> x (m by k, or null), y (k by n): Q and R          symmetric: a -> x (vectors, or null), y (values), info
 // geqrf: a -> x (R, below it the vectors of reflections), y (their tau, one after the other), info: 1 where it is not finite
 // reflected: a (vectors below the diagonal, m rows), y (tau, k of them), b (m by n, or null: the identity) -> x; upper: transposed
-// least: a, b -> x; y (1 + k for each matrix: the condition or more, squared, and the squares of what is left of each column),
-//   info: 1 where a is not finite or not of full rank; unit: that of the condition is not wanted
+// least: a, b -> x; y (1 + k for each matrix: an upper bound of the squared condition number, and the squared residual of each column),
+//   info: 1 where a is not finite or not of full rank; unit: the condition is not wanted
 // singular: a -> x (U, or null), b (values), y (V^T), info; k: the columns of the longer ones of U and V
 // False: there was no memory.
 using linalg_fn = bool (*)(const LinearAlgebra* job);

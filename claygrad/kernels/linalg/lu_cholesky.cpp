@@ -1,5 +1,5 @@
-// LU with row exchanges, Cholesky's factor and triangular systems, for stacks of matrices: plain loops over rows that lie in
-// the cache, joined by products where a matrix is large.
+// LU with row exchanges, Cholesky and triangular systems, for batches of matrices: loops over rows that stay in the cache, joined by
+// matrix products for large matrices.
 #include "linalg/interleaved.hpp"
 #include "platform/table.hpp"
 #include "platform/api.hpp"
@@ -20,7 +20,7 @@ template <class T> void exchange(T* x, T* y, int64_t length) {
     }
 }
 
-// R rows, ld apart: each minus its factor times the head, from a column on.
+// R rows, ld apart: each minus its factor times the pivot row, from a column on.
 template <int R, class T> inline void subtract_rows(T* rows, int64_t ld, const T* head, const T* f, int64_t from, int64_t length) {
     using V = vec<T>;
     V by[R];
@@ -44,11 +44,11 @@ template <int R, class T> inline void subtract_rows(T* rows, int64_t ld, const T
 template <class T> struct Factors {
     T* a;
     int64_t ld, m;
-    int32_t* pivots;                     // null: rows stay where they are
+    int32_t* pivots;                     // null: no row exchanges
     int32_t zero;                        // the first zero pivot, from 1
     T* memory;
 
-    // Columns from..to; the columns up to `length` beside them follow.
+    // Factors columns from..to and updates the columns up to `length`.
     void panel(int64_t from, int64_t to, int64_t length) {
         for (int64_t j = from; j < to; j++) {
             T* head = a + j * ld;
@@ -67,7 +67,7 @@ template <class T> struct Factors {
                 if (!zero) zero = (int32_t)(j + 1);
                 if (pivots) continue;
             }
-            // Divided, not multiplied by the inverse: equal rows must leave exact zeros.
+            // Division, not multiplication by the inverse: equal rows must give exact zeros.
             auto factor = [&](int64_t i) {
                 T& f = a[i * ld + j];
                 return pivot == 0 ? f : f /= pivot;
@@ -104,7 +104,7 @@ template <class T> int32_t factored(T* a, int64_t ld, int64_t m, int64_t n, int3
     return f.zero;
 }
 
-// What a product of parts of an m x n matrix needs for a copy of one of them
+// Scratch for a product of parts of an m x n matrix
 int64_t copy_size(int64_t m, int64_t n) { return m > BLOCK || n > BLOCK ? m * n : 0; }
 
 // --- kernels ----------------------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ template <class T> bool lu(const LinearAlgebra* job) {
     });
 }
 
-// Rows and columns of matrix t as rows of another.
+// Transposes matrix t.
 template <class T>
 void put_rows_of(const Matrices& a, int64_t t, int64_t from, int64_t rows, int64_t column, int64_t end, T* to, int64_t ld) {
     const T* at = matrix_at<T>(a, t) + from * a.row + column * a.column;
@@ -137,13 +137,13 @@ void put_rows_of(const Matrices& a, int64_t t, int64_t from, int64_t rows, int64
             for (int64_t c = 0; c < end - column; c++) to[i * ld + c] = at[i * a.row + c * a.column];
 }
 
-// LU and the rows exchanged as the three matrices they stand for, each in rows: P (if there are pivots), L and U
+// lu_unpack: P (if there are pivots), L and U as row-major matrices
 template <class T> bool parts(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t m = j.m, n = j.n, k = m < n ? m : n;
     return each_matrix<T>(j.count, m * (m + n), m, [&](int64_t t, T* memory) {
         T *L = place_at<T>(j.y, t), *U = place_at<T>(j.b, t);
-        for (int64_t i = 0; i < m; i += LANES<T>) {            // some rows of both, turned about where they lie in columns
+        for (int64_t i = 0; i < m; i += LANES<T>) {            // some rows of both, transposed if they are stored by columns
             const int64_t rows = m - i < LANES<T> ? m - i : LANES<T>, below = i + rows < k ? i + rows : k;
             put_rows_of(j.a, t, i, rows, 0, below, L + i * k, k);
             if (i < k) put_rows_of(j.a, t, i, below - i, i, n, U + i * n + i, n);
@@ -153,7 +153,7 @@ template <class T> bool parts(const LinearAlgebra* job) {
             if (i < k) memset(U + i * n, 0, (size_t)i * sizeof(T));
         }
         if (!j.pivots) return;
-        int32_t* order = (int32_t*)memory;                     // the row of A that stands in each row of P^T A
+        int32_t* order = (int32_t*)memory;                     // the row of A in each row of P^T A
         T* P = place_at<T>(j.x, t);
         memset(P, 0, (size_t)(m * m) * sizeof(T));
         for (int64_t i = 0; i < m; i++) order[i] = (int32_t)i;
@@ -215,7 +215,7 @@ template <class T> bool solve(const LinearAlgebra* job) {
     });
 }
 
-// U^-1 L^-1, its columns exchanged as the rows were; x in columns
+// U^-1 L^-1 with the columns permuted like the rows; x is stored by columns
 template <class T> bool inverse(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t n = j.n, ld = row_length<T>(n);
@@ -290,7 +290,7 @@ template <class T> bool slogdet(const LinearAlgebra* job) {
     });
 }
 
-// Few right-hand sides: f(t, x) for each of them, n numbers, x then being the solution.
+// Few right-hand sides: f(t, x) replaces each of them (n numbers) by its solution.
 template <class T, class F> bool one_by_one(const LinearAlgebra& j, int64_t work, F f) {
     return each_matrix<T>(j.count, work * j.k, j.n * j.k, [&](int64_t t, T* x) {
         const Matrices in{j.b.data, j.b.step, j.b.column, j.b.row}, out{j.x.data, j.x.step, j.x.column, j.x.row};
@@ -429,9 +429,9 @@ template <class T> bool cholesky(const LinearAlgebra* job) {
     if (j.upper) in.row = j.a.column, in.column = j.a.row, out.row = j.x.column, out.column = j.x.row;
     const auto one = [&](int64_t t, T* a) {
         take_in(in, t, n, n, a, ld);
-        memset(a + n * ld, 0, (size_t)ld * sizeof(T));         // what is left there may be slow to multiply
+        memset(a + n * ld, 0, (size_t)ld * sizeof(T));         // stale values may be subnormal, which are slow
         const int64_t wrong = j.info[t] = cholesky_of(a, ld, n, a + n * ld);
-        if (wrong) {                                           // the columns from there on stay as they were
+        if (wrong) {                                           // the columns from there on are left as they were
             const T* old = matrix_at<T>(in, t);
             for (int64_t i = wrong; i < n; i++)
                 for (int64_t c = wrong - 1; c <= i; c++) a[i * ld + c] = old[i * in.row + c * in.column];

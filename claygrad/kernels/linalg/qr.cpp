@@ -1,4 +1,4 @@
-// QR, products with what it makes, and least squares.
+// QR, products with its reflections, and least squares.
 #include "linalg/householder.hpp"
 #include "linalg/triangular.hpp"
 
@@ -34,7 +34,7 @@ template <class T> bool qr(const LinearAlgebra* job) {
     });
 }
 
-// R, and the vectors below it
+// geqrf: R, with the reflection vectors below it
 template <class T> bool geqrf(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t m = j.m, n = j.n, count = m < n ? m : n, ld = row_length<T>(n), ldv = row_length<T>(m);
@@ -74,8 +74,8 @@ template <class T> bool reflected(const LinearAlgebra* job) {
     });
 }
 
-// The square of the largest singular value of an upper triangle, which is there transposed too, or a little less: some steps of
-// the power method.
+// The squared largest singular value of an upper triangle (given together with its transpose), or a little less: a few steps of the
+// power method.
 template <class T> double largest_square(const T* upper, const T* lower, int64_t ld, int64_t n, T* x, T* y) {
     double square = 0, length = 0;
     for (int64_t i = 0; i < n; i++) x[i] = 1 + (T)(i % 7) / 4, length += (double)x[i] * x[i];
@@ -94,9 +94,9 @@ template <class T> double largest_square(const T* upper, const T* lower, int64_t
     return square;
 }
 
-// x with the least |a x - b|, and of those the smallest, by QR of a, or of a transposed if that is the longer one; a must have full
-// rank. In y for each matrix: the square of its condition, or up to n times as much, the length of R's inverse standing for the
-// smallest singular value (nothing, if `unit`); and what is left of each column of b, squared.
+// lstsq: the x that minimises |a x - b|, with the smallest norm, by QR of a or of its transpose, whichever is taller; a must have full
+// rank. In y for each matrix: the squared condition number or up to n times as much, from the norm of R's inverse (not if `unit`);
+// and the squared residual of each column of b.
 template <class T> bool least(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const bool tall = j.m >= j.n;

@@ -1,5 +1,4 @@
-// Small matrices in memory of a kernel's own: rows of whole vectors, the rest of the last one filled with zeros, so that no
-// loop over a row has a remainder.
+// Small matrices in scratch memory: rows are padded with zeros to whole vectors, so that no loop over a row has a remainder.
 #pragma once
 #include <string.h>
 
@@ -17,7 +16,7 @@ namespace {
 template <class T> constexpr int CODE = sizeof(T) == 4 ? F32 : F64;
 template <class T> constexpr int64_t LANES = Lanes<vec<T>>::width;
 
-// The elements from one row to the next. Rows that are powers of two apart would share a few lines of the cache.
+// The row stride. Strides that are powers of two would map all rows to a few cache sets.
 template <class T> int64_t row_length(int64_t n) {
     int64_t length = (n + LANES<T> - 1) / LANES<T> * LANES<T>;
     if (length * (int64_t)sizeof(T) % 1024 == 0) length += LANES<T> > 1 ? LANES<T> : 8;
@@ -27,7 +26,7 @@ template <class T> int64_t row_length(int64_t n) {
 template <class T> const T* matrix_at(const Matrices& s, int64_t t) { return (const T*)s.data + t * s.step; }
 template <class T> T* place_at(const Matrices& s, int64_t t) { return (T*)s.data + t * s.step; }
 
-// Matrix t of a stack into rows of our own.
+// Copies matrix t of a batch into scratch.
 template <class T> void take_in(const Matrices& s, int64_t t, int64_t rows, int64_t columns, T* w, int64_t ldw) {
     using V = vec<T>;
     const T* a = matrix_at<T>(s, t);
@@ -47,7 +46,7 @@ template <class T> void take_in(const Matrices& s, int64_t t, int64_t rows, int6
         for (int64_t j = 0; j < columns; j++) w[i * ldw + j] = a[i * s.row + j * s.column];
 }
 
-// And out of them.
+// Copies it back.
 template <class T> void put_out(const Matrices& s, int64_t t, int64_t rows, int64_t columns, const T* w, int64_t ldw) {
     using V = vec<T>;
     T* a = place_at<T>(s, t);
@@ -74,7 +73,7 @@ template <class T> inline void subtract_from(T* y, const T* x, T f, int64_t from
     for (; j < length; j += LANES<T>) store<V>(y + j, multiply_add(by, load<V>(x + j), load<V>(y + j)));
 }
 
-// f(t, memory) for every matrix, with memory for `count` numbers; false where there is none.
+// f(t, memory) for every matrix, with scratch for `count` numbers; false if out of memory.
 template <class T, class F> bool each_matrix(int64_t n, int64_t work, int64_t count, F f) {
     struct Job {
         F& f;

@@ -1,5 +1,4 @@
-// Triangular systems: with one right-hand side or a few, the matrix is read once, where it lies; with many, blocks of it are
-// joined by products.
+// Triangular systems. With few right-hand sides the matrix is read once, in place; with many, blocks are joined by matrix products.
 #pragma once
 #include "linalg/small_matrix.hpp"
 #include "simd/ints.hpp"
@@ -9,10 +8,10 @@ namespace CLAY_ISA {
 namespace {
 
 // --- few right-hand sides ----------------------------------------------------------------------------------------------------------
-constexpr int64_t STRIP = 16;            // unknowns that are found one after the other before the rest learns of them
-constexpr int64_t TINY = 6;              // rows that are not worth vectors
+constexpr int64_t STRIP = 16;            // unknowns solved one by one before the rest is updated
+constexpr int64_t TINY = 6;              // up to so many rows use scalar code
 
-// A triangle in rows or in columns: one of the steps is 1.
+// A triangle stored by rows or by columns: one of the steps is 1.
 template <class T> struct Triangle {
     const T* a;
     int64_t n, row, column;
@@ -20,7 +19,7 @@ template <class T> struct Triangle {
     const T* at(int64_t i, int64_t j) const { return a + i * row + j * column; }
 };
 
-// R rows from i on times the x of the columns from..to, taken from x[i].
+// Subtracts R rows (from i on) times x[from..to) from x[i].
 template <int R, class T> void take_known(const Triangle<T>& s, T* x, int64_t i, int64_t from, int64_t to) {
     using V = vec<T>;
     const V none = splat<V>(0);
@@ -43,8 +42,7 @@ template <int R, class T> void take_known(const Triangle<T>& s, T* x, int64_t i,
     for (int r = 0; r < R; r++) x[i + r] -= first_lane(folded<SumOf>(sum[r] + more[r]));
 }
 
-// The columns from..to times their x, taken from x[i] for begin <= i < end. Four columns at a time, or the sums would wait for
-// each other.
+// Subtracts columns from..to times their x from x[begin..end). Four columns at a time, so that additions do not wait for each other.
 template <class T> void tell_others(const Triangle<T>& s, T* x, int64_t from, int64_t to, int64_t begin, int64_t end) {
     using V = vec<T>;
     const V none = splat<V>(0);
@@ -60,8 +58,8 @@ template <class T> void tell_others(const Triangle<T>& s, T* x, int64_t from, in
     });
 }
 
-// x[begin..end) of the small triangle there. Whole columns are subtracted: what lies beyond the diagonal falls on unknowns that
-// have been found already, and is not looked at again.
+// Solves for x[begin..end) with the small diagonal triangle. Whole columns are subtracted: beyond the diagonal they change unknowns
+// that are solved already and not read again.
 template <class T> void find_strip(const Triangle<T>& s, T* x, int64_t begin, int64_t end) {
     using V = vec<T>;
     const int64_t size = end - begin;
@@ -83,7 +81,7 @@ template <class T> void find_strip(const Triangle<T>& s, T* x, int64_t begin, in
     }
 }
 
-// a x = b, x in the place of b
+// a x = b; x replaces b
 template <class T> void find_unknowns(const Triangle<T>& s, T* x) {
     if (s.n <= TINY) {
         for (int64_t c = 0; c < s.n; c++) {
@@ -108,10 +106,10 @@ template <class T> void find_unknowns(const Triangle<T>& s, T* x) {
     }
 }
 
-// Whether so few right-hand sides are better served one by one, and the matrix can be read as it lies.
+// Whether there are few right-hand sides and the matrix can be read in place.
 template <class T> bool few(const Matrices& a, int64_t k) { return (a.row == 1 || a.column == 1) && 4 * k <= LANES<T>; }
 
-constexpr int64_t BLOCK = 64;            // columns, or rows, that are treated one after the other
+constexpr int64_t BLOCK = 64;            // columns, or rows, per block
 
 // c -= a b, for m x k and k x n matrices in rows; b_turned: b holds n rows of k
 template <class T>
@@ -125,7 +123,7 @@ void subtract_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, 
 template <class T> int64_t whole(int64_t k) { return (k + LANES<T> - 1) / LANES<T> * LANES<T>; }
 
 // --- many right-hand sides: a x = b, x in the place of b -----------------------------------------------------------------------
-// Rows begin..end of x, those before it (or behind, for an upper triangle) being known.
+// Rows begin..end of x; those before (for an upper triangle: after) are known.
 template <class T, int R>
 inline void substitute_columns(const T* a, int64_t lda, T* x, int64_t ldx, int64_t begin, int64_t end, bool upper, bool unit) {
     using V = vec<T>;
@@ -152,7 +150,7 @@ inline void substitute_columns(const T* a, int64_t lda, T* x, int64_t ldx, int64
     }
 }
 
-// x: n rows of `length` numbers, a multiple of the vectors'. By halves, joined by one product, which is the larger the better.
+// x: n rows of `length` numbers, a multiple of the vectors'. Recursive halves, joined by one large product.
 template <class T>
 void substitute(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, int64_t length, bool upper, bool unit, T* memory) {
     if (n > BLOCK) {
@@ -172,7 +170,7 @@ template <class T> void identity(T* x, int64_t ldx, int64_t n) {
     for (int64_t i = 0; i < n; i++) x[i * ldx + i] = 1;
 }
 
-// The inverse of a lower triangle in the place of the identity, whose zeros above the diagonal it keeps
+// The inverse of a lower triangle replaces the identity; the zeros above the diagonal stay
 template <class T> void invert_lower(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, bool unit, T* memory) {
     if (n <= BLOCK) return substitute(a, lda, x, ldx, n, whole<T>(n), false, unit, memory);
     const int64_t middle = round_up(n / 2, BLOCK), left = n - middle;

@@ -1,5 +1,5 @@
-// Optimizer steps. Each functor is one element's step, in the order in which the tensor operations of claygrad/optim
-// round; the loop runs it over all tensors, cut into equal shares for the threads.
+// Optimizer steps. Each functor is the step of one element, with the same order of roundings as the tensor operations in
+// claygrad/optim. The loop runs it over all tensors, in equal shares for the threads.
 #include <stdlib.h>
 
 #include "platform/table.hpp"
@@ -12,7 +12,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// start + weight * (end - start), from the nearer side
+// start + weight * (end - start), computed from the nearer end
 template <class V> struct Lerp {
     V weight, rest;
     bool near_start;
@@ -22,7 +22,7 @@ template <class V> struct Lerp {
     }
 };
 
-// The gradient of the loss to go down, weight decay included
+// The gradient to descend, with maximize and weight decay
 template <class V> struct Slope {
     V decay;
     bool maximize, decays;
@@ -34,7 +34,7 @@ template <class V> struct Slope {
     }
 };
 
-// state[0]: the momentum's buffer, if there is one
+// state[0]: the momentum buffer, if any
 template <class V> struct Sgd {
     Slope<V> slope;
     V size, momentum, fresh;
@@ -52,7 +52,7 @@ template <class V> struct Sgd {
     }
 };
 
-// Averages of the gradient and of its square, state[0] and state[1]; the parameter shrinks first, if its decay is decoupled
+// state[0], state[1]: averages of the gradient and of its square. Decoupled weight decay scales the parameter first.
 template <class V> struct Moments {
     Slope<V> slope;
     Lerp<V> average;
@@ -70,7 +70,7 @@ template <class V> struct Moments {
     }
 };
 
-// state[2]: the largest square, if asked for
+// state[2]: the largest average square (amsgrad), if any
 template <class V> struct Adam : Moments<V> {
     V size, bias;
     Adam(const StepTensor& t, const StepOptions& o) : Moments<V>(o), size(splat<V>(t.size)), bias(splat<V>(t.bias)) {}
@@ -81,7 +81,7 @@ template <class V> struct Adam : Moments<V> {
     }
 };
 
-// state: the average of the square; then that of the gradient, if centered; then the momentum's buffer, if there is one
+// state: the average of the square; then that of the gradient, if centered; then the momentum buffer, if any
 template <class V> struct RmsProp {
     Slope<V> slope;
     Lerp<V> average;
@@ -136,7 +136,7 @@ template <class V> struct Adadelta {
     }
 };
 
-// state: the average of the gradient; its largest size, which fades
+// state: the average of the gradient; its decaying infinity norm
 template <class V> struct Adamax {
     Slope<V> slope;
     Lerp<V> average;
@@ -151,7 +151,7 @@ template <class V> struct Adamax {
     }
 };
 
-// `size` says how far the gradient itself goes, and `numbers` how far its average
+// `size`: the step of the gradient itself; `numbers`: the step of its average
 template <class V> struct Nadam : Moments<V> {
     V size, along, bias;
     Nadam(const StepTensor& t, const StepOptions& o)
@@ -163,7 +163,7 @@ template <class V> struct Nadam : Moments<V> {
     }
 };
 
-// `bias` is that of the first average; in `numbers` stand the root of the second's and the rectification, 0 for none
+// `bias`: bias correction of the first average; `numbers`: root of the second's correction, and the rectification (0: none)
 template <class V> struct Radam : Moments<V> {
     V size, bias, root, rectified;
     bool rectifies;
@@ -178,7 +178,7 @@ template <class V> struct Radam : Moments<V> {
     }
 };
 
-// state[0]: the average of the parameter; `numbers`: what is left of the parameter, and its share in the average
+// state[0]: the average of the parameter; `numbers`: the parameter's decay factor, and its weight in the average
 template <class V> struct Asgd {
     Slope<V> slope;
     V size, left, share;
@@ -193,7 +193,7 @@ template <class V> struct Asgd {
     }
 };
 
-// state: the gradient before; the size of the step. beta1 and beta2 are its factors where the sign turned and where it stayed
+// state: the previous gradient; the step size. beta1 and beta2: its factors where the sign changed, and where it did not
 template <class V> struct Rprop {
     Slope<V> slope;
     V shrink, grow, least, most;
@@ -243,7 +243,7 @@ struct StepJob {
     const StepOptions* options;
 };
 
-// Elements begin..end of all tensors laid one after the other
+// Elements begin..end, counted over all tensors
 template <template <class> class F, class T, int states> void steps_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(StepJob*)data;
     int64_t at = 0;
@@ -274,7 +274,7 @@ bool apart(const StepTensor* tensors, int64_t count, int64_t item) {
     return good;
 }
 
-constexpr int64_t SHARE = 12288;         // elements of a thread's least share: five streams of memory each
+constexpr int64_t SHARE = 12288;         // min elements per thread: each reads and writes about five arrays
 
 template <template <class> class F, class T, int states>
 void run(const StepTensor* tensors, int64_t count, const StepOptions* options) {
@@ -295,9 +295,9 @@ void step(const StepTensor* tensors, int64_t count, const StepOptions* options) 
     else run<F, T, most>(tensors, count, options);
 }
 
-// --- gradients kept within bounds ---------------------------------------------------------------------------------------
+// --- clipping of gradients ---------------------------------------------------------------------------------------
 
-// Pieces of tensors, in an order that depends on their sizes alone
+// Pieces of tensors; the order of sums depends on their sizes alone
 constexpr int64_t PIECE = 8192;
 
 template <class F> void each_piece(const Gradient* grads, int64_t count, F f) {

@@ -1,37 +1,37 @@
-// One step of an optimizer over all its parameters: what the compiled core hands to the kernels of family "optim".
+// Arguments of the optimizer kernels (family "optim"): one step over all parameters.
 #pragma once
 #include <stdint.h>
 
 namespace clay {
 
-// A parameter, its gradient and its state, all dense and in the same order. What the pointers and numbers of a state mean
-// is said at each kernel.
+// A parameter, its gradient and its state, all dense and in the same order. The meaning of states and numbers
+// is given at each kernel.
 struct StepTensor {
     void* param;
     const void* grad;
     void* state[3];
     int64_t n;
-    double size;          // how far this tensor goes, with the sign of the update
+    double size;          // step size of this tensor, with the sign of the update
     double bias;          // what the root of its second moment is divided by
-    double numbers[2];    // what else a kernel asks for
+    double numbers[2];    // further numbers of a kernel
 };
 
 // Options that all the tensors share.
 struct StepOptions {
-    double decay;         // weight decay: a share of the parameter in the gradient
-    double shrink;        // decoupled: the factor of the parameter itself
+    double decay;         // weight decay: added to the gradient, times the parameter
+    double shrink;        // decoupled weight decay: a factor of the parameter
     double beta1, beta2;  // of the running averages
     double momentum, damping;
     double eps;
-    double least, most;   // of a step
+    double least, most;   // bounds of the step size (Rprop)
     int maximize, nesterov, decoupled;
-    int states;           // how many of the state's pointers are set
+    int states;           // number of state pointers that are set
     int centered;
 };
 
 using step_fn = void (*)(const StepTensor* tensors, int64_t count, const StepOptions* options);
 
-// Gradients kept within bounds.
+// Clipping of gradients.
 struct Gradient {
     void* values;
     int64_t n;

@@ -1,17 +1,17 @@
-// Memory for results. Small blocks are cut from slabs and kept for ever on free lists; large ones go back to the system
-// when more is cached than the program ever used at once, or than an eighth of the machine.
+// The memory pool. Small blocks are cut from slabs and stay on free lists for ever. Large ones are returned to the system when more
+// is cached than the program's peak, or than an eighth of the machine's memory.
 //
 // Note [Regions]
-// Memory in huge pages takes a product of matrices or a copy a few per cent less time, but a page has 2 MB. So blocks of less, slabs
-// among them, are cut from regions, which are mapped once and take memory only where they were written. Of a block that goes back to the system the
-// pages do; its place is kept for the next of its class. Blocks begin a few cache lines further on in a page than the one before:
-// where all begin alike, loads wait for stores that only look as if they were to the same place.
+// Matrix products and copies are a few per cent faster in huge pages, but these have 2 MB. So smaller blocks, slabs among them, are cut
+// from regions, which are mapped once and take physical memory only where they are written. When a block is returned to the system
+// its pages are released, and its addresses are kept for the next block of that size class. Each block begins a few cache lines
+// further into a page than the one before: with equal page offsets, loads would wait for unrelated stores (4K aliasing).
 //
 // Note [Watched pool]
-// Who wants to know where the peak was, or of every block, costs the others nothing: there is no question whether somebody
-// watches. `mark`, above which more is to be done when bytes are counted, is the peak, and -1 while every block is told;
-// `small_limit`, above which a block is not simply given back, is SMALL, and `cache_most`, above which large blocks that are cached
-// go back to the system, is what cache_limit said last; both are -1 meanwhile.
+// Observers of the peak or of every block cost nothing while there are none: no test asks for them. Existing limits are lowered
+// instead, so that the slow path is taken. `mark`, above which counting bytes takes the slow path, is the peak, or -1 while every block
+// is reported. `small_limit`, above which freeing a block takes the slow path, is SMALL, and `cache_most`, above which cached blocks
+// are returned to the system, is the value of cache_limit(); both are -1 while every block is reported.
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -30,20 +30,20 @@ namespace clay {
 namespace {
 
 constexpr int64_t ALIGN = 64, SMALL = 4096, SLAB = 1 << 18, HUGE_PAGE = 2 << 20;
-constexpr int64_t CUT = 1 << 16, MAPPED = 4 << 20;       // bytes from which on blocks are cut from regions, and mapped by themselves
+constexpr int64_t CUT = 1 << 16, MAPPED = 4 << 20;       // min size of blocks cut from regions, and of blocks mapped by themselves
 constexpr int64_t REGION = 64 << 20, STAGGER = 3 * ALIGN;
 
 struct FreeSmall {
     FreeSmall* next;
 };
 
-// A cached large block holds its own links: in the list of its class, and in the list of all by age.
+// A cached large block stores its own links: in the list of its size class, and in the list of all blocks by age.
 struct FreeLarge {
     FreeLarge *next, *previous, *newer, *older;
     int64_t bytes;
 };
 
-// The place in a region of a block whose pages the system has
+// The addresses in a region of a block whose pages were released
 struct Place {
     Place* next;
     char* block;
@@ -70,15 +70,15 @@ int64_t class_bytes(int64_t nbytes, int& index) {
     return low + eighths * step;
 }
 
-// In a build that watches memory (`make sanitize`), what was not asked for or was given back must not be touched.
+// In the sanitized build (`make sanitize`), bytes that were not requested or were freed are poisoned.
 void* handed_out(void* block, int64_t nbytes, int64_t bytes) {
     ASAN_UNPOISON_MEMORY_REGION(block, (size_t)bytes);
     ASAN_POISON_MEMORY_REGION((char*)block + nbytes, (size_t)(bytes - nbytes));
     return block;
 }
 
-// With CLAYGRAD_PLAIN_MEMORY set such a build takes every block from the system, whose allocator has margins around blocks and
-// keeps freed ones for a while: reading past a neighbour, or long after the end, is seen too.
+// With CLAYGRAD_PLAIN_MEMORY set, that build takes every block from malloc, which adds red zones and delays reuse: reads far past a
+// block, or long after it was freed, are found too.
 #if defined(__SANITIZE_ADDRESS__)
 bool plain_memory() {
     static const bool wanted = getenv("CLAYGRAD_PLAIN_MEMORY") != nullptr;
@@ -88,7 +88,7 @@ bool plain_memory() {
 constexpr bool plain_memory() { return false; }
 #endif
 
-// The block with room for its links, and nothing else.
+// Unpoisons the bytes of a block that hold its links.
 template <class Free>
 Free* taken_back(void* block, int64_t bytes) {
     ASAN_POISON_MEMORY_REGION(block, (size_t)bytes);
@@ -96,7 +96,7 @@ Free* taken_back(void* block, int64_t bytes) {
     return (Free*)block;
 }
 
-// Aligned to huge pages: map more, then give back both ends.
+// Aligned to huge pages: map more, then unmap both ends.
 char* mapped(int64_t bytes) {
     const int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
     char* map = (char*)mmap(nullptr, (size_t)(bytes + HUGE_PAGE), access, kind, -1, 0);
@@ -122,7 +122,7 @@ void* cut_from_region(int64_t bytes) {
     if (region_end - region < bytes) {
         int64_t size = REGION;
         char* fresh = mapped(size);
-        if (!fresh) fresh = mapped(size = MAPPED);            // a process may be short of addresses, too
+        if (!fresh) fresh = mapped(size = MAPPED);            // the address space may be limited too
         if (!fresh) return nullptr;
         region = fresh, region_end = fresh + size;
     }
@@ -182,7 +182,7 @@ int64_t cache_limit() {
     return wanted < eighth ? wanted : eighth;
 }
 
-// Returns the block, so that it is a call in tail position: nothing is saved around it.
+// Returns the block, so that it can be a tail call: no registers are saved around it.
 __attribute__((noinline)) void* count_watched(void* block, int64_t bytes) {
     const bool higher = stats.allocated > stats.peak;
     if (higher) stats.peak = stats.allocated;
@@ -200,7 +200,7 @@ inline __attribute__((always_inline)) void* counted(void* block, int64_t bytes) 
 
 void* cut_from_slab(int64_t bytes) {
     if (slab_end - slab < bytes) {
-        // What is left of the old slab serves smaller requests.
+        // The rest of the old slab serves smaller requests.
         if (int64_t rest = (slab_end - slab) / ALIGN) {
             auto block = taken_back<FreeSmall>(slab, rest * ALIGN);
             block->next = small_free[rest];
@@ -283,7 +283,7 @@ void* pool_alloc(int64_t nbytes) {
         return nbytes > (int64_t)1 << 50 || posix_memalign(&block, ALIGN, (size_t)nbytes) ? nullptr : block;
     }
     if (nbytes > SMALL) return alloc_large(nbytes);
-    if (nbytes < 0) return nullptr;                       // a size that wrapped around
+    if (nbytes < 0) return nullptr;                       // a size that overflowed
     int64_t units = units_of(nbytes);
     void* block = small_free[units];
     if (block) small_free[units] = ((FreeSmall*)block)->next;

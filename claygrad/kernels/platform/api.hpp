@@ -1,4 +1,4 @@
-// The door to the native kernels: what the compiled core may call. Loops only: no policy, no Python.
+// The kernels' interface to the compiled core. Loops only: no policy, no Python.
 // Blocks are contiguous; sizes are int64_t; dtype codes are those of core/data/dtype.pxd.
 #pragma once
 #include <cstdint>
@@ -13,7 +13,7 @@ using binary_fn = void (*)(const void* x_n, const void* y_n, void* out_n, int64_
 struct Spread {
     const void* x;
     int64_t n, pitch, inner;
-    int axes;                            // of o, one at least
+    int axes;                            // number of axes of o, at least one
     int64_t shape[64], leap[64];
 };
 // out[o.., i] = reduction over r
@@ -27,12 +27,12 @@ inline void reduce_lines(reduce_fn f, const void* x_oni, void* out_oi, int64_t o
 using rows_fn = void (*)(const void* x_rn, void* out_rn, int64_t rows, int64_t n);
 using rows2_fn = void (*)(const void* g_rn, const void* out_rn, void* dx_rn, int64_t rows, int64_t n);
 
-// The kernel of a family ("unary", "binary", "compare", "reduce", "rows", "rows2"), or nullptr: use the general path.
+// The kernel of a family ("unary", "binary", "compare", "reduce", "rows", "rows2"), or nullptr.
 void* find(const char* family, const char* name, int dtype);
 struct Kernel;
 const Kernel* find_entry(const char* family, const char* name, int dtype);       // its line in the table, or nullptr
 const char* isa();                       // "base", "avx2", "avx512" or "avx512_bf16": what this process runs
-bool use_isa(const char* name);          // for tests; false if the machine lacks it
+bool use_isa(const char* name);          // for tests; false if this processor lacks it
 
 // y broadcast over rows: x and out are (rows, n), y is (n) [by_row] or (rows) [by column];
 // x_is_small: the kernel's operands change places, out = f(y, x).
@@ -56,12 +56,12 @@ void copy_strided(const char* src, const int64_t* src_strides, char* dst, const 
 uint64_t fingerprint(const void* bytes, int64_t nbytes);
 
 // Memory: 64-byte aligned blocks, cached by size. The caller holds the interpreter lock.
-void* pool_alloc(int64_t nbytes);        // nullptr when the system has none
+void* pool_alloc(int64_t nbytes);        // nullptr if out of memory
 void pool_free(void* ptr, int64_t nbytes);
 struct PoolStats { int64_t allocated, reserved, peak; };
 PoolStats pool_stats();
-int64_t pool_block(int64_t nbytes);      // bytes that are counted for a block of so many
-// Told of a new peak, of every block that is taken and of every one given back; any may be null. Note [Watched pool]
+int64_t pool_block(int64_t nbytes);      // the size of the block that a request gets
+// Callbacks for a new peak, for every allocated block and for every freed one; each may be null. Note [Watched pool]
 struct PoolWatch { void (*peak)(); void (*taken)(void* block, int64_t bytes); void (*freed)(void* block, int64_t bytes); };
 void pool_watch(PoolWatch by);
 void pool_reset_peak();                  // to the bytes in use now
@@ -74,18 +74,18 @@ void set_max_threads(int n);
 // BLAS, row-major, resolved at run time from the library NumPy already loaded.
 bool blas_load(const char* library_path);
 bool blas_ready();
-bool gemm_takes(int dtype);              // whether there are products of it: of bfloat16 where the processor has them
+bool gemm_takes(int dtype);              // whether there is a product for this type (bfloat16: if the processor has it)
 void gemm(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
           const void* a, int64_t lda, const void* b, int64_t ldb, void* c, int64_t ldc, bool accumulate);
 // c = op(a) @ op(b) + start: rows start_i apart, or one row for all (0 apart)
 void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
                const void* b, int64_t ldb, void* c, int64_t ldc, const void* start, int64_t start_i);
-// `count` products of matrices a_step, b_step and m * n elements apart; shared out over the threads. To each a matrix may be
-// added, start_step apart.
+// `count` products of matrices a_step, b_step and m * n elements apart; divided among the threads. A matrix may be added to
+// each, start_step apart.
 void gemm_many(int dtype, bool trans_a, bool trans_b, int64_t count, int64_t m, int64_t n, int64_t k, const void* a,
                int64_t lda, int64_t a_step, const void* b, int64_t ldb, int64_t b_step, void* c, const void* start = nullptr,
                int64_t start_i = 0, int64_t start_step = 0);
-// c[m, n] (+)= the transpose of a[k, m] @ b[k, n], several at once: what one reads of a is near for the next. In their order.
+// c[m, n] (+)= the transpose of a[k, m] @ b[k, n], several products at once, which share their reads of a.
 struct Across {
     const void* a;
     int64_t lda;

@@ -1,4 +1,4 @@
-// Which instruction set this process runs, and the way from a kernel's name to its function.
+// Chooses the instruction set of this process, and finds kernels by name.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ namespace avx512_bf16 { extern const Kernel gemm_kernels[]; }
 namespace {
 
 #if defined(CLAY_AVX512_BF16)
-// The set avx512, and products of bfloat16 of its own: filled in at the start
+// avx512 with native bfloat16 products: filled in at the start
 IsaSet with_brains;
 #endif
 

@@ -5,16 +5,16 @@
 namespace clay {
 
 enum Code : int { U8, I8, I16, I32, I64, F16, F32, F64, C64, C128, BOOL, BF16 };
-constexpr int BF16_WIDE = 32;            // of products alone: two factors of bfloat16, and a result of float32
+constexpr int BF16_WIDE = 32;            // for products only: bfloat16 factors, float32 result
 
 struct Kernel {
     const char* name;
     int dtype;
     void* function;
-    int result = -1;                     // of the family "each": the type of what it makes, if that is another one;
-    int64_t grain = 0;                   // the least share of a thread;
-    bool refuses = false;                // whether it may refuse an element, when some of the result is written;
-    bool lines = false;                  // whether it is a lines_fn (elementwise/plan.hpp)
+    int result = -1;                     // family "each": the result's type, if it differs;
+    int64_t grain = 0;                   // min elements per thread;
+    bool refuses = false;                // it may refuse an element, after part of the result is written;
+    bool lines = false;                  // it is a lines_fn (elementwise/plan.hpp)
 };
 
 struct Family {

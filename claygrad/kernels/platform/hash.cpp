@@ -1,4 +1,4 @@
-// A 64-bit mark of a block's bytes: any change within one 8-byte word is always seen, others but for one in 2**64.
+// A 64-bit hash of a block's bytes. A change within one 8-byte word always changes it; others with probability 1 - 2**-64.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 namespace clay {
 namespace {
 
-constexpr int64_t PART = 1 << 18;        // bytes marked on their own, so that threads can share
+constexpr int64_t PART = 1 << 18;        // bytes hashed independently, so that threads can share the work
 constexpr uint64_t ODD[4] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93};
 
 uint64_t word(const char* p) {

@@ -1,4 +1,4 @@
-// Memory of a kernel's own, and loops over tasks.
+// Scratch memory of a kernel, and loops over tasks.
 #pragma once
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// Kept for the next call unless it is large.
+// A block that is kept for the next call, unless it is large.
 struct Room {
     void* block = nullptr;
     size_t size = 0;
@@ -31,7 +31,7 @@ struct Room {
     }
 };
 
-// f(i) for 0 <= i < n; `work` is what one costs, in multiply-adds or so
+// f(i) for 0 <= i < n; `work`: the cost of one call, about in multiply-adds
 template <class F> void each_task(int64_t n, int64_t work, F f) {
     parallel_for(n, 1 + 262144 / (work + 1), [](void* job, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) (*(F*)job)(i);

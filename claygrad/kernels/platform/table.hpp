@@ -1,4 +1,4 @@
-// What each loops_*.cpp lists for the instruction set it is compiled for.
+// The tables of kernels that each source file defines for the instruction set it is compiled for.
 #pragma once
 #include "platform/dtypes.hpp"
 

@@ -34,17 +34,17 @@ int cores() {
     return n ? (int)n : 1;
 }
 
-std::atomic<int> limit{0};               // of threads, the caller among them; 0: not looked up yet
-std::atomic<bool> asked{false};          // somebody chose it
-std::atomic<bool> patient{true};         // every thread has a core of its own to wait on
+std::atomic<int> limit{0};               // max threads, including the caller; 0: not determined yet
+std::atomic<bool> asked{false};          // the user set it
+std::atomic<bool> patient{true};         // there is a core for every thread, so waiting threads may spin
 
 void set_limit(int n) {
     limit.store(n);
     patient.store(n <= cores());
 }
 
-// How long a thread looks for work before it sleeps. Waking one costs tens of microseconds, and the operations of a program
-// follow each other faster than that.
+// How long a thread spins before it sleeps. Waking one costs tens of microseconds; the operations of a program follow each other
+// faster than that.
 constexpr auto PATIENCE = std::chrono::microseconds(100);
 
 inline void pause() {
@@ -67,7 +67,7 @@ bool watch(Done done) {
     return false;
 }
 
-// The chunks of one thread, first and end packed into a word: it takes them from one side, the others help at the other.
+// The chunks of one thread, first and end packed into one word. The thread takes chunks from the front, others steal from the back.
 struct alignas(64) Lane {
     std::atomic<uint64_t> left{0};
 
@@ -86,21 +86,21 @@ struct alignas(64) Lane {
     }
 };
 
-// One job at a time. A thread begins with the same part of every job of a size, and where the last job ended: its cache may
-// hold that still. Then it helps the others.
-// `gate` is the number of the job, whether it can be joined, and how many workers have: who comes late goes on waiting.
+// One job at a time. A thread begins with the same part in every job of a size, at the end where it finished the last job: its cache
+// may still hold that. Then it steals from others.
+// `gate` holds the job's number, whether it can be joined, and how many workers have joined; late workers keep waiting.
 struct Pool {
     static constexpr uint32_t OPEN = 1u << 12, JOINED = OPEN - 1, JOB = OPEN << 1;
     static constexpr int MOST = 256;
-    static constexpr int64_t WHOLE = 64;         // elements of which chunks are multiples, so that vectors and cache lines stay whole
+    static constexpr int64_t WHOLE = 64;         // chunks are multiples of so many elements, so that vectors and cache lines are not split
     alignas(64) std::atomic<uint32_t> gate{0};
     std::atomic<int> sleeping{0};
     std::atomic<bool> waiting{false};
     std::mutex mutex;
     std::condition_variable work, done;
     int workers = 0, threads = 0;
-    int core = -1, most = 0;             // the workers keep off this one, of so many threads
-    pthread_t handles[MOST];             // of the workers, from 1
+    int core = -1, most = 0;             // the caller's core, which workers avoid, and the number of threads when it was set
+    pthread_t handles[MOST];             // workers, from index 1
     range_body body = nullptr;
     void* job = nullptr;
     int64_t n = 0, unit = 0, units = 0, chunks = 0;
@@ -126,7 +126,7 @@ struct Pool {
         if ((now == core && wanted == most) || now < 0 || sched_getaffinity(0, sizeof cores, &cores) != 0) return;
         core = now, most = wanted;
         const int allowed = CPU_COUNT(&cores);
-        if (allowed < 2) return;         // the caller was tied to its core: that is no word about the workers
+        if (allowed < 2) return;         // the caller is pinned to one core; the workers are not
         if (allowed >= wanted) CPU_CLR(core, &cores);
         for (int i = 1; i <= workers; i++) pthread_setaffinity_np(handles[i], sizeof cores, &cores);
 #endif
@@ -179,7 +179,7 @@ struct Pool {
 
 std::atomic<Pool*> pool{nullptr};
 std::atomic<bool> busy{false};
-std::atomic<int64_t> asked_for{0};       // when sleeping ones would have been welcome last, in nanoseconds
+std::atomic<int64_t> asked_for{0};       // when sleeping threads were last wanted, in nanoseconds
 
 int64_t now() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 thread_local bool inside = false;
@@ -196,7 +196,7 @@ void worker(Pool* home, int own) {
     }
 }
 
-// The child of a fork has the memory of the pool but none of its threads: it starts with a new one.
+// A forked child has the pool's memory but none of its threads: it starts a new pool.
 void forget_pool() {
     pool.store(nullptr);
     busy.store(false);
@@ -205,7 +205,7 @@ void forget_pool() {
 
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, forget_pool);
 
-// Signals stay with the threads of the program: a worker must never be the one that is interrupted. Its own faults are.
+// Signals go to the program's threads: workers block them, except for faults.
 bool start_worker(Pool* home, int own) {
     sigset_t others, before;
     sigfillset(&others);
