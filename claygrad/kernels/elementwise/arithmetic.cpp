@@ -10,15 +10,15 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// Bounds; NaN wins, and of two equal zeros the element's own sign
+// clamp: NaN propagates; of two equal zeros the element's own sign is kept
 CLAY_EACH_3(ClampBoth, minimum(z, maximum(y, x)))
 CLAY_EACH_2(ClampMin, maximum(y, x))
 CLAY_EACH_2(ClampMax, minimum(y, x))
-// What passes to an element from its gradient x: all where it lies within the bounds
+// The gradient x of clamp: passed where the element is within the bounds, else 0
 struct ClampBackward : Taking4 {
     template <class V> V operator()(V g, V x, V low, V high) const { return pick((x >= low) & (x <= high), g, splat<V>(0)); }
 };
-struct Lerp : Taking3 {                                          // from the nearer end
+struct Lerp : Taking3 {                                          // computed from the nearer end
     template <class V> V operator()(V x, V y, V z) const {
         const auto first = abs(z) < splat<V>(0.5);
         return multiply_add(pick(first, z, -(splat<V>(1) - z)), y - x, pick(first, x, y));
@@ -31,7 +31,7 @@ CLAY_EACH_2(ReverseSubScaled, y - CLAY_VALUE(0) * x)
 CLAY_EACH_2(AddScaled, multiply_add(CLAY_VALUE(0), y, x))
 CLAY_EACH_2(SubScaled, multiply_add(-CLAY_VALUE(0), y, x))
 CLAY_EACH_2(CopySign, copysign(x, y))
-// A number wins over NaN, the first of two equal ones
+// fmax, fmin: a number wins over NaN, the first of two equal ones
 CLAY_EACH_2(FMax, (pick(x != x, y, pick(y != y, x, pick(y > x, y, x)))))
 CLAY_EACH_2(FMin, (pick(x != x, y, pick(y != y, x, pick(y < x, y, x)))))
 CLAY_EACH_2(Heaviside, (pick(x == CLAY_IS(0), y, pick(x > CLAY_IS(0), CLAY_IS(1), CLAY_IS(0)))))
@@ -52,7 +52,7 @@ struct NanToNum : Taking1 {
     }
 };
 
-// Rounded to a number of decimals; a negative one counts the zeros before the point
+// round(decimals=): negative decimals round to tens, hundreds, ...
 struct RoundDecimals : Taking1 {
     template <class V> V operator()(V x) const {
         double power = 1;
@@ -63,7 +63,7 @@ struct RoundDecimals : Taking1 {
     }
 };
 
-// Logarithms of sums: the larger, and a logarithm between 0 and log 2. Equal infinities are their own.
+// logaddexp: the larger plus a logarithm between 0 and log 2. Equal infinities give that infinity.
 struct LogAddExp : Taking2 {
     template <class V> V operator()(V x, V y) const {
         const V gap = abs(x - y), top = maximum(x, y);
@@ -98,7 +98,7 @@ inline double fmod_of(double x, double y) { return single_rest(x, y); }
 #if defined(__AVX2__)
 inline f32v minus_product(f32v q, f32v y, f32v x) { return multiply_add(-q, y, x); }
 inline f64v minus_product(f64v q, f64v y, f64v x) { return multiply_add(-q, y, x); }
-// The rounded quotient is at most one too large, never too small, and what is left after it is exact by the fused product.
+// The rounded quotient is at most one too large, never too small; the remainder is exact by a fused multiply-add.
 template <class V> V vector_rest(V x, V y, double limit) {
     using T = typename Lanes<V>::T;
     const V a = abs(x), b = abs(y), q = trunc(a / b), inf = splat<V>(__builtin_inf());
@@ -118,12 +118,12 @@ CLAY_EACH_2(FMod, fmod_of(x, y))
 struct Remainder : Taking2 {
     template <class V> V operator()(V x, V y) const {
         const V rest = fmod_of(x, y), zero = splat<V>(0);
-        // its sign is not the divisor's
+        // the remainder's sign differs from the divisor's
         return pick((rest > zero) & (y < zero), rest + y, pick((rest < zero) & (y >= zero), rest + y, rest));
     }
 };
 CLAY_EACH_2(DivTrunc, trunc(x / y))
-// Whole multiples of y in x: from the remainder, so that rounding x / y cannot go past a whole number
+// floor_divide: from the remainder, so that rounding x / y cannot pass an integer
 struct FloorDivide : Taking2 {
     template <class V> V operator()(V x, V y) const {
         const V zero = splat<V>(0), one = splat<V>(1), rest = fmod_of(x, y), ratio = x / y;
@@ -135,7 +135,7 @@ struct FloorDivide : Taking2 {
     }
 };
 
-// Integers refuse a divisor of 0; -1 would overflow the one number without an opposite.
+// Integers refuse a divisor of 0; dividing the smallest integer by -1 would overflow.
 template <class F, class T> void divide_integers(const T* x, const T* y, T* out, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         const int64_t a = x[i], b = y[i];
@@ -154,7 +154,7 @@ template <class F, class T> void divide_integers(const T* x, const T* y, T* out,
     }
 }
 #if defined(__AVX2__)
-// In double precision, by vectors: below 2^52 a quotient that is no whole number is not rounded to one.
+// In double precision, by vectors: below 2^52 a quotient that is not an integer is not rounded to one.
 template <class F, class T> void divide_by_floats(const T* x, const T* y, T* out, int64_t n) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) {
@@ -169,7 +169,7 @@ template <class F, class T> bool integer_division(const void* const* in, void* o
     bool zero = false, large = false;
     for (int64_t i = 0; i < n; i++) {
         zero |= y[i] == 0;
-        if (sizeof(T) == 8) {                                    // as far from 0 as 2^51
+        if (sizeof(T) == 8) {                                    // from |x| = 2^51 on
             const uint64_t half = 1ull << 51;
             large |= ((uint64_t)x[i] + half) >> 52 != 0 || ((uint64_t)y[i] + half) >> 52 != 0;
         }
@@ -193,7 +193,7 @@ struct CutRest { static constexpr bool quotient = false, floored = false; };
     {name, U8, (void*)integer_division<F, uint8_t>, -1, DEAR, true}, {name, I8, (void*)integer_division<F, int8_t>, -1, DEAR, true}, \
     {name, I16, (void*)integer_division<F, int16_t>, -1, DEAR, true}
 
-// Integers wrap around: arithmetic of unsigned ones, as wide as an int at least.
+// Integers wrap around: computed as unsigned, at least as wide as int.
 template <class T> using Wrapping = std::make_unsigned_t<decltype(T() + 0u)>;
 
 // --- integers ----------------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ struct ClampMaxInt : Taking2 { template <class T> T operator()(T x, T high) cons
 struct ReverseSubInt : Taking2 { template <class T> T operator()(T x, T y) const { return (T)((Wrapping<T>)y - x); } };
 struct HeavisideInt : Taking2 { int64_t operator()(int64_t x, int64_t y) const { return x == 0 ? y : x > 0; } };
 struct SameInt : Taking1 { int64_t operator()(int64_t x) const { return x; } };
-// A shift that is negative or wider than the number moves all bits out, down to the sign.
+// A negative or too large shift moves all bits out; the sign remains in right shifts.
 struct ShiftLeft : Taking2 {
     template <class T> T operator()(T x, T by) const {
         return by < 0 || by >= (T)(8 * sizeof(T)) ? 0 : (T)((Wrapping<T>)x << by);
@@ -221,7 +221,7 @@ struct ShiftRight : Taking2 {
         return by > all ? 0 : (T)(x >> by);
     }
 };
-// Of two odd numbers the difference is even: its factors 2 are none of both.
+// The difference of two odd numbers is even, and its factors of 2 divide neither.
 inline uint64_t common_divisor(int64_t x, int64_t y) {
     uint64_t a = x < 0 ? 0 - (uint64_t)x : (uint64_t)x, b = y < 0 ? 0 - (uint64_t)y : (uint64_t)y;
     if (a == 0 || b == 0) return a | b;
@@ -242,7 +242,7 @@ struct Lcm : Taking2 {
         return divisor ? (int64_t)(a / divisor * b) : 0;
     }
 };
-// With a whole number in between, which wraps around as they do
+// With an integer intermediate, which wraps around as well
 #define CLAY_SCALED(Name, Base, parameters, expression) \
     struct Name : Base { \
         template <class T> T operator() parameters const { \
@@ -256,7 +256,7 @@ CLAY_SCALED(AddScaledInt, Taking2, (T x, T y), (U)x + by * (U)y)
 CLAY_SCALED(SubScaledInt, Taking2, (T x, T y), (U)x - by * (U)y)
 CLAY_SCALED(ReverseSubScaledInt, Taking2, (T x, T y), (U)y - by * (U)x)
 struct NotInt : Taking1 { template <class T> T operator()(T x) const { return (T)~x; } };
-// Halves are their bits here: the sign is the first one.
+// Half types as bit patterns: the sign is the first bit.
 struct NegHalf : Taking1 { uint16_t operator()(uint16_t x) const { return x ^ 0x8000; } };
 struct AbsHalf : Taking1 { uint16_t operator()(uint16_t x) const { return x & 0x7fff; } };
 #define CLAY_BITS(name, F) \
@@ -269,7 +269,7 @@ struct NotBool : Taking1 { uint8_t operator()(uint8_t x) const { return !x; } };
 #define CLAY_LONG(name, F) {name, I64, (void*)each_number<F, int64_t, int64_t>, -1, CHEAP}
 
 // --- left to the C library ------------------------------------------------------------------------------------------------------
-// The bits of a number count up with its distance from zero.
+// nextafter: the bit pattern counts up with the distance from zero.
 template <class T, class Bits> T next_after(T x, T y) {
     Bits bits;
     memcpy(&bits, &x, sizeof bits);
@@ -285,7 +285,7 @@ struct NextAfter : Taking2 {
     float operator()(float x, float y) const { return next_after<float, int32_t>(x, y); }
     double operator()(double x, double y) const { return next_after<double, int64_t>(x, y); }
 };
-// In double precision the squares of single numbers do not overflow; those of doubles may.
+// hypot: squares of floats do not overflow in double precision; those of doubles may.
 template <bool SINGLE> struct Hypot : Taking2 {
     template <class V> V operator()(V x, V y) const {
         const V a = abs(x), b = abs(y), inf = splat<V>(__builtin_inf()), root = sqrt(a * a + b * b);
@@ -297,18 +297,18 @@ template <bool SINGLE> struct Hypot : Taking2 {
     }
 };
 
-// 2 ** y for whole y, infinite and 0 where it is so in the type
+// 2 ** y for integral y; inf and 0 beyond the range of the type
 inline double power_of_two(double y) { return __builtin_ldexp(1.0, (int)y); }
 inline float power_of_two(float y) { return (float)power_of_two((double)y); }
 #if defined(__AVX2__)
 inline f32v power_of_two(f32v y) { return times_power_of_two(splat<f32v>(1), y); }
 typedef int64_t i64v __attribute__((vector_size(CLAY_VECTOR_BYTES)));
-inline f64v power_of_two(f64v y) {                               // by halves, each an exponent in the last bits of a sum
+inline f64v power_of_two(f64v y) {                               // as a product of two halves, each written into an exponent
     const f64v half = rint(y * splat<f64v>(0.5)), bias = splat<f64v>(6755399441055744.0 + 1023);
     return (f64v)((i64v)(half + bias) << 52) * (f64v)((i64v)(y - half + bias) << 52);
 }
 #endif
-// x * 2 ** y. The power is infinite or 0 where it is so in the type of the result, whatever the product would be.
+// ldexp: x * 2 ** y, where the power itself may be inf or 0 in the type of the result, as in torch.
 struct LdExp : Taking2 {
     template <class V> V power(V y) const {
         const bool single = sizeof(typename Lanes<V>::T) == 4;
@@ -321,7 +321,7 @@ struct LdExp : Taking2 {
     template <class V> V operator()(V x, V y) const { return x * power(y); }
 };
 CLAY_EACH_2(Product, x * y)
-// One exponent for all: its power is taken once.
+// One exponent for all elements: its power is computed once.
 template <class T> bool ldexp_lines(const void* const* in, void* out, int64_t n, const Numbers& numbers, unsigned ones) {
     if (!(ones & 2)) return each_vector<LdExp, T>(in, out, n, numbers, ones);
     using V = vec<T>;

@@ -1,5 +1,5 @@
-// Gradients of x * share(x) from the input and the result: the share is their quotient, which costs less than computing it again,
-// unless vectors are so wide that one array more to read costs more than an exponential.
+// Gradients of x * share(x) (silu, gelu) from input and output: share(x) is their quotient, which is cheaper than computing it again,
+// except with vectors so wide that reading one more array costs more than an exponential.
 #include "elementwise/loops.hpp"
 #include "elementwise/unary_ops.hpp"
 
@@ -13,7 +13,7 @@ template <class V> constexpr bool again = sizeof(typename Lanes<V>::T) == 4;
 template <class V> constexpr bool again = false;
 #endif
 
-// 1/2 about zero, where the result may be a subnormal number of few digits
+// 1/2 near zero, where the output may be subnormal and has lost digits
 template <class V> V share_of(V x, V result) { return pick(abs(x) < splat<V>(1e-30), splat<V>(0.5), result / x); }
 
 struct SiluFrom : Taking3 {

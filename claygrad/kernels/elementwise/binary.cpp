@@ -40,7 +40,7 @@ CLAY_BACKWARD(HardSwishBackward, Cheap, x, pick(x <= CLAY_NUMBER(-3), CLAY_NUMBE
                                                 pick(x >= CLAY_NUMBER(3), g,
                                                      g * (x / CLAY_NUMBER(3) + CLAY_NUMBER(0.5)))))
 
-// tanh(log(1 + e)) + x * e / (1 + e) * (1 - its square), see Mish; x * 0 keeps what is not a number
+// mish backward: tanh(log(1 + e)) + x * e / (1 + e) * (1 - its square); x * 0 propagates NaN
 struct MishBackward : Costly {
     template <class V> V operator()(V g, V x) const {
         V one = splat<V>(1), low = pick(x > splat<V>(40), splat<V>(40), x), e = exp(low), n = e * (e + splat<V>(2));
@@ -49,7 +49,7 @@ struct MishBackward : Costly {
     }
 };
 
-// The learnt slope of prelu, and what it gets
+// prelu, and the gradient of its weight
 CLAY_BINARY(Prelu, Cheap, pick(x > CLAY_NUMBER(0), x, y * x))
 CLAY_BACKWARD(PreluToWeight, Cheap, x, pick(x > CLAY_NUMBER(0), CLAY_NUMBER(0), g * x))
 CLAY_BINARY(Glu, Costly, times_sigmoid(x, y))
@@ -60,7 +60,7 @@ template <class T> struct BinaryJob {
     T* out_n;
 };
 
-// x and y are full blocks, or one element where X / Y is false.
+// x and y are full blocks, or a single element if X / Y is false.
 template <class F, class T, bool X, bool Y> void binary_range(void* data, int64_t begin, int64_t end) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
@@ -78,7 +78,7 @@ template <class F, class T, bool X, bool Y> void binary_range(void* data, int64_
     }
 }
 
-// Loops left to the compiler: integers and bools, whose results do not depend on vector functions.
+// Integers and bools: scalar code, which the compiler vectorises.
 template <class F, class T, bool X, bool Y> void plain_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(BinaryJob<T>*)data;
     const T *x = job.x, *y = job.y;
@@ -106,7 +106,7 @@ template <class F, class T> void plain(const void* x, const void* y, void* out_n
                                 : mode == 1 ? plain_range<F, T, true, false> : plain_range<F, T, false, true>);
 }
 
-// Integers wrap around: arithmetic of unsigned ones, as wide as an int at least, or the compiler makes it signed.
+// Integers wrap around: computed as unsigned, at least as wide as int (C++ would promote narrower ones to signed int).
 template <class T> using Wide = decltype(T() + 0u);
 struct AddInt { template <class T> T operator()(T x, T y) const { return (T)((Wide<T>)x + y); } };
 struct SubInt { template <class T> T operator()(T x, T y) const { return (T)((Wide<T>)x - y); } };

@@ -1,4 +1,4 @@
-// out = f(x, y): what operations on two numbers are of which halves have loops of their own, beside those of floats.
+// out = f(x, y): the binary functors that have loops for half types as well as for floats.
 #pragma once
 #include "elementwise/unary_ops.hpp"
 

@@ -1,5 +1,5 @@
-// A small operand against the rows or the columns of a large one, by way of the full kernels. Narrow rows would cost a
-// call each, so the small operand is first written out for many rows at once.
+// Broadcasting a small operand over the rows or columns of a large one, by the kernels for full blocks. Short rows would cost a call
+// each, so the small operand is repeated for many rows first.
 #include <stdint.h>
 #include <string.h>
 
@@ -9,14 +9,14 @@
 namespace clay {
 namespace {
 
-constexpr int64_t ROOM = 4096;           // bytes of the written-out operand
+constexpr int64_t ROOM = 4096;           // bytes of the repeated operand
 
 struct Job {
     binary_fn f;
     const char *large, *small;
     char* out;
     int64_t n, in_size, out_size;
-    bool x_is_small;                     // the small operand is the kernel's first
+    bool x_is_small;                     // the small operand is the kernel's first argument
 
     void call(const char* part, int64_t row, int64_t count, int mode_if_one) const {
         const char* block = large + row * n * in_size;
@@ -75,7 +75,7 @@ void run(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int
          int64_t out_size, bool x_is_small, range_body body) {
     if (rows <= 0 || n <= 0) return;
     Job job{f, (const char*)x, (const char*)y, (char*)out, n, in_size, out_size, x_is_small};
-    // A single wide row is shared out by the kernel itself.
+    // A single long row is divided among threads by the kernel itself.
     if (rows < 4) body(&job, 0, rows);
     else parallel_for(rows, CHEAP_ROWS / n + 1, body, &job);
 }

@@ -1,4 +1,4 @@
-// Numbers of one type in another. Floats become integers by cutting the fraction; half types round to even, by way of float.
+// Casts. Floats are truncated to integers; half types round to nearest even, from float.
 #include <type_traits>
 
 #include "platform/table.hpp"
@@ -13,7 +13,7 @@ namespace {
 struct Bool { uint8_t bits; };
 template <class T> struct Complex { T re, im; };
 
-// By way of an int: what is too large for a narrow one wraps around.
+// Via int: values too large for a narrow integer wrap around.
 template <class From, bool fraction> struct Whole { using type = From; };
 template <class From> struct Whole<From, true> { using type = int32_t; };
 
@@ -66,7 +66,7 @@ template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) {
     for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i*)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
     for (; i < n; i++) out[i] = Into<Half>::make(x[i]);
 }
-// The upper halves of what is rounded to even; NaN, which that could make infinite, is rare.
+// The upper 16 bits, rounded to nearest even; NaN, which rounding could turn into infinity, is handled separately.
 inline __m256i rounded(__m256 x) {
     const __m256i bits = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
     return _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
@@ -79,14 +79,14 @@ template <> void cast_line<float, Brain>(const float* x, Brain* out, int64_t n) 
             for (int64_t k = i; k < i + 16; k++) out[k] = Into<Brain>::make(x[k]);
             continue;
         }
-        const __m256i both = _mm256_packus_epi32(rounded(a), rounded(b));           // quarters, of a and b in turn
+        const __m256i both = _mm256_packus_epi32(rounded(a), rounded(b));           // quarters of a and b alternate
         _mm256_storeu_si256((__m256i*)(out + i), _mm256_permute4x64_epi64(both, 0xd8));
     }
     for (; i < n; i++) out[i] = Into<Brain>::make(x[i]);
 }
 #endif
 
-// Halves come and go, some at a time, by way of single precision.
+// Half types are cast in blocks, via float.
 template <class A, class B> constexpr bool same = std::is_same<A, B>::value;
 template <class T> constexpr bool is_half = same<T, Half> || same<T, Brain>;
 template <class From, class To>

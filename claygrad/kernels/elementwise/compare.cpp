@@ -1,4 +1,4 @@
-// Comparisons: bytes of 0 and 1. Plain loops, which the compiler vectorises across the change of width.
+// Comparisons, to bytes 0 and 1. Simple loops, which the compiler vectorises.
 #include "platform/table.hpp"
 #include "platform/threads.hpp"
 

@@ -1,4 +1,4 @@
-// Complex numbers: made of parts, their lengths and angles, and arithmetic on them.
+// Complex numbers: abs, angle, and arithmetic.
 #include "elementwise/loops.hpp"
 
 namespace clay {
@@ -17,7 +17,7 @@ struct Abs : Taking1 {
     float operator()(C<float> z) const {
         const double a = z.re, b = z.im;
         const float found = (float)__builtin_sqrt(a * a + b * b);
-        return found == found ? found : __builtin_hypotf(z.re, z.im);         // infinite beside a NaN
+        return found == found ? found : __builtin_hypotf(z.re, z.im);         // inf if one part is inf, even if the other is NaN
     }
     double operator()(C<double> z) const {
         const double square = z.re * z.re + z.im * z.im;
@@ -34,10 +34,10 @@ struct Mul : Taking2 {
 struct Neg : Taking1 { template <class T> C<T> operator()(C<T> z) const { return {-z.re, -z.im}; } };
 struct Conj : Taking1 { template <class T> C<T> operator()(C<T> z) const { return {z.re, -z.im}; } };
 
-// --- by vectors of parts, in double precision ---------------------------------------------------------------------------------
+// --- vectors of real and imaginary parts, in double precision ---------------------------------------------------------------------------------
 template <class T> void put_number(C<T>* to, double re, double im) { *to = {(T)re, (T)im}; }
 template <class T> void put_number(T* to, double re, double) { *to = (T)re; }
-// F(re, im) of vectors, where F::plain says that nothing in them is special; else F::one of each number, the C library's.
+// F(re, im) of vectors where F::plain says that no element is special; else F::one, from the C library, per element.
 template <class F, class T, class To> bool each_parts(const void* const* in, void* out_n, int64_t n, const Numbers&) {
     using V = vec<double>;
     constexpr int W = Lanes<V>::width;
@@ -46,7 +46,7 @@ template <class F, class T, class To> bool each_parts(const void* const* in, voi
     for (int64_t i = 0; i < n; i += W) {
         double re[W], im[W];
         const int64_t m = n - i < W ? n - i : W;
-        if (m == W) {                                            // no condition in the loop: it becomes shuffles
+        if (m == W) {                                            // no condition in the loop, so that it is vectorised
             for (int j = 0; j < W; j++) re[j] = z[i + j].re, im[j] = z[i + j].im;
         } else {
             for (int j = 0; j < W; j++) re[j] = z[j < m ? i + j : i].re, im[j] = z[j < m ? i + j : i].im;
@@ -72,7 +72,7 @@ template <class F, class T, class To> bool each_parts(const void* const* in, voi
 template <class V> bool finite(V a, V b) { return !any((a - a != a - a) | (b - b != b - b)); }
 template <class V> bool within(V x, double low, double high) { return !any((x < splat<V>(low)) | (x > splat<V>(high)) | (x != x)); }
 
-// To the C library and back
+// Conversion to the C library's type and back
 #define JOINED(T)                                                                                                  \
     inline __complex__ T joined(C<T> z) {                                                                          \
         __complex__ T out;                                                                                         \
@@ -93,13 +93,13 @@ JOINED(double)
         LIBRARY(name)                                                                                              \
     };
 
-constexpr double MOST = 700;             // exp of it is no infinity
+constexpr double MOST = 700;             // exp of it does not overflow
 PARTS(Exp, exp, within(a, -MOST, MOST), exp(a) * cos(b), exp(a) * sin(b))
 PARTS(Sin, sin, within(b, -MOST, MOST), sin(a) * cosh(b), cos(a) * sinh(b))
 PARTS(Cos, cos, within(b, -MOST, MOST), cos(a) * cosh(b), -(sin(a) * sinh(b)))
 PARTS(Sinh, sinh, within(a, -MOST, MOST), sinh(a) * cos(b), cosh(a) * sin(b))
 PARTS(Cosh, cosh, within(a, -MOST, MOST), cosh(a) * cos(b), sinh(a) * sin(b))
-// Near a circle of 1, and near poles, double precision leaves enough digits for single alone.
+// Near |z| = 1 and near poles double precision has enough digits only for a float result.
 #define SINGLE (sizeof(T) == 4)
 PARTS(Log, log, SINGLE && within(a * a + b * b, 1e-300, 1e300), log(a * a + b * b) * splat<V>(0.5), atan2(b, a))
 PARTS(Tanh, tanh, SINGLE && within(a, -20, 20), sinh(a + a) / (cosh(a + a) + cos(b + b)), sin(b + b) / (cosh(a + a) + cos(b + b)))
@@ -119,14 +119,14 @@ struct Sqrt {
     }
     LIBRARY(sqrt)
 };
-struct Angle {                           // the same for what is special
+struct Angle {                           // the same for special values
     template <class T, class V> static bool plain(V, V) { return true; }
     template <class V> static C<V> of(V a, V b) { return {atan2(b, a), b}; }
     template <class T> static C<T> one(C<T> z) { return z; }
 };
 
 // --- quotients and powers -------------------------------------------------------------------------------------------------------
-// By Smith's way, which does not overflow, as NumPy has it
+// Smith's algorithm, which does not overflow, as in NumPy
 template <class T> C<T> quotient(C<T> x, C<T> y) {
     if (abs(y.re) >= abs(y.im)) {
         if (y.re == 0 && y.im == 0) return {x.re / abs(y.re), x.im / abs(y.re)};
@@ -137,7 +137,7 @@ template <class T> C<T> quotient(C<T> x, C<T> y) {
     return {(x.re * ratio + x.im) * scale, (x.im * ratio - x.re) * scale};
 }
 struct Div : Taking2 { template <class T> C<T> operator()(C<T> x, C<T> y) const { return quotient(x, y); } };
-// Single precision in doubles, in which its squares do not overflow; what is not finite then goes Smith's way.
+// Floats in double precision, where squares do not overflow; results that are not finite use Smith's algorithm.
 bool divide_singles(const void* const* in, void* out_n, int64_t n, const Numbers&) {
     const C<float> *x = (const C<float>*)in[0], *y = (const C<float>*)in[1];
     C<float>* out = (C<float>*)out_n;
@@ -209,7 +209,7 @@ template <class T> bool power(const void* const* in, void* out_n, int64_t n, con
     return !others ? each_number<Mul, C<T>, C<T>>(twice, out_n, n, numbers) : each_number<Pow, C<T>, C<T>>(in, out_n, n, numbers);
 }
 
-// Equality, and what is asked about either part
+// Equality, isnan, isinf, ...
 struct Eq : Taking2 { template <class T> bool operator()(C<T> x, C<T> y) const { return x.re == y.re && x.im == y.im; } };
 struct Ne : Taking2 { template <class T> bool operator()(C<T> x, C<T> y) const { return x.re != y.re || x.im != y.im; } };
 struct IsNan : Taking1 { template <class T> bool operator()(C<T> z) const { return z.re != z.re || z.im != z.im; } };

@@ -1,4 +1,5 @@
-// Functions of halves whose floats are in the families "unary" and "binary": in one pass, where casting blocks would cost more than they do.
+// Functors of the families "unary" and "binary" for half types, in one pass, for those where casting blocks would cost more than the
+// function.
 #include "elementwise/binary_ops.hpp"
 #include "elementwise/loops.hpp"
 
@@ -6,7 +7,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// As they are of floats
+// As for floats
 template <class F> struct Of : Taking1 {
     template <class V> V operator()(V x) const { return F{{numbers.value[0], numbers.value[1]}}(x); }
 };

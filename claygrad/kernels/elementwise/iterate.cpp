@@ -1,5 +1,5 @@
-// Operands brought into blocks of one type, for kernels that know nothing of shapes: what is contiguous and of that type is
-// read where it lies, one element is written out once, the rest is gathered and cast block by block.
+// Brings operands into contiguous blocks of one type, for kernels that know nothing of shapes. Contiguous operands of that type are
+// read in place, a single element is repeated once, the rest is gathered and cast block by block.
 #include "elementwise/plan.hpp"
 
 #include <string.h>
@@ -15,9 +15,9 @@ namespace clay {
 namespace {
 
 constexpr int64_t ROOM = 4096;           // bytes of a block
-constexpr int64_t LONG_LINE = 128;       // elements of a line that is worth a call of its own
+constexpr int64_t LONG_LINE = 128;       // rows of at least so many elements get a call of their own
 
-// Elements at any address
+// Unaligned elements
 template <class T> T element(const char* at) {
     T value;
     memcpy(&value, at, sizeof value);
@@ -25,7 +25,7 @@ template <class T> T element(const char* at) {
 }
 template <class T> void place(char* at, T value) { memcpy(at, &value, sizeof value); }
 
-// Lines of n elements, step bytes apart, and back
+// Gathers rows of n elements, step bytes apart; and scatters them back
 template <class T> void gather(const char* from, int64_t step, char* to, int64_t n) {
     constexpr int64_t SIZE = sizeof(T);
     if (step == 0 && n > 16) {
@@ -53,7 +53,7 @@ void scatter(const char* from, char* to, int64_t step, int64_t n, int64_t size) 
     if (step == size) memcpy(to, from, (size_t)(n * size));
     else by_size(size, [=](auto item) { scatter<decltype(item)>(from, to, step, n); });
 }
-// Some short lines, `next` bytes apart, one after the other
+// Several short rows, `next` bytes apart
 void gather_lines(const char* from, int64_t next, int64_t step, char* to, int64_t n, int64_t lines, int64_t size) {
     if (step == size) return copy_rows(from, next, to, n * size, n * size, lines);
     by_size(size, [=](auto item) {
@@ -61,7 +61,7 @@ void gather_lines(const char* from, int64_t next, int64_t step, char* to, int64_
     });
 }
 
-// The coordinates of an element, counted along the result
+// The coordinates of an element of the result
 struct Place {
     int64_t at[64];
     Place(const EachPlan& plan, int64_t index) {
@@ -70,7 +70,7 @@ struct Place {
             index /= plan.shape[d];
         }
     }
-    void advance(const EachPlan& plan, int d, int64_t n) {       // n along an axis, at most to its end
+    void advance(const EachPlan& plan, int d, int64_t n) {       // n steps along an axis, at most to its end
         at[d] += n;
         for (; d > 0 && at[d] == plan.shape[d]; d--) {
             at[d] = 0;
@@ -94,11 +94,11 @@ bool call(const EachPlan& plan, const void* const* in, void* out, int64_t n, uns
 }
 
 struct Block {
-    alignas(64) char made[ROOM];         // in the type that is computed with
-    alignas(64) char raw[ROOM];          // as it was
+    alignas(64) char made[ROOM];         // in the compute type
+    alignas(64) char raw[ROOM];          // in the operand's type
 };
 
-// The elements of an operand from a place on, as a full block
+// The elements of an operand from an index on, as a contiguous block
 const void* block_of(const EachPlan& plan, const EachOperand& x, const Place& start, int64_t n, Block& block) {
     const int last = plan.ndim - 1;
     const int64_t step = x.steps[last], left = plan.shape[last] - start.at[last];
@@ -136,7 +136,7 @@ const void* block_of(const EachPlan& plan, const EachOperand& x, const Place& st
     return block.made;
 }
 
-// The element of an operand that is the same all along a line, as its kernel takes it
+// The element of an operand that is broadcast along a row, in the form its kernel takes
 struct One {
     alignas(16) char made[16];
     const void* of(const EachOperand& x, const char* from) {
@@ -151,20 +151,20 @@ struct Job {
     bool refused;
 };
 
-bool full(const EachPlan& plan, const EachOperand& x) {          // one run of memory, of the type that is computed with
+bool full(const EachPlan& plan, const EachOperand& x) {          // contiguous and of the compute type
     int64_t step = x.size;
     for (int d = plan.ndim - 1; d >= 0; step *= plan.shape[d], d--)
         if (x.steps[d] != step) return false;
     return !x.cast;
 }
 
-bool stretched(const EachPlan& plan, const EachOperand& x) {     // one element
+bool is_broadcast(const EachPlan& plan, const EachOperand& x) {  // a single element
     for (int d = 0; d < plan.ndim; d++)
         if (x.steps[d]) return false;
     return true;
 }
 
-// A block of the result to its place in memory that is no run
+// Scatters a block of the result to memory that is not contiguous
 void spread(const EachPlan& plan, Place place, const char* from, int64_t n) {
     const int last = plan.ndim - 1;
     for (int64_t done = 0, count; done < n; done += count) {
@@ -180,12 +180,12 @@ void part(void* data, int64_t begin, int64_t end) {
     const EachPlan& plan = job.plan;
     const bool lines = plan.kind == RUN_LINES;
     bool direct = !plan.cast && (!plan.apart || (plan.ndim == 1 && plan.out_steps[0] == plan.out_size)), same[4], run[4];
-    unsigned everywhere = 0;             // the operands of one element, if the kernel takes that
+    unsigned everywhere = 0;             // bits of the operands that are a single element, if the kernel takes those
     const void* in[4];
     One one[4];
     for (int k = 0; k < plan.operands; k++) {
         const EachOperand& x = plan.in[k];
-        same[k] = stretched(plan, x);
+        same[k] = is_broadcast(plan, x);
         run[k] = !same[k] && full(plan, x);
         if (run[k]) in[k] = x.data + begin * plan.size;
         else if (same[k] && lines) in[k] = one[k].of(x, x.data), everywhere |= 1u << k;
@@ -214,7 +214,7 @@ void part(void* data, int64_t begin, int64_t end) {
         n = most < end - i ? most : end - i;
         const int64_t left = line - place.at[last];
         if (line >= LONG_LINE && left < n) n = left;
-        // Along a line a kernel may take one element of an operand; those of the family "binary" of one alone.
+        // Along a row a kernel may take single elements; those of the family "binary" for one operand only.
         unsigned ones = everywhere;
         for (int k = 0; k < plan.operands && n <= left; k++)
             if (plan.in[k].steps[last] == 0 && (lines || (plan.kind == RUN_BINARY && !ones))) ones |= 1u << k;
@@ -238,7 +238,7 @@ void part(void* data, int64_t begin, int64_t end) {
     }
 }
 
-// Numbers as their bits: those below the least normal one are first brought above it; 0, infinities and NaN stay what they are.
+// frexp on bit patterns: subnormal numbers are scaled first; 0, infinities and NaN are unchanged.
 template <class T, class Bits, int DIGITS, int BIAS> struct Split {
     const T* x;
     T* mantissa;
@@ -265,7 +265,7 @@ template <class T, class Bits, int DIGITS, int BIAS> struct Split {
     void run(int64_t n) { parallel_for(n, COSTLY, part, this); }
 };
 
-// Axes of one element go, neighbours that form one for all become one.
+// Drops axes of size 1 and merges neighbours that are contiguous for all operands.
 void join_axes(EachPlan& plan) {
     int at = 0;
     for (int d = 1; d < plan.ndim; d++) {
@@ -281,7 +281,7 @@ void join_axes(EachPlan& plan) {
     plan.ndim = at + 1;
 }
 
-// Whether every operand is the same all along the lines of the result
+// Whether every operand is broadcast along the rows of the result
 bool alike_along_lines(const EachPlan& plan) {
     for (int k = 0; k < plan.operands; k++)
         if (plan.in[k].steps[plan.ndim - 1]) return false;
@@ -300,7 +300,7 @@ struct Lines {
     }
 };
 
-// One element of each line is computed, then written all along it.
+// Computes one element per row, then repeats it along the row.
 bool by_lines(EachPlan& plan, int64_t n) {
     Lines job{nullptr, plan.out, plan.shape[--plan.ndim], plan.out_size};
     const int64_t count = n / job.length, bytes = count * plan.out_size;

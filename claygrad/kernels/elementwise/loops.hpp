@@ -1,4 +1,4 @@
-// The loops behind the kernels of the family "each": a function of one to four numbers over full blocks.
+// The loops of the family "each": a function of one to four operands over contiguous blocks.
 #pragma once
 #include "elementwise/plan.hpp"
 #include "platform/table.hpp"
@@ -10,7 +10,7 @@
 namespace clay {
 namespace CLAY_ISA {
 
-// Halves are computed with as floats.
+// Half types are computed as floats.
 template <class T> struct Computed { using type = T; };
 template <> struct Computed<Half> { using type = float; };
 template <> struct Computed<Brain> { using type = float; };
@@ -23,7 +23,7 @@ template <class V, class T> void put_any(T* p, V v, int64_t n) {
     else put<V>(p, v, n);
 }
 
-// An operand: its elements, or one that stands for all of them, as it is computed with.
+// An operand: its elements, or a single one, in the compute type.
 template <class T, class V> struct Along {
     const T* at;
     bool alone;
@@ -33,7 +33,7 @@ template <class T, class V> struct Along {
     V operator()(int64_t i, int64_t n) const { return alone ? one : get_any<V>(at + i, n); }
 };
 
-// F{numbers}(a, b, c) of vectors. Operands that F does not take are not read; of those in the bits of `ones` there is one element.
+// F{numbers}(a, b, c) of vectors. Operands that F does not take are not read; those whose bit in `ones` is set are a single element.
 template <class F, class T> bool each_vector(const void* const* in, void* out_n, int64_t n, const Numbers& numbers, unsigned ones) {
     using C = typename Computed<T>::type;
     using V = vec<C>;
@@ -51,7 +51,7 @@ template <class F, class T> bool each_vector(const void* const* in, void* out_n,
     return true;
 }
 
-// The same of single numbers of a type, the result of another: left to the compiler.
+// The same for scalars, with a result of another type; vectorised by the compiler.
 template <class F, class T, class To> bool each_number(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
     const T *a = (const T*)in[0], *b = F::operands > 1 ? (const T*)in[1] : a, *c = F::operands > 2 ? (const T*)in[2] : a,
             *d = F::operands > 3 ? (const T*)in[3] : a;
@@ -67,7 +67,7 @@ template <class F, class T, class To> bool each_number(const void* const* in, vo
     return true;
 }
 
-// Numbers of either precision as a vector of doubles, and back
+// Floats or doubles as a vector of doubles, and back
 template <class V> V load_wide(const double* p) { return load<V>(p); }
 template <class V> void store_wide(double* p, V v) { store<V>(p, v); }
 #if defined(__AVX512F__)
@@ -81,15 +81,14 @@ template <class V> V load_wide(const float* p) { return *p; }
 template <class V> void store_wide(float* p, V v) { *p = (float)v; }
 #endif
 
-// Functions in double precision, of vectors of doubles; single precision comes and goes by way of them, and F<true> may be
-// content with its digits.
+// Functions computed in vectors of doubles. Floats are converted; F<true> needs only float accuracy.
 template <class F, class T> bool each_wide(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
     using V = vec<double>;
     constexpr int W = Lanes<V>::width;
     const F f{numbers};
     const T *a = (const T*)in[0], *b = F::operands > 1 ? (const T*)in[1] : a;
     T* out = (T*)out_n;
-    T last[3][W];                        // the rest, filled up with ones
+    T last[3][W];                        // the remaining elements, padded with ones
     for (int64_t i = 0; i < n; i += W) {
         const T *x = a + i, *y = b + i;
         T* to = out + i;
@@ -106,7 +105,7 @@ template <class F, class T> bool each_wide(const void* const* in, void* out_n, i
     return true;
 }
 
-// f(x) lane by lane: for the few vectors in which something rare occurs
+// f(x) lane by lane, for rare cases
 template <class F> double lanes_of(double x, F f) { return f(x); }
 template <class F> double lanes_of(double x, double y, F f) { return f(x, y); }
 #if defined(__AVX2__)
@@ -134,10 +133,10 @@ struct Taking4 { Numbers numbers; static constexpr int operands = 4; };
 #define CLAY_VALUE(i) splat<V>(numbers.value[i])
 #define CLAY_IS(value) splat<V>(value)
 
-// Lines of a table: of vectors, of single numbers, in double precision
+// Table entries: for vectors, for scalars, in double precision
 #define CLAY_VECTORS(name, F, grain) \
     {name, F32, (void*)each_vector<F, float>, -1, grain, false, true}, {name, F64, (void*)each_vector<F, double>, -1, grain, false, true}
-// And of halves: for what costs less than casting blocks of them
+// And for half types, where the function costs less than casting blocks
 #define CLAY_HALVES(name, F) \
     {name, F16, (void*)each_vector<F, Half>, -1, CHEAP, false, true}, {name, BF16, (void*)each_vector<F, Brain>, -1, CHEAP, false, true}
 #define CLAY_CHEAP(name, F) CLAY_VECTORS(name, F, CHEAP), CLAY_HALVES(name, F)
@@ -146,7 +145,7 @@ struct Taking4 { Numbers numbers; static constexpr int operands = 4; };
 #define CLAY_WIDE(name, F, grain) \
     {name, F32, (void*)each_wide<F<true>, float>, -1, grain}, {name, F64, (void*)each_wide<F<false>, double>, -1, grain}
 
-// The least shares of a thread for what takes some nanoseconds, and some tens of them, per element
+// Min elements per thread for functions of some nanoseconds, and of some tens of nanoseconds, per element
 constexpr int64_t DEAR = 16384, DEAREST = 2048;
 
 inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }

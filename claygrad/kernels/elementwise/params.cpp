@@ -1,4 +1,4 @@
-// Elementwise operations that take numbers beside their operands: gradients with slopes and bounds, and losses.
+// Elementwise operations with scalar parameters: gradients with slopes and bounds, and losses.
 #include <stdlib.h>
 
 #include "platform/table.hpp"
@@ -10,7 +10,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// f(a, b): the incoming gradient and the saved input, or the two sides of a loss
+// f(a, b): the incoming gradient and the saved input, or input and target of a loss
 #define CLAY_TWO(Name, Cost, a, b, expression)                                     \
     struct Name : Cost {                                                           \
         static constexpr int operands = 2;                                         \
@@ -38,7 +38,7 @@ CLAY_TWO(ReciprocalBackward, Cheap, g, x, g * (CLAY_NUMBER(-1) * (CLAY_NUMBER(1)
 CLAY_TWO(ThreeHalvesBackward, Cheap, g, x, g * (CLAY_NUMBER(1.5) * sqrt(x)))
 CLAY_THREE(PreluToInput, Cheap, g, x, weight, pick(x > CLAY_NUMBER(0), g, g * weight))
 
-// Losses of x against y, and g times their slope in x
+// Losses of x and target y, and their gradient in x times g
 CLAY_TWO(Squared, Cheap, x, y, (x - y) * (x - y))
 CLAY_THREE(SquaredBackward, Cheap, g, x, y, (x - y) * (g * CLAY_NUMBER(2)))
 struct Smooth : Cheap {
@@ -60,7 +60,7 @@ CLAY_THREE(HuberBackward, Cheap, g, x, y, (Clamp{{-p, p}}(x - y) * g))
 CLAY_TWO(Logits, Costly, x, y, (CLAY_NUMBER(1) - y) * x + log_of_exp_and_1(-x))
 CLAY_THREE(LogitsBackward, Costly, g, x, y, g * (sigmoid(x) - y))
 
-// Of probabilities, the logarithms bounded by -100
+// binary_cross_entropy, with logarithms clamped at -100
 CLAY_TWO(TwoWay, Costly, x, y,
          (y - CLAY_NUMBER(1)) * maximum(log1p(-x), CLAY_NUMBER(-100)) - y * maximum(log(x), CLAY_NUMBER(-100)))
 CLAY_TWO(SoftMargin, Costly, x, y, log1p(exp(-y * x)))
@@ -72,7 +72,7 @@ template <class F, class T> struct ShapedJob {
     F f;
 };
 
-// A and C: full blocks, or one element
+// A and C: full blocks, or a single element
 template <class F, class T, bool A, bool C> void shaped_range(void* data, int64_t begin, int64_t end) {
     using V = vec<T>;
     const auto& job = *(const ShapedJob<F, T>*)data;
@@ -97,7 +97,7 @@ void shaped(const void* a, const void* b, const void* c, void* out, int64_t n, i
     else parallel_for(n, F::grain, body, &job);
 }
 
-// The exponents that pow itself computes without pow
+// Exponents that need no call of pow
 template <class T>
 void pow_backward(const void* g, const void* x, const void* c, void* out, int64_t n, int ones, double p, double q) {
     const shaped_fn f = p == 2 ? shaped<SquareBackward, T> : p == 3 ? shaped<CubeBackward, T>
@@ -106,7 +106,7 @@ void pow_backward(const void* g, const void* x, const void* c, void* out, int64_
     f(g, x, c, out, n, ones, p, q);
 }
 
-constexpr int64_t PIECE = 4096;          // elements of a loss that are added up together
+constexpr int64_t PIECE = 4096;          // elements of a loss per partial sum
 
 template <class F, class T> struct TotalJob {
     const T *a, *b;
@@ -142,7 +142,7 @@ template <class F, class T> void total(const void* a, const void* b, void* out, 
         parallel_for(pieces, (F::grain + PIECE - 1) / PIECE, total_range<F, T>, &job);
         sum = reduce_row<SumOf, T>(job.sums, pieces);
         free(job.sums);
-    } else {                             // one piece, or no room
+    } else {                             // one piece, or no memory
         for (int64_t piece = 0; piece < pieces; piece++) sum += piece_sum(job, piece);
     }
     *(T*)out = sum * (T)factor;

@@ -1,10 +1,10 @@
-// Elementwise operations of up to four operands, of any shapes, strides and types: kernels see full blocks of one type.
+// Elementwise operations of up to four operands of any shapes, strides and types: kernels see contiguous blocks of one type.
 #pragma once
 #include <stdint.h>
 
 namespace clay {
 
-// The numbers beside the operands; bit i of `given` is set if number i is not None.
+// The scalar parameters; bit i of `given` is set if number i is not None.
 struct Numbers {
     double value[4];
     unsigned given;
@@ -12,7 +12,7 @@ struct Numbers {
 
 // out[i] = f(in[0][i], in[1][i], ...; numbers). False if it refuses a value, such as a divisor of 0.
 using each_fn = bool (*)(const void* const* in, void* out, int64_t n, const Numbers& numbers);
-// The same, with one element alone of the operands whose bits are set in `ones`; those of halves are floats.
+// The same; operands whose bits are set in `ones` are a single element (a float for half types).
 using lines_fn = bool (*)(const void* const* in, void* out, int64_t n, const Numbers& numbers, unsigned ones);
 
 // What a plan runs: an each_fn, a lines_fn, or a kernel of the families "unary", "binary" (platform/api.hpp) and "cast".
@@ -20,29 +20,29 @@ enum EachKind : int { RUN_NONE, RUN_EACH, RUN_UNARY, RUN_BINARY, RUN_CAST, RUN_L
 
 struct EachOperand {
     const char* data;
-    int64_t steps[64];                   // bytes, by axis of the plan; 0 where it is stretched
-    int64_t size;                        // of an element there
-    void (*cast)(const void*, void*, int64_t);      // to the type that is computed with; null if it is that
-    void (*alone)(const void*, void*, int64_t);     // the same for one element that stands for many
+    int64_t steps[64];                   // strides in bytes; 0 where it is broadcast
+    int64_t size;                        // bytes of an element
+    void (*cast)(const void*, void*, int64_t);      // to the compute type; null if it has that type
+    void (*alone)(const void*, void*, int64_t);     // the same for a single, broadcast element
 };
 
 struct EachPlan {
     void* kernel;
     int kind, operands, ndim;
     Numbers numbers;
-    int64_t shape[64];                   // the last axis is the nearest in the memory of the result
+    int64_t shape[64];                   // the last axis has the smallest stride in the result
     EachOperand in[4];
     char* out;
-    bool apart;                          // the result is no run of memory: its steps, in bytes
+    bool apart;                          // the result is not contiguous; its strides in bytes
     int64_t out_steps[64];
-    int64_t size, made_size, out_size;   // of an element: as computed with, as computed, as kept
-    void (*cast)(const void*, void*, int64_t);      // from what is computed to what is kept; null if it is that
-    int64_t grain;                       // the least share of a thread
+    int64_t size, made_size, out_size;   // bytes of an element: compute type, computed result, stored result
+    void (*cast)(const void*, void*, int64_t);      // from the computed type to the stored type; null if they are the same
+    int64_t grain;                       // min elements per thread
 };
 
-bool run_each(EachPlan& plan);           // false if the kernel refused; changes the plan: axes that form one run are joined
+bool run_each(EachPlan& plan);           // false if the kernel refused a value; merges contiguous axes of the plan
 
-// x = mantissa * 2 ** exponent, the mantissa from 1/2 to 1; false if the type is none of single and double precision
+// frexp: x = mantissa * 2 ** exponent, with the mantissa from 1/2 to 1; false if the type is neither float nor double
 bool split_floats(int dtype, const void* x, void* mantissa, int32_t* exponent, int64_t n);
 
 }  // namespace clay

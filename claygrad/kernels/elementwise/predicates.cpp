@@ -1,4 +1,4 @@
-// Questions about single elements, and truth values: bytes of 0 and 1.
+// Predicates (isnan, ...) and logical operations: bytes 0 and 1.
 #include "elementwise/loops.hpp"
 
 namespace clay {

@@ -21,7 +21,7 @@ template <class F, class T> void unary_range(void* data, int64_t begin, int64_t 
     int64_t i = begin;
 #pragma GCC ivdep
     for (; i + W <= end; i += W) store<V>(out + i, f(load<V>(x + i)));
-    // The rest goes through the same vector function: an element's value does not depend on where it lies.
+    // The remainder uses the same vector function: a result does not depend on the element's index.
     if (W > 1 && i < end) store_part<V>(out + i, f(load_part<V>(x + i, end - i)), end - i);
 }
 
@@ -34,8 +34,8 @@ template <class F, class T> void unary(const void* x_n, void* out_n, int64_t n, 
 CLAY_UNARY(Same, Cheap, x)
 
 #if defined(__AVX512F__)
-// sqrt from an estimate of 1 / sqrt, in half the time of the instruction: a Newton step for both, then what is left of x. The result is
-// the nearest float, as the instruction's, for all 2^32 floats; what is very small or large, negative or NaN is left to that.
+// sqrt from an estimate of 1 / sqrt, in half the time of the instruction: a Newton step for both, then a correction by the residual.
+// Correctly rounded for all 2^32 floats, like the instruction, which handles very small, very large and negative numbers and NaN.
 struct Root : Cheap {
     f32v operator()(f32v x) const {
         const __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(27 << 23));          // 2^-100
@@ -51,7 +51,7 @@ struct Root : Cheap {
 using Root = Sqrt;
 #endif
 
-// The exponents that torch computes without pow, with the values that this gives: sqrt(-inf) is NaN, pow(-inf, 0.5) inf.
+// Exponents that torch computes without pow, with its values: sqrt(-inf) is NaN, pow(-inf, 0.5) would be inf.
 template <class T> void unary_pow(const void* x_n, void* out_n, int64_t n, double p, double q) {
     if (p == 2) unary<Square, T>(x_n, out_n, n, p, q);
     else if (p == 3) unary<Cube, T>(x_n, out_n, n, p, q);

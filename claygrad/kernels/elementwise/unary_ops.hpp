@@ -1,4 +1,4 @@
-// out = f(x): what each operation on one number is. V is a number or a vector of them.
+// out = f(x): the unary functors. V is a number or a vector.
 #pragma once
 #include "platform/threads.hpp"
 #include "simd/math.hpp"
@@ -15,7 +15,7 @@ struct Costly { double p, q; static constexpr int64_t grain = COSTLY; };
     };
 #define CLAY_NUMBER(value) splat<V>(value)
 
-// One number of single precision goes the way that vectors of them go.
+// A single float uses the vector function.
 inline float times_sigmoid(float x, float y) {
     const float e = exp(-abs(y));
     return (y < 0 ? x * e : x) / (1 + e);
@@ -68,7 +68,7 @@ CLAY_UNARY(Sigmoid, Costly, sigmoid(x))
 CLAY_UNARY(Silu, Costly, times_sigmoid(x, x))
 CLAY_UNARY(Elu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(p), x))
 
-// log(1 + e**x), by way of a logarithm of at most 2
+// softplus: log(1 + e**x), from a logarithm of at most 2
 template <class V> V log_of_exp_and_1(V x) {
     return maximum(x, splat<V>(0)) + log1p_of_part(exp(-abs(x)));
 }
@@ -79,7 +79,7 @@ CLAY_UNARY(Selu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(SELU_A
                               x * CLAY_NUMBER(SELU_SCALE)))
 CLAY_UNARY(Celu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x * CLAY_NUMBER(1 / p)) * CLAY_NUMBER(p), x))
 
-// tanh(log(1 + e)) is n / (n + 2) with n = e * (e + 2). From 40 on it is 1, and n still a number.
+// tanh(log(1 + e)) is n / (n + 2) with n = e * (e + 2). From 40 on it is 1, and n does not overflow.
 struct Mish : Costly {
     template <class V> V operator()(V x) const {
         V e = exp(pick(x > splat<V>(40), splat<V>(40), x)), n = multiply_add(e, e, e + e);
@@ -98,11 +98,11 @@ constexpr double SQRT_HALF = 0.70710678118654752440;      // 1/sqrt(2)
 constexpr double SQRT_2_OVER_PI = 0.79788456080286535588;
 constexpr double GELU_CUBIC = 0.044715;
 
-// The share of a normal distribution below x; in single precision simd/math_avx2.hpp and simd/math_avx512.hpp have it too.
+// The normal distribution function; for float see also simd/math_avx2.hpp and simd/math_avx512.hpp.
 template <class V> V normal_cdf(V x) { return splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF))); }
 CLAY_UNARY(Gelu, Costly, x * normal_cdf(x))
 
-// The derivative of gelu, with the share or without; in single precision simd/math_avx2.hpp has both too, simd/math_avx512.hpp the latter.
+// The derivative of gelu, with the distribution function given or not; for float see also simd/math_avx2.hpp and simd/math_avx512.hpp.
 template <class V> V gelu_slope(V x, V share) {
     return share + x * (splat<V>(0.5 * SQRT_2_OVER_PI) * exp(splat<V>(-0.5) * x * x));
 }
@@ -115,7 +115,7 @@ struct GeluTanh : Costly {
     }
 };
 
-// log(1 + exp(beta x)) / beta, the line itself above the threshold
+// softplus: log(1 + exp(beta x)) / beta; x itself above the threshold
 struct Softplus : Costly {
     template <class V> V operator()(V x) const {
         V z = x * splat<V>(p);
@@ -123,7 +123,7 @@ struct Softplus : Costly {
     }
 };
 
-// NaN passes; a NaN bound makes everything NaN
+// clamp: NaN propagates; a NaN bound makes everything NaN
 struct Clamp : Cheap {
     template <class V> V operator()(V x) const {
         const V bounded = smaller(splat<V>(q), larger(splat<V>(p), x));
