@@ -1,4 +1,4 @@
-// Fourier transforms of a few points, of which every lane of the vectors does one: what fft.cpp's passes are made of.
+// Fourier transforms of a few points, one in each lane of the vectors: the building blocks of the passes in fft/passes.hpp.
 #pragma once
 #include "simd/transpose.hpp"
 
@@ -7,7 +7,7 @@ namespace CLAY_ISA {
 
 #define CLAY_INLINE inline __attribute__((always_inline))
 
-// Complex numbers, their parts in vectors of their own
+// Complex numbers, with real and imaginary parts in separate vectors
 template <class V> struct Complex { V r, i; };
 template <class V> CLAY_INLINE Complex<V> operator+(Complex<V> x, Complex<V> y) { return {x.r + y.r, x.i + y.i}; }
 template <class V> CLAY_INLINE Complex<V> operator-(Complex<V> x, Complex<V> y) { return {x.r - y.r, x.i - y.i}; }
@@ -62,7 +62,7 @@ template <class V> CLAY_INLINE Complex<V> operator*(Complex<V> x, Complex<V> w) 
     return {multiply_minus(x.r, w.r, x.i * w.i), multiply_add(x.r, w.i, x.i * w.r)};
 }
 template <class V> CLAY_INLINE Complex<V> times_minus_i(Complex<V> x) { return {x.i, -x.r}; }
-// By the eighth root exp(-pi i / 4), without its factor sqrt(1/2)
+// Times exp(-pi i / 4), without its factor sqrt(1/2)
 template <class V> CLAY_INLINE Complex<V> turned_eighth(Complex<V> x) { return {x.r + x.i, x.i - x.r}; }
 
 constexpr double COS_8 = 0.70710678118654752440, COS_16 = 0.92387953251128675613, SIN_16 = 0.38268343236508977173;
@@ -97,7 +97,7 @@ template <> struct Points<8> {
         Complex<V> even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
         Points<4>::transform(even);
         Points<4>::transform(odd);
-        const Complex<V> b = turned_eighth(odd[1]), d = turned_eighth(odd[3]);      // odd[3] turns by three eighths
+        const Complex<V> b = turned_eighth(odd[1]), d = turned_eighth(odd[3]);      // odd[3] is rotated by three eighths
         x[0] = even[0] + odd[0];
         x[4] = even[0] - odd[0];
         x[1] = {multiply_add(b.r, h, even[1].r), multiply_add(b.i, h, even[1].i)};
@@ -110,7 +110,7 @@ template <> struct Points<8> {
 };
 
 template <> struct Points<16> {
-    // By exp(-2 pi i / 16 * (1 or 3)): cosine c and sine s
+    // Times exp(-2 pi i / 16 * (1 or 3)): cosine c and sine s
     template <class V> CLAY_INLINE static Complex<V> turned(Complex<V> x, V c, V s) {
         return {multiply_add(x.i, s, x.r * c), minus_multiply(x.r, s, x.i * c)};
     }
@@ -165,7 +165,7 @@ template <> struct Circle<7> {
                                     -0.43388373911755812048, -0.97492791218182360702, -0.78183148246802980871};
 };
 
-// An odd number of points: x[k] and x[R - k] meet the same cosine, and sines of opposite sign.
+// An odd number of points: x[k] and x[R - k] have the same cosine, and sines of opposite sign.
 template <int R> struct Points {
     template <class V> CLAY_INLINE static void transform(Complex<V>* x) {
         constexpr int H = R / 2;
@@ -192,7 +192,7 @@ template <int R> struct Points {
     }
 };
 
-// Two vectors exchange lanes: x gets those of y that are B lower in the place of its own with B in their number, y the others.
+// Two vectors exchange lanes: lane i of x with bit B set in i is exchanged with lane i - B of y.
 #if defined(__AVX512F__)
 template <int B> CLAY_INLINE void exchange(f32v& x, f32v& y) {
     const __m512 a = x, b = y;
@@ -246,7 +246,7 @@ template <int B> CLAY_INLINE void exchange(f64v& x, f64v& y) {
 template <int B, class T> void exchange(T&, T&) {}
 #endif
 
-// R vectors as R other ones: in every R lanes, lane j of the i-th becomes lane i of the j-th.
+// Transposes R x R blocks: within every R lanes, lane j of vector i becomes lane i of vector j.
 template <int R, class V> CLAY_INLINE void turn_over(V* rows) {
 #pragma GCC unroll 16
     for (int i = 0; i < R; i++) {

@@ -1,4 +1,4 @@
-// Fourier transforms along the axes of an array: rows through fft/rows.hpp, columns here, and the plans of both.
+// Fourier transforms along the axes of an array: rows by fft/rows.hpp, columns here.
 #include "fft/fft.hpp"
 
 #include <new>
@@ -11,8 +11,8 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// --- columns, and rows of which each lane does one -------------------------------------------------------------------
-// Element k of every line; the lanes that are not there are zero.
+// --- columns, and rows with one row per lane -------------------------------------------------------------------
+// Element k of every row; unused lanes are zero.
 template <class T> CLAY_INLINE Complex<vec<T>> element(const Lines<T>& lines, int64_t k) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
@@ -46,7 +46,7 @@ template <class T> CLAY_INLINE void put_element(const Lines<T>& lines, int64_t k
         lines.out[lane][k * lines.out_step + 1] = i[lane];
     }
 }
-// The same of real numbers
+// The same for real numbers
 template <class T> CLAY_INLINE vec<T> real_element(const Lines<T>& lines, int64_t k) {
     using V = vec<T>;
     if (lines.adjacent) return load<V>(lines.in[0] + k * lines.in_step);
@@ -66,7 +66,7 @@ template <class T> CLAY_INLINE Complex<vec<T>> swapped(Complex<vec<T>> x, bool s
     return swap ? Complex<vec<T>>{x.i, x.r} : x;
 }
 
-// The numbers that are transformed, in scratch
+// Loads the input into scratch
 template <class T> void gather(const Plan<T>& plan, int kind, bool swap, const Lines<T>& lines, const Local<T> to) {
     using V = vec<T>;
     const int64_t n = plan.n, h = n / 2;
@@ -77,7 +77,7 @@ template <class T> void gather(const Plan<T>& plan, int kind, bool swap, const L
         for (int64_t k = 0; k < h; k++) to.put(k, {real_element(lines, 2 * k), real_element(lines, 2 * k + 1)});
     } else if (kind != FROM_HALF) {
         for (int64_t k = 0; k < n; k++) to.put(k, {real_element(lines, k), zero});
-    } else if (plan.even_real()) {                    // half a spectrum goes backward: parts exchanged
+    } else if (plan.even_real()) {                    // half a spectrum, backward: real and imaginary parts swapped
         const V x = element(lines, 0).r, y = element(lines, h).r;
         to.put(0, {x - y, x + y});
         for (int64_t k = 1; k <= h / 2; k++) {
@@ -152,7 +152,7 @@ template <class T> bool some_lines(const Plan<T>& plan, int kind, bool swap, con
         scatter(plan, kind, swap, lines, at, scale);
         return true;
     }
-    // One after the other, each through a row of its own; the passes of the rows have scratch of their own.
+    // One after the other, each copied to a row; the row passes have their own scratch.
     T* held = (T*)rows_room.get(sizeof(T) * 2 * (W + 1) * (size_t)plan.points);
     if (!held) return false;
     const Local<T> at{held};
@@ -169,7 +169,7 @@ template <class T> bool some_lines(const Plan<T>& plan, int kind, bool swap, con
     return true;
 }
 
-// Real rows of which every lane is one: turned over they are columns.
+// Real rows, one per lane: transposed, they are columns.
 template <class T> bool turned_lines(const Plan<T>& plan, int kind, const Rows<T>& rows, T scale) {
     constexpr int W = Lanes<vec<T>>::width;
     const int64_t half = 2 * (plan.n / 2 + 1), in_numbers = kind == FROM_HALF ? half : plan.n;
@@ -238,9 +238,9 @@ template <class T> bool some_of_rows(const Plan<T>& plan, int kind, bool swap, c
 }
 
 // --- an axis of an array ---------------------------------------------------------------------------------------------
-constexpr int64_t TOGETHER = 2048;       // elements of rows done together: what is made on the way stays in the first cache
+constexpr int64_t TOGETHER = 2048;       // elements of rows transformed together: intermediate results stay in the first-level cache
 
-// f(i) for 0 <= i < tasks, of so many elements each; false if one of them was
+// f(i) for 0 <= i < tasks, of so many elements each; false if any call returned false
 template <class F> bool each_share(int64_t tasks, int64_t elements, F f) {
     struct Job {
         F& f;
@@ -266,7 +266,7 @@ bool along_axis(const Plan<T>& plan, int kind, bool swap, const T* in, T* out, i
             const int64_t first = task * group, count = outer - first < group ? outer - first : group;
             const Rows<T> rows{in + first * in_each, in_each, out + first * out_each, out_each, count};
             if (!some_of_rows<T>(plan, kind, swap, rows, (T)scale)) return false;
-            if (kind == TO_WHOLE)                     // the other half is the mirror image
+            if (kind == TO_WHOLE)                     // the other half is the conjugate mirror image
                 for (int64_t row = 0; row < count; row++) {
                     T* to = rows.out + row * out_each;
                     for (int64_t k = half; k < n; k++) to[2 * k] = to[2 * (n - k)], to[2 * k + 1] = -to[2 * (n - k) + 1];
@@ -274,7 +274,7 @@ bool along_axis(const Plan<T>& plan, int kind, bool swap, const T* in, T* out, i
             return true;
         });
     }
-    // Whole vectors of neighbours first; the columns that are left over are put together.
+    // Full vectors of neighbouring columns first; the remaining columns together.
     const int64_t blocks = inner / W, rest = inner % W, whole = outer * blocks, left = outer * rest;
     return each_share(whole + (left + W - 1) / W, W * n, [=, &plan](int64_t task) {
         Lines<T> lines;
@@ -299,7 +299,7 @@ bool along_axis(const Plan<T>& plan, int kind, bool swap, const T* in, T* out, i
 
 // --- several axes ----------------------------------------------------------------------------------------------------
 template <class T> Plans<T>& plans() {
-    static Plans<T>* const all = new Plans<T>;        // never freed: a thread may use them to the very end
+    static Plans<T>* const all = new Plans<T>;        // never freed: a thread may still use them at exit
     return *all;
 }
 
@@ -338,7 +338,7 @@ template <class T> bool along_axes(const Fourier& job, const int64_t* shape, con
     for (int i = 0; i < job.ndim; i++) now[i] = shape[i];
     const bool real = job.kind != COMPLEX, back = job.kind == FROM_HALF;
     const int count = job.axes - real, last = job.axis[job.axes - 1];
-    T* const room = back ? work : out;                // of the complex axes
+    T* const room = back ? work : out;                // scratch of the complex axes
     const T* at = in;
     if (real && !back) {
         extents(now, job.ndim, last, &outer, &inner);
@@ -360,7 +360,7 @@ template <class T> bool along_axes(const Fourier& job, const int64_t* shape, con
 template <class T> bool run(const Fourier* job, const void* in_all, void* work_all, void* out_all) {
     const T* in = (const T*)in_all;
     T *work = (T*)work_all, *out = (T*)out_all;
-    // Images that fit the cache have all their axes done while they are there.
+    // All axes of an image that fits the cache are transformed before the next image.
     int first = job->ndim;
     for (int i = 0; i < job->axes; i++) first = job->axis[i] < first ? job->axis[i] : first;
     int64_t images = 1, each = 1;

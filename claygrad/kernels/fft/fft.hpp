@@ -1,4 +1,4 @@
-// Fourier transforms: what the compiled core hands to the kernels of family "fft".
+// Arguments of the Fourier kernels (family "fft").
 #pragma once
 #include <stdint.h>
 

@@ -1,11 +1,11 @@
-// A transform of n points that every lane of the vectors does for itself: passes of small transforms with factors between.
+// A transform of n points in each lane of the vectors: passes of small transforms with twiddle factors between.
 //
 // Note [Passes]
 // A pass of radix R over n points that are s apart takes, for every p < n / R and q < s, the points q + s (p + k n / R),
 // transforms these R, multiplies the j-th by exp(-2 pi i p j / n) and puts it to q + s (R p + j). The next pass has n / R points that are
-// R s apart; after the last they stand in order. The first pass reads from where the input is, the last writes where the output
-// belongs, the others go to and fro between two blocks of scratch. The backward transform is the forward one of numbers whose
-// real and imaginary parts change places, which costs nothing when they are read and written.
+// R s apart; after the last they stand in order. The first pass reads the input, the last one writes the output, the
+// others alternate between two blocks of scratch. The backward transform is the forward one with real and imaginary parts swapped,
+// which costs nothing when they are loaded and stored.
 #pragma once
 #include <math.h>
 
@@ -17,7 +17,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// exp(-2 pi i k / n) as exact as T is: computed with more digits, from an angle of at most an eighth of a turn.
+// exp(-2 pi i k / n), correctly rounded to T: computed in higher precision, from an angle of at most an eighth of a turn.
 template <class T> void unit_root(int64_t k, int64_t n, T* real, T* imaginary) {
     using Wide = typename std::conditional<sizeof(T) == 4, double, long double>::type;
     int64_t a = k % n * 8;                            // of 8 n
@@ -34,7 +34,7 @@ template <class T> void unit_root(int64_t k, int64_t n, T* real, T* imaginary) {
 }
 
 // --- where points are read and written -------------------------------------------------------------------------------
-template <class T> struct Local {                     // scratch: the parts of point i in two vectors after each other
+template <class T> struct Local {                     // scratch: real and imaginary parts of point i in two consecutive vectors
     using V = vec<T>;
     static constexpr int W = Lanes<V>::width;
     T* at;
@@ -57,14 +57,14 @@ template <class T, bool SWAP> CLAY_INLINE void together(Complex<vec<T>> x, vec<T
     else interleave(x.r, x.i, low, high);
 }
 
-template <class T, bool SWAP> struct Halves {         // complex numbers: half a vector of them here, half there
+template <class T, bool SWAP> struct Halves {         // interleaved complex numbers: half a vector from each of two rows
     using V = vec<T>;
     const T *low, *high;
     int64_t step;                                     // from a point to the next
     CLAY_INLINE Complex<V> get(int64_t i) const { return apart<T, SWAP>(load<V>(low + i * step), load<V>(high + i * step)); }
 };
 
-template <class T, bool SWAP> struct Quarters {       // of four rows each a quarter
+template <class T, bool SWAP> struct Quarters {       // a quarter vector from each of four rows
     using V = vec<T>;
     static constexpr int W = Lanes<V>::width;
     const T* at[4];
@@ -84,7 +84,7 @@ template <class T, bool SWAP> struct Quarters {       // of four rows each a qua
     }
 };
 
-template <class T, bool SWAP> struct Columns {        // complex numbers that stand side by side
+template <class T, bool SWAP> struct Columns {        // neighbouring complex columns
     using V = vec<T>;
     static constexpr int W = Lanes<V>::width;
     T* at;
@@ -101,7 +101,7 @@ template <class T, bool SWAP> struct Columns {        // complex numbers that st
 // --- passes ----------------------------------------------------------------------------------------------------------
 template <class T> struct Pass {
     int64_t radix, groups, s;                         // groups: n / radix of the note
-    int64_t factors, circle;                          // where they stand in the table
+    int64_t factors, circle;                          // offsets in the table
 };
 
 template <class T> struct Passes {
@@ -135,7 +135,7 @@ void run_pass(const Pass<T>& pass, const T* w, const In from, const Out to) {
         }
 }
 
-constexpr int MOST_POINTS = 61;                       // the largest prime that is summed up as it stands
+constexpr int MOST_POINTS = 61;                       // the largest prime radix that is summed directly
 
 // Any odd radix, as Points<R>
 template <class T> void run_any(const Pass<T>& pass, const T* w, const T* circle, const Local<T> from, const Local<T> to) {
@@ -189,7 +189,7 @@ template <class T, class In, class Out> void run_one(const Passes<T>& plan, cons
         run_any<T>(pass, w, plan.table.data() + pass.circle, from, to);
 }
 
-// All passes but the last, if the last goes elsewhere; the block of scratch where the points are then.
+// All passes but the last; returns the block of scratch that holds the points.
 template <class T, class In> Local<T> run_passes(const Passes<T>& plan, const In from, T* here, T* there, bool all = true) {
     const int64_t count = (int64_t)plan.list.size() - !all;
     Local<T> at{here};
@@ -216,7 +216,7 @@ inline std::vector<int64_t> radices_of(int64_t n) {
         if (p * p > n) p = n;
         for (; n % p == 0; n /= p) out.push_back(p);
     }
-    // As few passes as there can be, and 8 rather than 16: it leaves registers for the factors.
+    // As few passes as possible, and radix 8 rather than 16: it leaves registers for the factors.
     const int eights = twos == 5 ? 0 : twos < 5 ? 0 : (4 - twos % 4) % 4;
     if (twos == 5) out.insert(out.end(), {8, 4}), twos = 0;
     for (int i = 0; i < eights; i++, twos -= 3) out.push_back(8);

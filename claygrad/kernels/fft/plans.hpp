@@ -1,4 +1,4 @@
-// The plans of transforms, and the ones that were used last.
+// The plans of transforms, and a cache of them.
 #pragma once
 #include <new>
 
@@ -17,7 +17,7 @@ inline int64_t largest_prime(int64_t n) {
     return found;
 }
 
-// The lanes of a row (Note [Rows]): what they cost, in instructions for a vector, with so many rows to do
+// Cost of R lanes per row (Note [Rows]), in instructions per vector, for so many rows
 inline int64_t lanes_of_rows(int64_t n, int64_t rows, int W) {
     int64_t best = 1;
     double least = 0;
@@ -32,7 +32,7 @@ inline int64_t lanes_of_rows(int64_t n, int64_t rows, int W) {
     return best;
 }
 
-// A near the root of n, both A and n / A at least W; or 0
+// A divisor of n near its root, with A and n / A at least W; or 0
 inline int64_t balanced(int64_t n, int W) {
     for (int64_t a = (int64_t)std::sqrt((double)n); a >= W; a--)
         if (n % a == 0) return a;
@@ -46,7 +46,7 @@ template <class T> void append_root(std::vector<T>& table, int64_t k, int64_t n)
     table.push_back(imaginary);
 }
 
-// Two vectors for every k < count: exp(-2 pi i k j / n) in lane j, anew after R lanes
+// Two vectors for every k < count: exp(-2 pi i k j / n) in lane j, repeated every R lanes
 template <class T> void lane_factors(std::vector<T>& table, int64_t count, int64_t n, int64_t R) {
     constexpr int W = Lanes<vec<T>>::width;
     table.resize((size_t)(2 * W * count));
@@ -58,8 +58,8 @@ template <class T> void lane_factors(std::vector<T>& table, int64_t count, int64
         }
 }
 
-constexpr int64_t LONELY = 96;           // points up to which a few rows may leave most lanes idle
-constexpr int64_t CACHED = 1 << 19;      // bytes of points that passes go over without leaving the second cache
+constexpr int64_t LONELY = 96;           // up to so many points a few rows may leave most lanes idle
+constexpr int64_t CACHED = 1 << 19;      // bytes of points that stay in the second-level cache
 
 template <class T> void make_complex(Plan<T>* plan, int64_t points, int64_t rows) {
     constexpr int W = Lanes<vec<T>>::width;
@@ -118,10 +118,10 @@ template <class T> Plan<T>* make_plan(int64_t n, bool real, bool columns, int64_
     return plan.release();
 }
 
-// The plans used last, within bounds; the caller holds the interpreter lock. A plan that is let go lives on while it is used.
+// A bounded cache of plans; the caller holds the interpreter lock. An evicted plan lives on while it is in use.
 template <class T> struct Plans {
     static constexpr size_t MOST = 64, MOST_BYTES = (size_t)1 << 25;
-    std::vector<Plan<T>*> kept;          // the last one used is the first
+    std::vector<Plan<T>*> kept;          // most recently used first
 
     static void let_go(Plan<T>* plan) {
         if (--plan->users == 0) delete plan;

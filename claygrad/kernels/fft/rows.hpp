@@ -1,4 +1,4 @@
-// Fourier transforms of rows: short, long, of awkward lengths, and of real numbers.
+// Fourier transforms of rows: short and long ones, prime lengths, and real signals.
 #pragma once
 #include <string.h>
 
@@ -15,22 +15,22 @@ namespace {
 thread_local Room points_room, rows_room, chirp_room, large_room;
 
 // Note [Rows]
-// A row of n = m R points is m vectors of R lanes; as many rows as fill a vector are done at a time. Every lane does a transform of
-// m points; then the factors exp(-2 pi i j k / n), then R vectors at a time are turned over, so that the R lanes of a row stand in R
-// vectors, and transforms of R points give runs of R results. R is a power of 2 that divides n; with R = 1 the lanes are rows.
+// A row of n = m R points is m vectors of R lanes; as many rows as fill a vector are transformed at a time. Every lane does a transform
+// of m points; then come the factors exp(-2 pi i j k / n); then R vectors at a time are transposed, so that the R lanes of a row are in
+// R vectors, and transforms of R points give runs of R results. R is a power of 2 that divides n; with R = 1 each lane is a row.
 
 template <class T> struct Plan {
-    int64_t n = 0, points = 0;           // of the signal; of the complex transform: half as many for an even real signal
+    int64_t n = 0, points = 0;           // points of the signal, and of the complex transform (half as many for a real signal of even length)
     bool real = false, columns = false;
-    bool turned = false;                 // real rows of which every lane is one
+    bool turned = false;                 // real rows, one per lane
     int64_t R = 1, users = 0, key = 0;
     Passes<T> passes, second;
     std::vector<T> factors;              // between the passes and the last R points: two vectors for every k
     std::vector<T> cosines, sines;       // of 2 pi k / n: real signals
-    // points = A B, too many for the cache or for the lanes of other ways (Note [Large])
+    // points = A B, if too many for the cache (Note [Large])
     int64_t large = 0;                   // A, or 0
     std::vector<double> coarse, fine;
-    // A prime too large to be summed up (Note [Chirp])
+    // A large prime (Note [Chirp])
     std::unique_ptr<Plan> inner;
     std::vector<T> chirp, spectrum;
 
@@ -43,18 +43,18 @@ template <class T> struct Plan {
     }
 };
 
-// What W transforms side by side read and write; `count` of the lanes are there.
+// The input and output of W transforms, one per lane; `count` lanes are used.
 template <class T> struct Lines {
     static constexpr int W = Lanes<vec<T>>::width;
     const T* in[W];
     T* out[W];
-    int64_t in_step, out_step;           // from an element to the next
+    int64_t in_step, out_step;           // strides between elements
     int64_t count;
-    bool adjacent;                       // all W, one beside the other
-    bool split;                          // and their real parts before their imaginary ones
+    bool adjacent;                       // all W lanes are used and contiguous
+    bool split;                          // real parts are stored before imaginary parts
 };
 
-// Rows of complex numbers, each as far from the next
+// Rows of complex numbers with a constant stride
 template <class T> struct Rows {
     const T* in;
     int64_t in_each;
@@ -70,7 +70,7 @@ template <class T> T* room_for_points(int64_t m) {
 }
 
 // --- rows ------------------------------------------------------------------------------------------------------------
-// The first m complex numbers, or WHOLE: all of them, of a run of R for every row there is
+// The first m complex numbers (WHOLE: all) of a run of R for each row
 template <class T, int R, bool WHOLE>
 CLAY_INLINE void put_runs(T* out, int64_t each, vec<T> low, vec<T> high, int64_t rows, int64_t m) {
     using V = vec<T>;
@@ -98,7 +98,7 @@ CLAY_INLINE void put_runs(T* out, int64_t each, vec<T> low, vec<T> high, int64_t
     }
 }
 
-// The factors, and the last R points, of R values of k; `some` of these are there, but for WHOLE ones.
+// Twiddle factors and the final transforms of R points, for R values of k (`some` of them unless WHOLE).
 template <class T, int R, bool SWAP, bool WHOLE>
 CLAY_INLINE void last_block(Complex<vec<T>>* x, const Rows<T>& rows, int64_t k, int64_t m, T scale, int64_t some) {
     using V = vec<T>;
@@ -131,7 +131,7 @@ template <class T, int R, bool SWAP> void last_points(const Plan<T>& plan, const
     Complex<V> x[R];
     if (rows.count >= W / R && m >= R)
         for (; k < m; k += R) {
-            if (k > m - R) k = m - R;                 // some once more, rather than less than a whole block
+            if (k > m - R) k = m - R;                 // overlap the previous block rather than do a partial one
 #pragma GCC unroll 16
             for (int j = 0; j < R; j++) x[j] = from.get(k + j) * factors.get(k + j);
             last_block<T, R, SWAP, true>(x, rows, k, m, scale, R);
@@ -144,7 +144,7 @@ template <class T, int R, bool SWAP> void last_points(const Plan<T>& plan, const
     }
 }
 
-// All of it at once, where m is small
+// Everything in registers, for small m
 template <class T, int R, int M, bool SWAP, class In>
 CLAY_INLINE void short_rows(const Plan<T>& plan, const In from, const Rows<T>& rows, T scale) {
     using V = vec<T>;
@@ -171,7 +171,7 @@ CLAY_INLINE void group_of_rows(const Plan<T>& plan, const In from, const Rows<T>
     last_points<T, R, SWAP>(plan, at, rows, scale);
 }
 
-// Rows of which every lane is one: W of them or fewer become vectors of their points, and rows again.
+// One row per lane: up to W rows are transposed to vectors of points, and back.
 template <class T, bool SWAP, bool WHOLE>
 CLAY_INLINE void turned_block(const Rows<T>& rows, int64_t k, int64_t some, const Local<T> to) {
     using V = vec<T>;
@@ -255,10 +255,9 @@ template <class T, bool SWAP> bool some_rows(const Plan<T>& plan, Rows<T> rows, 
 }
 
 // Note [Large]
-// Of points = A B, A transforms of B columns each come first, W of them at a time; their results, times exp(-2 pi i a b / points), are
-// kept turned over, so that B points for W values of a stand after each other; these B points are the second transforms, whose
-// results are columns of the output again. What a task holds fits the cache, and all lanes are busy, whatever divides A and B: the
-// last W of something begin where they end with it, and do some once more.
+// For points = A B: first B transforms of A points (columns), W at a time. Their results, times exp(-2 pi i a b / points), are stored
+// transposed, so that the B points for W values of a are contiguous. Then A transforms of B points, whose results are columns of the
+// output. The data of a task fits the cache, and all lanes are used: the last group of W overlaps the one before.
 template <class T, bool SWAP> bool large_row(const Plan<T>& plan, const T* in, T* out, T scale) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
@@ -305,7 +304,7 @@ template <class T, bool SWAP> bool large_row(const Plan<T>& plan, const T* in, T
 
 template <class T, bool SWAP> bool complex_rows(const Plan<T>& plan, Rows<T> rows, T scale);
 
-// out = x * y, or its parts exchanged
+// out = x * y, or the same with real and imaginary parts swapped
 template <class T, bool SWAP_IN, bool SWAP_OUT> void multiplied(const T* x, const T* y, T* out, int64_t n, T scale) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
@@ -371,7 +370,7 @@ template <class T, bool BACK> void mended_part(const Plan<T>& plan, const T* in,
     if constexpr (W > 1) {
         const V by = splat<V>(factor), minus = splat<V>(BACK ? -1 : 1);
         for (; end - k >= W || (k > W && k < end); k += W) {
-            if (k > end - W) k = end - W;             // some once more, rather than one by one
+            if (k > end - W) k = end - W;             // overlap rather than a scalar remainder
             const int64_t mirror = 2 * (h - k - W + 1);
             Complex<V> x = apart<T, false>(load<V>(in + 2 * k), load<V>(in + 2 * k + W));
             Complex<V> y;
@@ -394,12 +393,12 @@ template <class T, bool BACK> void mended_part(const Plan<T>& plan, const T* in,
     }
 }
 
-// Less than a vector of them: with room for W numbers before and behind the rows, whole vectors are read and written all the same.
+// Less than a vector: with padding of W numbers before and after the rows, full vectors are read and written.
 template <class T, bool BACK> void mended_short(const Plan<T>& plan, const T* in, T* out, T factor) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     const int64_t h = plan.n / 2, mirror = 2 * (h - W);
-    const V zero = splat<V>(0);                       // what is not there must not be slow either: no denormals
+    const V zero = splat<V>(0);                       // the padding must not hold subnormal numbers, which are slow
     T sines[W] = {}, cosines[W] = {};
     memcpy(sines, plan.sines.data() + 1, sizeof(T) * (size_t)(h / 2));
     memcpy(cosines, plan.cosines.data() + 1, sizeof(T) * (size_t)(h / 2));

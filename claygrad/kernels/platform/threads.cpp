@@ -117,8 +117,8 @@ struct Pool {
     }
 
     // Note [The caller's core]
-    // A worker that is woken often lands on the core of the caller, which is busy: it begins when the caller is through, and then
-    // waits for the next job in its way. The kernel takes milliseconds to part them, so the workers are kept off that core.
+    // A woken worker is often scheduled on the caller's core, which is busy, and starts only when the caller has finished. The scheduler
+    // takes milliseconds to separate them, so workers are not allowed on that core.
     void keep_clear() {
 #if defined(__linux__)
         const int now = sched_getcpu(), wanted = max_threads();

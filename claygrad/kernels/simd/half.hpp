@@ -1,4 +1,4 @@
-// Half-precision numbers, as floats and from them: what is between two is rounded to the even one.
+// float16 and bfloat16: conversion to float and back, rounded to nearest even.
 #pragma once
 #include <string.h>
 
@@ -52,7 +52,7 @@ inline Half half_of(float x) {
     return {(uint16_t)(sign | ((size - ((127 - 15) << 23) + 0xfff + (size >> 13 & 1)) >> 13))};
 }
 
-// A vector of them as floats, and back; or the first n < width, and others that are nobody's.
+// A vector to floats and back; or the first n < width lanes, the others undefined.
 #if defined(__AVX512F__)
 inline f32v widened(__m256i x, Half) { return _mm512_cvtph_ps(x); }
 inline f32v widened(__m256i x, Brain) { return (f32v)_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16); }

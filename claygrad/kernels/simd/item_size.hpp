@@ -1,4 +1,4 @@
-// Elements that are only moved: their type does not matter, their size does.
+// Elements that are only moved: dispatch on their size, not their type.
 #pragma once
 #include <stdint.h>
 

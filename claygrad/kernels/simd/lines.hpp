@@ -1,5 +1,5 @@
-// Loops along lines of numbers, with room for what they add up: every sum is a tree of blocks, so its rounding error grows
-// with the logarithm of its length and does not depend on the number of threads.
+// Loops along rows, with sums: every sum is a tree of blocks, so its rounding error grows with the logarithm of its length, and the
+// result does not depend on the number of threads.
 #pragma once
 #include "reduce/tree.hpp"
 
@@ -15,12 +15,12 @@ template <class V> void put(typename Lanes<V>::T* p, V v, int64_t n) {
     else store_part<V>(p, v, n);
 }
 
-// Fetch what the next line will read first, while this one is computed. Past the end of an array it does nothing.
+// Prefetch for reading; harmless past the end of an array.
 inline void ahead(const void* p) { __builtin_prefetch(p, 0, 2); }
-// The same for what will be written.
+// Prefetch for writing.
 inline void ahead_to_write(void* p) { __builtin_prefetch(p, 1, 3); }
 
-// A line to be fetched while another one, `here`, is computed; `here` itself if it is so long that it would be pushed out.
+// The row to prefetch while row `here` is computed; `here` itself if rows are so long that it would be evicted.
 template <class P, class T> P* soon(P* line, const T* here, int64_t n) {
     constexpr int64_t LONG = 32768;
     return n * (int64_t)sizeof(T) <= LONG ? line : (P*)here;
@@ -34,9 +34,9 @@ template <class T, class F> inline __attribute__((always_inline)) void along(int
     if (W > 1 && i < n) f(i, n - i);
 }
 
-// The same with as many sums as keep the adders busy: f(u, i, m), u for the sum that the terms from i on belong to.
+// The same with enough independent sums to keep the adders busy: f(u, i, m), where u is the sum for the terms from i on.
 template <class V> constexpr int UNROLLED = Lanes<V>::width > 1 ? 4 : 8;
-template <class V> constexpr int64_t TREE_BLOCK = 32 * UNROLLED<V> * Lanes<V>::width;        // elements that a sum adds in one go
+template <class V> constexpr int64_t TREE_BLOCK = 32 * UNROLLED<V> * Lanes<V>::width;        // elements per block of a sum
 template <class V, class F> inline __attribute__((always_inline)) void along_unrolled(int64_t n, F f) {
     constexpr int W = Lanes<V>::width, U = UNROLLED<V>;
     int64_t i = 0;
@@ -73,8 +73,8 @@ template <int K, class T, class F> void sums(int64_t begin, int64_t n, T* out, F
     for (int k = 0; k < K; k++) out[k] = first_lane(folded<SumOf>(acc[0][k]));
 }
 
-// out[r * K + k] = the sum of the terms that f(r, i, m, term) gives for row r, as `sums` adds them up; all rows abreast where one
-// block holds a row.
+// out[r * K + k] = the sum of the terms that f(r, i, m, term) gives for row r, as `sums` adds them up; all rows interleaved if a row
+// fits one block.
 template <int R, int K, class T, class F> inline __attribute__((always_inline)) void sums_of_rows(int64_t n, T* out, F f) {
     using V = vec<T>;
     constexpr int U = UNROLLED<V>;
@@ -142,8 +142,8 @@ void sums_of_columns(int64_t begin, int64_t end, int64_t width, T (*out)[TILE], 
 }
 
 // Note [Rounded means]
-// Squares about a mean that is rounded are too large by the square of its error. Where the spread is so small beside the mean that this
-// counts, the sum is taken again in double precision, with the sum of the distances, which tells that error.
+// Squared differences from a rounded mean are too large by the square of its error. If the spread is so small compared to the mean that
+// this matters, the sum is computed again in double precision, together with the sum of differences, which gives that error.
 template <class T> bool too_narrow(T squares, T mean, int64_t n) {
     return squares < 64 * __FLT_EPSILON__ * (sizeof(T) == 4 ? 1 : 0x1p-29) * (double)mean * mean * n;
 }
@@ -161,7 +161,7 @@ struct Distances {
     }
 };
 
-// Mean and sum of squares about it, of one line.
+// Mean, and sum of squared differences from it, of one row.
 template <class T> T mean_of(const T* x_n, int64_t n) { return reduce_row<SumOf, T>(x_n, n) / (T)n; }
 template <class T> T squares_about(const T* x_n, int64_t n, T mean) {
     using V = vec<T>;

@@ -1,4 +1,4 @@
-// A block of numbers turned over, in registers.
+// Transposing blocks in registers.
 #pragma once
 #include <string.h>
 
@@ -53,7 +53,7 @@ inline void separate(f64v x, f64v y, f64v& even, f64v& odd) {
 template <class T> void interleave(T, T, T&, T&) {}
 #endif
 
-// Four by four numbers, by what every machine's vectors can do
+// 4 x 4 numbers, with portable vector code
 typedef uint32_t quad32 __attribute__((vector_size(16), aligned(4)));
 typedef uint64_t pair64 __attribute__((vector_size(16), aligned(8)));
 
@@ -79,8 +79,8 @@ inline void turn(const double* from, int64_t from_step, double* to, int64_t to_s
         }
 }
 
-// The first m lanes of n <= W rows, as n lanes of m rows: interleaving the halves of the rows turns W by W numbers over after
-// log2(W) times.
+// The first m lanes of n <= W rows, as n lanes of m rows: interleaving the halves of the rows log2(W) times
+// transposes a W x W block.
 template <class T>
 inline __attribute__((always_inline)) void transpose_block(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n,
                                                            int64_t m) {
@@ -111,7 +111,7 @@ template <int n, class T> void transpose_few(const T* from, int64_t from_step, T
         for (int i = 0; i < n; i++) to[j * to_step + i] = from[i * from_step + j];
 }
 
-// By four, and what is left number by number
+// 4 x 4 blocks, and the remainder one by one
 template <class T> void transpose_small(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
@@ -129,7 +129,7 @@ template <class T> void transpose_small(const T* from, int64_t from_step, T* to,
 // to[j to_step + i] = from[i from_step + j] for i < n, j < m
 template <class T> void transpose(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
     constexpr int64_t W = Lanes<vec<T>>::width;
-    constexpr bool by_masks = W * sizeof(T) == 64;       // parts of vectors are written as quickly as whole ones
+    constexpr bool by_masks = W * sizeof(T) == 64;       // masked stores are as fast as full ones
     if (n == 1 && to_step == 1) {
         memcpy(to, from, m * sizeof(T));
         return;
