@@ -1,4 +1,4 @@
-"""Cut, turned and stretched tensors, claygrad's time over PyTorch's: python benchmarks/layouts.py [NAME ...]
+"""Sliced, transposed and broadcast tensors, claygrad's time over PyTorch's: python benchmarks/layouts.py [NAME ...]
 
 Every operation here is timed on a tensor of some 10^5 elements in each layout. The table lists the slowest first.
 """

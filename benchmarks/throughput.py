@@ -150,7 +150,7 @@ def embedding(torch: ModuleType) -> Callable[[], object]:
     return both_ways(torch, torch.randn(10_000, 128), lambda w: torch.nn.functional.embedding(index, w))
 
 
-# Beside each quarter of an output its place, which is twice as long
+# Each output comes with an index, which is twice as long
 @workload("max pool 2x2, (32, 64, 28, 28), forward and backward", 0.7,
           passes=[(Image, 1, 0), (Image // 4, 0, 3), (Image // 4, 3, 0), (Image, 0, 1)])
 def max_pool(torch: ModuleType) -> Callable[[], object]:

@@ -1,4 +1,4 @@
-"""The time of a call in several libraries, taken by turns in one process."""
+"""The time of a call in several libraries, alternating in one process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REST = 0.008                    # seconds: so long PyTorch's threads wait busily
 
 
 def seconds(calls: list[Callable[[], object]], threads: int) -> list[float]:
-    """The least time of each call, taken by turns."""
+    """The minimum time of each call, with the calls alternating."""
     for call in calls:
         call()
     began = time.perf_counter()
