@@ -391,9 +391,9 @@ def test_what_has_no_answer_is_left_to_the_reference(dtype: str):
     assert native.lu(a, True)[2].tolist() == [0, 2]
     assert native.determinant(a, False).tolist() == [1, 0]
     assert native.determinant(a, True)[1][1] == -numpy.inf
-    with pytest.raises(RuntimeError, match="must all be smaller or equal to LU.size"):
+    with pytest.raises(RuntimeError, match="must all be smaller or equal to LU"):
         claygrad.linalg.lu_solve(*map(claygrad.from_numpy, (a, numpy.full((2, 3), 7, "int32"), a)))
-    with pytest.raises(RuntimeError, match="must be between 1 and LU.size"):
+    with pytest.raises(RuntimeError, match="must be between 1 and LU"):
         claygrad.lu_unpack(claygrad.from_numpy(a), claygrad.zeros(2, 3, dtype=claygrad.int32))
     for spoiled in (numpy.nan, numpy.inf):
         a[1, 2, 0] = spoiled
