@@ -3,14 +3,12 @@ from cpython.object cimport PyObject
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 
-cimport numpy as cnp
-
 from claygrad.core.dispatch.call cimport run
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
-from claygrad.core.data.dtype cimport F32, F64
+from claygrad.core.data.dtype cimport BOOL, F32, F64
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout, by_stride, dense, fresh, fresh_like, fresh_strided, same_shape, stretched
+from claygrad.core.data.layout cimport Layout, by_stride, dense, fresh, fresh_like, fresh_strided, in_order, same_shape, stretched
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer_many, offer_short
 
@@ -31,69 +29,7 @@ cdef extern from "nn/attention.hpp" namespace "clay" nogil:
 
     ctypedef bint (*attention_fn)(const Attention* job) noexcept nogil
 
-cnp.import_array()
 
-
-cdef bint _heads(Heads* into, cnp.ndarray array, int type_num) except -1:
-    """Whether a kernel can read the array: four axes, rows of neighbouring elements of one type."""
-    cdef int64_t item = array.descr.itemsize
-    if array.ndim != 4 or array.descr.type_num != type_num or (array.shape[3] > 1 and array.strides[3] != item):
-        return False
-    if not cnp.PyArray_ISBEHAVED_RO(array) or array.strides[0] % item or array.strides[1] % item or array.strides[2] % item:
-        return False
-    into.data = cnp.PyArray_DATA(array)
-    into.batch, into.head, into.row = array.strides[0] // item, array.strides[1] // item, array.strides[2] // item
-    return True
-
-
-cdef bint _describe(Attention* s, query, key, value, mask, bint causal, double scale, out, log_sum) except -1:
-    cdef int kind = (<cnp.ndarray?>query).descr.type_num
-    s.batch, s.heads, s.queries, s.size = query.shape
-    s.keys, s.scale, s.causal = key.shape[2], scale, causal
-    if kind != cnp.NPY_FLOAT32 and kind != cnp.NPY_FLOAT64:
-        return False
-    if not (_heads(&s.query, query, kind) and _heads(&s.key, key, kind) and _heads(&s.value, value, kind)
-            and _heads(&s.out, out, kind)):
-        return False
-    s.masked = NO_MASK
-    if mask is not None:
-        s.masked = BOOL_MASK if (<cnp.ndarray?>mask).descr.type_num == cnp.NPY_BOOL else ADDED_MASK
-        if not _heads(&s.mask, mask, cnp.NPY_BOOL if s.masked == BOOL_MASK else kind):
-            return False
-    s.log_sum = cnp.PyArray_DATA(<cnp.ndarray?>log_sum)
-    return (<cnp.ndarray>log_sum).descr.type_num == kind and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>log_sum)
-
-
-cdef bint _run(const char* name, Attention* s, object query) except -1:
-    cdef attention_fn f = <attention_fn>find("attention", name,
-                                             F32 if (<cnp.ndarray>query).descr.type_num == cnp.NPY_FLOAT32 else F64)
-    cdef bint filled
-    if f == NULL:
-        return False
-    with nogil:
-        filled = f(s)
-    return filled
-
-
-def forward(query, key, value, mask, bint causal, double scale, out, log_sum):
-    """Fill `out` and `log_sum`; False if there is no kernel for such arrays."""
-    cdef Attention s
-    return _describe(&s, query, key, value, mask, causal, scale, out, log_sum) and _run("forward", &s, query)
-
-
-def backward(grad, query, key, value, mask, bint causal, double scale, out, log_sum, to_query, to_key, to_value):
-    """Fill the gradients of query, key and value from what forward made; False if there is no kernel for such arrays."""
-    cdef Attention s
-    cdef int kind = (<cnp.ndarray?>query).descr.type_num
-    if not _describe(&s, query, key, value, mask, causal, scale, out, log_sum):
-        return False
-    if not (_heads(&s.grad, grad, kind) and _heads(&s.query_grad, to_query, kind) and _heads(&s.key_grad, to_key, kind)
-            and _heads(&s.value_grad, to_value, kind)):
-        return False
-    return _run("backward", &s, query)
-
-
-# --- without a mask, straight from the tensors ---------------------------------------------------------------------------------
 cdef Layout _rows_at(PyObject* slot, Layout like, Heads* into):
     """A tensor that the kernels can read: four axes, rows of neighbouring elements, the dtype of another if there is one; or None."""
     cdef Layout v
@@ -102,8 +38,10 @@ cdef Layout _rows_at(PyObject* slot, Layout like, Heads* into):
     v = (<Tensor>slot).layout
     if v.ndim != 4 or v.numel == 0 or v.storage.where.kind != CPU or v.dtype.code != F32 and v.dtype.code != F64:
         return None
-    if v.shape[3] > 1 and v.strides[3] != 1 or like is not None and v.dtype is not like.dtype:
+    if like is not None and v.dtype is not like.dtype:
         return None
+    if v.shape[3] > 1 and v.strides[3] != 1:
+        v = in_order(v)
     _place(into, v)
     return v
 
@@ -137,11 +75,34 @@ cdef Layout _laid_out_as(Layout v):
 
 
 cdef bint _given(PyObject** slots, Attention* s, Layout q, Layout k) except -1:
-    """attn_mask, is_causal and scale: no mask, and what they look like in a call."""
-    if <object>slots[0] is not None or type(<object>slots[1]) is not bool or type(<object>slots[2]) is not float:
+    """attn_mask, is_causal and scale."""
+    if type(<object>slots[1]) is not bool or type(<object>slots[2]) is not float:
         return False
     s.batch, s.heads, s.queries, s.size, s.keys = q.shape[0], q.shape[1], q.shape[2], q.shape[3], k.shape[2]
     s.masked, s.causal, s.scale = NO_MASK, <object>slots[1], <object>slots[2]
+    return <object>slots[0] is None or _masked(slots[0], s, q)
+
+
+cdef bint _masked(PyObject* slot, Attention* s, Layout q) except -1:
+    """A mask that is broadcast to (batch, heads, queries, keys), its last axis whole and in neighbouring elements."""
+    cdef Layout v = (<Tensor?><object>slot).layout
+    cdef int64_t strides[3]
+    cdef int64_t sizes[3]
+    cdef int i, axis
+    if v.dtype.code != BOOL and v.dtype is not q.dtype or not 1 <= v.ndim <= 4 or v.numel == 0 or v.storage.where.kind != CPU:
+        return False
+    if v.shape[v.ndim - 1] != s.keys or s.keys > 1 and v.strides[v.ndim - 1] != 1:
+        return False
+    sizes[0], sizes[1], sizes[2] = s.batch, s.heads, s.queries
+    for i in range(3):
+        axis = v.ndim - 4 + i
+        strides[i] = 0
+        if axis >= 0 and v.shape[axis] != 1:
+            if v.shape[axis] != sizes[i]:
+                return False
+            strides[i] = v.strides[axis]
+    s.masked = BOOL_MASK if v.dtype.code == BOOL else ADDED_MASK
+    s.mask.data, s.mask.batch, s.mask.head, s.mask.row = v.data(), strides[0], strides[1], strides[2]
     return True
 
 

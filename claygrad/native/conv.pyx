@@ -2,9 +2,6 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-cimport numpy as cnp
-
-from claygrad.native.arrays cimport code_of
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, gemm, gemm_many
@@ -40,55 +37,6 @@ cdef extern from "conv/conv.hpp" namespace "clay" nogil:
     bint convolve_small(int dtype, const Volume* shape, ConvolutionWay way, const void* a, const void* b, void* made) noexcept
     void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias) noexcept
 
-cnp.import_array()
-
-cdef dict _ways = {"forward": FORWARD, "input_grad": TO_INPUT, "weight_grad": TO_WEIGHT}
-
-
-cdef enum:
-    FAR = 1 << 30            # strides, paddings and dilations up to which places in memory can be counted
-
-
-cdef bint _holds(array, tuple shape):
-    """Whether it has as many elements as the shape says."""
-    n = 1
-    for size in shape:
-        n *= size
-    return cnp.PyArray_SIZE(<cnp.ndarray>array) == n
-
-
-def run(str name, a, b, made, tuple x_shape, tuple w_shape, tuple out_shape, stride, padding, dilation, int64_t groups,
-        bias=None):
-    """Fill `made` by a kernel: forward(input, weight) + bias, input_grad(gradient, weight) or weight_grad(input, gradient).
-    False if there is none for such arrays."""
-    cdef Volume s
-    cdef int code = code_of(a), i, at, dims = len(x_shape) - 2
-    if code < 0 or code_of(b) != code or code_of(made) != code or not 1 <= dims <= 3:
-        return False
-    if bias is not None and (code_of(bias) != code or cnp.PyArray_SIZE(<cnp.ndarray>bias) != w_shape[0]):
-        return False
-    _flat(&s)
-    s.bias = NULL if bias is None else cnp.PyArray_DATA(<cnp.ndarray>bias)
-    if len(w_shape) != dims + 2 or len(out_shape) != dims + 2 or groups < 1:
-        return False
-    s.n, s.c, s.o, s.groups = x_shape[0], x_shape[1], w_shape[0], groups
-    if s.n != out_shape[0] or s.o != out_shape[1] or s.o % groups or s.c % groups or s.c // groups != w_shape[1]:
-        return False
-    if not (_holds(a, out_shape if name == "input_grad" else x_shape) and _holds(b, out_shape if name == "weight_grad" else w_shape)
-            and _holds(made, out_shape if name == "forward" else x_shape if name == "input_grad" else w_shape)):
-        return False
-    for i in range(dims):
-        at = 3 - dims + i
-        if not (1 <= stride[i] < FAR and 0 <= padding[i] < FAR and 1 <= dilation[i] < FAR):
-            return False
-        s.size[at], s.kernel[at], s.out[at] = x_shape[2 + i], w_shape[2 + i], out_shape[2 + i]
-        s.stride[at], s.pad[at], s.dilation[at] = stride[i], padding[i], dilation[i]
-        if (s.out[at] - 1) * s.stride[at] + (s.kernel[at] - 1) * s.dilation[at] + 1 > s.size[at] + 2 * s.pad[at]:
-            return False
-    return _by_windows(_ways[name], &s, code, cnp.PyArray_DATA(<cnp.ndarray>a), cnp.PyArray_DATA(<cnp.ndarray>b),
-                       cnp.PyArray_DATA(<cnp.ndarray>made))
-
-
 cdef void _flat(Volume* s) noexcept:
     """Of size 1 along every axis."""
     cdef int i
@@ -117,7 +65,7 @@ cdef bint _by_windows(ConvolutionWay way, Volume* s, int code, const void* a, co
     return done
 
 
-# --- fast paths: tensors of one dtype, float32 or float64, in row-major order ----------------------------------------------
+# --- tensors of one dtype, float32 or float64, in row-major order --------------------------------------------------------------
 cdef enum:
     FEW = 4096               # multiplications below which packing costs more than it saves
 

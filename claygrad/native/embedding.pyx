@@ -9,7 +9,6 @@ from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find, take_rows
 from claygrad.core.data.layout cimport Layout, check_dims, fresh, in_order
-from claygrad.native.array_rows cimport add_rows_fn
 from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, numbers_at, spread_at, vector_at
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many
@@ -17,6 +16,9 @@ from claygrad.core.dispatch.registry cimport offer, offer_many
 ctypedef fused real:
     float
     double
+
+cdef extern from "nn/norm.hpp" namespace "clay" nogil:
+    ctypedef bint (*add_rows_fn)(const void*, const int64_t*, void*, int64_t, int64_t, int64_t) noexcept nogil
 
 cdef enum:
     SUM = 0

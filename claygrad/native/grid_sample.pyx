@@ -2,9 +2,6 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-cimport numpy as cnp
-
-from claygrad.native.arrays cimport code_of
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
@@ -22,42 +19,6 @@ cdef extern from "nn/grid_sample.hpp" namespace "clay" nogil:
 
     ctypedef bint (*grid_fn)(const GridShape*, const void*, const void*, const void*, void*) noexcept nogil
 
-cnp.import_array()
-
-
-def run(str name, grid, a, b, made, tuple shape, int mode, int padding, bint align):
-    """Fill `made` by a kernel: sample(input), spread(gradient) or slope(gradient, input), for an input of this shape.
-    False if there is none for such arrays, which stand in row-major order."""
-    cdef GridShape s
-    cdef int code = code_of(grid), i
-    cdef bytes said = name.encode()
-    if code < 0 or code_of(a) != code or code_of(made) != code or (b is not None and code_of(b) != code):
-        return False
-    s.axes = len(shape) - 2
-    if s.axes not in (2, 3) or cnp.PyArray_SIZE(<cnp.ndarray>made) == 0 or cnp.PyArray_SIZE(<cnp.ndarray>a) == 0:
-        return False
-    s.batch, s.channels = shape[0], shape[1]
-    if s.batch < 1 or s.channels < 1 or min(shape[2:]) < 1:
-        return False
-    s.points = cnp.PyArray_SIZE(<cnp.ndarray>grid) // (s.batch * s.axes)
-    whole, points, places = s.batch * s.channels, s.batch * s.channels * s.points, s.batch * s.points * s.axes
-    for n in shape[2:]:
-        whole *= n
-    if cnp.PyArray_SIZE(<cnp.ndarray>grid) != places:
-        return False
-    if cnp.PyArray_SIZE(<cnp.ndarray>a) != (whole if name == "sample" else points) or b is not None and (
-            cnp.PyArray_SIZE(<cnp.ndarray>b) != whole):
-        return False
-    if cnp.PyArray_SIZE(<cnp.ndarray>made) != (points if name == "sample" else whole if name == "spread" else places):
-        return False
-    s.size[0] = 1
-    for i in range(s.axes):
-        s.size[3 - s.axes + i] = shape[2 + i]
-    s.mode, s.padding, s.align = mode, padding, align
-    return _fill(said, code, &s, cnp.PyArray_DATA(<cnp.ndarray>grid), cnp.PyArray_DATA(<cnp.ndarray>a),
-                 NULL if b is None else cnp.PyArray_DATA(<cnp.ndarray>b), cnp.PyArray_DATA(<cnp.ndarray>made))
-
-
 cdef bint _fill(const char* name, int code, GridShape* s, const void* grid, const void* a, const void* b, void* made):
     cdef grid_fn f = <grid_fn>find("grid", name, code)
     cdef bint filled
@@ -68,7 +29,7 @@ cdef bint _fill(const char* name, int code, GridShape* s, const void* grid, cons
     return filled
 
 
-# --- fast paths of the three operations, for tensors that fit each other and values that are not differentiated ------
+# --- the three operations, for tensors that fit each other and values that are not differentiated ------
 cdef bint _plain(object orders):
     for order in <tuple?>orders:
         if order != 0:

@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
+from claygrad.core.data.layout cimport Layout
+
 cdef extern from "linalg/linalg.hpp" namespace "clay" nogil:
     struct Matrices:
         void* data
@@ -18,3 +20,4 @@ cdef enum:
     MOST_VALUES = 1024                   # and for values without vectors
     MOST_TURNED = 512                    # with vectors, which rotations turn
     MOST_TURNED_WIDE = 256               # of float64
+cdef bint all_finite(Layout v) noexcept

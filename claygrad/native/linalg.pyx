@@ -1,344 +1,576 @@
-"""The native loops of linear algebra over stacks of small matrices; claygrad/ops/_lapack.py and the declarations beside it
-say what they compute. Every function answers None when there is no kernel for such arrays, or a matrix has no answer."""
+"""Linear algebra over stacks of small matrices. What has no answer, and what is empty, is left to the reference forwards."""
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
-cimport numpy as cnp
-
+from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
-from claygrad.core.data.dtype cimport F32, F64, I32
+from claygrad.core.data.dtype cimport F32, F64, I32, I64, dtype, of_code
+from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout
+from claygrad.native.rearrange cimport copied
 from claygrad.core.tensor cimport Tensor
+from claygrad.core.dispatch.registry cimport offer, offer_many
 
-cnp.import_array()
+cdef enum:
+    RELEASE = 512                        # elements above which the interpreter is let go
+
+cdef double SURE = 0.5                   # of the limit of what counts as a zero
 
 
-cdef bint _take(Matrices* into, object array, int kind) noexcept:
-    """Whether a kernel can read the array: matrices of one type, the same way from each to the next."""
-    if not isinstance(array, cnp.ndarray):
+cdef bint _take(Matrices* into, Layout v, bint long=False) noexcept:
+    """Whether a kernel can read it: matrices, the same way from each to the next. One side may be any length if `long`."""
+    cdef int i
+    cdef int64_t step = 0, next = 0, rows, columns
+    if v.ndim < 2 or v.storage.where.kind != CPU or v.numel == 0:
         return False
-    cdef cnp.ndarray a = <cnp.ndarray>array
-    cdef int i, ndim = cnp.PyArray_NDIM(a)
-    cdef int64_t item = cnp.PyArray_ITEMSIZE(a), step = 0, next = 0
-    if ndim < 2 or a.descr.type_num != kind or not cnp.PyArray_ISBEHAVED_RO(a) or cnp.PyArray_SIZE(a) == 0:
+    rows, columns = v.shape[v.ndim - 2], v.shape[v.ndim - 1]
+    if max(rows, columns) > MOST and (not long or rows * columns > MOST * MOST):
         return False
-    if cnp.PyArray_DIM(a, ndim - 1) > MOST or cnp.PyArray_DIM(a, ndim - 2) > MOST:
-        return False
-    for i in range(ndim - 3, -1, -1):
-        if cnp.PyArray_DIM(a, i) == 1:
+    for i in range(v.ndim - 3, -1, -1):
+        if v.shape[i] == 1:
             continue
-        if step == 0 and next == 0:
-            step = cnp.PyArray_STRIDE(a, i)
-        elif cnp.PyArray_STRIDE(a, i) != next:
+        if v.strides[i] <= 0:
             return False
-        next = cnp.PyArray_STRIDE(a, i) * cnp.PyArray_DIM(a, i)
-    into.row, into.column = cnp.PyArray_STRIDE(a, ndim - 2), cnp.PyArray_STRIDE(a, ndim - 1)
-    if step % item or into.row % item or into.column % item:
-        return False
-    into.data, into.step = cnp.PyArray_DATA(a), step // item
-    into.row, into.column = into.row // item, into.column // item
+        if step == 0:
+            step = v.strides[i]
+        elif v.strides[i] != next:
+            return False
+        next = v.strides[i] * v.shape[i]
+    into.data, into.step = v.data(), step
+    into.row, into.column = v.strides[v.ndim - 2], v.strides[v.ndim - 1]
     return True
 
 
-cdef int _kind(object a) noexcept:
-    """float32 or float64, or -1."""
-    if not isinstance(a, cnp.ndarray):
-        return -1
-    cdef int kind = (<cnp.ndarray>a).descr.type_num
-    return kind if kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT64 else -1
+cdef inline int64_t _most_turned(Layout a) noexcept:
+    return MOST_TURNED if a.dtype.code == F32 else MOST_TURNED_WIDE
 
 
-cdef inline int64_t _most_turned(int kind, bint vectors) noexcept:
-    return MOST_VALUES if not vectors else MOST_TURNED if kind == cnp.NPY_FLOAT32 else MOST_TURNED_WIDE
-
-
-cdef bint _begin(LinearAlgebra* job, object a, int kind) noexcept:
-    if kind < 0 or not _take(&job.a, a, kind):
+cdef bint _begin(LinearAlgebra* job, Layout a, bint long=False) noexcept:
+    if (a.dtype.code != F32 and a.dtype.code != F64) or not _take(&job.a, a, long):
         return False
-    cdef int ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
-    job.m, job.n, job.k = cnp.PyArray_DIM(<cnp.ndarray>a, ndim - 2), cnp.PyArray_DIM(<cnp.ndarray>a, ndim - 1), 0
-    job.count = cnp.PyArray_SIZE(<cnp.ndarray>a) // (job.m * job.n)
+    job.m, job.n, job.k = a.shape[a.ndim - 2], a.shape[a.ndim - 1], 0
+    job.count = a.numel // (job.m * job.n)
     job.b.data = job.x.data = job.y.data = NULL
     job.pivots = job.info = NULL
     job.upper = job.unit = False
     return True
 
 
-cdef object _made(cnp.ndarray like, Matrices* into, int64_t rows, int64_t columns, bint by_columns, int kind):
-    """An array of the batch of another, with matrices of this size, in rows or in columns."""
-    cdef cnp.npy_intp shape[64]
-    cdef int i, ndim = cnp.PyArray_NDIM(like)
+cdef Layout _made(Layout like, Matrices* into, int64_t rows, int64_t columns, bint by_columns):
+    """Room for matrices of this size in the batch of another, in rows or in columns."""
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i, ndim = like.ndim
+    cdef int64_t step = rows * columns
+    cdef Layout out
     for i in range(ndim - 2):
-        shape[i] = cnp.PyArray_DIM(like, i)
-    shape[ndim - 2], shape[ndim - 1] = columns if by_columns else rows, rows if by_columns else columns
-    out = cnp.PyArray_EMPTY(ndim, shape, kind, 0)
-    into.data, into.step = cnp.PyArray_DATA(<cnp.ndarray>out), rows * columns
+        shape[i] = like.shape[i]
+    shape[ndim - 2], shape[ndim - 1] = rows, columns
+    out = fresh(like.dtype, ndim, shape)
+    into.data, into.step = out.data(), step
     into.row, into.column = 1 if by_columns else columns, rows if by_columns else 1
-    return cnp.PyArray_SwapAxes(<cnp.ndarray>out, ndim - 2, ndim - 1) if by_columns else out
+    if not by_columns:
+        return out
+    strides[ndim - 2], strides[ndim - 1] = 1, rows
+    for i in range(ndim - 3, -1, -1):
+        strides[i] = step
+        step *= shape[i]
+    return new_layout(out.storage, like.dtype, ndim, shape, strides, 0)
 
 
-cdef object _of_batch(cnp.ndarray like, int64_t more, int kind):
+cdef Layout _of_batch(Layout like, int64_t more, dtype kind):
     """One number for each matrix, or `more` of them."""
-    cdef cnp.npy_intp shape[64]
-    cdef int i, ndim = cnp.PyArray_NDIM(like) - 2
-    for i in range(ndim):
-        shape[i] = cnp.PyArray_DIM(like, i)
-    shape[ndim] = more
-    return cnp.PyArray_EMPTY(ndim + (more >= 0), shape, kind, 0)
+    cdef int64_t shape[64]
+    cdef int i
+    for i in range(like.ndim - 2):
+        shape[i] = like.shape[i]
+    shape[like.ndim - 2] = more
+    return fresh(kind, like.ndim - 2 + (more >= 0), shape)
 
 
-cdef inline void* _data(object array) noexcept:
-    return cnp.PyArray_DATA(<cnp.ndarray>array)
-
-
-cdef bint _run(const char* name, LinearAlgebra* job, int kind) except -1:
-    cdef linalg_fn f = <linalg_fn>find("linalg", name, F32 if kind == cnp.NPY_FLOAT32 else F64)
+cdef bint _run(Op op, LinearAlgebra* job, int code, Layout info, bint strict=True) except -1:
+    """Whether it was done, and (if strict) no matrix was found wanting."""
+    cdef linalg_fn f = <linalg_fn>op.kernels[code]
+    cdef int32_t* at
+    cdef int64_t i
     cdef bint made
     if f == NULL:
         return False
-    with nogil:
+    if info is not None:
+        job.info = <int32_t*>info.data()
+    if job.count * job.m * job.n > RELEASE:
+        with nogil:
+            made = f(job)
+    else:
         made = f(job)
+    if made and strict and info is not None:
+        at = <int32_t*>info.data()
+        for i in range(info.numel):
+            if at[i]:
+                return False
     return made
 
 
-cdef bint _right(LinearAlgebra* job, object a, object b, int kind) noexcept:
-    """Right-hand sides of the matrices' rows: one for each matrix, or for one matrix as many as there are."""
-    cdef int i, ndim
-    if not _take(&job.b, b, kind):
+cdef bint _alike(Layout a, Layout b) noexcept:
+    """Whether two stacks have one batch and one type."""
+    cdef int i
+    if a.ndim != b.ndim or a.dtype is not b.dtype:
         return False
-    ndim = cnp.PyArray_NDIM(<cnp.ndarray>b)
-    if cnp.PyArray_DIM(<cnp.ndarray>b, ndim - 2) != job.n:
-        return False
-    job.k = cnp.PyArray_DIM(<cnp.ndarray>b, ndim - 1)
-    if ndim != cnp.PyArray_NDIM(<cnp.ndarray>a):
-        if job.count != 1:
-            return False
-        job.a.step, job.count = 0, cnp.PyArray_SIZE(<cnp.ndarray>b) // (job.n * job.k)
-        return True
-    for i in range(ndim - 2):
-        if cnp.PyArray_DIM(<cnp.ndarray>b, i) != cnp.PyArray_DIM(<cnp.ndarray>a, i):
+    for i in range(a.ndim - 2):
+        if a.shape[i] != b.shape[i]:
             return False
     return True
 
 
-cdef bint _failed(object info) noexcept:
-    cdef int32_t* at = <int32_t*>_data(info)
-    cdef int64_t i
-    for i in range(cnp.PyArray_SIZE(<cnp.ndarray>info)):
-        if at[i]:
-            return True
-    return False
+cdef bint _nothing(Layout a) noexcept:
+    """Matrices without rows and columns."""
+    return (a.ndim >= 2 and a.shape[a.ndim - 1] == 0 and a.shape[a.ndim - 2] == 0 and a.storage.where.kind == CPU
+            and (a.dtype.code == F32 or a.dtype.code == F64))
 
 
-# --- tensors: what needs no further look ---------------------------------------------------------------------------------
-cdef bint _square(Layout a) noexcept:
-    return ((a.dtype.code == F32 or a.dtype.code == F64) and a.ndim >= 2 and a.shape[a.ndim - 1] == a.shape[a.ndim - 2]
-            and a.storage.where.kind == CPU)
+cdef Layout _empty_like(Layout a, int ndim):
+    """Of the first axes."""
+    return fresh(a.dtype, ndim, a.shape)
 
 
-def ordinary(Tensor a):
-    """Whether it holds square matrices of float32 or float64, on the CPU."""
-    return _square(a.layout)
-
-
-def ordinary_system(Tensor a, Tensor b, bint left):
-    """Whether these are such matrices, and for each a right-hand side that fits."""
-    cdef Layout x = a.layout, y = b.layout
-    cdef int i
-    if not _square(x) or y.dtype is not x.dtype or y.ndim != x.ndim or y.storage.where.kind != CPU:
-        return False
-    for i in range(x.ndim - 2):
-        if x.shape[i] != y.shape[i]:
-            return False
-    return y.shape[y.ndim - 2 if left else y.ndim - 1] == x.shape[x.ndim - 1]
-
-
-def any_wrong(Tensor info):
-    """Whether one of the numbers is not zero."""
-    cdef Layout v = info.layout
-    cdef int64_t i
-    if v.dtype.code != I32 or not v.contiguous or v.storage.where.kind != CPU:
-        return bool(info.any())
-    cdef const int32_t* at = <const int32_t*>v.data()
-    for i in range(v.numel):
-        if at[i]:
-            return True
-    return False
-
-
-# --- arrays ------------------------------------------------------------------------------------------------------------------
-def lu(a, bint pivot):
-    """L and U in one matrix, by columns, the rows exchanged, and the first zero pivot."""
+# --- factors -----------------------------------------------------------------------------------------------------------------
+cdef list _cholesky(Op op, PyObject** slots):
+    """linalg.cholesky_ex(input, upper, check_errors)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, out, info
     cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    cdef int64_t i
-    if not _begin(&job, a, kind):
+    if not _begin(&job, a) or job.m != job.n:
         return None
-    out = _made(<cnp.ndarray>a, &job.x, job.m, job.n, True, kind)
-    pivots = _of_batch(<cnp.ndarray>a, min(job.m, job.n), cnp.NPY_INT32)
-    info = _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
-    cdef int32_t* at = <int32_t*>_data(pivots)
-    if pivot:
-        job.pivots = at
+    out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
+    job.upper = <object>slots[1] is True
+    return [out, info] if _run(op, &job, a.dtype.code, info, <object>slots[2] is not False) else None
+
+
+cdef bint _told_of_cholesky = False
+
+
+cdef Layout _old_cholesky(Op op, PyObject** slots, Layout target):
+    """cholesky(input, upper)"""
+    global _told_of_cholesky
+    cdef Layout a = (<Tensor><object>slots[0]).layout, out, info
+    cdef LinearAlgebra job
+    if not _told_of_cholesky:                      # the declaration says, once, that there is a better one
+        _told_of_cholesky = True
+        return None
+    if not _begin(&job, a) or job.m != job.n:
+        return None
+    out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
+    job.upper = <object>slots[1] is True
+    return out if _run(op, &job, a.dtype.code, info) else None
+
+
+cdef list _lu(Op op, PyObject** slots):
+    """linalg.lu_factor_ex(A, pivot, check_errors)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, out, pivots, info
+    cdef LinearAlgebra job
+    cdef int64_t i
+    if not _begin(&job, a):
+        return None
+    out, info = _made(a, &job.x, job.m, job.n, True), _of_batch(a, -1, of_code(I32))
+    pivots = _of_batch(a, min(job.m, job.n), of_code(I32))
+    if <object>slots[1] is True:
+        job.pivots = <int32_t*>pivots.data()
     else:
-        for i in range(cnp.PyArray_SIZE(<cnp.ndarray>pivots)):
-            at[i] = i % min(job.m, job.n) + 1
-    job.info = <int32_t*>_data(info)
-    return (out, pivots, info) if _run("lu", &job, kind) else None
+        for i in range(pivots.numel):
+            (<int32_t*>pivots.data())[i] = i % min(job.m, job.n) + 1
+    return [out, pivots, info] if _run(op, &job, a.dtype.code, info, <object>slots[2] is not False) else None
 
 
-def parts(factors, pivots):
-    """P, L and U from what `lu` gives; P is None without pivots."""
+cdef list _lu_parts(Op op, PyObject** slots):
+    """linalg.lu(A, pivot)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, factors, pivots, info
     cdef LinearAlgebra job
-    cdef int kind = _kind(factors)
-    cdef cnp.ndarray a
-    if not _begin(&job, factors, kind):
+    if not _begin(&job, a):
         return None
-    a, job.k = <cnp.ndarray>factors, min(job.m, job.n)
-    P = wrong = None
+    factors, info = _made(a, &job.x, job.m, job.n, True), _of_batch(a, -1, of_code(I32))
+    pivots = _of_batch(a, min(job.m, job.n), of_code(I32))
+    job.pivots = <int32_t*>pivots.data() if <object>slots[1] is True else NULL
+    if not _run(op, &job, a.dtype.code, info, False):
+        return None
+    return _parts(factors, pivots if <object>slots[1] is True else None)
+
+
+cdef list _lu_unpack(Op op, PyObject** slots):
+    """lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)"""
+    cdef Layout pivots = (<Tensor><object>slots[1]).layout
+    if <object>slots[2] is not True:
+        return None
+    return _parts((<Tensor><object>slots[0]).layout, pivots if <object>slots[3] is True else None)
+
+
+cdef list _parts(Layout a, Layout pivots):
+    """P, L and U from the one matrix that holds L and U, and the rows exchanged; P is empty without them."""
+    cdef LinearAlgebra job
+    cdef Layout P, L, U, wrong = None
+    cdef linalg_fn f
+    cdef int64_t i, none = 0
+    cdef bint made
+    if not _begin(&job, a):
+        return None
+    job.k = min(job.m, job.n)
+    P = fresh(a.dtype, 1, &none)
     if pivots is not None:
-        if (<cnp.ndarray?>pivots).descr.type_num != cnp.NPY_INT32 or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>pivots):
+        if pivots.dtype.code != I32 or not pivots.contiguous or pivots.numel != job.count * job.k:
             return None
-        if cnp.PyArray_SIZE(<cnp.ndarray>pivots) != job.count * job.k:
-            return None
-        P, wrong = _made(a, &job.x, job.m, job.m, False, kind), _of_batch(a, -1, cnp.NPY_INT32)
-        job.pivots, job.info = <int32_t*>_data(pivots), <int32_t*>_data(wrong)
-    L, U = _made(a, &job.y, job.m, job.k, False, kind), _made(a, &job.b, job.k, job.n, False, kind)
-    return (P, L, U) if _run("parts", &job, kind) and (wrong is None or not _failed(wrong)) else None
+        P, wrong = _made(a, &job.x, job.m, job.m, False), _of_batch(a, -1, of_code(I32))
+        job.pivots, job.info = <int32_t*>pivots.data(), <int32_t*>wrong.data()
+    L, U = _made(a, &job.y, job.m, job.k, False), _made(a, &job.b, job.k, job.n, False)
+    f = <linalg_fn>find("linalg", "parts", a.dtype.code)
+    with nogil:
+        made = f(&job)
+    if wrong is not None:
+        for i in range(wrong.numel):
+            if (<int32_t*>wrong.data())[i]:
+                return None
+    return [P, L, U] if made else None
 
 
-def solve(a, b):
-    """a^-1 b, and the first zero pivot."""
+cdef Layout _det(Op op, PyObject** slots, Layout target):
+    """linalg.det(A)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, out
     cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    if not _begin(&job, a, kind) or job.m != job.n or not _right(&job, a, b, kind):
+    if not _begin(&job, a) or job.m != job.n:
         return None
-    if cnp.PyArray_NDIM(<cnp.ndarray>a) != cnp.PyArray_NDIM(<cnp.ndarray>b):
-        return None
-    out = _made(<cnp.ndarray>b, &job.x, job.n, job.k, False, kind)
-    info = _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
-    job.info = <int32_t*>_data(info)
-    return (out, info) if _run("solve", &job, kind) else None
+    out = _of_batch(a, -1, a.dtype)
+    job.x.data, job.x.step = out.data(), 1
+    return out if _run(op, &job, a.dtype.code, None) else None
 
 
-def inverse(a):
-    """a^-1, by columns, and the first zero pivot."""
+cdef list _slogdet(Op op, PyObject** slots):
+    """linalg.slogdet(A)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, sign, size
     cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    if not _begin(&job, a, kind) or job.m != job.n:
+    if not _begin(&job, a) or job.m != job.n:
         return None
-    out = _made(<cnp.ndarray>a, &job.x, job.n, job.n, True, kind)
-    info = _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
-    job.info = <int32_t*>_data(info)
-    return (out, info) if _run("inverse", &job, kind) else None
+    sign, size = _of_batch(a, -1, a.dtype), _of_batch(a, -1, a.dtype)
+    job.x.data, job.x.step = sign.data(), 1
+    job.y.data, job.y.step = size.data(), 1
+    return [sign, size] if _run(op, &job, a.dtype.code, None) else None
 
 
-def determinant(a, bint logarithm):
-    """The determinant; or its sign and the logarithm of its size."""
+cdef list _qr(Op op, PyObject** slots):
+    """linalg.qr(A, mode)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, Q, R
     cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    if not _begin(&job, a, kind) or job.m != job.n:
-        return None
-    first = _of_batch(<cnp.ndarray>a, -1, kind)
-    job.x.data, job.x.step = _data(first), 1
-    if not logarithm:
-        return first if _run("det", &job, kind) else None
-    second = _of_batch(<cnp.ndarray>a, -1, kind)
-    job.y.data, job.y.step = _data(second), 1
-    return (first, second) if _run("slogdet", &job, kind) else None
-
-
-def lu_solve(factors, pivots, b, bint turned, bint by_columns):
-    """The solution of a x = b from a's LU and the rows exchanged; turned: of a transposed."""
-    cdef LinearAlgebra job
-    cdef int kind = _kind(factors)
-    if not _begin(&job, factors, kind) or job.m != job.n or not _right(&job, factors, b, kind):
-        return None
-    if cnp.PyArray_NDIM(<cnp.ndarray>factors) != cnp.PyArray_NDIM(<cnp.ndarray>b):
-        return None
-    if (<cnp.ndarray?>pivots).descr.type_num != cnp.NPY_INT32 or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>pivots):
-        return None
-    if cnp.PyArray_SIZE(<cnp.ndarray>pivots) != job.count * job.n:
-        return None
-    out = _made(<cnp.ndarray>b, &job.x, job.n, job.k, by_columns, kind)
-    wrong = _of_batch(<cnp.ndarray>b, -1, cnp.NPY_INT32)
-    job.pivots, job.info, job.upper = <int32_t*>_data(pivots), <int32_t*>_data(wrong), turned
-    return out if _run("lu_solve", &job, kind) and not _failed(wrong) else None
-
-
-def triangular(a, b, bint upper, bint unit):
-    """The solution of a x = b for a triangular a."""
-    cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    if not _begin(&job, a, kind) or job.m != job.n or not _right(&job, a, b, kind):
-        return None
-    job.upper, job.unit = upper, unit
-    out = _made(<cnp.ndarray>b, &job.x, job.n, job.k, False, kind)
-    return out if _run("triangular", &job, kind) else None
-
-
-def cholesky(a, bint upper):
-    """Cholesky's factor, by columns, as far as it goes, and the order of the leading minor that is not positive."""
-    cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    if not _begin(&job, a, kind) or job.m != job.n:
-        return None
-    out = _made(<cnp.ndarray>a, &job.x, job.n, job.n, True, kind)
-    info = _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
-    job.info, job.upper = <int32_t*>_data(info), upper
-    return (out, info) if _run("cholesky", &job, kind) else None
-
-
-def cholesky_solve(factor, b, bint upper):
-    """The solution, by columns, of a x = b from Cholesky's factor of a; without b, the inverse of a."""
-    cdef LinearAlgebra job
-    cdef int kind = _kind(factor)
-    if not _begin(&job, factor, kind) or job.m != job.n or (b is not None and not _right(&job, factor, b, kind)):
-        return None
-    job.upper = upper
-    out = _made(<cnp.ndarray>(factor if b is None else b), &job.x, job.n, job.n if b is None else job.k, True, kind)
-    return out if _run("cholesky_inverse" if b is None else "cholesky_solve", &job, kind) else None
-
-
-def qr(a, bint full, bint with_q):
-    """Q (or None) and R, by columns; full: Q is square."""
-    cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    if not _begin(&job, a, kind):
+    cdef int64_t none = 0
+    cdef bint full = <object>slots[1] == "complete", alone = <object>slots[1] == "r"
+    if not full and not alone and <object>slots[1] != "reduced" or not _begin(&job, a, not full):
         return None
     job.k = job.m if full else min(job.m, job.n)
-    Q = _made(<cnp.ndarray>a, &job.x, job.m, job.k, True, kind) if with_q else None
-    R = _made(<cnp.ndarray>a, &job.y, job.k, job.n, True, kind)
-    return (Q, R) if _run("qr", &job, kind) else None
+    Q = fresh(a.dtype, 1, &none) if alone else _made(a, &job.x, job.m, job.k, True)
+    R = _made(a, &job.y, job.k, job.n, True)
+    return [Q, R] if _run(op, &job, a.dtype.code, None) else None
 
 
-def symmetric(a, bint upper, bint vectors):
-    """Eigenvalues in ascending order, and the vectors (or None) by columns."""
+cdef list _singular(Op op, PyObject** slots):
+    """linalg.svd(A, full_matrices, driver)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, U, S, V, info
     cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    if not _begin(&job, a, kind) or job.m != job.n or job.n > _most_turned(kind, vectors):
+    cdef bint full = <object>slots[1] is True
+    cdef int64_t less
+    if <object>slots[2] is None and _nothing(a):
+        return [_empty_like(a, a.ndim), _empty_like(a, a.ndim - 1), _empty_like(a, a.ndim)]
+    if <object>slots[2] is not None or not _begin(&job, a) or (max(job.m, job.n) if full else min(job.m, job.n)) > _most_turned(a):
         return None
-    values, info = _of_batch(<cnp.ndarray>a, job.n, kind), _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
-    V = _made(<cnp.ndarray>a, &job.x, job.n, job.n, True, kind) if vectors else None
-    job.y.data, job.y.step = _data(values), job.n
-    job.info, job.upper = <int32_t*>_data(info), upper
-    return (values, V) if _run("symmetric", &job, kind) and not _failed(info) else None
+    less = min(job.m, job.n)
+    job.k = max(job.m, job.n) if full else less
+    S, info = _of_batch(a, less, a.dtype), _of_batch(a, -1, of_code(I32))
+    U = _made(a, &job.x, job.m, job.m if full else less, True)
+    V = _made(a, &job.y, job.n if full else less, job.n, False)
+    job.b.data, job.b.step = S.data(), less
+    return [U, S, V] if _run(op, &job, a.dtype.code, info) else None
 
 
-def singular(a, bint full, bint vectors):
-    """U by columns (or None), the singular values in descending order, and V^T (or None)."""
+cdef Layout _svdvals(Op op, PyObject** slots, Layout target):
+    """_svdvals(A, driver)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, S, info
     cdef LinearAlgebra job
-    cdef int kind = _kind(a)
-    cdef int64_t less, more
-    if not _begin(&job, a, kind) or (max(job.m, job.n) if full else min(job.m, job.n)) > _most_turned(kind, vectors):
+    if <object>slots[1] is not None or not _begin(&job, a) or min(job.m, job.n) > MOST_VALUES:
         return None
-    less, more = min(job.m, job.n), max(job.m, job.n)
-    job.k = more if full else less
-    values, info = _of_batch(<cnp.ndarray>a, less, kind), _of_batch(<cnp.ndarray>a, -1, cnp.NPY_INT32)
-    U = V = None
-    if vectors:
-        U = _made(<cnp.ndarray>a, &job.x, job.m, job.m if full else less, True, kind)
-        V = _made(<cnp.ndarray>a, &job.y, job.n if full else less, job.n, False, kind)
-    job.b.data, job.b.step = _data(values), less
-    job.info = <int32_t*>_data(info)
-    return (U, values, V) if _run("singular", &job, kind) and not _failed(info) else None
+    job.k = min(job.m, job.n)
+    S, info = _of_batch(a, job.k, a.dtype), _of_batch(a, -1, of_code(I32))
+    job.b.data, job.b.step = S.data(), job.k
+    return S if _run(op, &job, a.dtype.code, info) else None
+
+
+cdef Layout _eigvalsh(Op op, PyObject** slots, Layout target):
+    """_eigvalsh(input, UPLO)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, values, info
+    cdef LinearAlgebra job
+    if <object>slots[1] != "L" and <object>slots[1] != "U" or not _begin(&job, a) or job.m != job.n or job.n > MOST_VALUES:
+        return None
+    values, info = _of_batch(a, job.n, a.dtype), _of_batch(a, -1, of_code(I32))
+    job.y.data, job.y.step, job.upper = values.data(), job.n, <object>slots[1] == "U"
+    return values if _run(op, &job, a.dtype.code, info) else None
+
+
+cdef list _symmetric(Op op, PyObject** slots):
+    """linalg.eigh(input, UPLO)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, values, V, info
+    cdef LinearAlgebra job
+    if <object>slots[1] != "L" and <object>slots[1] != "U" or not _begin(&job, a) or job.m != job.n or job.n > _most_turned(a):
+        return None
+    values, info = _of_batch(a, job.n, a.dtype), _of_batch(a, -1, of_code(I32))
+    V = _made(a, &job.x, job.n, job.n, True)
+    job.y.data, job.y.step, job.upper = values.data(), job.n, <object>slots[1] == "U"
+    return [values, V] if _run(op, &job, a.dtype.code, info) else None
+
+
+# --- systems -----------------------------------------------------------------------------------------------------------------
+cdef bint _system(LinearAlgebra* job, Layout a, Layout b) noexcept:
+    """Square matrices, and for each a right-hand side of their rows."""
+    if not _begin(job, a) or job.m != job.n or not _alike(a, b) or not _take(&job.b, b) or b.shape[b.ndim - 2] != job.n:
+        return False
+    job.k = b.shape[b.ndim - 1]
+    return True
+
+
+cdef bint _from_right(LinearAlgebra* job, Layout a, Layout b) noexcept:
+    """x a = b as the system of the matrices transposed."""
+    if not _begin(job, a) or job.m != job.n or not _alike(a, b) or not _take(&job.b, b) or b.shape[b.ndim - 1] != job.n:
+        return False
+    job.k = b.shape[b.ndim - 2]
+    job.a.row, job.a.column = job.a.column, job.a.row
+    job.b.row, job.b.column = job.b.column, job.b.row
+    return True
+
+
+cdef list _solve(Op op, PyObject** slots):
+    """linalg.solve_ex(A, B, left, check_errors)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out, info
+    cdef LinearAlgebra job
+    cdef int64_t shape[2]
+    cdef int64_t strides[2]
+    cdef bint vector = a.ndim == 2 and b.ndim == 1, right = <object>slots[2] is not True
+    if vector and right or b.numel == 0:
+        return None
+    if vector:
+        shape[0], shape[1], strides[0], strides[1] = b.shape[0], 1, b.strides[0], 1
+        b = new_layout(b.storage, b.dtype, 2, shape, strides, b.offset)
+    if not (_from_right(&job, a, b) if right else _system(&job, a, b)):
+        return None
+    out, info = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, False), _of_batch(a, -1, of_code(I32))
+    if right:
+        job.x.row, job.x.column = 1, job.n
+    if not _run(op, &job, a.dtype.code, info, <object>slots[3] is not False):
+        return None
+    return [new_contiguous(out.storage, out.dtype, 1, out.shape) if vector else out, info]
+
+
+cdef list _inverse(Op op, PyObject** slots):
+    """linalg.inv_ex(A, check_errors)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, out, info
+    cdef LinearAlgebra job
+    if not _begin(&job, a) or job.m != job.n:
+        return None
+    out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
+    return [out, info] if _run(op, &job, a.dtype.code, info, <object>slots[1] is not False) else None
+
+
+cdef Layout _triangular(Op op, PyObject** slots, Layout target):
+    """linalg.solve_triangular(A, B, upper, left, unitriangular)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out
+    cdef LinearAlgebra job
+    cdef bint right = <object>slots[3] is not True
+    if b.numel == 0 or not (_from_right(&job, a, b) if right else _system(&job, a, b)):
+        return None
+    job.upper, job.unit = (<object>slots[2] is True) != right, <object>slots[4] is True
+    out = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, False)
+    if right:
+        job.x.row, job.x.column = 1, job.n
+    return out if _run(op, &job, a.dtype.code, None) else None
+
+
+cdef bint _told = False
+
+
+cdef list _triangular_pair(Op op, PyObject** slots):
+    """triangular_solve(input, A, upper, transpose, unitriangular)"""
+    global _told
+    cdef Layout b = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, out
+    cdef LinearAlgebra job
+    cdef bint turned = <object>slots[3] is True
+    if not _told:                                  # the declaration says, once, that there is a better one
+        _told = True
+        return None
+    if b.numel == 0 or not _system(&job, a, b):
+        return None
+    if turned:
+        job.a.row, job.a.column = job.a.column, job.a.row
+    job.upper, job.unit = (<object>slots[2] is True) != turned, <object>slots[4] is True
+    out = _made(b, &job.x, job.n, job.k, False)
+    return [out, copied(a)] if _run(op, &job, a.dtype.code, None) else None
+
+
+cdef Layout _lu_solve(Op op, PyObject** slots, Layout target):
+    """linalg.lu_solve(LU, pivots, B, left, adjoint)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, pivots = (<Tensor><object>slots[1]).layout
+    cdef Layout b = (<Tensor><object>slots[2]).layout, out, wrong
+    cdef LinearAlgebra job
+    if <object>slots[3] is not True or b.numel == 0 or not _system(&job, a, b):
+        return None
+    if pivots.dtype.code != I32 or not pivots.contiguous or pivots.ndim != a.ndim - 1 or pivots.numel != job.count * job.n:
+        return None
+    out, wrong = _made(b, &job.x, job.n, job.k, True), _of_batch(b, -1, of_code(I32))
+    job.pivots, job.upper = <int32_t*>pivots.data(), <object>slots[4] is True
+    return out if _run(op, &job, a.dtype.code, wrong) else None
+
+
+cdef Layout _with_factor(Op op, PyObject** slots, Layout target):
+    """cholesky_solve(input, input2, upper), cholesky_inverse(input, upper)"""
+    cdef Layout b = (<Tensor><object>slots[0]).layout, a, out
+    cdef LinearAlgebra job
+    if op.n_params == 2 and _nothing(b):
+        return _empty_like(b, b.ndim)
+    if op.n_params == 3:
+        a = (<Tensor><object>slots[1]).layout
+        if _nothing(b) and _nothing(a) and b.ndim == 2 and a.ndim == 2 and a.dtype is b.dtype:
+            return _empty_like(b, 2)
+        if b.numel == 0 or not _system(&job, a, b):
+            return None
+        out = _made(b, &job.x, job.n, job.k, True)
+    else:
+        a = b
+        if not _begin(&job, a) or job.m != job.n:
+            return None
+        out = _made(a, &job.x, job.n, job.n, True)
+    job.upper = <object>slots[op.n_params - 1] is True
+    return out if _run(op, &job, a.dtype.code, None) else None
+
+
+cdef bint _surely_full(Layout found, int64_t count, int64_t step, double limit) noexcept:
+    """Whether no condition, of which the first of `step` numbers is the square or more, reaches the limit."""
+    cdef int64_t i
+    cdef double each
+    for i in range(count):
+        each = (<float*>found.data())[i * step] if found.dtype.code == F32 else (<double*>found.data())[i * step]
+        if not each * limit * limit < 1:
+            return False
+    return True
+
+
+cdef list _least(Op op, PyObject** slots):
+    """linalg.lstsq(input, b, rcond, driver) of full rank, which "gels" takes for granted and "gelsy" must be sure of."""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, x, found, info, left, rank
+    cdef LinearAlgebra job
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int64_t i, longer
+    cdef bint vector = b.ndim == a.ndim - 1, granted = <object>slots[3] == "gels"
+    cdef double limit
+    if not granted and <object>slots[3] is not None and <object>slots[3] != "gelsy" or b.numel == 0:
+        return None
+    if vector:                                               # as one column
+        for i in range(b.ndim):
+            shape[i], strides[i] = b.shape[i], b.strides[i]
+        shape[b.ndim], strides[b.ndim] = 1, 1
+        b = new_layout(b.storage, b.dtype, a.ndim, shape, strides, b.offset)
+    if not _begin(&job, a, True) or not _alike(a, b) or not _take(&job.b, b, True) or b.shape[b.ndim - 2] != job.m:
+        return None
+    job.k, longer = b.shape[b.ndim - 1], max(job.m, job.n)
+    x, found, info = _made(b, &job.x, longer, job.k, True), _of_batch(a, 1 + job.k, a.dtype), _of_batch(a, -1, of_code(I32))
+    job.y.data, job.y.step, job.unit = found.data(), 1 + job.k, granted
+    if not _run(op, &job, a.dtype.code, info):
+        return None
+    limit = longer * (2.0 ** -23 if a.dtype.code == F32 else 2.0 ** -52) if <object>slots[2] is None else <object>slots[2]
+    if not granted and not _surely_full(found, job.count, 1 + job.k, max(limit, 0.0) / SURE):
+        return None
+    for i in range(x.ndim):
+        shape[i], strides[i] = x.shape[i], x.strides[i]
+    shape[x.ndim - 2] = job.n                                # what is longer is room that LAPACK would want
+    x = new_layout(x.storage, x.dtype, x.ndim - vector, shape, strides, 0)
+    shape[0] = 0
+    left = fresh(a.dtype, 1, shape)
+    if granted:
+        rank = fresh(of_code(I64), 1, shape)
+        if job.m > job.n:
+            for i in range(a.ndim - 1):
+                shape[i] = b.shape[i] if i < a.ndim - 2 else job.k
+                strides[i] = found.strides[i]
+            return [x, copied(new_layout(found.storage, a.dtype, a.ndim - 1, shape, strides, 1)), rank, left]
+        return [x, left, rank, fresh(a.dtype, 1, shape)]
+    rank = _of_batch(a, -1, of_code(I64))
+    for i in range(job.count):
+        (<int64_t*>rank.data())[i] = min(job.m, job.n)
+    return [x, left, rank, fresh(a.dtype, 1, shape)]
+
+
+# --- reflections H = I - tau v v^T, v[0] = 1, below the diagonal of a matrix -------------------------------------------------
+cdef bint all_finite(Layout v) noexcept:
+    cdef int64_t i
+    cdef double sum = 0
+    for i in range(v.numel):
+        sum += 0 * ((<float*>v.data())[i] if v.dtype.code == F32 else (<double*>v.data())[i])
+    return sum == 0
+
+
+cdef list _geqrf(Op op, PyObject** slots):
+    """geqrf(input)"""
+    cdef Layout a = (<Tensor><object>slots[0]).layout, out, tau, wrong
+    cdef LinearAlgebra job
+    if not _begin(&job, a, True):
+        return None
+    out, tau, wrong = _made(a, &job.x, job.m, job.n, True), _of_batch(a, min(job.m, job.n), a.dtype), _of_batch(a, -1, of_code(I32))
+    job.y.data, job.y.step = tau.data(), min(job.m, job.n)
+    return [out, tau] if _run(op, &job, a.dtype.code, wrong) else None
+
+
+cdef Layout _reflected(Op op, Layout a, Layout tau, Layout c, bint left, bint turned):
+    """Q c, c Q or with Q transposed; c None: the first columns of Q."""
+    cdef LinearAlgebra job
+    cdef Layout like = a if c is None else c, out
+    if not _begin(&job, a) or tau.dtype is not a.dtype or tau.ndim != a.ndim - 1 or tau.storage.where.kind != CPU or not tau.contiguous:
+        return None
+    if c is not None and (not _alike(a, c) or not _take(&job.b, c) or c.shape[c.ndim - 2 if left else c.ndim - 1] != job.m):
+        return None
+    job.k, job.n = tau.shape[tau.ndim - 1], like.shape[like.ndim - 1 if left else like.ndim - 2]
+    if job.k == 0 or job.k > a.shape[a.ndim - 1] or job.k > job.m or tau.numel != job.count * job.k:
+        return None
+    if c is not None and job.k != min(job.m, a.shape[a.ndim - 1]):
+        return None
+    out = _made(like, &job.x, like.shape[like.ndim - 2], like.shape[like.ndim - 1], True)
+    job.y.data, job.y.step, job.upper = tau.data(), job.k, turned == left
+    if not left:                                             # c Q = (Q^T c^T)^T
+        job.b.row, job.b.column = job.b.column, job.b.row
+        job.x.row, job.x.column = job.x.column, job.x.row
+    return out if _run(op, &job, a.dtype.code, None) else None
+
+
+cdef Layout _householder(Op op, PyObject** slots, Layout target):
+    """linalg.householder_product(input, tau)"""
+    return _reflected(op, (<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, None, True, False)
+
+
+cdef Layout _ormqr(Op op, PyObject** slots, Layout target):
+    """ormqr(input, tau, other, left, transpose)"""
+    return _reflected(op, (<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout,
+                      <object>slots[3] is True, <object>slots[4] is True)
+
+
+offer_many("linalg.cholesky", _cholesky).loops = (b"linalg", b"cholesky")
+offer("linalg.old_cholesky", _old_cholesky).loops = (b"linalg", b"cholesky")
+offer_many("linalg.lu", _lu).loops = (b"linalg", b"lu")
+offer_many("linalg.lu_parts", _lu_parts).loops = (b"linalg", b"lu")
+offer_many("linalg.lu_unpack", _lu_unpack)
+offer("linalg.det", _det).loops = (b"linalg", b"det")
+offer_many("linalg.slogdet", _slogdet).loops = (b"linalg", b"slogdet")
+offer_many("linalg.qr", _qr).loops = (b"linalg", b"qr")
+offer_many("linalg.singular", _singular).loops = (b"linalg", b"singular")
+offer("linalg.svdvals", _svdvals).loops = (b"linalg", b"singular")
+offer_many("linalg.symmetric", _symmetric).loops = (b"linalg", b"symmetric")
+offer("linalg.eigvalsh", _eigvalsh).loops = (b"linalg", b"symmetric")
+offer_many("linalg.solve", _solve).loops = (b"linalg", b"solve")
+offer_many("linalg.inverse", _inverse).loops = (b"linalg", b"inverse")
+offer("linalg.triangular", _triangular).loops = (b"linalg", b"triangular")
+offer_many("linalg.triangular_pair", _triangular_pair).loops = (b"linalg", b"triangular")
+offer("linalg.lu_solve", _lu_solve).loops = (b"linalg", b"lu_solve")
+offer("linalg.cholesky_solve", _with_factor).loops = (b"linalg", b"cholesky_solve")
+offer("linalg.cholesky_inverse", _with_factor).loops = (b"linalg", b"cholesky_inverse")
+offer_many("linalg.least", _least).loops = (b"linalg", b"least")
+offer_many("linalg.geqrf", _geqrf).loops = (b"linalg", b"geqrf")
+offer("linalg.householder", _householder).loops = (b"linalg", b"reflected")
+offer("linalg.ormqr", _ormqr).loops = (b"linalg", b"reflected")

@@ -8,7 +8,7 @@ from libc.stdlib cimport abs
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I32, of_code
-from claygrad.native.linalg_factor cimport all_finite
+from claygrad.native.linalg cimport all_finite
 from claygrad.core.data.layout cimport Layout, fresh, new_layout
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many

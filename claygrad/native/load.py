@@ -17,7 +17,7 @@ for _name in (
     "claygrad.native.unique",
     "claygrad.native.index_put",
     "claygrad.native.sort",
-    "claygrad.native.linalg_factor",
+    "claygrad.native.linalg",
     "claygrad.native.fft",
     "claygrad.native.search",
     "claygrad.native.grid_sample",

@@ -8,10 +8,22 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.native.array_rows cimport CrossEntropy, cross_entropy_fn
 from claygrad.core.data.storage cimport Storage, new_storage
 from claygrad.core.dispatch.guard cimport floats_at, int_at, numbers_at, spread_at, vector_at
 from claygrad.core.dispatch.registry cimport offer, offer_many
+
+cdef extern from "nn/norm.hpp" namespace "clay" nogil:
+    struct CrossEntropy:
+        int64_t rows, classes, ignored
+        const void* x
+        const int64_t* target
+        void* loss
+        void* kept
+        const void* scale
+        bint one_scale
+        void* to_x
+
+    ctypedef void (*cross_entropy_fn)(const CrossEntropy*) noexcept nogil
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil

@@ -14,10 +14,16 @@ from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_or
 from claygrad.core.graph.modes cimport deterministic
 from claygrad.native.rearrange cimport copied, plain, some
 from claygrad.native.elementwise cimport fresh_run, same_run, turned
-from claygrad.native.array_pick cimport count_mask, pick_by_mask, place_by_mask, places_of_mask, stretches
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
+
+cdef extern from "index/dense.hpp" namespace "clay" nogil:
+    int64_t stretches(int64_t n) noexcept
+    int64_t count_mask(const uint8_t*, int64_t, int64_t*) noexcept
+    void pick_by_mask(const void*, const uint8_t*, void*, int64_t, const int64_t*, int64_t) noexcept
+    void place_by_mask(const void*, const uint8_t*, const void*, void*, int64_t, const int64_t*, int64_t) noexcept
+    void places_of_mask(const uint8_t*, const int64_t*, int, int64_t*, int64_t, int64_t, const int64_t*) noexcept
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint nonzero_mask(int, const void*, uint8_t*, int64_t) noexcept

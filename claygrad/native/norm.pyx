@@ -9,11 +9,29 @@ from claygrad.core.data.dtype cimport F32, F64, dtype
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order, same_shape
 from claygrad.native.rearrange cimport in_format_of
-from claygrad.native.array_rows cimport Norm, norm_fn
 from claygrad.core.dispatch.guard cimport int_at, vector_at
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer_many
 
+
+cdef extern from "nn/norm.hpp" namespace "clay" nogil:
+    struct Norm:
+        int64_t examples, channels, places, groups
+        const void* x
+        const void* g
+        const void* weight
+        const void* bias
+        void* out
+        void* mean
+        void* rstd
+        void* variance
+        void* to_x
+        void* to_weight
+        void* to_bias
+        double eps
+        bint given
+
+    ctypedef bint (*norm_fn)(const Norm*) noexcept nogil
 
 cdef Layout _floats(PyObject* slot):
     """A tensor with elements in row-major order, copied if they are not; or None."""

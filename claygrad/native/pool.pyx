@@ -3,8 +3,6 @@ three, the first of them of size 1."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-cimport numpy as cnp
-
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.data.kernels cimport find
@@ -24,11 +22,6 @@ cdef extern from "nn/pool.hpp" namespace "clay" nogil:
 ctypedef fused real:
     float
     double
-
-cnp.import_array()
-
-cdef enum:
-    FAR = 1 << 30            # numbers up to which places in memory can be counted
 
 # The numbers of each axis in a row, as they are given.
 cdef struct Axes:
@@ -56,53 +49,7 @@ cdef void _put(Axes* a, int dims, Pooling* s) noexcept:
     s.counted, s.divisor = True, 0
 
 
-cdef bint _plain(object array, int type_num) noexcept:
-    return (isinstance(array, cnp.ndarray) and (<cnp.ndarray>array).descr.type_num == type_num
-            and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>array) and cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>array))
-
-
-def run(str name, a, made, places, tuple size, tuple out, kernel, stride, padding, dilation, bint counted=True,
-        int64_t divisor=0):
-    """Fill `made` (and `places`) by a kernel: max, max_back, mean or mean_back, from planes of this size to `out` or back.
-    False if there is none for such arrays."""
-    cdef Pooling s
-    cdef Axes axes
-    cdef int kind = (<cnp.ndarray?>a).descr.type_num, i, dims = len(size)
-    cdef bint filled
-    cdef int64_t plane, made_plane
-    if dims not in (1, 2, 3) or (kind != cnp.NPY_FLOAT32 and kind != cnp.NPY_FLOAT64):
-        return False
-    if not _plain(a, kind) or not _plain(made, kind) or (places is not None and not _plain(places, cnp.NPY_INT64)):
-        return False
-    for i in range(dims):
-        if not (1 <= kernel[i] < FAR and 1 <= stride[i] and 0 <= padding[i] < FAR and 1 <= dilation[i]):
-            return False
-        axes.size[i], axes.out[i], axes.kernel[i] = size[i], out[i], kernel[i]
-        axes.stride[i], axes.padding[i], axes.dilation[i] = min(stride[i], FAR), padding[i], min(dilation[i], FAR)
-        if stride[i] > FAR and axes.out[i] > 1 or dilation[i] > FAR and axes.kernel[i] > 1:
-            return False
-    _put(&axes, dims, &s)
-    s.counted, s.divisor = counted, divisor
-    plane = s.t * s.h * s.w if name == "max" or name == "mean" else s.ot * s.oh * s.ow
-    made_plane = s.ot * s.oh * s.ow if name == "max" or name == "mean" else s.t * s.h * s.w
-    s.planes = cnp.PyArray_SIZE(<cnp.ndarray>a) // plane if plane else 0
-    if cnp.PyArray_SIZE(<cnp.ndarray>a) != s.planes * plane or cnp.PyArray_SIZE(<cnp.ndarray>made) != s.planes * made_plane:
-        return False
-    if places is not None and cnp.PyArray_SIZE(<cnp.ndarray>places) != s.planes * s.ot * s.oh * s.ow:
-        return False
-    cdef bytes said = name.encode()
-    cdef pooling_fn f = <pooling_fn>find("windows", said, F32 if kind == cnp.NPY_FLOAT32 else F64)
-    if f == NULL:
-        return False
-    cdef void* x = cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef void* y = cnp.PyArray_DATA(<cnp.ndarray>made)
-    cdef int64_t* at = <int64_t*>cnp.PyArray_DATA(<cnp.ndarray>places) if places is not None else NULL
-    with nogil:
-        filled = f(&s, x, y, at)
-    return filled
-
-
-# --- fast paths: tensors of float32 and float64 in row-major order, arguments that nobody refuses -----------------------
+# --- tensors of float32 and float64 in row-major order, arguments that nobody refuses -----------------------
 cdef bint _count(Axes* a, int dims, bint ceil) noexcept:
     """How many windows there are along each axis; False if one of the numbers is refused."""
     cdef int i

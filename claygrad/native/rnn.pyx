@@ -1,17 +1,15 @@
 """The native loops of recurrent layers; claygrad/ops/recurrent_layer.py says what they compute. What they do not serve is
-answered with None: arrays of another kind, shapes that do not fit together, nothing to compute."""
+answered with None: tensors of another kind, shapes that do not fit together, nothing to compute."""
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-cimport numpy as cnp
-
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, dtype
 from claygrad.core.data.kernels cimport Across, find, gemm, gemm_across
-from claygrad.core.data.layout cimport Layout, fresh, from_array, in_order
+from claygrad.core.data.layout cimport Layout, fresh, in_order
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer_many
 
@@ -42,31 +40,19 @@ cdef extern from "nn/rnn.hpp" namespace "clay" nogil:
 
     ctypedef void (*sequence_fn)(const Sequence*) noexcept nogil
 
-cnp.import_array()
-
 cdef enum:
     RNN, GRU, LSTM
 
-cdef dict CELLS = {"rnn": RNN, "gru": GRU, "lstm": LSTM}
-
 
 cdef object _taken(object x):
-    """The layout of a tensor or an array that the loops can read, None for None, False for anything else."""
+    """The layout of a tensor that the loops can read, None for None, False for anything else."""
     cdef Layout v
-    cdef int i
     if x is None:
         return None
-    if isinstance(x, Tensor):
-        v = (<Tensor>x).layout
-        return v if v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64) else False
-    if not isinstance(x, cnp.ndarray) or not cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>x):
+    if not isinstance(x, Tensor):
         return False
-    if (<cnp.ndarray>x).descr.type_num != cnp.NPY_FLOAT32 and (<cnp.ndarray>x).descr.type_num != cnp.NPY_FLOAT64:
-        return False
-    for i in range((<cnp.ndarray>x).ndim):
-        if (<cnp.ndarray>x).strides[i] < 0 or (<cnp.ndarray>x).strides[i] % (<cnp.ndarray>x).descr.itemsize:
-            return from_array(cnp.PyArray_GETCONTIGUOUS(<cnp.ndarray>x))
-    return from_array(x)
+    v = (<Tensor>x).layout
+    return v if v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64) else False
 
 
 cdef bint _fits(object given, dtype kind, int64_t rows, int64_t width) noexcept:
@@ -307,28 +293,6 @@ cdef list _backward(int cell, object sizes, bint reverse, object g_out, object g
     return grads
 
 
-# --- on arrays -----------------------------------------------------------------------------------------------------------------
-cdef tuple _arrays(list made):
-    return None if made is None else tuple([(<Layout>v).array() for v in made])
-
-
-def forward(str cell, sizes, bint reverse, input, tuple states, w_ih, w_hh, b_ih, b_hh, bint relu=False):
-    """What _forward gives"""
-    return _arrays(_forward(CELLS[cell], sizes, reverse, _taken(input), _taken(states[0]), _taken(states[1]) if cell == "lstm" else None,
-                            _taken(w_ih), _taken(w_hh), _taken(b_ih), _taken(b_hh), relu))
-
-
-def backward(str cell, sizes, bint reverse, g_out, tuple g_states, tuple kept, input, tuple states, w_ih, w_hh, tuple needs,
-             bint relu=False):
-    """What _backward gives; `kept`: out, gates and cells, as many as there are."""
-    cdef bint lstm = cell == "lstm"
-    return _arrays(_backward(CELLS[cell], sizes, reverse, _taken(g_out), _taken(g_states[0]), _taken(g_states[1]) if lstm else None,
-                             _taken(kept[0]), None if cell == "rnn" else _taken(kept[1]), _taken(kept[2]) if lstm else None,
-                             _taken(input), _taken(states[0]), _taken(states[1]) if lstm else None, _taken(w_ih), _taken(w_hh), needs,
-                             relu))
-
-
-# --- on tensors ----------------------------------------------------------------------------------------------------------------
 cdef inline object _at(PyObject* slot):
     return _taken(<object>slot)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from itertools import product as every
 from typing import TYPE_CHECKING
 
-from claygrad.native import conv as convolve
 from claygrad.ops._formats import channels_last, channels_last_3d, element_strides, product, suggested_format
 
 if TYPE_CHECKING:
@@ -101,19 +100,6 @@ def columns(view, cols, low: int, high: int, n: int) -> None:
     cols[...] = view[low:high].transpose(axes)
 
 
-def natively(xp, name: str, a, b, shape: Ints, x_shape: Ints, w_shape: Ints, out_shape: Ints, stride: Ints,
-             padding: Ints, dilation: Ints, groups: int, bias=None):
-    """The result of a native loop, or None: for other memory, dtypes and axes, and for kernels of a single element,
-    which are a matrix product as they stand."""
-    if len(x_shape) > 5 or (all(k == 1 for k in w_shape[2:]) and groups == 1 and not any(padding)):
-        return None
-    if not (a.flags.c_contiguous and b.flags.c_contiguous):
-        return None
-    made = xp.empty(shape, a.dtype)
-    shapes = tuple(x_shape), tuple(w_shape), tuple(out_shape)
-    return made if convolve.run(name, a, b, made, *shapes, stride, padding, dilation, groups, bias) else None
-
-
 def conv_forward(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: int, bias=None):
     """The convolution (N, O, *out) of an input with a weight, plus a bias (O)."""
     shape = (x.shape[0], w.shape[0], *out_sizes(x.shape[2:], w.shape[2:], stride, padding, dilation))
@@ -121,9 +107,6 @@ def conv_forward(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: 
     if not product(shape) * product(w.shape[1:]):
         out = xp.zeros(shape, x.dtype)
     else:
-        out = natively(xp, "forward", x, w, shape, x.shape, w.shape, shape, stride, padding, dilation, groups, bias)
-        if out is not None:
-            return out
         out = _by_products(xp, x, w, stride, padding, dilation, groups, shape[2:])
     if bias is not None:
         out += bias.reshape(-1, *[1] * (x.ndim - 2))
@@ -158,10 +141,6 @@ def conv_input_grad(xp, g, w, size: Ints, stride: Ints, padding: Ints, dilation:
     c, depth, length = w.shape[1] * groups, product(w.shape[1:]), product(out)
     if not n * o * length * depth:
         return xp.zeros((n, c, *size), g.dtype)
-    whole = (n, c, *size)
-    made = natively(xp, "input_grad", g, w, whole, whole, w.shape, g.shape, stride, padding, dilation, groups)
-    if made is not None:
-        return made
     turned = w.reshape(groups, o // groups, depth).swapaxes(1, 2)
     if is_pointwise(kernel, padding) and tuple(size) == tuple(out) and length >= 16:
         return xp.matmul(turned, g.reshape(n, groups, o // groups, length)).reshape(n, c, *size)
@@ -195,9 +174,6 @@ def conv_weight_grad(xp, g, x, kernel: Ints, stride: Ints, padding: Ints, dilati
     length, depth, dims = product(out), product(shape[1:]), len(out)
     if not n * o * length * depth:
         return xp.zeros(shape, g.dtype)
-    made = natively(xp, "weight_grad", x, g, shape, x.shape, shape, g.shape, stride, padding, dilation, groups)
-    if made is not None:
-        return made
     wide = padded(xp, x, padding)
     if c == groups > 1:
         grad = xp.empty(shape, g.dtype)

@@ -2,14 +2,12 @@
 
 Everything here works on stacks of matrices. LU and triangular systems have a form in plain array operations too, which
 serves many small matrices at once, and stands in where no library is found. Real matrices of ordinary size do not come
-here: `native` has them.
+here on the CPU: native/linalg.pyx has them.
 """
 from __future__ import annotations
 
 from functools import cache
 from math import prod
-
-from claygrad.native import linalg as native
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 BLOCK = 32
@@ -107,9 +105,6 @@ def stack(a):
 
 def lu(xp, a, pivot: bool = True):
     """L below the diagonal and U on and above it, the rows exchanged (from 1), and the first zero of U's diagonal."""
-    made = native.lu(a, pivot)
-    if made is not None:
-        return made
     batch, (m, n) = a.shape[:-2], a.shape[-2:]
     k, count = min(m, n), prod(a.shape[:-2])
     work = columns(xp, a)
@@ -175,9 +170,6 @@ def order(xp, pivots, m: int):
 # Triangular systems: a x = b. No test of the diagonal: dividing by zero gives infinities, as in BLAS.
 
 def triangular(xp, a, b, upper: bool, unit: bool = False):
-    x = native.triangular(a, b, upper, unit)
-    if x is not None:
-        return x
     n, batch = a.shape[-1], _joint(a.shape[:-2], b.shape[:-2])
     b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
     if b.size and (prod(batch) <= 8 or n > 2 * BLOCK):

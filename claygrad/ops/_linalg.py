@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import array_of
-from claygrad.native import linalg as native
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import conj
 
@@ -74,7 +73,7 @@ def check_system(name: str, A: Tensor, B: Tensor, left: bool, vector: bool = Fal
 
 def raise_first(info: Tensor, said: str, kind: type[Exception], sentence: str) -> None:
     """Raise for the first matrix that failed; `{}` in the sentence is what `info` says of it."""
-    if native.any_wrong(info):
+    if info.any():
         found = array_of(info).reshape(-1)
         at = int((found != 0).argmax())
         place = f"(Batch element {at}): " if info.ndim else ""

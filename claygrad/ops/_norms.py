@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core.dispatch.convert_half import recast
 from claygrad.core.graph.modes import get_grad_enabled
-from claygrad.native import array_rows as native
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype
@@ -67,46 +66,6 @@ def input_grad(xp, g, unit, rstd, weight, axes: tuple[int, ...], centred: bool =
         out -= h.sum(axis=axes, keepdims=True) / count
     out *= rstd
     return out
-
-
-# Note [Native norms]
-# One kernel does what `moments` with `affine`, and `input_grad` with the sums for weight and bias, say in arrays. Sizes
-# are (examples, channels, places, groups) as in kernels/nn/norm.hpp. None: no kernel for such arrays.
-
-def native_forward(xp, kind: str, x, weight, bias, eps: float, sizes: tuple[int, int, int, int], centred: bool = True):
-    """The normalised x, with mean, reciprocal deviation and (of a batch) variance, flat."""
-    examples, channels, places, groups = sizes
-    x = xp.ascontiguousarray(x)
-    if kind == "layer":
-        return native.layer_norm(x, examples, channels, eps, weight, bias, centred)
-    count = channels if kind == "batch" else examples * groups
-    out, rstd = xp.empty(x.shape, x.dtype), xp.empty(count, x.dtype)
-    mean = xp.empty(count, x.dtype) if centred else None
-    variance = xp.empty(count, x.dtype) if kind == "batch" else None
-    done = native.norm(f"{kind}_forward", x, examples=examples, channels=channels, places=places, groups=groups,
-                       eps=eps, weight=weight, bias=bias, out=out, mean=mean, rstd=rstd, variance=variance)
-    return (out, mean, rstd, variance) if done else None
-
-
-def native_apply(xp, x, mean, rstd, weight, bias, sizes: tuple[int, int, int, int]):
-    """x normalised by given moments of its channels."""
-    x = xp.ascontiguousarray(x)
-    out = xp.empty(x.shape, x.dtype)
-    done = native.norm("batch_forward", x, examples=sizes[0], channels=sizes[1], places=sizes[2], given=True,
-                       weight=weight, bias=bias, out=out, mean=mean, rstd=rstd)
-    return out if done else None
-
-
-def native_backward(xp, kind: str, g, x, mean, rstd, weight, sizes: tuple[int, int, int, int], needs: tuple[bool, ...],
-                    given: bool = False):
-    """The gradients of x, weight and bias; None where not needed."""
-    examples, channels, places, groups = sizes
-    g, x = xp.ascontiguousarray(g), xp.ascontiguousarray(x)
-    made = [xp.empty(shape, x.dtype) if need else None for shape, need in zip((x.shape, channels, channels), needs)]
-    done = native.norm(f"{kind}_backward", x, g=g, examples=examples, channels=channels, places=places, groups=groups,
-                       weight=weight, mean=mean, rstd=rstd, given=given, to_x=made[0], to_weight=made[1],
-                       to_bias=made[2])
-    return made if done else None
 
 
 def through(v: Tensor, unit: Tensor, rstd: Tensor, axes: tuple[int, ...], centred: bool) -> Tensor:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from itertools import product as every
 from typing import TYPE_CHECKING
 
-from claygrad.native import pool as windows
 from claygrad.ops._formats import product
 
 if TYPE_CHECKING:
@@ -113,22 +112,6 @@ def check_pool(input: Tensor, name: str, dims: int, kernel: Ints, stride: Ints, 
         channels = shape[first]
         raise RuntimeError(f"Given input size: ({'x'.join(map(str, [channels, *shape[-dims:]]))}). Calculated output "
                            f"size: ({'x'.join(map(str, [channels, *made]))}). Output size is too small")
-
-
-# Natively
-
-def natively(xp, name: str, x, shape: Ints, size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints,
-             dilation: Ints, places=None, **means):
-    """The result of a native loop over one or two axes, or None where there is none for such memory and dtypes."""
-    if len(kernel) > 2 or x.dtype.kind != "f" or not x.flags.c_contiguous or not x.size:
-        return None
-    if name.startswith("max"):
-        kernel, padding = in_reach(size, kernel, stride, padding, dilation, out)
-    elif any(k > n + 2 for k, n in zip(kernel, size)):
-        return None
-    made = xp.empty(shape, x.dtype)
-    sizes = tuple(size), tuple(out)
-    return made if windows.run(name, x, made, places, *sizes, kernel, stride, padding, dilation, **means) else None
 
 
 # Along one axis

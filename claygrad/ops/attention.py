@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import float32
 from claygrad.core.graph.modes import get_grad_enabled
-from claygrad.native import attention as attend
 from claygrad.ops._norms import HALVES, wide
 from claygrad.ops._registry import composite, op
 from claygrad.ops._words import FLOATS, need
@@ -62,30 +61,6 @@ def causal(xp, rows: int, columns: int):
     return xp.arange(rows)[:, None] >= xp.arange(columns)
 
 
-def seen(xp, mask, shape: tuple[int, ...], dtype):
-    """The mask as the kernels read it: four axes of the scores, the last one in neighbouring elements."""
-    if mask is None:
-        return None
-    mask = mask if mask.dtype == bool else mask.astype(dtype, copy=False)
-    row = xp.ascontiguousarray(xp.broadcast_to(mask, (*mask.shape[:-1], shape[-1])))
-    return xp.broadcast_to(row, shape)
-
-
-def in_rows(xp, array):
-    """The array, its last axis in neighbouring elements."""
-    return array if array.strides[-1] == array.itemsize else xp.ascontiguousarray(array)
-
-
-def natively(xp, query, key, value, mask, is_causal: bool, scale: float):
-    """Output and logarithms of a native loop that never holds all the scores, or None where there is none."""
-    if query.dtype.itemsize < 4 or (mask is not None and mask.dtype != bool and mask.dtype.itemsize < 4):
-        return None
-    q, k, v = in_rows(xp, query), in_rows(xp, key), in_rows(xp, value)
-    out, log_sum = xp.empty_like(q), xp.empty(q.shape[:3], q.dtype)
-    mask = seen(xp, mask, (*q.shape[:3], k.shape[2]), q.dtype)
-    return (out, log_sum) if attend.forward(q, k, v, mask, is_causal, scale, out, log_sum) else None
-
-
 @op(name="_scaled_dot_product_flash_attention_for_cpu", kernel="attention", half="raw",
     node="ScaledDotProductFlashAttentionForCpuBackward0", differentiable=(0,),
     meta=lambda query: [(query.shape, query.dtype), (query.shape[:3], query.dtype)], **inner,
@@ -94,9 +69,6 @@ def natively(xp, query, key, value, mask, is_causal: bool, scale: float):
 def fused_attention(xp, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool,
                     scale: float):
     "softmax(query @ key.T * scale + attn_mask) @ value, and the logarithms of the sums that softmax divides by."
-    made = natively(xp, query, key, value, attn_mask, is_causal, scale)
-    if made is not None:
-        return made
     scores = scored(xp, query, key, attn_mask, is_causal, scale)
     top = scores.max(axis=-1)
     e, total = exponentials(xp, scores)
@@ -131,24 +103,12 @@ def fused_grads(g, query, key, value, attn_mask, is_causal, scale, outs, needs):
             to_scores.transpose(-2, -1).matmul(query) if needs[1] else None, to_value, None)
 
 
-def natively_back(xp, g, query, key, value, mask, is_causal: bool, scale: float, out, log_sum):
-    if query.dtype.itemsize < 4 or (mask is not None and mask.dtype != bool and mask.dtype.itemsize < 4):
-        return None
-    g, q, k, v, out = [in_rows(xp, array) for array in (g, query, key, value, out)]
-    grads = xp.empty_like(q), xp.empty_like(k), xp.empty_like(v)
-    mask = seen(xp, mask, (*q.shape[:3], k.shape[2]), q.dtype)
-    return grads if attend.backward(g, q, k, v, mask, is_causal, scale, out, log_sum, *grads) else None
-
-
 @op(name="_scaled_dot_product_flash_attention_for_cpu_backward", kernel="attention_backward", half="raw",
     differentiable=(), meta=lambda query, key, value: [(t.shape, t.dtype) for t in (query, key, value)], **inner,
     samples=None)
 def fused_attention_backward(xp, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor,
                              attn_mask: Tensor | None, is_causal: bool, scale: float, out: Tensor, log_sum: Tensor):
     "The gradients of query, key and value."
-    made = natively_back(xp, grad_output, query, key, value, attn_mask, is_causal, scale, out, log_sum)
-    if made is not None:
-        return made
     scores = scored(xp, query, key, attn_mask, is_causal, scale)
     weights = xp.exp(scores - xp.where(xp.isneginf(log_sum), log_sum.dtype.type(0), log_sum)[..., None])
     g, kind = wide(grad_output), query.dtype

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import into
 from claygrad.core.dispatch.determinism import alert
-from claygrad.native import array_pick as native
 from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
 from claygrad.ops._places import add_at, legacy, out_of_bounds, widened
@@ -31,8 +30,7 @@ def masked_select(xp, input: Tensor, mask: Tensor):
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast(mask.shape, input.shape)
     input, mask = xp.broadcast_to(input, shape), xp.broadcast_to(mask, shape)
-    made = native.by_mask(xp.ascontiguousarray(input), xp.ascontiguousarray(mask)) if shape else None
-    return input[mask] if made is None else made
+    return input[mask]
 masked_select.rule(input=lambda g, input_shape, mask:
                    g.new_zeros(broadcast(input_shape, mask.shape)).masked_scatter(mask, g), mask=constant)
 
@@ -56,12 +54,7 @@ def masked_scatter(xp, input: Tensor, mask: Tensor, source: Tensor):
     n = int(xp.count_nonzero(mask))
     if n > source.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    wide = xp.broadcast_to(input, shape)
-    if shape and source.flags.c_contiguous:
-        made = native.into_mask(xp.ascontiguousarray(wide), xp.ascontiguousarray(mask), source)
-        if made is not None:
-            return made
-    out = xp.array(wide, order="C")
+    out = xp.array(xp.broadcast_to(input, shape), order="C")
     out[mask] = source.reshape(-1)[:n]
     return out
 
@@ -144,10 +137,6 @@ put.rule(input=lambda g, index, accumulate: g if accumulate else g.put(index, g.
     name="nonzero", method=False, function=False, meta="data", samples=lambda t: [t.args(t(3, 4, dtype="bool"))])
 def nonzero_positions(xp, input: Tensor):
     "Positions of the elements that are not zero, one per row."
-    if input.ndim:
-        made = native.places(xp.ascontiguousarray(input if input.dtype == bool else input != 0))
-        if made is not None:
-            return made.T
     found = xp.nonzero(input) if input.ndim else ()
     n = len(found[0]) if found else int(input != 0)
     out = empty_array(xp, (n, input.ndim), (1, n), xp.int64)         # one axis after the other in memory

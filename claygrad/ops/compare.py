@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import float32, result_type, storage_shares
 from claygrad.core.user_warnings import warn
-from claygrad.native import array_rows as native
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._numbers import C_NAMES
 from claygrad.ops._registry import composite, constant, pointwise, zero
@@ -203,8 +202,7 @@ def check_where(condition, input, other) -> None:
            node="WhereBackward0", samples=lambda t: [t.args(t(3, 4, dtype="bool"), t(3, 4), t(4))])
 def choose(xp, condition: Tensor, input: Tensor | Number, other: Tensor | Number):
     "The three-argument form of where."
-    made = native.where(condition, xp.asarray(input), xp.asarray(other))
-    return xp.where(condition, input, other) if made is None else made
+    return xp.where(condition, input, other)
 choose.rule(condition=constant, input=lambda g, condition: g.masked_fill(~condition.bool(), 0),
             other=lambda g, condition: g.masked_fill(condition.bool(), 0))
 
@@ -271,7 +269,6 @@ def _shares_with_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> st
 def masked_fill(xp, input: Tensor, mask: Tensor, value: Tensor | Number):
     "The tensor with `value`, one number, where the mask is true."
     value = xp.asarray(value).astype(input.dtype)
-    made = native.where(mask, value, input) if input.ndim else None
-    return xp.where(mask, value, input) if made is None else made
+    return xp.where(mask, value, input)
 masked_fill.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=constant,
                  value=lambda g, mask: g.masked_fill(~mask, 0).sum())

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import LATE
-from claygrad.native import array_rows as native
 from claygrad.ops._places import out_of_bounds
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import tensor_type
@@ -42,9 +41,6 @@ def sums_by_row(xp, values, numbers, count: int):
     Whole rows are added where no row comes twice: all first occurrences, then all second ones, and so on; what comes
     more often than that is added element by element.
     """
-    made = native.add_rows(xp.ascontiguousarray(values), xp.ascontiguousarray(numbers, "int64"), count)
-    if made is not None:
-        return made
     out = xp.zeros((count, values.shape[1]), dtype=values.dtype)
     if values.size > 4096:
         order = xp.argsort(numbers, kind="stable")
@@ -82,9 +78,6 @@ def table(t) -> list:
 def embedding(xp, weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
               sparse: bool = False):
     "The rows of weight that the indices name; row `padding_idx` gets no gradient."
-    made = native.rows_at(weight, indices)
-    if made is not None and not isinstance(made, int):
-        return made
     if out_of_bounds(xp, indices, len(weight)) is not None:
         if not len(weight) and indices.ndim < 2:
             raise RuntimeError("index_select(): self indexing axis dim should be positive")

@@ -12,7 +12,6 @@ from itertools import product as every
 from typing import TYPE_CHECKING
 
 from claygrad.core.user_warnings import warn
-from claygrad.native.grid_sample import run as natively
 from claygrad.ops._formats import product
 from claygrad.ops._registry import composite, op
 
@@ -190,10 +189,6 @@ def sample(xp, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mod
     """The input at the points of a grid, differentiated by each coordinate as often as `orders` says."""
     n, c, *size = input.shape
     how = (interpolation_mode, padding_mode, align_corners)
-    if not any(orders):
-        made = xp.empty((n, c, *grid.shape[1:-1]), input.dtype)
-        if natively("sample", xp.ascontiguousarray(grid), xp.ascontiguousarray(input), None, made, input.shape, *how):
-            return made
     rows = as_rows(xp, input)
     axes = axes_of(xp, grid, size, *how, orders)
     out = xp.zeros((product(grid.shape[:-1]), c), input.dtype)
@@ -212,11 +207,6 @@ def spread(xp, grad_output: Tensor, grid: Tensor, interpolation_mode: int, paddi
     """The transpose of sampling: values at the points of a grid added to the neighbours there."""
     n, c, *size = shape
     how = (interpolation_mode, padding_mode, align_corners)
-    if not any(orders):
-        made = xp.empty(shape, grad_output.dtype)
-        if natively("spread", xp.ascontiguousarray(grid), xp.ascontiguousarray(grad_output), None, made, tuple(shape),
-                    *how):
-            return made
     values = as_rows(xp, grad_output)
     axes = axes_of(xp, grid, size, *how, orders)
     total = xp.zeros(product(shape))
@@ -238,11 +228,6 @@ def slope(xp, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mo
     """The gradient in the grid of samples weighted by grad_output."""
     n, size = input.shape[0], input.shape[2:]
     how = (interpolation_mode, padding_mode, align_corners)
-    if not any(orders):
-        made = xp.empty(grid.shape, grid.dtype)
-        if natively("slope", xp.ascontiguousarray(grid), xp.ascontiguousarray(grad_output), xp.ascontiguousarray(input),
-                    made, input.shape, *how):
-            return made
     values, rows = as_rows(xp, grad_output), as_rows(xp, input)
     out = xp.zeros((product(grid.shape[:-1]), len(size)), input.dtype)
     axes = axes_of(xp, grid, size, *how, orders)

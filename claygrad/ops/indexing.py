@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy
 from claygrad.core.user_warnings import warn
-from claygrad.native import array_pick as native
-from claygrad.native.array_rows import where as chosen
 from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
 from claygrad.ops._geometry import axis, broadcast, text, view_strides
 from claygrad.ops._numbers import element
@@ -71,27 +69,6 @@ def _as_positions(xp, shape: tuple[int, ...], indices: list) -> list:
     return out
 
 
-def _whole_mask(input, indices: list) -> bool:
-    """Whether the one index is a mask over all axes."""
-    return len(indices) == 1 and input.ndim > 0 and indices[0] is not None and indices[0].dtype == bool \
-        and indices[0].shape == input.shape
-
-
-def _put_by_mask(xp, input, mask, values, accumulate: bool):
-    """index_put under a mask over all axes, by native loops; or None."""
-    mask = xp.ascontiguousarray(mask)
-    if values.size == 1 and not accumulate:
-        return chosen(mask, values.reshape(()), input)
-    if values.shape != (int(xp.count_nonzero(mask)),):
-        return None
-    if accumulate:
-        there = native.by_mask(input, mask) if input.dtype.kind in "fciu" and input.dtype.name != "float16" else None
-        if there is None:
-            return None
-        values = there + values
-    return native.into_mask(input, mask, xp.ascontiguousarray(values))
-
-
 def _key(positions: list) -> tuple:
     return tuple(slice(None) if index is None else index for index in positions)
 
@@ -139,10 +116,6 @@ def index(xp, input: Tensor, indices: list[Tensor | None]):
     "Elements at the positions that index tensors (integers or masks) name together; axes with None are taken whole."
     if not indices:
         raise IndexError("at least one index must be provided")
-    if _whole_mask(input, indices):
-        made = native.by_mask(xp.ascontiguousarray(input), xp.ascontiguousarray(indices[0]))
-        if made is not None:
-            return made
     positions = _as_positions(xp, input.shape, indices)
     if all(p is None for p in positions):
         return xp.array(input)
@@ -177,10 +150,6 @@ def index_put(xp, input: Tensor, indices: list[Tensor | None], values: Tensor, a
 
     Where positions repeat the last value wins; with `accumulate` all are added to what is there.
     """
-    if values.dtype == input.dtype and input.flags.c_contiguous and _whole_mask(input, indices):
-        made = _put_by_mask(xp, input, indices[0], values, accumulate)
-        if made is not None:
-            return made
     if values.size == 1 and not accumulate and len(indices) <= input.ndim \
             and [i.dtype.name for i in indices if i is not None] == ["uint8"]:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
@@ -246,9 +215,7 @@ def index_select(xp, input: Tensor, dim: int, index: Tensor):
         raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={input.shape[dim]}")
     if wrong is not None:
         raise IndexError("index out of range in self")
-    out = native.entries(xp.ascontiguousarray(input), xp.ascontiguousarray(index, dtype="int64"), dim)
-    if out is None:
-        out = xp.take(input, index, dim)
+    out = xp.take(input, index, dim)
     return out if shape else out.reshape(())
 index_select.rule(input=lambda g, input_shape, dim, index:
                   g.new_zeros(input_shape).index_add(dim, index, g), index=constant)
@@ -290,9 +257,6 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
                        "index_add_(): self (Float) and source (Long)")])
 def index_add(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     "A copy with entry i of alpha * source added to entry index[i] along `dim`; entries may repeat."
-    made = native.added(input, dim, index, source) if alpha == 1 else None
-    if made is not None:
-        return made
     dim = _check_rows("index_add", input, dim, index, source)
     wide, index = as_vectors(input, index)
     if wide.ndim == 1 and out_of_bounds(xp, index, len(wide)) is not None:
@@ -301,9 +265,7 @@ def index_add(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alp
     out = widened(xp, input)
     if alpha != 1:
         source = source.astype(out.dtype) * xp.asarray(alpha).astype(out.dtype)
-    if not native.add_entries(out.reshape(wide.shape), xp.ascontiguousarray(index, dtype="int64"),
-                              xp.ascontiguousarray(source), dim):
-        add_at(xp, out, rows(xp, wide.shape, dim, index), source)
+    add_at(xp, out, rows(xp, wide.shape, dim, index), source)
     return out.astype(input.dtype, copy=False)
 index_add.rule(input=lambda g: g, index=constant,
                source=lambda g, dim, index, source_shape, alpha:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core.user_warnings import warn
-from claygrad.native import array_copy as moving
 from claygrad.ops._formats import common_format, contiguous_format, empty_array, strides_for
 from claygrad.ops._geometry import axis, text, view_strides
 from claygrad.ops._registry import composite, op
@@ -51,35 +50,10 @@ def _check_out(out: Tensor, result: Tensor) -> None:
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.dtype.legacy}")
 
 
-LARGE = 1 << 18                  # bytes: from there on joining pays for threads
-
-
-def _joined_natively(xp, arrays: list, dim: int):
-    """Arrays of one shape but for an axis joined part by part; None if they are small or differ in more."""
-    first = arrays[0]
-    if not -first.ndim <= dim < first.ndim or sum(array.nbytes for array in arrays) < LARGE:
-        return None
-    dim %= first.ndim
-    before, after = first.shape[:dim], first.shape[dim + 1:]
-    if any(a.ndim != first.ndim or a.dtype != first.dtype or a.shape[:dim] != before or a.shape[dim + 1:] != after
-           for a in arrays):
-        return None
-    out, start = xp.empty((*before, sum(array.shape[dim] for array in arrays), *after), first.dtype), 0
-    for array in arrays:
-        part = out[(slice(None),) * dim + (slice(start, start + array.shape[dim]),)]
-        if not moving.copy(part, array):
-            part[...] = array
-        start += array.shape[dim]
-    return out
-
-
 def _joined_plainly(xp, arrays: list, dim: int):
     """The arrays joined where there is nothing to say about empty ones, memory formats or errors; else None."""
     if not arrays or not all(array is not None and array.size for array in arrays) or arrays[0].ndim in (0, 4, 5):
         return None
-    out = _joined_natively(xp, arrays, dim)
-    if out is not None:
-        return out
     try:
         out = xp.concatenate(arrays, dim)
     except ValueError:
@@ -154,8 +128,7 @@ def stack(xp, tensors: list[Tensor], dim: int = 0):
     parts = [array[wide] for array in tensors]
     form = common_format(tensors) if dim < len(shape) - 1 in (4, 5) else contiguous_format
     if form is contiguous_format:
-        out = _joined_natively(xp, parts, dim)
-        return xp.concatenate(parts, dim, out=xp.empty(shape, tensors[0].dtype)) if out is None else out
+        return xp.concatenate(parts, dim, out=xp.empty(shape, tensors[0].dtype))
     joined = (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2:])    # along the axis there is, then split
     strides = view_strides(joined, strides_for(joined, form), shape)
     return xp.concatenate(parts, dim, out=empty_array(xp, shape, strides, tensors[0].dtype))

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import array_of, int32
 from claygrad.core.user_warnings import warn
-from claygrad.native import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._linalg import (
     NOT_DEFINITE,
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 
 def check_cholesky(input: Tensor) -> None:
-    if native.ordinary(input):
-        return
     check_square("linalg.cholesky", input)
     check_fractions("linalg.cholesky", input)
     check_loop("cholesky_cpu", input)
@@ -36,9 +33,6 @@ def check_cholesky(input: Tensor) -> None:
 
 def factored(xp, a, upper: bool):
     """L, or its adjoint, of a stack of matrices; and of each the order of the leading minor that is not positive."""
-    made = native.cholesky(a, upper)
-    if made is not None:
-        return made
     info = xp.zeros(a.shape[:-2], "int32")
     if not a.size:
         return xp.zeros(a.shape, a.dtype), info
@@ -145,8 +139,6 @@ torch_cholesky.rule(input=cholesky_gradient)
 # Systems with a factor
 
 def check_cholesky_solve(input: Tensor, input2: Tensor) -> None:
-    if native.ordinary_system(input2, input, True):
-        return
     check_old_system("cholesky_solve", input, input2,
                      "{} should have at least 2 dimensions, but has {} dimensions instead")
     stretched(input2.shape, input.shape)
@@ -155,9 +147,6 @@ def check_cholesky_solve(input: Tensor, input2: Tensor) -> None:
 
 def with_factor(xp, factor, b, upper: bool):
     """Solve L L^H x = b, or U^H U x = b; the solutions lie column by column."""
-    made = native.cholesky_solve(factor, b, upper)
-    if made is not None:
-        return made
     turned = factor.swapaxes(-2, -1).conj()
     first, second = (turned, factor) if upper else (factor, turned)
     return _lapack.columns(xp, _lapack.triangular(xp, second, _lapack.triangular(xp, first, b, False), True))
@@ -197,9 +186,6 @@ def check_cholesky_inverse(input: Tensor) -> None:
                        "cholesky_inverse: A must be batches of square matrices, but they are 2 by 3 matrices")])
 def cholesky_inverse(xp, input: Tensor, upper: bool = False):
     """The inverse of A = L L^H, where input is L (or L^H, with `upper`)."""
-    made = native.cholesky_solve(input, None, upper)
-    if made is not None:
-        return made
     return with_factor(xp, input, xp.broadcast_to(xp.eye(input.shape[-1], dtype=input.dtype), input.shape), upper)
 
 
@@ -247,7 +233,7 @@ def refuse_ldl(info, name: str) -> None:
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> tuple[Tensor, Tensor]:
     """L D L^T of symmetric matrices (or L D L^H of `hermitian` ones) in one matrix, and the rows exchanged."""
     LD, pivots, info = ldl_factor_ex(input, hermitian=hermitian)
-    if native.any_wrong(info):
+    if info.any():
         refuse_ldl(array_of(info), "torch.linalg.ldl_factor")
     return LD, pivots
 

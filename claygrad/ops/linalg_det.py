@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import array_of
-from claygrad.native import linalg as native
 from claygrad.ops._linalg import adjoint, check_fractions, check_loop, check_square
 from claygrad.ops._out import EXACT
 from claygrad.ops._registry import composite, conj, op
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 
 def check_det(A: Tensor) -> None:
-    if native.ordinary(A):
-        return
     check_square("linalg.det", A)
     check_fractions("linalg.det", A)
     check_loop("lu_cpu", A)
@@ -28,14 +25,13 @@ def square_samples(t) -> list:
             t.args(t(0, 0, requires_grad=False)), t.args(t(0, 2, 2, requires_grad=False))]
 
 
-@op(namespace="linalg", method=False, out=EXACT, check=check_det, meta=lambda A: A.shape[:-2],
+@op(kernel="linalg.det", namespace="linalg", method=False, out=EXACT, check=check_det, meta=lambda A: A.shape[:-2],
     samples=square_samples,
     errors=lambda t: [(t.args(t(2, 3)), RuntimeError,
                        "linalg.det: A must be batches of square matrices, but they are 2 by 3 matrices")])
 def det(xp, A: Tensor):
     """The determinant of every matrix of a batch. It has a gradient where it is zero, too."""
-    made = native.determinant(A, False)
-    return xp.asarray(xp.linalg.det(A), A.dtype) if made is None else made
+    return xp.asarray(xp.linalg.det(A), A.dtype)
 
 
 def det_gradient(g: Tensor, A: Tensor, out: Tensor) -> Tensor:
@@ -79,21 +75,17 @@ def torch_det(input: Tensor) -> Tensor:
 # Sign and logarithm, which do not overflow
 
 def check_slogdet(A: Tensor) -> None:
-    if native.ordinary(A):
-        return
     check_square("linalg.slogdet", A)
     check_fractions("linalg.slogdet", A, low=True)
 
 
-@op(namespace="linalg", method=False, returns=("sign", "logabsdet"), check=check_slogdet, out=EXACT,
+@op(kernel="linalg.slogdet", namespace="linalg", method=False, returns=("sign", "logabsdet"), check=check_slogdet,
+    out=EXACT,
     meta=lambda A: [(A.shape[:-2], A.dtype), (A.shape[:-2], A.dtype.to_real())], samples=square_samples,
     errors=lambda t: [(t.args(t(2, 2, dtype="int64")), RuntimeError,
                        "linalg.slogdet: Expected a floating point or complex tensor as input. Got Long")])
 def slogdet(xp, A: Tensor):
     """The sign (or phase) of the determinant, and the logarithm of its size. sign 0 and -inf for a singular matrix."""
-    made = native.determinant(A, True)
-    if made is not None:
-        return made
     sign, size = xp.linalg.slogdet(A)
     return xp.asarray(sign), xp.asarray(size)
 

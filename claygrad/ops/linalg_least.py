@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
 from claygrad.core import int64
-from claygrad.native import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._linalg import LinAlgError, adjoint, check_loop, check_square, is_vector
@@ -97,8 +96,7 @@ def pseudo_inverse(xp, input: Tensor, atol: Tensor | Number, rtol: Tensor | Numb
     if not input.size:
         return xp.zeros((*input.shape[:-2], input.shape[-1], input.shape[-2]), input.dtype)
     if hermitian:
-        made = native.symmetric(input, False, True)
-        S, V = xp.linalg.eigh(input) if made is None else made
+        S, V = xp.linalg.eigh(input)
         U, size = V, xp.abs(S)
     else:
         U, S, Vh = decomposed(xp, input, False)

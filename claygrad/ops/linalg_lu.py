@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import int32
 from claygrad.core.user_warnings import warn, warn_once
-from claygrad.native import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import text
 from claygrad.ops._linalg import (
@@ -99,7 +98,8 @@ def lu_samples(t) -> list:
     return [t.args(t(3, 3)), t.args(t(2, 3, 4)), t.args(t(4, 3)), t.args(t(2, 0, 0))]
 
 
-@op(namespace="linalg", method=False, returns=("P", "L", "U"), differentiable=(1, 2), check=check_lu, out=EXACT,
+@op(kernel="linalg.lu_parts", namespace="linalg", method=False, returns=("P", "L", "U"), differentiable=(1, 2),
+    check=check_lu, out=EXACT,
     meta=lambda A: [((*A.shape[:-2], A.shape[-2], A.shape[-2]), A.dtype),
                     ((*A.shape[:-1], min(A.shape[-2:])), A.dtype),
                     ((*A.shape[:-2], min(A.shape[-2:]), A.shape[-1]), A.dtype)], samples=lu_samples,
@@ -111,9 +111,6 @@ def lu(xp, A: Tensor, *, pivot: bool = True):
     Without `pivot`, no rows are exchanged and P is empty.
     """
     LU, pivots, _ = _lapack.lu(xp, A, pivot)
-    made = native.parts(LU, pivots if pivot else None)
-    if made is not None:
-        return made if pivot else (xp.zeros(0, A.dtype), *made[1:])
     P = permutation(xp, pivots, A.shape[-2], A.dtype) if pivot else xp.zeros(0, A.dtype)
     return (P, *parts(xp, LU))
 
@@ -192,7 +189,8 @@ def unpacked_shapes(LU_data: Tensor, unpack_data: bool, unpack_pivots: bool) -> 
             ((*batch, k, n) if unpack_data else (0,), kind)]
 
 
-@op(method=False, returns=("P", "L", "U"), differentiable=(1, 2), check=check_unpack, out=EXACT, meta=unpacked_shapes,
+@op(kernel="linalg.lu_unpack", method=False, returns=("P", "L", "U"), differentiable=(1, 2), check=check_unpack,
+    out=EXACT, meta=unpacked_shapes,
     samples=lambda t: [t.args(t(3, 3), t.index((3,), 1, dtype="int32") + 3),
                        t.args(t(2, 3, 4), t.index((2, 3), 1, dtype="int32") + 3),
                        t.args(t(4, 3), t.index((3,), 1, dtype="int32") + 4, unpack_pivots=False)],
@@ -200,10 +198,6 @@ def unpacked_shapes(LU_data: Tensor, unpack_data: bool, unpack_pivots: bool) -> 
                        "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")])
 def lu_unpack(xp, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True):
     """P, L and U out of what linalg.lu_factor returns; what is not asked for is empty."""
-    if unpack_data:
-        made = native.parts(LU_data, LU_pivots if unpack_pivots else None)
-        if made is not None:
-            return made if unpack_pivots else (xp.zeros(0, LU_data.dtype), *made[1:])
     m = LU_data.shape[-2]
     P = L = U = xp.zeros(0, LU_data.dtype)
     if unpack_pivots:
@@ -234,8 +228,6 @@ def unpack_gradient(gs, LU_data_shape: tuple) -> tuple[Tensor | None, None]:
 # Systems
 
 def check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
-    if native.ordinary_system(LU, B, left) and pivots.dtype is int32 and pivots.shape == LU.shape[:-1]:
-        return
     name = "linalg.lu_solve"
     check_square(f"torch.{name}", LU)
     check_fractions(f"torch.{name}", LU)
@@ -268,9 +260,6 @@ def mixed(t):
 def lu_solve(xp, LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False):
     """Solve A X = B (`left`) or X A = B with the LU of A; `adjoint`: with the adjoint of A instead."""
     right = B if left else B.swapaxes(-2, -1).conj()
-    made = native.lu_solve(LU, pivots, right, adjoint == left, left)
-    if made is not None:
-        return made if left else made.swapaxes(-2, -1)
     said = "Did you properly pass the result of lu_factor?"
     if (pivots < 1).any():
         raise RuntimeError(f"Pivots given to lu_solve must all be greater or equal to 1. {said}")

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.native import linalg as native
 from claygrad.ops._linalg import adjoint, check_fractions, check_square
 from claygrad.ops._out import EXACT
 from claygrad.ops._registry import composite, op
@@ -80,8 +79,7 @@ def exponential(xp, a, coefficients: tuple[int, ...] = PADE, near: float = NEAR)
     below = even - odd
     if not finite.all():
         below[~finite] = eye
-    made = native.solve(below, even + odd)
-    out = xp.linalg.solve(below, even + odd) if made is None else made[0]
+    out = xp.linalg.solve(below, even + odd)
     out[~finite] = xp.nan
     for k in range(int(halvings.max(initial=0))):
         again = halvings > k

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import int32
 from claygrad.core.user_warnings import warn
-from claygrad.native import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._geometry import product
 from claygrad.ops._linalg import (
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 # Triangular systems
 
 def check_triangular(A: Tensor, B: Tensor, left: bool) -> None:
-    if native.ordinary_system(A, B, left):
-        return
     check_system("linalg.solve_triangular", A, B, left)
     stretched(A.shape, B.shape)
     check_loop("triangular_solve_cpu", A)
@@ -139,8 +136,6 @@ def triangular_solve_gradient(gs, A: Tensor, outs, upper: bool, transpose: bool,
 # Any matrix
 
 def check_solve(A: Tensor, B: Tensor, left: bool) -> None:
-    if native.ordinary_system(A, B, left):
-        return
     name = "linalg.solve"
     check_square(name, A)
     check_fractions(name, A)
@@ -166,9 +161,6 @@ def solved(xp, A, B):
     """A^-1 B for stacks of matrices, and the number of the first zero pivot of each. Never raises."""
     if not B.size or not A.size:
         return xp.zeros((*stretched(A.shape, B.shape), *B.shape[-2:]), B.dtype), xp.zeros(A.shape[:-2], "int32")
-    made = native.solve(A, B)
-    if made is not None:
-        return made
     try:
         return xp.linalg.solve(A, B), xp.zeros(A.shape[:-2], "int32")
     except xp.linalg.LinAlgError:
@@ -234,8 +226,6 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 # Inverses
 
 def check_inverse(A: Tensor) -> None:
-    if native.ordinary(A):
-        return
     check_square("linalg.inv", A)
     check_fractions("linalg.inv", A, low=True)
 
@@ -248,16 +238,15 @@ def check_inverse(A: Tensor) -> None:
                        "linalg.inv: A must be batches of square matrices, but they are 2 by 3 matrices")])
 def inv_ex(xp, A: Tensor, *, check_errors: bool = False):
     """The inverse, and for each matrix which pivot was zero (from 1), 0 for none."""
-    made = native.inverse(A)
     try:
-        out, info = made or (xp.linalg.inv(A), xp.zeros(A.shape[:-2], "int32"))
+        out, info = xp.linalg.inv(A), xp.zeros(A.shape[:-2], "int32")
     except xp.linalg.LinAlgError:
         out, info = solved(xp, A, xp.broadcast_to(xp.eye(A.shape[-1], dtype=A.dtype), A.shape))
     if check_errors and info.any():
         at = int((info.reshape(-1) != 0).argmax())
         place = f"(Batch element {at}): " if info.ndim else ""
         raise LinAlgError(f"linalg.inv_ex: {place}{SINGULAR.format(info.reshape(-1)[at])}")
-    return out if made else _lapack.columns(xp, out), info
+    return _lapack.columns(xp, out), info
 inv_ex.rule(A=lambda g, out: -(adjoint(out) @ (g @ adjoint(out))))
 
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import host_array
 from claygrad.core.graph.modes import get_grad_enabled
-from claygrad.native import linalg as native
 from claygrad.ops import _lapack
 from claygrad.ops._linalg import (
     LinAlgError,
@@ -56,8 +55,6 @@ def diagonal_replaced(t: Tensor, values: Tensor | None) -> Tensor:
 # Hermitian matrices
 
 def check_eigh(input: Tensor, UPLO: str) -> None:
-    if native.ordinary(input) and UPLO in ("L", "U"):
-        return
     check_square("linalg.eigh", input)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -88,9 +85,6 @@ def eigh(xp, input: Tensor, UPLO: str = "L"):
 
     One triangle of a matrix is read. The vectors are determined up to sign, or phase.
     """
-    made = native.symmetric(input, UPLO in "uU", True)
-    if made is not None:
-        return made
     try:
         values, vectors = xp.linalg.eigh(input, UPLO.upper())
     except xp.linalg.LinAlgError:
@@ -113,12 +107,9 @@ def eigh_gradient(gs, outs) -> tuple[Tensor | None]:
     return ((out + out.mH) * 0.5,)
 
 
-@op(name="_eigvalsh", function=False, method=False, check=check_eigh,
+@op(kernel="linalg.eigvalsh", name="_eigvalsh", function=False, method=False, check=check_eigh,
     meta=lambda input: (input.shape[:-1], input.dtype.to_real()))
 def values_of_hermitian(xp, input: Tensor, UPLO: str):
-    made = native.symmetric(input, UPLO in "uU", False)
-    if made is not None:
-        return made[0]
     try:
         return xp.linalg.eigvalsh(input, UPLO.upper())
     except xp.linalg.LinAlgError:
@@ -230,9 +221,6 @@ def check_svd(A: Tensor, driver: str | None) -> None:
 
 def decomposed(xp, a, full: bool, vectors: bool = True):
     """U (by columns), singular values and Vh; the values alone without `vectors`."""
-    made = native.singular(a, full, vectors)
-    if made is not None:
-        return made if vectors else made[1]
     infinite = xp.isinf(a).any((-2, -1)) & ~xp.isnan(a).any((-2, -1))
     if infinite.any():                                       # LAPACK's iteration may not end
         return of_infinite(xp, a, full, vectors, infinite)
@@ -345,7 +333,7 @@ def svd_rules(gs, outs) -> tuple[Tensor | None]:
     return (svd_gradient(of_U, of_S, of_Vh, U, S, Vh),)
 
 
-@op(name="_svdvals", function=False, method=False, check=check_svd,
+@op(kernel="linalg.svdvals", name="_svdvals", function=False, method=False, check=check_svd,
     meta=lambda A: ((*A.shape[:-2], min(A.shape[-2:])), A.dtype.to_real()))
 def singular_values(xp, A: Tensor, driver: str | None):
     if not A.size:

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import float32, float64, int64, uint8
-from claygrad.native import array_rows as native
 from claygrad.ops._losses import chosen, functional, private, reduce
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import FLOATS, need
@@ -49,9 +48,6 @@ def nll_result_shape(input: Tensor, reduction: str) -> tuple[int, ...]:
 def picked_loss(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int):
     "Minus the input at the target class, weighted, reduced; the mean is over the weights."
     need(input, FLOATS, "nll_loss_out_frame" if input.ndim <= 2 else "nll_loss2d_forward_out_frame")
-    made = native.picked(input, target, reduction, ignore_index) if weight is None else None
-    if made is not None:
-        return made
     axis = class_axis(input)
     safe, weights = sorted_out(xp, target, weight, ignore_index, input.shape[axis])
     loss = -xp.take_along_axis(input, xp.expand_dims(safe, axis), axis).squeeze(axis)
@@ -74,9 +70,6 @@ picked_loss.rule(input=picked_grad, target=constant, weight=constant)
 def placed_grad(xp, grad_output: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int,
                 shape: tuple[int, ...]):
     "The gradient of the picked loss: minus the weight at the target class, zero elsewhere."
-    made = native.placed(grad_output, target, reduction, ignore_index, shape) if weight is None else None
-    if made is not None:
-        return made
     axis = 0 if len(shape) == 1 else 1
     safe, weights = sorted_out(xp, target, weight, ignore_index, shape[axis])
     each = -grad_output * weights
@@ -171,9 +164,6 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), r, -100) for r in ("mean", "sum", "none")])
 def rows_loss(xp, input: Tensor, target: Tensor, reduction: str, ignore_index: int):
     "nll_loss(log_softmax(input)), and what its gradient needs."
-    made = native.cross_entropy(input, target, reduction, ignore_index)
-    if made is not None:
-        return made
     safe, counted = sorted_out(xp, target, None, ignore_index, input.shape[1])
     top = input.max(axis=1, initial=-xp.inf)
     scores = input - top[:, None]
@@ -197,9 +187,6 @@ rows_loss.rule(input=rows_grad, target=constant)
 def rows_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, kept: Tensor, reduction: str,
                   ignore_index: int):
     "The gradient of the scores."
-    out = native.cross_entropy_backward(input, target, kept, grad_output, reduction, ignore_index)
-    if out is not None:
-        return out
     safe, counted = sorted_out(xp, target, None, ignore_index, input.shape[1])
     scale = grad_output * counted
     if reduction == "mean":

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64
-from claygrad.native import array_copy as moving
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, TENSORDOT
 from claygrad.ops._registry import composite, op
@@ -163,8 +162,7 @@ def check_triangle(name: str, input: Tensor) -> None:
     errors=lambda t: [(t.args(t(3)), RuntimeError, "tril: input tensor must have at least 2 dimensions")])
 def tril(xp, input: Tensor, diagonal: int = 0):
     """The lower triangle of each matrix, zeros above: up to the `diagonal`-th diagonal above the main one."""
-    out = moving.triangle(input, diagonal, False)
-    return xp.tril(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal) if out is None else out
+    return xp.tril(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal)
 tril.rule(input=lambda g, diagonal: g.tril(diagonal))
 
 
@@ -174,8 +172,7 @@ tril.rule(input=lambda g, diagonal: g.tril(diagonal))
     errors=lambda t: [(t.args(t(3)), RuntimeError, "triu: input tensor must have at least 2 dimensions")])
 def triu(xp, input: Tensor, diagonal: int = 0):
     """The upper triangle of each matrix, zeros below: from the `diagonal`-th diagonal above the main one on."""
-    out = moving.triangle(input, diagonal, True)
-    return xp.triu(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal) if out is None else out
+    return xp.triu(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal)
 triu.rule(input=lambda g, diagonal: g.triu(diagonal))
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from claygrad.core import Tensor as TensorType
 from claygrad.core import promote_types
 from claygrad.core.user_warnings import warn
-from claygrad.native import array_rows as native
 from claygrad.ops._out import EXACT
 from claygrad.ops._reducing import count, reduced, restored, shared, spread, total
 from claygrad.ops._registry import composite, reduction
@@ -39,27 +38,12 @@ def moments(xp, name: str, input, dim: Axes, keepdim: bool, correction: float):
     if n - correction <= 0:
         warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
              "factor (input numel divided by output numel).")
-    made = natively(input, dim, n, correction)
-    if made is not None:
-        shape = reduced(input.shape, dim, keepdim)
-        return made[0].reshape(shape), made[1].reshape(shape)
     mean = xp.divide(total(xp, input, dim, True), n)
     if n:                           # equal elements are their own mean, however it was rounded
         first = input[tuple(slice(0, 1) if dim is None or axis in dim else slice(None) for axis in range(input.ndim))]
         mean = xp.where((input == first).all(axis=dim, keepdims=True), first, mean)
     out = xp.divide(total(xp, squares(xp, input - mean), dim, keepdim), max(n - correction, 0))
     return out, mean.reshape(out.shape)
-
-
-def natively(input, dim: Axes, n: int, correction: float):
-    """Variance and mean by a native loop over axes that lie together, flat; or None."""
-    if dim is None:
-        return native.variance(input, 1, n, 1, correction)
-    first, last = min(dim, default=0), max(dim, default=-1)
-    if not input.ndim or last - first + 1 != len(dim):
-        return None
-    return native.variance(input, count(input.shape, range(first)), n, count(input.shape, range(last + 1, input.ndim)),
-                           correction)
 
 
 def var_gradient(g: Tensor, input: Tensor, dim: Axes, keepdim: bool, correction: float) -> Tensor:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import array_of, write_into
 from claygrad.core.dispatch.convert_half import recast
-from claygrad.native import array_rows as native
 from claygrad.ops._conv import same_format
 from claygrad.ops._norms import (
     affine,
@@ -14,9 +13,6 @@ from claygrad.ops._norms import (
     input_grad,
     live,
     moments,
-    native_apply,
-    native_backward,
-    native_forward,
     over,
     second,
     statistics_dtype,
@@ -68,11 +64,9 @@ def batch_norm_results(input, weight, bias, running_mean, running_var, training)
 
 def applied(xp, x, mean, rstd, weight, bias):
     """x normalised by given moments: one multiplication and one addition per element."""
-    out = native_apply(xp, x, mean, rstd, weight, bias, (*x.shape, 1))
-    if out is None:
-        scale = rstd if weight is None else rstd * weight
-        out = x * scale
-        out += mean * -scale if bias is None else bias - mean * scale
+    scale = rstd if weight is None else rstd * weight
+    out = x * scale
+    out += mean * -scale if bias is None else bias - mean * scale
     return out
 
 
@@ -89,16 +83,11 @@ def per_channel(xp, input: Tensor, weight: Tensor | None, bias: Tensor | None, r
     kind = statistics_dtype(input, weight, bias, running_mean, running_var)
     weight, bias = column(wide(weight)), column(wide(bias))
     if training:
-        made = native_forward(xp, "batch", x, weight, bias, eps, (*x.shape, 1))
-        if made is not None:
-            out, *kept = made
-        else:
-            out, mean, variance = moments(xp, x, AXES)
-            rstd = 1 / xp.sqrt(variance + x.dtype.type(eps))
-            kept = [s.reshape(-1) for s in (mean, rstd, variance)]
-            out *= rstd
-            out = affine(xp, out, weight, bias)
-        kept = [recast(s, kind) for s in kept]
+        out, mean, variance = moments(xp, x, AXES)
+        rstd = 1 / xp.sqrt(variance + x.dtype.type(eps))
+        kept = [recast(s.reshape(-1), kind) for s in (mean, rstd, variance)]
+        out *= rstd
+        out = affine(xp, out, weight, bias)
         if kind.itemsize == 2:                # PyTorch applies the moments as it keeps them, rounded
             out = applied(xp, x, *(column(wide(s)) for s in kept[:2]), weight, bias)
     else:
@@ -132,10 +121,6 @@ def batch_norm_backward(xp, grad_out: Tensor, input: Tensor, mean: Tensor, rstd:
     kind = grad_out.dtype if weight is None else weight.dtype
     nothing = xp.empty(0, dtype=kind)
     to_x = to_weight = to_bias = nothing
-    made = native_backward(xp, "batch", g, x, wide(mean), rstd, wide(weight), (*x.shape, 1), output_mask, not training)
-    if made is not None:
-        return (nothing if made[0] is None else recast(made[0].reshape(input.shape), input.dtype),
-                *[nothing if v is None else v.astype(kind, copy=False) for v in made[1:]])
     unit = (x - column(wide(mean))) * rstd if training or output_mask[1] else None
     if output_mask[0]:
         spread = column(wide(weight))
@@ -170,9 +155,7 @@ def update(running_mean: Tensor, running_var: Tensor, mean: Tensor, variance: Te
     unbiased = count / (count - 1) if count != 1 else float("nan")
     for running, new in ((running_mean, wide(array_of(mean))), (running_var, wide(array_of(variance)) * unbiased)):
         old = wide(array_of(running))
-        made = native.blend(old, new, 1 - momentum, momentum)
-        if made is None:
-            made = old * old.dtype.type(1 - momentum) + (new * old.dtype.type(momentum)).reshape(old.shape)
+        made = old * old.dtype.type(1 - momentum) + (new * old.dtype.type(momentum)).reshape(old.shape)
         write_into(running, made)
 
 

@@ -13,8 +13,6 @@ from claygrad.ops._norms import (
     input_grad,
     live,
     moments,
-    native_backward,
-    native_forward,
     second,
     statistics_dtype,
     wide,
@@ -72,14 +70,10 @@ def native_group_norm(xp, input: Tensor, weight: Tensor | None, bias: Tensor | N
                       group: int, eps: float):
     "group_norm, with the mean and the reciprocal of the standard deviation of every group."
     x = grouped(wide(input), N, C, HxW, group)
-    made = native_forward(xp, "group", x, wide(weight), wide(bias), eps, (N, C, HxW, group))
-    if made is not None:
-        out, mean, rstd, _ = made
-    else:
-        unit, mean, variance = moments(xp, x, AXES)
-        rstd = 1 / xp.sqrt(variance + x.dtype.type(eps))
-        unit *= rstd
-        out = affine(xp, unit, spread(wide(weight), group), spread(wide(bias), group))
+    unit, mean, variance = moments(xp, x, AXES)
+    rstd = 1 / xp.sqrt(variance + x.dtype.type(eps))
+    unit *= rstd
+    out = affine(xp, unit, spread(wide(weight), group), spread(wide(bias), group))
     kind = statistics_dtype(input, weight, bias)
     return (same_format(xp, recast(out.reshape(input.shape), input.dtype), input),
             *[s.reshape(N, group).astype(kind, copy=False) for s in (mean, rstd)])
@@ -133,11 +127,6 @@ def group_norm_backward(xp, grad_out: Tensor, input: Tensor, mean: Tensor, rstd:
     mean, rstd = (wide(v).reshape(N, group, 1, 1) for v in (mean, rstd))
     kind = grad_out.dtype if weight is None else weight.dtype
     to_x = to_weight = xp.empty(0, dtype=kind)
-    needs = (*output_mask[:2], False)
-    made = native_backward(xp, "group", g, x, mean, rstd, wide(weight), (N, C, HxW, group), needs)
-    if made is not None:
-        return (to_x if made[0] is None else recast(made[0].reshape(input.shape), input.dtype),
-                to_weight if made[1] is None else made[1].astype(kind, copy=False))
     unit = (x - mean) * rstd
     if output_mask[0]:
         to_x = input_grad(xp, g, unit, rstd, spread(wide(weight), group), AXES)

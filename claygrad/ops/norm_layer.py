@@ -13,8 +13,6 @@ from claygrad.ops._norms import (
     input_grad,
     live,
     moments,
-    native_backward,
-    native_forward,
     second,
     statistics_dtype,
     wide,
@@ -92,14 +90,10 @@ def native_layer_norm(xp, input: Tensor, normalized_shape: ints, weight: Tensor 
                       eps: float):
     "layer_norm, with the mean and the reciprocal of the standard deviation of every example."
     x, scale, shift = rows(wide(input), normalized_shape), wide(weight), wide(bias)
-    made = native_forward(xp, "layer", x, scale, shift, eps, (*x.shape, 1, 1))
-    if made is not None:
-        out, mean, rstd, _ = made
-    else:
-        unit, mean, variance = moments(xp, x, (1,))
-        rstd = 1 / xp.sqrt(variance + x.dtype.type(eps))
-        unit *= rstd
-        out = affine(xp, unit, row(scale), row(shift))
+    unit, mean, variance = moments(xp, x, (1,))
+    rstd = 1 / xp.sqrt(variance + x.dtype.type(eps))
+    unit *= rstd
+    out = affine(xp, unit, row(scale), row(shift))
     kind, shape = statistics_dtype(input, weight, bias), moments_shape(input, normalized_shape)
     return (recast(out.reshape(input.shape), input.dtype), mean.reshape(shape).astype(kind, copy=False),
             rstd.reshape(shape).astype(kind, copy=False))
@@ -127,10 +121,6 @@ def native_layer_norm_backward(xp, grad_out: Tensor, input: Tensor, normalized_s
     mean, rstd = wide(mean).reshape(-1, 1), wide(rstd).reshape(-1, 1)
     kind = grad_out.dtype if weight is None else weight.dtype
     nothing = xp.empty(0, dtype=kind)
-    made = native_backward(xp, "layer", g, x, mean, rstd, wide(weight), (*x.shape, 1, 1), output_mask)
-    if made is not None:
-        return (nothing if made[0] is None else recast(made[0].reshape(input.shape), input.dtype),
-                *[nothing if v is None else v.reshape(normalized_shape).astype(kind, copy=False) for v in made[1:]])
     unit = (x - mean) * rstd
     to_x = nothing
     if output_mask[0]:
@@ -197,12 +187,8 @@ def functional_layer_norm(input: Tensor, normalized_shape: ints, weight: Tensor 
 def scaled_by_root(xp, input: Tensor, normalized_shape: ints, weight: Tensor | None, eps: float):
     "The elements over the root of their mean square; and its reciprocal."
     x = rows(wide(input), normalized_shape)
-    made = native_forward(xp, "layer", x, wide(weight), None, eps, (*x.shape, 1, 1), centred=False)
-    if made is not None:
-        out, _, rstd, _ = made
-    else:
-        rstd = 1 / xp.sqrt(dot(xp, x, x, (1,)) / x.dtype.type(x.shape[1]) + x.dtype.type(eps))
-        out = affine(xp, x * rstd, row(wide(weight)), None)
+    rstd = 1 / xp.sqrt(dot(xp, x, x, (1,)) / x.dtype.type(x.shape[1]) + x.dtype.type(eps))
+    out = affine(xp, x * rstd, row(wide(weight)), None)
     return (recast(out.reshape(input.shape), input.dtype),
             rstd.reshape(moments_shape(input, normalized_shape)))
 
@@ -226,10 +212,6 @@ def rms_backward(xp, grad_out: Tensor, input: Tensor, normalized_shape: tuple, r
     g, x = rows(wide(grad_out), normalized_shape), rows(wide(input), normalized_shape)
     rstd = rstd.reshape(-1, 1)
     nothing = xp.empty(0, dtype=input.dtype)
-    made = native_backward(xp, "layer", g, x, None, rstd, wide(weight), (*x.shape, 1, 1), (*output_mask[:2], False))
-    if made is not None:
-        return (nothing if made[0] is None else recast(made[0].reshape(input.shape), input.dtype),
-                nothing if made[1] is None else made[1].reshape(normalized_shape).astype(input.dtype, copy=False))
     unit = x * rstd
     to_x = nothing
     if output_mask[0]:

@@ -57,10 +57,6 @@ def average(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, ceil: 
     """The means of windows over the last axes."""
     size = input.shape[-len(kernel):]
     out = _pool.out_sizes(size, kernel, stride, padding, (1,) * len(kernel), ceil)
-    made = _pool.natively(xp, "mean", input, (*input.shape[:-len(kernel)], *out), size, out, kernel, stride, padding,
-                          (1,) * len(kernel), counted=include, divisor=divisor or 0)
-    if made is not None:
-        return made
     made = _pool.summed(xp, input, kernel, stride, padding, out)
     by = divisors(xp, size, kernel, stride, padding, out, include, divisor)
     if input.dtype.kind == "f":
@@ -78,10 +74,6 @@ def average_back(xp, grad_output: Tensor, shape: ints, kernel: ints, stride: int
                  include: bool, divisor: int | None):
     """The gradient of the means: each shared out over its window."""
     size, out = shape[-len(kernel):], grad_output.shape[-len(kernel):]
-    made = _pool.natively(xp, "mean_back", grad_output, shape, size, out, kernel, stride, padding, (1,) * len(kernel),
-                          counted=include, divisor=divisor or 0)
-    if made is not None:
-        return made
     by = divisors(xp, size, kernel, stride, padding, out, include, divisor)
     each = grad_output / (by if isinstance(by, int) else by.astype(grad_output.dtype))
     return same_format(xp, _pool.spread(xp, each, size, kernel, stride, padding), grad_output)

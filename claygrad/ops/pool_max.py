@@ -43,10 +43,6 @@ def maxima(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dilatio
     """The largest elements of windows over the last axes, for who asks neither for places nor for gradients."""
     size = input.shape[-len(kernel):]
     out = _pool.out_sizes(size, kernel, stride, padding, dilation, ceil)
-    shape = (*input.shape[:-len(kernel)], *out)
-    made = _pool.natively(xp, "max", input, shape, size, out, kernel, stride, padding, dilation)
-    if made is not None:
-        return made
     return same_format(xp, _pool.largest(xp, input, kernel, stride, padding, dilation, out), input)
 
 
@@ -63,11 +59,6 @@ def maxima_at(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dila
     """The largest elements of windows over the last axes, and their places."""
     size = input.shape[-len(kernel):]
     out = _pool.out_sizes(size, kernel, stride, padding, dilation, ceil)
-    shape = (*input.shape[:-len(kernel)], *out)
-    places = xp.empty(shape, xp.int64)
-    found = _pool.natively(xp, "max", input, shape, size, out, kernel, stride, padding, dilation, places)
-    if found is not None:
-        return found, places
     made = _pool.largest_at(xp, input, kernel, stride, padding, dilation, out)
     return tuple([same_format(xp, x, input) for x in made])
 
@@ -79,14 +70,9 @@ def maxima_at(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dila
 def maxima_back(xp, grad_output: Tensor, indices: Tensor, shape: ints, dims: int):
     """The gradient of the maxima: each at its place."""
     size, out = shape[-dims:], grad_output.shape[-dims:]
-    places, ones = xp.ascontiguousarray(indices), (1,) * dims
-    made = _pool.natively(xp, "max_back", xp.ascontiguousarray(grad_output), shape, size, out, ones, ones, (0,) * dims,
-                          ones, places)
-    if made is not None:
-        return made
     flat = xp.zeros((product(shape[:-dims]), product(size)), grad_output.dtype)
     lines, line = xp.arange(flat.shape[0])[:, None], (flat.shape[0], product(out))
-    xp.add.at(flat, (lines, places.reshape(line)), grad_output.reshape(line))
+    xp.add.at(flat, (lines, indices.reshape(line)), grad_output.reshape(line))
     return flat.reshape(shape)
 
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.core.user_warnings import warn, warn_once
-from claygrad.native import array_pick as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text
 from claygrad.ops._out import EXACT, MULTI_DOT
@@ -207,15 +206,6 @@ def pairs_of_rows(x1: Tensor, x2: Tensor) -> tuple[int, ...]:
     return *broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]
 
 
-def native_distances(xp, x1, x2, p: float):
-    made = native.distances(x1, x2, p)
-    if made is None and x1.size and x2.size:
-        batch = broadcast(x1.shape[:-2], x2.shape[:-2])
-        wide = (xp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
-        made = native.distances(*map(xp.ascontiguousarray, wide), p)
-    return made
-
-
 hidden = {"function": False, "method": False, "out": False, "promote": "common", "meta": pairs_of_rows}
 
 
@@ -223,9 +213,6 @@ hidden = {"function": False, "method": False, "out": False, "promote": "common",
     samples=lambda t: [t.args(t(3, 4), t(2, 4))])
 def euclidean(xp, x1: Tensor, x2: Tensor):
     """Distances by a product; those of rows that lie close together from their differences."""
-    made = native_distances(xp, x1, x2, 2.0)
-    if made is not None:
-        return made
     batch = broadcast(x1.shape[:-2], x2.shape[:-2])
     first, second = xp.einsum("...i,...i->...", x1, x1), xp.einsum("...i,...i->...", x2, x2)
     out = xp.matmul(x1, x2.swapaxes(-2, -1))
@@ -256,9 +243,6 @@ def euclidean_gradient(g: Tensor, x1: Tensor, x2: Tensor, out: Tensor, needs: tu
     samples=lambda t: [t.args(t(3, 4), t(2, 4), 2.0), t.args(t(3, 4), t(2, 4), 1.0)])
 def direct(xp, x1: Tensor, x2: Tensor, p: float):
     """Distances from the differences themselves."""
-    made = native_distances(xp, x1, x2, p)
-    if made is not None:
-        return made
     out = xp.zeros(pairs_of_rows(x1, x2), x1.dtype)
     for k in range(x1.shape[-1]):               # one column at a time: no array larger than the result
         gap = xp.abs(x1[..., :, None, k] - x2[..., None, :, k])

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core.graph.modes import get_grad_enabled
-from claygrad.native import rnn as native
 from claygrad.ops._recurrent import (
     before,
     both,
@@ -60,9 +59,6 @@ def rnn_samples(t):
     meta=lambda input, hx: [((input.shape[0], hx.shape[1]), input.dtype), (hx.shape, hx.dtype)])
 def rnn_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None,
               sizes: tuple, reverse: bool, relu: bool):
-    made = native.forward("rnn", sizes, reverse, input, (hx,), w_ih, w_hh, b_ih, b_hh, relu)
-    if made is not None:
-        return made
     out, bias, h = input @ w_ih.T, both(b_ih, b_hh), hx.copy()
     if bias is not None:
         out += bias
@@ -95,9 +91,6 @@ def rnn_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse,
 @op(name="_rnn_layer_backward", kernel="rnn_layer_backward", **inner, meta="data")
 def rnn_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor, input: Tensor, hx: Tensor,
                        w_ih: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, relu: bool, needs: tuple):
-    made = native.backward("rnn", sizes, reverse, g_out, (g_h,), (out,), input, (hx,), w_ih, w_hh, needs, relu)
-    if made is not None:
-        return made
     h, steps = begun(xp, hx, g_h), steps_of(sizes, reverse)
     gates = rnn_loop_back(xp, g_out, h, out, w_hh, steps, relu)
     return (gates @ w_ih if needs[0] else input[:0], h,
@@ -140,9 +133,6 @@ def gru_results(input, hx) -> list:
     differentiable=(0, 1), meta=gru_results)
 def gru_layer(xp, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None,
               sizes: tuple, reverse: bool):
-    made = native.forward("gru", sizes, reverse, input, (hx,), w_ih, w_hh, b_ih, b_hh)
-    if made is not None:
-        return made
     width, h = hx.shape[1], hx.copy()
     kept = xp.empty((input.shape[0], 4 * width), dtype=input.dtype)         # r, z, n, and the h part of n
     kept[:, :3 * width] = input @ w_ih.T if b_ih is None else input @ w_ih.T + b_ih
@@ -187,9 +177,6 @@ def gru_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse,
 @op(name="_gru_layer_backward", kernel="gru_layer_backward", **inner, meta="data")
 def gru_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, out: Tensor, kept: Tensor, input: Tensor,
                        hx: Tensor, w_ih: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, needs: tuple):
-    made = native.backward("gru", sizes, reverse, g_out, (g_h,), (out, kept), input, (hx,), w_ih, w_hh, needs)
-    if made is not None:
-        return made
     width, steps, h = hx.shape[1], steps_of(sizes, reverse), begun(xp, hx, g_h)
     previous = before(xp, out, hx, steps)
     gates, to_n = gru_loop_back(xp, g_out, h, kept, previous, w_hh, steps)
@@ -245,9 +232,6 @@ def lstm_results(input, hx, cx) -> list:
     differentiable=(0, 1, 2), meta=lstm_results)
 def lstm_layer(xp, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
                b_hh: Tensor | None, w_hr: Tensor | None, sizes: tuple, reverse: bool):
-    made = None if w_hr is not None else native.forward("lstm", sizes, reverse, input, (hx, cx), w_ih, w_hh, b_ih, b_hh)
-    if made is not None:
-        return made
     width, h, c = cx.shape[1], hx.copy(), cx.copy()
     gates, bias = input @ w_ih.T, both(b_ih, b_hh)
     out = xp.empty((input.shape[0], hx.shape[1]), dtype=input.dtype)
@@ -294,11 +278,6 @@ def lstm_layer_grads(gs, outs, input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, size
 def lstm_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, g_c: Tensor | None, out: Tensor, gates: Tensor,
                         cells: Tensor, input: Tensor, hx: Tensor, cx: Tensor, w_ih: Tensor, w_hh: Tensor,
                         w_hr: Tensor | None, sizes: tuple, reverse: bool, needs: tuple):
-    if w_hr is None:
-        found = native.backward("lstm", sizes, reverse, g_out, (g_h, g_c), (out, gates, cells), input, (hx, cx), w_ih,
-                                w_hh, needs)
-        if found is not None:
-            return *found, input[:0]
     steps, h, c = steps_of(sizes, reverse), begun(xp, hx, g_h), begun(xp, cx, g_c)
     of_out = None if w_hr is None else xp.empty_like(out)
     made = lstm_loop_back(xp, g_out, h, c, gates, cells, before(xp, cells, cx, steps), w_hh, w_hr, of_out, steps)

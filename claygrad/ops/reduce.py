@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, dtype_of_numpy, uint8
 from claygrad.core import bool as boolean
-from claygrad.native import array_pick as native
-from claygrad.ops._geometry import product
 from claygrad.ops._out import ALL, ANY, EXACT, MATCHING
 from claygrad.ops._reducing import count, need_elements, reduced, restored, shared, shift, spread, total
 from claygrad.ops._registry import composite, conj, op, reduction
@@ -239,13 +237,6 @@ def logsumexp(xp, input: Tensor, dim: ints, keepdim: bool = False):
     """The logarithm of a sum of exponentials, without overflow: out = log(sum(exp(input)))."""
     if 0 in input.shape:
         return xp.log(total(xp, xp.exp(input), dim, keepdim))
-    axes = dim if dim is not None else tuple(range(input.ndim))
-    rest = [i for i in range(input.ndim) if i not in axes]
-    if input.dtype.kind == "f" and axes:
-        made = native.log_sums(xp.ascontiguousarray(xp.transpose(input, (*rest, *axes))),
-                               product(input.shape[i] for i in rest))
-        if made is not None:
-            return made.reshape([1 if i in axes else n for i, n in enumerate(input.shape) if keepdim or i not in axes])
     top = xp.amax(input.real, axis=dim, keepdims=True)
     top = xp.where(xp.isfinite(top), top, xp.zeros((), top.dtype))
     out = xp.log(total(xp, xp.exp(input - top), dim, True)) + top
@@ -257,9 +248,6 @@ def logsumexp(xp, input: Tensor, dim: ints, keepdim: bool = False):
     samples=lambda t: [t.args(t(3), t(3, 4), t(3))])
 def logsumexp_slope(xp, grad: Tensor, input: Tensor, total: Tensor):
     """grad * exp(input - total), with an element of grad and total for each row along the last axes of the input."""
-    made = native.log_sums_slope(xp.ascontiguousarray(grad), xp.ascontiguousarray(input), xp.ascontiguousarray(total))
-    if made is not None:
-        return made
     shape = (*total.shape, *(1,) * (input.ndim - total.ndim))
     return grad.reshape(shape) * xp.exp(input - total.reshape(shape))
 

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import bool as boolean
 from claygrad.core import int64
-from claygrad.native import array_pick as picking
-from claygrad.native import array_rows as native
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._out import SCALAR
 from claygrad.ops._reducing import no_complex_gradient, selected, shift
@@ -27,11 +25,6 @@ def running(xp, accumulate, input, dim: int, dtype: dtype | None):
     """`accumulate` along an axis, in double precision, rounded once at the end."""
     axis = axis_of(dim, input.ndim)
     wanted = dtype.numpy if dtype is not None else xp.dtype("int64") if input.dtype.kind in "iub" else input.dtype
-    loop = {"cumsum": native.running_sum, "cumprod": picking.running_product}.get(accumulate.__name__)
-    if loop is not None and input.ndim:
-        made = loop(xp.ascontiguousarray(input, dtype=wanted), axis)
-        if made is not None:
-            return made
     input = input.astype(wanted, order="C")
     if not input.ndim:
         return input
@@ -74,8 +67,7 @@ cumsum.rule(input=lambda g, dim: cumsum_from_end(g, dim))
 def cumsum_from_end(xp, input: Tensor, dim: int):
     """The running sum from the end of the axis: out[i] = input[i] + ... + input[-1]."""
     axis = axis_of(dim, input.ndim)
-    made = native.running_sum(xp.ascontiguousarray(input), axis, True) if input.ndim else input
-    return xp.flip(running(xp, xp.cumsum, xp.flip(input, axis), axis, None), axis) if made is None else made
+    return xp.flip(running(xp, xp.cumsum, xp.flip(input, axis), axis, None), axis) if input.ndim else input
 cumsum_from_end.rule(input=lambda g, dim: g.cumsum(dim))
 
 
@@ -150,9 +142,6 @@ def logcumsumexp(xp, input: Tensor, dim: int):
     if not input.ndim:
         return input.copy()
     if input.dtype.kind == "f":
-        made = picking.running_logs(xp.ascontiguousarray(xp.moveaxis(input, axis, -1)))
-        if made is not None:
-            return made if axis == input.ndim - 1 else xp.ascontiguousarray(xp.moveaxis(made, -1, axis))
         return xp.logaddexp.accumulate(input, axis=axis, dtype="float64").astype(input.dtype, order="C")
     rows = xp.moveaxis(input, axis, 0).astype("complex128")
     for i in range(1, len(rows)):
@@ -188,9 +177,6 @@ def record(xp, name: str, accumulate, input, dim: int):
         return input.copy(), xp.zeros(input.shape, "int64")
     need(input, ORDERED, f"{name}_cpu")
     input = xp.ascontiguousarray(input)
-    made = picking.running_extreme(input, axis, name == "cummax")
-    if made is not None:
-        return made
     values = accumulate(input, axis=axis)
     hit = input == values
     if input.dtype.kind == "f":

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy, int32, int64
 from claygrad.core.user_warnings import warn_once
-from claygrad.native import array_pick as picking
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
 from claygrad.ops._out import EXACT, SEARCH
@@ -231,12 +230,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 def search(xp, rows, values, right: bool):
     """For each value the first place whose element is not below it (right: above it), in the row it belongs to."""
-    tidy = rows.dtype == values.dtype and rows.size and (rows[..., -1] == rows[..., -1]).all()
-    if tidy:
-        made = picking.search(xp.ascontiguousarray(rows), xp.ascontiguousarray(values), right)
-        if made is not None:
-            return made
-    if rows.ndim == 1 and tidy:
+    if rows.ndim == 1 and rows.dtype == values.dtype and rows.size and rows[-1] == rows[-1]:
         return xp.searchsorted(rows, values, "right" if right else "left")       # NaN among the rows is found otherwise
     low, high = xp.zeros(values.shape, "int64"), xp.full(values.shape, rows.shape[-1], "int64")
     while (low < high).any():
@@ -343,9 +337,6 @@ def bincount(xp, input: Tensor, weights: Tensor | None = None, minlength: int = 
     """How often each integer occurs, or the sum of its weights: out[n] = sum(weights[input == n])."""
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    made = picking.counts(input, weights, minlength)
-    if made is not None:
-        return made if weights is None or weights.dtype.name != "float32" else made.astype("float32")
     need(input, "iu", "bincount_cpu")
     if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")

@@ -1,8 +1,6 @@
-"""The native way of attention against the declared one, which is its specification, whatever the layout."""
+"""The native form of attention against the reference, whatever the layout."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy
 import pytest
@@ -10,17 +8,8 @@ import pytest
 import claygrad
 import claygrad.nn.functional as F
 from claygrad.core.op import op_named
-from claygrad.ops import attention
 from tests.ops.test_layers_native import KINDS, precision, values
-
-
-def declared(monkeypatch: pytest.MonkeyPatch, name: str, *given: Any) -> tuple:
-    """What the forward of an operation gives, without any native loop."""
-    with monkeypatch.context() as patch:
-        for loop in ("natively", "natively_back"):
-            patch.setattr(attention, loop, lambda *_: None)
-        return op_named(name).forward(numpy, *[x.numpy() if isinstance(x, claygrad.Tensor) else x for x in given])
-
+from tests.support.forms import reference
 
 HEADS = {
     "plain": lambda t, *shape: [t(*shape) for _ in range(3)],
@@ -36,7 +25,7 @@ HEADS = {
 
 @KINDS
 @pytest.mark.parametrize("lie", HEADS)
-def test_attention_of_every_layout(lie, dtype, monkeypatch):
+def test_attention_of_every_layout(lie, dtype):
     rng = numpy.random.default_rng(3)
     forward, back = (op_named("_scaled_dot_product_flash_attention_for_cpu" + end) for end in ("", "_backward"))
     for shape in ((2, 3, 5, 4), (1, 1, 1, 1), (1, 3, 70, 16), (2, 1, 33, 7), (3, 2, 1, 32)):
@@ -47,7 +36,7 @@ def test_attention_of_every_layout(lie, dtype, monkeypatch):
             for native, name, given in ((made, forward.name, (q, k, v, None, causal, 0.3)),
                                         (back(g, q, k, v, None, causal, 0.3, *made), back.name,
                                          (g, q, k, v, None, causal, 0.3, *made))):
-                for a, b in zip(native, declared(monkeypatch, name, *given), strict=True):
+                for a, b in zip(native, reference(name, *given), strict=True):
                     assert tuple(a.shape) == b.shape
                     numpy.testing.assert_allclose(a.numpy(), b, rtol=precision(dtype), atol=precision(dtype))
             assert made[0].stride() == claygrad.empty_like(q).stride() or lie in ("every other", "turned about")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import claygrad
-from claygrad.native import array_pick as pick
+from tests.support.forms import called, native
 
 SHAPES = [(5,), (3, 4), (2, 3, 5), (70000,), (130, 257), (16384 * 2 + 1,)]
 
@@ -21,20 +21,13 @@ def numbers(shape, dtype="float32", seed=0):
 def test_masks(shape, share, dtype):
     x = numbers(shape, dtype)
     mask = np.random.default_rng(1).random(shape) < share
-    picked = pick.by_mask(x, mask)
+    picked = native(claygrad.masked_select, x, mask)
     np.testing.assert_array_equal(picked, x[mask])
     want = x.copy()
     want[mask] = picked[::-1]
-    np.testing.assert_array_equal(pick.into_mask(x, mask, np.ascontiguousarray(picked[::-1])), want)
-    np.testing.assert_array_equal(pick.places(mask), np.array(np.nonzero(mask)))
-
-
-def test_masks_are_refused_where_they_do_not_fit():
-    x, mask = numbers((3, 4)), np.ones((3, 4), bool)
-    assert pick.by_mask(x, mask[:2]) is None
-    assert pick.by_mask(x.T, mask.T) is None
-    assert pick.into_mask(x, mask, numbers(11)) is None
-    assert pick.into_mask(x, mask, numbers(12, "float64")) is None
+    scattered = native if picked.size else called
+    np.testing.assert_array_equal(scattered(claygrad.Tensor.masked_scatter, x, mask, np.ascontiguousarray(picked[::-1])), want)
+    np.testing.assert_array_equal(native("nonzero", mask).T, np.array(np.nonzero(mask)))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
@@ -45,7 +38,7 @@ def test_running_extremes(dtype, axis, shape):
     if dtype.startswith("f"):
         x[1, 2], x[0, 1] = np.nan, -np.inf
     for largest, accumulate in ((True, np.maximum.accumulate), (False, np.minimum.accumulate)):
-        values, places = pick.running_extreme(x, axis, largest)
+        values, places = native(claygrad.cummax if largest else claygrad.cummin, x, axis)
         np.testing.assert_array_equal(values, accumulate(x, axis))
         np.testing.assert_array_equal(np.take_along_axis(x, places, axis), values)
         later = np.where((x == values) | (x != x), np.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(3)]),
@@ -57,9 +50,9 @@ def test_running_extremes(dtype, axis, shape):
 def test_running_products(shape):
     x = np.random.default_rng(0).uniform(0.5, 1.5, shape).astype("float32")
     for axis in (0, 1):
-        np.testing.assert_allclose(pick.running_product(x, axis), np.cumprod(x, axis, dtype="float64"), rtol=1e-6)
+        np.testing.assert_allclose(called(claygrad.cumprod, x, axis), np.cumprod(x, axis, dtype="float64"), rtol=1e-6)
     whole = numbers(shape, "int64")
-    np.testing.assert_array_equal(pick.running_product(whole, 1), np.cumprod(whole, 1))
+    np.testing.assert_array_equal(called(claygrad.cumprod, whole, 1), np.cumprod(whole, 1))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
@@ -78,28 +71,26 @@ def test_ranks_count_equals_in_order(dtype):
 def test_searches(n):
     rows, values = np.sort(numbers(n)), np.concatenate([numbers(5000, seed=2), [np.nan, np.inf, -np.inf]]).astype("float32")
     for right, side in ((False, "left"), (True, "right")):
-        np.testing.assert_array_equal(pick.search(rows, values, right), np.searchsorted(rows, values, side))
+        np.testing.assert_array_equal(native(claygrad.searchsorted, rows, values, right=right), np.searchsorted(rows, values, side))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_entries(axis):
     x = numbers((4, 30, 70), "float64")
     index = np.random.default_rng(0).integers(0, x.shape[axis], 50)
-    np.testing.assert_array_equal(pick.entries(x, index, axis), np.take(x, index, axis))
+    np.testing.assert_array_equal(native(claygrad.index_select, x, axis, index), np.take(x, index, axis))
     source, out, want = np.take(x, index, axis), x.copy(), x.copy()
     np.add.at(want, (slice(None),) * axis + (index,), source)
-    assert pick.add_entries(out, index, source, axis)
-    np.testing.assert_array_equal(out, want)
-    assert pick.entries(x, index - 1, axis) is None or index.min() > 0
+    np.testing.assert_array_equal(native(claygrad.index_add, out, axis, index, source), want)
 
 
 def test_logs_of_sums():
     x = numbers((40, 333)) * 20
     want = np.logaddexp.accumulate(x, axis=1, dtype="float64")
-    np.testing.assert_allclose(pick.running_logs(x), want, rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(pick.log_sums(x, 40), want[:, -1], rtol=1e-6)
+    np.testing.assert_allclose(native(claygrad.logcumsumexp, x, 1), want, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(native(claygrad.logsumexp, x, 1), want[:, -1], rtol=1e-6)
     far = np.array([[0, -1000, 3], [-1000, 0, -np.inf]], "float32")
-    np.testing.assert_allclose(pick.running_logs(far), np.logaddexp.accumulate(far, axis=1, dtype="float64"), rtol=1e-6)
+    np.testing.assert_allclose(native(claygrad.logcumsumexp, far, 1), np.logaddexp.accumulate(far, axis=1, dtype="float64"), rtol=1e-6)
 
 
 @pytest.mark.parametrize("p", [0.5, 1.0, 2.0, 3.0, float("inf")])
@@ -107,7 +98,7 @@ def test_logs_of_sums():
 def test_distances(p, dtype):
     x, y = numbers((2, 5, 19), dtype), numbers((2, 7, 19), dtype, seed=1)
     want = np.linalg.norm((x[:, :, None] - y[:, None]).astype("float64"), p, axis=-1)
-    np.testing.assert_allclose(pick.distances(x, y, p), want, rtol=1e-5)
+    np.testing.assert_allclose(native("_cdist_forward", x, y, p), want, rtol=1e-5)
 
 
 def test_distances_of_close_rows_are_exact():

@@ -1,4 +1,4 @@
-"""Padding, distances, counts and added entries in native loops against their general forms, on every instruction set."""
+"""Padding, distances, counts and added entries in native loops against the references, on every instruction set."""
 
 from __future__ import annotations
 
@@ -6,27 +6,23 @@ import numpy
 import pytest
 
 import claygrad
-from claygrad.native import array_pick as pick
+from claygrad.core.dispatch import reference_only
 from claygrad.ops import pad, products
 from tests.kernels.conftest import isa, kernels  # noqa: F401
+from tests.support.forms import native
 
 F = claygrad.nn.functional
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
 
-@pytest.fixture
-def plainly(monkeypatch: pytest.MonkeyPatch):
-    """Run a function without the native loops."""
-    def run(function, *args, **kwargs):
-        with monkeypatch.context() as plain:
-            for module, name in ((pick, "distances"), (pick, "added"), (pick, "counts")):
-                plain.setattr(module, name, lambda *_: None)
-            return function(*args, **kwargs)
-    return run
+def plainly(function, *args):
+    """The result by references alone."""
+    with reference_only():
+        return function(*args)
 
 
 def agrees(operation, x, *how) -> None:
-    """The short way of an operation, and its declared forward."""
+    """The native form of an operation, and its reference."""
     found, wanted = operation(x, *how), operation.forward(numpy, x.numpy(), *how)
     assert tuple(found.shape) == wanted.shape
     assert found.is_contiguous()
@@ -63,14 +59,14 @@ def test_padding_that_cuts_all_and_turned_inputs():
 
 @DTYPES
 @pytest.mark.usefixtures("isa")
-def test_distances(dtype: str, plainly):
+def test_distances(dtype: str):
     rng = numpy.random.default_rng(1)
     limit = 3e-5 if dtype == "float32" else 1e-13
     for m, n, k in [(2, 2, 1), (3, 70, 2), (65, 300, 3), (130, 9, 24), (70, 40, 25), (100, 257, 128)]:
         x, y = (rng.standard_normal((2, rows, k)).astype(dtype) for rows in (m, n))
         y[:, 0] = x[:, 0]                                      # no distance at all
         y[:, -1] = x[:, -1] * (1 + limit)                      # next to none
-        found = pick.distances(x, y, 2.0)
+        found = native("_euclidean_dist", x, y)
         gap = x.astype("float64")[:, :, None] - y.astype("float64")[:, None]
         wanted = numpy.sqrt((gap * gap).sum(-1))
         numpy.testing.assert_allclose(found, wanted, rtol=200 * limit, atol=limit * k ** 0.5)
@@ -78,7 +74,7 @@ def test_distances(dtype: str, plainly):
         plain = plainly(claygrad.cdist, claygrad.from_numpy(x), claygrad.from_numpy(y))
         numpy.testing.assert_allclose(found, plain.numpy(), rtol=500 * limit, atol=limit * k ** 0.5)
     x[0, 1, 2], x[1, 1, 3] = numpy.nan, numpy.inf
-    found = pick.distances(x, y, 2.0)
+    found = native("_euclidean_dist", x, y)
     assert numpy.isnan(found[0, 1]).all()
     assert not numpy.isfinite(found[1, 1]).any()
     assert numpy.isfinite(found[:, 0]).all()
@@ -91,7 +87,7 @@ def test_distances_of_rows_that_are_stretched_or_turned():
 
 
 @DTYPES
-def test_added_entries(dtype: str, plainly):
+def test_added_entries(dtype: str):
     rng = numpy.random.default_rng(2)
     for _ in range(40):
         shape = tuple(rng.integers(1, 7, int(rng.integers(1, 4))))
@@ -110,7 +106,7 @@ def test_added_entries(dtype: str, plainly):
             x.index_add(dim, claygrad.full((5,), int(wrong)), source)
 
 
-def test_counts(plainly):
+def test_counts():
     rng = numpy.random.default_rng(3)
     for n in (1, 5, 1000):
         x = claygrad.from_numpy(rng.integers(0, 50, n))

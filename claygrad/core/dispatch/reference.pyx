@@ -181,7 +181,16 @@ cdef void run_elsewhere_by(elsewhere_t run) noexcept:
     _elsewhere = run
 
 
+cdef int64_t _references_run = 0
+
+
+def references_run():
+    """How often the reference of an operation was run, in all: tests ask whether a native form did the work."""
+    return _references_run
+
+
 cdef object general(Op op, PyObject** slots):
+    global _references_run
     _check_kept(op, slots)
     run_check(op, slots)
     cdef device where = common_device(op, slots)
@@ -199,6 +208,7 @@ cdef object general(Op op, PyObject** slots):
         result = by_copies(op, slots)
     if result is not None:
         return result
+    _references_run += 1
     if narrow(code):
         half = code
     ctx = enter_quiet()

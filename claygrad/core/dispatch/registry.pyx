@@ -1,5 +1,6 @@
 """Short ways by name: the modules of the core offer theirs when they are loaded, declarations ask for them."""
-from claygrad.core.op cimport MULTI_VIEW, Op
+from claygrad.core.op cimport MULTI_VIEW, Op, fast_rule_t, fast_t, many_t, short_t
+from claygrad.core.op import every_op
 from claygrad.core.data.dtype cimport N_NATIVE
 from claygrad.core.data.kernels cimport find
 
@@ -64,3 +65,51 @@ cdef make_t factory(str name) except NULL:
     if way is None or way.make == NULL:
         raise TypeError(f"nobody offers a factory '{name}'")
     return way.make
+
+
+# --- without native forms ------------------------------------------------------------------------------------------
+cdef class _NativeForms:
+    """Those of one operation."""
+    cdef Op op
+    cdef fast_t fast
+    cdef many_t many
+    cdef short_t short
+    cdef fast_rule_t rules[4]
+
+
+cdef class reference_only:
+    """Inside, every operation runs by its reference, the declared forward: the table of native forms is empty.
+
+    with claygrad.core.dispatch.reference_only():
+        expected = x.logsumexp(1)
+
+    It is for tests, and for whoever wonders whether a kernel is at fault. It holds for all threads.
+    """
+    cdef list taken
+
+    def __enter__(self):
+        cdef Op op
+        cdef _NativeForms forms
+        cdef int i
+        self.taken = []
+        for op in every_op:
+            forms = _NativeForms.__new__(_NativeForms)
+            forms.op, forms.fast, forms.many, forms.short, forms.rules = op, op.fast, op.many, op.short, op.fast_rules
+            self.taken.append(forms)
+            op.fast = NULL
+            op.many = NULL
+            op.short = NULL
+            for i in range(4):
+                op.fast_rules[i] = NULL
+        return self
+
+    def __exit__(self, *_):
+        cdef _NativeForms forms
+        for forms in self.taken:
+            forms.op.fast, forms.op.many, forms.op.short = forms.fast, forms.many, forms.short
+            forms.op.fast_rules = forms.rules
+        self.taken = None
+
+
+def has_native_form(Op op):
+    return op.fast != NULL or op.many != NULL or op.short != NULL

@@ -70,7 +70,7 @@ cdef object call_view(Op op, PyObject** slots):
         layout = restride(t, geometry[0], geometry[1], geometry[2])
         if len(geometry) == 4:
             layout = new_layout(layout.storage, <dtype?>geometry[3], layout.ndim, layout.shape, layout.strides, layout.offset)
-            retyped = not op.recorded or op.fast == _view
+            retyped = not op.recorded or op.name == "view"
     out = make_view(t, layout, False)
     if op.lazy:                          # Note [Lazy conjugates]
         out.layout = with_bits(layout, t.layout.bits ^ op.lazy)

@@ -1,4 +1,4 @@
-"""The native convolutions against the NumPy form, at shapes drawn at random, on every instruction set."""
+"""The native convolutions against the reference, at shapes drawn at random, on every instruction set."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 
 import claygrad
 from claygrad.ops import _conv
+from tests.support.forms import native
 
 
 def draw(rng: numpy.random.Generator, depthwise: bool) -> tuple:
@@ -22,66 +23,76 @@ def draw(rng: numpy.random.Generator, depthwise: bool) -> tuple:
     return x, rng.standard_normal((outputs * groups, inputs, *kernel)), stride, padding, dilation, groups
 
 
-def all_three(x, w, stride, padding, dilation, groups):
-    out = _conv.conv_forward(numpy, x, w, stride, padding, dilation, groups)
-    g = numpy.cos(numpy.arange(out.size, dtype=out.dtype)).reshape(out.shape)
-    return (out, _conv.conv_input_grad(numpy, g, w, x.shape[2:], stride, padding, dilation, groups),
-            _conv.conv_weight_grad(numpy, g, x, w.shape[2:], stride, padding, dilation, groups))
+def forward(x, w, stride, padding, dilation, groups, bias=None):
+    return native("convolution", x, w, bias, stride, padding, dilation, False, (0,) * len(stride), groups)
+
+
+def input_grad(g, w, size, stride, padding, dilation, groups):
+    spare = [n - ((o - 1) * s - 2 * p + d * (k - 1) + 1) for n, o, k, s, p, d in
+             zip(size, g.shape[2:], w.shape[2:], stride, padding, dilation)]
+    return native("_conv_input", g, w, stride, padding, dilation, tuple(spare), groups)
+
+
+def weight_grad(g, x, kernel, stride, padding, dilation, groups):
+    return native("_conv_weight", g, x, tuple(kernel), stride, padding, dilation, groups)
+
+
+def by_reference(x, w, g, *settings):
+    return (_conv.conv_forward(numpy, x, w, *settings), _conv.conv_input_grad(numpy, g, w, x.shape[2:], *settings),
+            _conv.conv_weight_grad(numpy, g, x, w.shape[2:], *settings))
+
+
+def both(x, w, *settings):
+    """Forward and both gradients, natively and by reference. Kernels of one element are left to matrix products."""
+    shape = (x.shape[0], w.shape[0], *_conv.out_sizes(x.shape[2:], w.shape[2:], *settings[:3]))
+    g = numpy.cos(numpy.arange(numpy.prod(shape), dtype=x.dtype)).reshape(shape)
+    made = by_native(x, w, g, *settings)
+    return made, by_reference(x, w, g, *settings)
+
+
+def by_native(x, w, g, *settings):
+    return forward(x, w, *settings), input_grad(g, w, x.shape[2:], *settings), weight_grad(g, x, w.shape[2:], *settings)
 
 
 @pytest.mark.parametrize("depthwise", [False, True], ids=["", "depthwise"])
 @pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=["float32", "float64"])
-def test_as_the_general_path(isa, dtype, depthwise, monkeypatch):
+def test_as_the_reference(isa, dtype, depthwise):
     rng = numpy.random.default_rng(5)
     loose = 2e-4 if dtype is numpy.float32 else 1e-10
     for _ in range(40):
         x, w, *settings = draw(rng, depthwise)
         x, w = x.astype(dtype), w.astype(dtype)
-        native = all_three(x, w, *settings)
-        with monkeypatch.context() as plain:
-            plain.setattr(_conv, "natively", lambda *_: None)
-            general = all_three(x, w, *settings)
-        for name, a, b in zip(("forward", "input", "weight"), native, general):
+        for name, a, b in zip(("forward", "input", "weight"), *both(x, w, *settings)):
             numpy.testing.assert_allclose(a, b, rtol=loose, atol=loose * max(1, abs(b).max()), err_msg=f"{name} {x.shape} {w.shape} {settings}")
 
 
 def test_nan_stays_where_it_is_seen(isa):
     x, w = numpy.zeros((1, 1, 6, 6), numpy.float32), numpy.ones((1, 1, 3, 3), numpy.float32)
     x[0, 0, 0, 0] = numpy.nan
-    out = _conv.conv_forward(numpy, x, w, (1, 1), (1, 1), (1, 1), 1)
+    out = forward(x, w, (1, 1), (1, 1), (1, 1), 1)
     assert numpy.isnan(out[0, 0, :2, :2]).all()
     assert not numpy.isnan(out[0, 0, 2:]).any()
 
 
-def test_memory_that_is_not_in_rows_takes_the_general_path():
-    x = numpy.zeros((1, 2, 6, 6), numpy.float32).transpose(0, 1, 3, 2)
-    assert _conv.natively(numpy, "forward", x, numpy.ones((1, 2, 3, 3), numpy.float32), (1, 1, 4, 4), x.shape, (1, 2, 3, 3),
-                          (1, 1, 4, 4), (1, 1), (0, 0), (1, 1), 1) is None
-
-
 @pytest.mark.parametrize("kernel", [(3, 3), (5, 4)], ids=["3x3", "5x4"])
 @pytest.mark.parametrize("stride", [1, 2, 3])
-def test_depthwise_lines_around_the_width_of_a_vector(isa, kernel, stride, monkeypatch):
+def test_depthwise_lines_around_the_width_of_a_vector(isa, kernel, stride):
     rng = numpy.random.default_rng(7)
     for width in (4, 8, 15, 16, 17, 31, 33, 50):
         x = rng.standard_normal((3, 4, 9, width)).astype(numpy.float32)
         w = rng.standard_normal((8, 1, *kernel)).astype(numpy.float32)
         settings = (stride, stride), (2, 1), (1, 1), 4
-        native = all_three(x, w, *settings)
-        with monkeypatch.context() as plain:
-            plain.setattr(_conv, "natively", lambda *_: None)
-            general = all_three(x, w, *settings)
-        for a, b in zip(native, general):
+        for a, b in zip(*both(x, w, *settings)):
             numpy.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, abs(b).max()))
 
 
 def test_depthwise_infinity_is_seen_by_its_own_windows_alone(isa):
     x, w = numpy.ones((1, 2, 5, 20), numpy.float32), numpy.ones((2, 1, 3, 3), numpy.float32)
     x[0, 0, 3, 0] = numpy.inf                # behind the end of the line before it
-    out = _conv.conv_forward(numpy, x, w, (1, 1), (0, 0), (1, 1), 2)
+    out = forward(x, w, (1, 1), (0, 0), (1, 1), 2)
     assert numpy.isinf(out[0, 0, 1:, 0]).all()
     assert numpy.isfinite(out[0, 0, :, 1:]).all()
-    to_w = _conv.conv_weight_grad(numpy, numpy.ones_like(out), x, (3, 3), (1, 1), (0, 0), (1, 1), 2)
+    to_w = weight_grad(numpy.ones_like(out), x, (3, 3), (1, 1), (0, 0), (1, 1), 2)
     assert numpy.isinf(to_w[0, 0, 1:, 0]).all()
     assert numpy.isfinite(to_w[0, 0, :, 1:]).all()
     assert numpy.isfinite(to_w[1]).all()
@@ -92,8 +103,8 @@ def test_bias_is_added(isa, groups):
     rng = numpy.random.default_rng(3)
     x, w = rng.standard_normal((2, 4, 5, 7)), rng.standard_normal((20, 4 // groups, 3, 3))
     bias, settings = rng.standard_normal(20), ((1, 1), (1, 1), (1, 1), groups)
-    plain = _conv.conv_forward(numpy, x, w, *settings)
-    numpy.testing.assert_allclose(_conv.conv_forward(numpy, x, w, *settings, bias), plain + bias[:, None, None], rtol=1e-12)
+    plain = forward(x, w, *settings)
+    numpy.testing.assert_allclose(forward(x, w, *settings, bias), plain + bias[:, None, None], rtol=1e-12)
 
 
 # Input, weight and settings that reach one way each of cutting the work to pieces
@@ -124,23 +135,19 @@ PIECES = {
 
 
 @pytest.mark.parametrize("name", PIECES)
-def test_in_pieces_as_the_general_path(isa, name, monkeypatch):
+def test_in_pieces_as_the_reference(isa, name):
     rng = numpy.random.default_rng(11)
     x_shape, w_shape, *settings = PIECES[name]
     for dtype, loose in ((numpy.float32, 2e-4), (numpy.float64, 1e-10)):
         x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
-        native = all_three(x, w, *settings)
-        with monkeypatch.context() as plain:
-            plain.setattr(_conv, "natively", lambda *_: None)
-            general = all_three(x, w, *settings)
-        for a, b in zip(native, general):
+        for a, b in zip(*both(x, w, *settings)):
             numpy.testing.assert_allclose(a, b, rtol=loose, atol=loose * max(1, abs(b).max()))
 
 
 def test_infinity_goes_back_through_a_stride_to_its_own_window_alone(isa):
     g, w = numpy.ones((1, 1, 3, 3), numpy.float32), numpy.ones((1, 1, 2, 2), numpy.float32)
     g[0, 0, 1, 1] = numpy.inf
-    back = _conv.conv_input_grad(numpy, g, w, (7, 7), (2, 2), (0, 0), (1, 1), 1)
+    back = input_grad(g, w, (7, 7), (2, 2), (0, 0), (1, 1), 1)
     assert numpy.isinf(back[0, 0, 2:4, 2:4]).all()
     assert numpy.isinf(back).sum() == 4
     assert not numpy.isnan(back).any()
@@ -173,8 +180,8 @@ def test_a_number_is_seen_by_its_own_windows_alone(isa, value):
 
 
 def _all_of(x, w, g):
-    return (_conv.conv_forward(numpy, x, w, *TILES), _conv.conv_input_grad(numpy, g, w, x.shape[2:], *TILES),
-            _conv.conv_weight_grad(numpy, g, x, w.shape[2:], *TILES))
+    return (forward(x, w, *TILES), input_grad(g, w, x.shape[2:], *TILES),
+            weight_grad(g, x, w.shape[2:], *TILES))
 
 
 def test_infinity_stays_infinite(isa):
@@ -218,5 +225,5 @@ def test_tiles_do_not_depend_on_the_threads(isa):
 
 def test_a_bias_is_added_to_tiles(isa):
     x, w, bias = numbers(2, 32, 20, 20), numbers(48, 32, 3, 3), numbers(48)
-    numpy.testing.assert_allclose(_conv.conv_forward(numpy, x, w, *TILES, bias),
-                                  _conv.conv_forward(numpy, x, w, *TILES) + bias[:, None, None], rtol=1e-5, atol=1e-5)
+    numpy.testing.assert_allclose(forward(x, w, *TILES, bias),
+                                  forward(x, w, *TILES) + bias[:, None, None], rtol=1e-5, atol=1e-5)

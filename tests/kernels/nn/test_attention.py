@@ -1,4 +1,4 @@
-"""The native attention against the NumPy form, at shapes drawn at random, on every instruction set."""
+"""The native attention against the reference, at shapes drawn at random, on every instruction set."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import pytest
 
 import claygrad
 from claygrad.ops import attention
+from tests.support.forms import called, native, reference
 
 
 def everything(g, q, k, v, mask, causal, scale=0.3):
     """Output, logarithms, and the gradients of query, key and value."""
-    g, q, k, v, mask = (None if x is None else claygrad.from_numpy(x) for x in (g, q, k, v, mask))
-    outs = attention.fused_attention(q, k, v, mask, causal, scale)
-    grads = attention.fused_attention_backward(g, q, k, v, mask, causal, scale, *outs)
-    return [x.numpy() for x in (*outs, *grads)]
+    run = called if mask is not None and mask.shape[-1] != k.shape[2] else native
+    outs = run(attention.fused_attention, q, k, v, mask, causal, scale)
+    return *outs, *run(attention.fused_attention_backward, g, q, k, v, mask, causal, scale, *outs)
 
 
-def generally(monkeypatch, *args):
-    with monkeypatch.context() as plain:
-        plain.setattr(attention, "natively", lambda *_: None)
-        plain.setattr(attention, "natively_back", lambda *_: None)
-        return everything(*args)
+def by_reference(g, q, k, v, mask, causal, scale=0.3):
+    outs = reference(attention.fused_attention, q, k, v, mask, causal, scale)
+    return *outs, *reference(attention.fused_attention_backward, g, q, k, v, mask, causal, scale, *outs)
 
 
 def draw(rng, dtype, trial):
@@ -41,23 +39,23 @@ def draw(rng, dtype, trial):
 
 
 @pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=["float32", "float64"])
-def test_as_the_general_path(isa, dtype, monkeypatch):
+def test_as_the_reference(isa, dtype):
     rng = numpy.random.default_rng(3)
     close = {"rtol": 2e-4, "atol": 2e-5} if dtype is numpy.float32 else {"rtol": 1e-9, "atol": 1e-10}
     for trial in range(40):
         case = draw(rng, dtype, trial)
-        for name, a, b in zip("out log_sum query key value".split(), everything(*case), generally(monkeypatch, *case)):
+        for name, a, b in zip("out log_sum query key value".split(), everything(*case), by_reference(*case)):
             assert a.dtype == b.dtype
             numpy.testing.assert_allclose(a, b, **close, err_msg=f"{name} of trial {trial}: {case[1].shape} {case[2].shape}")
 
 
 @pytest.mark.parametrize("spoiled", [numpy.nan, numpy.inf, -numpy.inf, -0.0])
-def test_numbers_that_are_none(isa, spoiled, monkeypatch):
+def test_numbers_that_are_none(isa, spoiled):
     rng = numpy.random.default_rng(4)
     g, q, k, v = (rng.standard_normal((1, 2, 70, 5)).astype("float32") for _ in range(4))
     q[0, 0, 3, 2] = k[0, 1, 65, 0] = spoiled
     case = g, q, k, v, None, False
-    for a, b in zip(everything(*case), generally(monkeypatch, *case)):
+    for a, b in zip(everything(*case), by_reference(*case)):
         numpy.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
 
 

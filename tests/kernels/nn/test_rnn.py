@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import claygrad
-from claygrad.native import rnn as native
-from claygrad.ops import recurrent_layer
 from claygrad.ops._registry import REGISTRY
+from tests.support.forms import called, native, reference, refused
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 SIZES = [(1,), (3, 3, 3), (4, 2, 1), (5,) * 4, (40,) * 3]
 
 
-def call(name: str, sizes: tuple[int, ...], reverse: bool, width: int, dtype: str, bias: bool, **options: Any) -> list[Any]:
+def call(name: str, sizes: tuple[int, ...], reverse: bool, width: int, dtype: str, bias: bool, run: Any = native,
+         **options: Any) -> list[Any]:
     """A layer's results and gradients, on arrays."""
     rng = np.random.default_rng(0)
 
@@ -28,14 +28,14 @@ def call(name: str, sizes: tuple[int, ...], reverse: bool, width: int, dtype: st
     biases = [draw(gates * width), draw(gates * width)] if bias else [None, None]
     input = draw(rows, 5)
     extra = [None] if name == "lstm" else []
-    forward, backward = REGISTRY[f"{name}_layer"].fn, REGISTRY[f"{name}_layer_backward"].fn
-    outs = forward(np, input, *states, *weights, *biases, *extra, sizes, reverse, *options.values())
+    forward, backward = REGISTRY[f"{name}_layer"].op, REGISTRY[f"{name}_layer_backward"].op
+    outs = run(forward, input, *states, *weights, *biases, *extra, sizes, reverse, *options.values())
     g = [draw(rows, width), *(draw(batch, width) for _ in states)]
     if name == "rnn":
         g[0] = np.broadcast_to(g[0][:1], (rows, width))         # not contiguous
     kept = (outs[0], *outs[1 + len(states):])
     needs = (True,) * (len(states) + 1 + 2) + (bias, bias) + (False,) * len(extra)
-    grads = backward(np, *g, *kept, input, *states, *weights, *extra, sizes, reverse, *options.values(), needs)
+    grads = run(backward, *g, *kept, input, *states, *weights, *extra, sizes, reverse, *options.values(), needs)
     return [*outs, *grads[:len(states) + 5 if bias else len(states) + 3]]
 
 
@@ -45,13 +45,11 @@ def call(name: str, sizes: tuple[int, ...], reverse: bool, width: int, dtype: st
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("name", ["rnn", "rnn relu", "gru", "lstm", "lstm without bias"])
 def test_the_native_loop_does_what_the_plain_one_does(name: str, sizes: tuple[int, ...], reverse: bool, width: int,
-                                                     dtype: str, monkeypatch: pytest.MonkeyPatch):
+                                                     dtype: str):
     kind = name.split()[0]
     options = {"relu": "relu" in name} if kind == "rnn" else {}
     fast = call(kind, sizes, reverse, width, dtype, "without" not in name, **options)
-    for door in ("forward", "backward"):
-        monkeypatch.setattr(native, door, lambda *arguments: None)
-    plain = call(kind, sizes, reverse, width, dtype, "without" not in name, **options)
+    plain = call(kind, sizes, reverse, width, dtype, "without" not in name, reference, **options)
     tolerance = {"rtol": 2e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-12}
     for k, (got, want) in enumerate(zip(fast, plain, strict=True)):
         np.testing.assert_allclose(got, want, err_msg=f"result {k}", **tolerance)
@@ -60,14 +58,11 @@ def test_the_native_loop_does_what_the_plain_one_does(name: str, sizes: tuple[in
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("sizes", [(9,) * 3, (12, 7), (3,) * 2], ids=str)
 @pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
-def test_weights_too_large_to_stay_near_are_multiplied_all_the_same(name: str, sizes: tuple[int, ...], dtype: str,
-                                                                    monkeypatch: pytest.MonkeyPatch):
+def test_weights_too_large_to_stay_near_are_multiplied_all_the_same(name: str, sizes: tuple[int, ...], dtype: str):
     options = {"relu": False} if name == "rnn" else {}
     width = 400 if name == "rnn" else 200
     fast = call(name, sizes, False, width, dtype, True, **options)
-    for door in ("forward", "backward"):
-        monkeypatch.setattr(native, door, lambda *arguments: None)
-    plain = call(name, sizes, False, width, dtype, True, **options)
+    plain = call(name, sizes, False, width, dtype, True, reference, **options)
     tolerance = {"rtol": 2e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-12}
     for k, (got, want) in enumerate(zip(fast, plain, strict=True)):
         np.testing.assert_allclose(got, want, err_msg=f"result {k}", **tolerance)
@@ -80,11 +75,14 @@ def test_only_the_gradients_that_are_needed_are_made(name: str, wanted: tuple[bo
     gates, states, width, sizes = GATES[name], 2 if name == "lstm" else 1, 80, (9,) * 4
     x, w, u, b = (rng.standard_normal(shape).astype("float32") for shape in ((36, 6), (gates * 80, 6), (gates * 80, 80), (gates * 80,)))
     start = tuple(rng.standard_normal((9, width)).astype("float32") for _ in range(states))
-    outs = native.forward(name, sizes, False, x, start, w, u / 9, b, b)
+    extra = [None] if name == "lstm" else []
+    relu = [False] if name == "rnn" else []
+    outs = native(f"_{name}_layer", x, *start, w, u / 9, b, b, *extra, sizes, False, *relu)
     kept, g = (outs[0], *outs[1 + states:]), rng.standard_normal((36, width)).astype("float32")
 
     def grads(*needs: bool) -> Any:
-        return native.backward(name, sizes, False, g, (None,) * states, kept, x, start, w, u / 9, (False,) * (1 + states) + needs)
+        return native(f"_{name}_layer_backward", g, *(None,) * states, *kept, x, *start, w, u / 9, *extra, sizes, False, *relu,
+                      (False,) * (1 + states) + needs + (False,))
     every, some = grads(True, True, True, True), grads(False, True, *wanted)
     assert some[1 + states].size == 0
     np.testing.assert_array_equal(some[2 + states], every[2 + states])
@@ -112,42 +110,38 @@ def test_values_at_the_edges_pass_through():
         x = np.full((2, 3), value, "float32")
         for name in ("rnn", "gru", "lstm"):
             gates, states = GATES[name], 2 if name == "lstm" else 1
-            forward = REGISTRY[f"{name}_layer"].fn
             rest = {"rnn": ((1, 1), False, False), "gru": ((1, 1), False), "lstm": (None, (1, 1), False)}[name]
             weights = [np.ones((gates * 4, 3), "float32"), np.ones((gates * 4, 4), "float32"), None, None]
-            out = forward(np, x, *(np.zeros((1, 4), "float32") for _ in range(states)), *weights, *rest)[0]
+            out = native(f"_{name}_layer", x, *(np.zeros((1, 4), "float32") for _ in range(states)), *weights, *rest)[0]
             assert np.isnan(out).all() == np.isnan(value)
             assert np.isnan(out).any() == np.isnan(value)
 
 
-def given(**other: Any) -> dict[str, Any]:
-    """What the native forward of a GRU takes."""
+def given(**other: Any) -> list[Any]:
+    """What the native form of a GRU takes."""
     def ones(*shape: int) -> Any:
         return np.ones(shape, "float32")
-    return {"sizes": (2, 2, 1), "reverse": False, "input": ones(5, 3), "states": (ones(2, 4),), "w_ih": ones(12, 3),
-            "w_hh": ones(12, 4), "b_ih": ones(12), "b_hh": ones(12)} | other
+    return list(({"input": ones(5, 3), "hx": ones(2, 4), "w_ih": ones(12, 3), "w_hh": ones(12, 4), "b_ih": ones(12),
+                  "b_hh": ones(12), "sizes": (2, 2, 1), "reverse": False} | other).values())
+
+
+def test_nothing_is_left_to_the_reference():
+    assert not refused("_gru_layer", *given())
+    assert refused("_gru_layer", *given(input=np.ones((0, 3), "float32"), sizes=(0,), hx=np.ones((0, 4), "float32")))
 
 
 @pytest.mark.parametrize("other", [
-    {"sizes": (2, 2, 2)}, {"sizes": (1, 2, 2)}, {"sizes": (3, 1, 1)}, {"sizes": (6, -1)}, {"sizes": [2, 2, 1]},
-    {"input": np.ones((5, 3))}, {"input": np.ones((5, 3), "int64")}, {"input": [1.0]}, {"input": np.ones((5, 3, 1), "float32")},
-    {"input": np.ones((5, 3), ">f4")}, {"states": (np.ones((2, 5), "float32"),)}, {"w_ih": np.ones((12, 4), "float32")},
-    {"w_hh": np.ones((4, 12), "float32")}, {"b_hh": np.ones((4,), "float32")}, {"b_ih": np.ones((12, 1), "float32")},
-    {"input": np.ones((0, 3), "float32"), "sizes": (0,), "states": (np.ones((0, 4), "float32"),)},
-], ids=str)
-def test_what_does_not_fit_is_left_to_the_plain_loops(other: dict[str, Any]):
-    assert native.forward("gru", **given()) is not None
-    assert native.forward("gru", **given(**other)) is None
+    {"sizes": (2, 2, 2)}, {"sizes": (3, 1, 1)}, {"hx": np.ones((2, 5), "float32")}, {"w_ih": np.ones((12, 4), "float32")},
+    {"w_hh": np.ones((4, 12), "float32")}, {"b_hh": np.ones((4,), "float32")}, {"input": np.ones((5, 3, 1), "float32")}], ids=str)
+def test_sizes_that_do_not_fit_are_refused(other: dict[str, Any]):
+    with pytest.raises((RuntimeError, ValueError, IndexError)):
+        called("_gru_layer", *given(**other))
 
 
 def test_blocks_with_gaps_are_taken():
     rng = np.random.default_rng(3)
-    apart = {name: rng.standard_normal((2 * x.shape[0], *x.shape[1:])).astype("float32")[::2]
-             for name, x in given().items() if isinstance(x, np.ndarray)}
-    whole = {name: np.ascontiguousarray(x) for name, x in apart.items()}
-    for got, want in zip(native.forward("gru", **given(**apart)), native.forward("gru", **given(**whole)), strict=True):
+    apart = [rng.standard_normal((2 * x.shape[0], *x.shape[1:])).astype("float32")[::2] if isinstance(x, np.ndarray) else x
+             for x in given()]
+    whole = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in apart]
+    for got, want in zip(native("_gru_layer", *apart), native("_gru_layer", *whole), strict=True):
         np.testing.assert_array_equal(got, want)
-
-
-def test_the_layers_use_the_native_loops():
-    assert recurrent_layer.native is native

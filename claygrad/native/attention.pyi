@@ -1,6 +1,0 @@
-from typing import Any
-
-def forward(query: Any, key: Any, value: Any, mask: Any | None, causal: bool, scale: float, out: Any,
-            log_sum: Any) -> bool: ...
-def backward(grad: Any, query: Any, key: Any, value: Any, mask: Any | None, causal: bool, scale: float, out: Any,
-             log_sum: Any, to_query: Any, to_key: Any, to_value: Any) -> bool: ...

@@ -1,3 +1,0 @@
-from claygrad.core.data.layout cimport Layout
-
-cdef bint all_finite(Layout v) noexcept
