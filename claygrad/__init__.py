@@ -42,6 +42,7 @@ from claygrad.core import (
     set_default_dtype,
     set_num_threads,
 )
+from claygrad.core.data.device import find_accelerators_by as _find_accelerators_by
 from claygrad.native.random import Generator
 from claygrad.ops._formats import (
     channels_last,
@@ -64,6 +65,7 @@ from claygrad.ops._storages import TypedStorage
 from claygrad.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from claygrad.native.random import default_generator
 
+_find_accelerators_by(lambda kind: __getattr__("devices").table_of(kind), lambda: __getattr__("devices").first_there())
 LATE.update({"tensor_text": tensor_text, "print_options": get_printoptions, "autograd.backward": autograd.backward,
              "sparse_module": lambda: __getattr__("sparse")})
 __version__ = version.__version__
@@ -84,7 +86,7 @@ _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
 _LAZY = tuple("""
     __config__ __future__ amp array_api backends compat compiler cpu
-    debug distributions fft func futures fx hub jit
+    debug devices distributions fft func futures fx hub jit
     library linalg masked multiprocessing nn optim overrides profiler
     quasirandom return_types serialization signal sparse special storage testing types
     utils

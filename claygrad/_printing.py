@@ -180,7 +180,7 @@ def _sparse_text(t: Tensor, opening: str) -> str:
 def _contents(t: Tensor, indent: int) -> str:
     if t.device.type == "meta":
         return "..."
-    array = core.array_of(t)
+    array = core.host_array(t)
     if array.size == 0:
         return "[]"
     if array.dtype.names:

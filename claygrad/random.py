@@ -4,8 +4,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from claygrad.core.data.device import device, no_cuda
-from claygrad.native.random import default_generator
+from claygrad.core.data.device import device, parse_device
+from claygrad.native.random import default_generator, generator_of, generators_in_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,12 +21,17 @@ def manual_seed(seed: int) -> Generator:
 
     Seeds go from -2**63 to 2**64 - 1; a negative one counts from 2**64 downwards.
     """
+    for generator in generators_in_use():          # of accelerators
+        generator.manual_seed(int(seed))
     return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
     """Start a stream that nobody can foresee; returns its seed."""
-    return default_generator.seed()
+    made = default_generator.seed()
+    for generator in generators_in_use():
+        generator.manual_seed(made)
+    return made
 
 
 def initial_seed() -> int:
@@ -49,17 +54,21 @@ def fork_rng(devices: Iterable | None = None, enabled: bool = True, _caller: str
              _devices_kw: str = "devices", device_type: str | None = None) -> Iterator[None]:
     """Random numbers may be drawn and seeded at will in this context; after it the stream goes on as if nothing was.
 
-    `devices` are those besides the CPU whose streams to keep; there are none without CUDA.
+    `devices` are those besides the CPU whose streams to keep, as numbers of type `device_type` or as devices; None: all
+    that were drawn from.
     """
     if device_type is not None:
         device(device_type)                     # for its refusals
     if not enabled or device_type == "meta":
         yield
         return
-    if devices is not None and list(devices):
-        raise no_cuda()
-    state = get_rng_state()
+    kind = "cuda" if device_type is None else device_type
+    others = generators_in_use() if devices is None else [
+        generator_of(parse_device(device(kind, one) if isinstance(one, int) else one)) for one in devices]
+    state, states = get_rng_state(), [generator.get_state() for generator in others]
     try:
         yield
     finally:
         set_rng_state(state)
+        for generator, kept in zip(others, states, strict=True):
+            generator.set_state(kept)

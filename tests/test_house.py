@@ -26,7 +26,7 @@ RANK = {
     "core": 1, "native": 1.5,
     "errors": 1.5,       # loaded by the core when something fails
     "ops": 2, "_friends": 2, "_info": 2, "_printing": 2, "_settings": 2, "cpu": 2, "cuda": 2, "memory": 2, "random": 2,
-    "profiler": 2,
+    "profiler": 2, "devices": 1.75,
     "autograd": 3, "_foreach": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "quasirandom": 3, "signal": 3, "sparse": 3, "special": 3, "storage": 3,
     "nn": 4,
     "multiprocessing": 5, "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
@@ -56,7 +56,7 @@ UNSAMPLED = {
         "to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm "
         "_indices _values _nnz _dimI _dimV _coalesced_",
     "of layouts that claygrad's tensors do not have": "int_repr q_scale q_zero_point qscheme q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
-        "xpu ipu mtia to_mkldnn record_stream eig symeig solve lstsq storage const_data_ptr",
+        "ipu mtia to_mkldnn record_stream eig symeig solve lstsq storage const_data_ptr",
     "memory as elements: tests/oracle/test_typed_storages_torch.py": "_typed_storage storage_type from_file",
     "shared bytes and loading: tests/semantics/test_lazy_clones.py, tests/nn/behaviour/test_conversion_settings.py": "_lazy_clone "
         "_fix_weakref module_load",

@@ -24,6 +24,7 @@ from claygrad.core.python_api import (
     get_num_threads,
     gradient_edge_of,
     has_blas,
+    host_array,
     increment_version,
     instruction_set,
     memory_stats,
@@ -31,14 +32,18 @@ from claygrad.core.python_api import (
     recast,
     refuse_unwritable,
     require_grad,
+    set_elements,
     set_num_threads,
+    settled,
     share,
     storage_shares,
     take_grads_as,
     without_writes,
     wrap,
+    wrap_on,
     write_into,
 )
+import claygrad.core.dispatch.accelerator
 from claygrad.core.dispatch.call import conj, install, into
 from claygrad.core.op import Op, constant, declare, missing, op_named, zero
 from claygrad.core.data.device import device, get_default_device, parse_device, set_default_device

@@ -49,11 +49,15 @@ def check_assigned_grad(tensor: Any, grad: Any) -> None:
                            "Please ensure that the gradient and the tensor are the same size")
 
 
+class Lacking(NotImplementedError, AttributeError):
+    """Something that the array module of an accelerator has not."""
+
+
 def check_data(tensor: Any, data: Any) -> None:
     """Refuse a `.data` that the tensor cannot take over."""
     if tensor.requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    if data.device.type != tensor.device.type or data.layout is not tensor.layout:
+    if data.is_meta != tensor.is_meta or data.layout is not tensor.layout:
         raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
                            "incompatible tensor type.")
 

@@ -6,7 +6,7 @@ import numpy
 from cpython.object cimport PyTypeObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.device cimport device
+from claygrad.core.data.device cimport ACCELERATOR, CPU, device
 from claygrad.core.data.device cimport parse as parse_device_c
 from claygrad.core.data.dtype cimport cast_array, default_float, dtype
 from claygrad.core.data.dtype cimport parse as parse_dtype_c
@@ -16,6 +16,7 @@ from claygrad.core.data.layout cimport Layout, check_dims, from_array, new_conti
 from claygrad.core.graph.node cimport Node, expose
 from claygrad.core.graph.provenance cimport here
 from claygrad.core.data.storage cimport Storage, storage_on
+from claygrad.core.data.transfer cimport to_host
 from claygrad.core.tensor import watch_grad_dtypes
 from claygrad.core.tensor cimport Tensor, bare_of, gradient_edge, keep_counter, mark_made, new_tensor
 
@@ -70,6 +71,29 @@ def wrap(array, d=None):
     return mark_made(new_tensor(from_array(array)))
 
 
+def wrap_on(array, device where):
+    """A new tensor with the elements of an array on a device; on the CPU it owns the array."""
+    cdef Layout v
+    cdef Tensor made
+    if where.kind == CPU:
+        return wrap(array)
+    v = from_array(numpy.ascontiguousarray(array).reshape(array.shape))
+    made = new_tensor(new_contiguous(storage_on(where, v.numel * v.dtype.itemsize), v.dtype, v.ndim, v.shape))
+    write_layout(made.layout, v)
+    return mark_made(made)
+
+
+def set_elements(Tensor t, array):
+    """Write an array, broadcast and cast, to a tensor that was just made: no count, no history, no saved values."""
+    write_layout(t.layout, from_array(numpy.asarray(array)))
+    return t
+
+
+def host_array(Tensor t):
+    """The elements as an array in main memory: a view on the live bytes, or a copy of those on an accelerator."""
+    return to_host(t.layout).array()
+
+
 def share(array):
     """A tensor on an array's memory, which others may write."""
     cdef Layout layout = from_array(array)
@@ -87,6 +111,10 @@ def array_of(Tensor t):
 def write_into(Tensor t, value):
     """Assign an array (broadcast and cast) to the tensor's memory: saved values are kept, the write is counted, no history."""
     cdef Layout src
+    if t.layout.storage.where.kind == ACCELERATOR and t.layout.storage.where.table.is_array(value):
+        begin_write(t)
+        t.layout.storage.where.table.assign(t.layout.array_there(), value)
+        return t
     if isinstance(value, Tensor):
         src = (<Tensor>value).layout
     else:

@@ -3,7 +3,7 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.device cimport CPU, META, cpu
+from claygrad.core.data.device cimport ACCELERATOR, CPU, META, cpu
 from claygrad.core.data.device cimport SPARSE as SPARSE_PLACE
 from claygrad.core.data.dtype cimport BF16, C32, CAT_FLOAT
 from claygrad.core.data.scalar cimport number_at
@@ -18,6 +18,7 @@ from claygrad.core.graph.node cimport Hooks, Node, expose
 from claygrad.core.graph.node import RemovableHandle
 from claygrad.core.graph.provenance cimport here, line_of
 from claygrad.core.data.storage cimport Export, Storage, export_of
+from claygrad.core.data.transfer cimport to_host
 
 LATE = {}          # functions of the layers above that the tensor calls, filled in when they are loaded
 
@@ -145,6 +146,8 @@ cdef class Tensor:
         if self.layout.bits & SPARSE:
             raise refusals.no_elements()
         self.layout.storage.own()                # who asks may write
+        if self.layout.storage.where.kind == ACCELERATOR:
+            return self.layout.storage.data_ptr() + self.layout.offset * self.layout.dtype.itemsize if self.layout.numel else 0
         return <size_t>self.layout.data() if self.layout.numel else 0
 
     def untyped_storage(self):
@@ -154,7 +157,7 @@ cdef class Tensor:
 
     @property
     def is_cuda(self):
-        return False
+        return self.layout.storage.where.type == "cuda"
 
     @property
     def is_cpu(self):
@@ -173,7 +176,7 @@ cdef class Tensor:
         return False
 
     def get_device(self):
-        return -1
+        return self.layout.storage.where.index if self.layout.storage.where.kind == ACCELERATOR else -1
 
     # --- autograd state ---------------------------------------------------------------------------------------
     @property
@@ -264,7 +267,8 @@ cdef class Tensor:
         refusals.check_data(self, t)
         if t.layout.storage is not self.layout.storage:
             keep_counter(self)
-        if self.accumulator != NULL and not same_shape(self.layout, t.layout):
+        if self.accumulator != NULL and (not same_shape(self.layout, t.layout)
+                                         or self.layout.storage.where is not t.layout.storage.where):
             (<Node>self.accumulator).leaf_place = NULL      # it adds gradients of the former shape: later graphs need another
             self.accumulator = NULL
         self.layout = t.layout
@@ -497,8 +501,11 @@ cdef class Tensor:
         """The only element, as a Python number."""
         if self.layout.numel != 1:
             raise RuntimeError(f"a Tensor with {self.layout.numel} elements cannot be converted to Scalar")
-        if self.layout.storage.where.kind == META:
-            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        if self.layout.storage.where.kind != CPU:
+            if self.layout.storage.where.kind == META:
+                raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+            if self.layout.storage.where.kind == ACCELERATOR:
+                return number_at(to_host(self.layout), 0)
         return number_at(self.layout, self.layout.offset)
 
     def __float__(self):
@@ -544,6 +551,11 @@ cdef class Tensor:
         if self.layout.storage.where.kind != CPU:
             if self.layout.storage.where.kind == META:
                 raise refusals.no_array_on_meta()
+            if self.layout.storage.where.kind == ACCELERATOR:
+                if force:
+                    return self.detach().cpu().numpy(force=True)
+                raise TypeError(f"can't convert {self.layout.storage.where} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                                "tensor to host memory first.")
             raise refusals.no_array(self)
         if not force and requires(self) and not modes().no_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")

@@ -1,19 +1,41 @@
-"""`torch.cuda` where there is no CUDA: questions are answered, uses are refused as PyTorch's CPU build refuses them."""
+"""`torch.cuda`, by CuPy (docs/devices.md). Where there is no GPU, questions are answered and uses refused as PyTorch does."""
 from __future__ import annotations
+
+from typing import Any
 
 from claygrad._late import late
 
 
 def is_available() -> bool:
-    return False
+    """Whether CuPy is installed and finds a GPU."""
+    from claygrad.devices import available
+    return available("cuda")
 
 
 def is_initialized() -> bool:
-    return False
+    """Whether a GPU was used."""
+    return _surface("is_initialized")() if is_available() else False
 
 
 def device_count() -> int:
-    return 0
+    """How many GPUs there are."""
+    return _surface("device_count")() if is_available() else 0
 
 
-__getattr__ = late(__name__, ("amp",))
+def _surface(name: str) -> Any:
+    from claygrad.devices._surface import surface
+    if not globals().get("_names"):
+        globals()["_names"] = surface("cuda")
+    return globals()["_names"][name]
+
+
+_late_name = late(__name__, ("amp",))
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("__") and name != "amp" and is_available():
+        try:
+            return _surface(name)
+        except KeyError:
+            pass
+    return _late_name(name)

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from claygrad.core.data.device cimport device
 from claygrad.core.data.layout cimport Layout
 
 cdef extern from "random/random.hpp" namespace "clay" nogil:
@@ -47,4 +48,5 @@ cdef extern from "random/random.hpp" namespace "clay":
 
 cdef class Generator:
     cdef Engine engine
+    cdef device where
     cdef object __weakref__

@@ -6,14 +6,15 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU, cpu, device
+from claygrad.core.data.device cimport ACCELERATOR, CPU, cpu, device
 from claygrad.core.data.dtype cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I16, I32, I64, N_NATIVE, U16, U32, U8,
                                        default_float, dtype, of_code)
 from claygrad.core.data.device cimport parse as parse_device
 from claygrad.core.data.dtype import prefix
-from claygrad.core.graph.inplace cimport check_writable, rebase
+from claygrad.core.graph.inplace cimport check_writable, rebase, write_layout
 from claygrad.core.data.kernels cimport copy_strided
-from claygrad.core.data.layout cimport SPARSE, Layout, bytes_of, fresh, fresh_like, fresh_strided, stretched
+from claygrad.core.data.layout cimport SPARSE, Layout, bytes_of, dense, fresh, fresh_like, fresh_strided, stretched
+from claygrad.core.data.transfer cimport to_host
 from claygrad.core.graph.conj_view cimport resolved, write_lazy
 from claygrad.core.errors import no_elements
 from claygrad.core.graph.node cimport Node
@@ -52,17 +53,12 @@ cdef class Generator:
     """A stream of random numbers with a state of its own. A seed gives the numbers that PyTorch draws on the CPU."""
 
     def __cinit__(self, device=None):            # no-cython-lint: torch's name
-        cdef object where = _device_of(device)
-        if where.type == "cuda":
-            raise RuntimeError("Cannot get CUDA generator without ATen_cuda library.\n"
-                               "  Generators live on the CPU here; no CUDA device can be used by this process.")
-        if where.type != "cpu":
-            raise RuntimeError(f"{where.type.upper()} device type not an accelerator.")
+        self.where = _device_of(device)
         engine_seed(self.engine, 67280421310721)
 
     @property
     def device(self):
-        return cpu
+        return self.where
 
     def manual_seed(self, seed, /):
         """Start the stream that belongs to a seed; returns the generator."""
@@ -109,7 +105,7 @@ cdef class Generator:
     def clone_state(self):
         """A new generator in the same state."""
         cdef Generator twin = Generator.__new__(Generator)
-        twin.engine = self.engine
+        twin.engine, twin.where = self.engine, self.where
         return twin
 
     def get_offset(self):
@@ -127,16 +123,27 @@ cdef class Generator:
     def __reduce__(self):
         cdef char data[5056]
         engine_save(self.engine, data)
-        return Generator, (cpu,), data[:STATE_BYTES]
+        return Generator, (self.where,), data[:STATE_BYTES]
 
     def __setstate__(self, bytes saved):
         if len(saved) != STATE_BYTES or not engine_load(self.engine, <char*>saved):
             raise RuntimeError("Invalid mt19937 state")
 
 
-def _device_of(spec):
+cdef device _device_of(object spec):
     """The device that a generator is asked for; None: the CPU."""
-    return cpu if spec is None else spec if isinstance(spec, device) else device(spec)
+    cdef device where = cpu if spec is None else spec if isinstance(spec, device) else device(spec)
+    if where.kind == CPU:
+        return cpu
+    if where.kind == ACCELERATOR:
+        try:
+            return parse_device(where)
+        except AssertionError:
+            if where.type == "cuda":
+                raise RuntimeError("Cannot get CUDA generator without ATen_cuda library.\n"
+                                   "  no CUDA device can be used by this process; a generator of the CPU is Generator()") from None
+            raise RuntimeError(f"Cannot get {where.type.upper()} generator without a device of that type.") from None
+    raise RuntimeError(f"{where.type.upper()} device type not an accelerator.")
 
 
 cdef Generator _default = Generator()
@@ -146,6 +153,42 @@ default_generator = _default
 
 cdef inline Generator _pick(object generator):
     return _default if generator is None else <Generator?>generator
+
+
+cdef dict _generators = {}                       # accelerators -> the generator that each draws from if none is given
+
+
+def generator_of(device where):
+    """The generator that draws for tensors on a device."""
+    if where.kind != ACCELERATOR:
+        return _default
+    found = _generators.get(where)
+    if found is None:
+        found = Generator(where)
+        found.manual_seed(_default.initial_seed())
+        _generators[where] = found
+    return found
+
+
+def generators_in_use():
+    """The generators of accelerators that were asked for."""
+    return list(_generators.values())
+
+
+cdef Generator _pick_for(object generator, device where):
+    """The generator of a call that fills a tensor on an accelerator. Its numbers are made in main memory."""
+    cdef Generator g
+    if generator is None:
+        return generator_of(where)
+    g = <Generator?>generator
+    if g.where is not where:
+        raise RuntimeError(f"Expected a '{where}' device type for generator but found '{g.where}'")
+    return g
+
+
+cdef Layout _beside(Layout v):
+    """A layout in main memory with the order of another."""
+    return fresh_strided(v.dtype, v.ndim, v.shape, v.strides) if dense(v) else fresh_like(v)
 
 
 # Note [Order of a fill]
@@ -318,6 +361,11 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
             write_lazy(v, made)
         else:
             _fill(g, kind, v, a, b, None if p is None else resolved(p.layout))
+    elif v.storage.where.kind == ACCELERATOR:
+        v.storage.before_write()
+        made = _beside(v)
+        _fill(_pick_for(generator, v.storage.where), kind, made, a, b, None if p is None else to_host(resolved(p.layout)))
+        write_layout(v, made)
     elif v.bits & SPARSE:
         raise no_elements()
     t.bump()
@@ -417,11 +465,26 @@ cdef Storage _block(Layout v):
     return out
 
 
+cdef bint _away(Tensor t):
+    return t.layout.storage.where.kind == ACCELERATOR
+
+
+cdef Tensor _hosted(Tensor t):
+    """The same in main memory, where draws are made."""
+    return None if t is None else new_tensor(to_host(t.layout))
+
+
 def sample(Tensor weights, int64_t count, Tensor draws or None, Tensor out, generator):
     """Categories drawn from rows of weights into `out`: with replacement, or without it by exponential draws.
 
     Returns 0, or what is wrong with the weights: 1 a negative one, 2 one that is not finite, 3 a row of zeros.
     """
+    cdef Tensor aside
+    if _away(out):
+        aside = _hosted(out)
+        wrong = sample(_hosted(weights), count, _hosted(draws), aside, _pick_for(generator, out.layout.storage.where))
+        write_layout(out.layout, aside.layout)
+        return wrong
     cdef Layout w = resolved(weights.layout)
     cdef int64_t rows = w.shape[0] if w.ndim == 2 else 1
     cdef int64_t n = w.shape[w.ndim - 1]
@@ -449,6 +512,12 @@ def draw_each(str kind, Tensor out, Tensor a, Tensor b or None, generator):
 
     Returns False if a parameter is not allowed.
     """
+    cdef Tensor aside
+    if _away(out):
+        aside = _hosted(out)
+        allowed = draw_each(kind, aside, _hosted(a), _hosted(b), _pick_for(generator, out.layout.storage.where))
+        write_layout(out.layout, aside.layout)
+        return allowed
     cdef list blocks = []
     cdef Generator g = _pick(generator)
     cdef int code = a.layout.dtype.code
@@ -468,6 +537,15 @@ def draw_each(str kind, Tensor out, Tensor a, Tensor b or None, generator):
 
 def draw_grad(Tensor out, Tensor a, Tensor b, Tensor c=None):
     """Fill `out` with derivatives of gamma draws (shape a, draw b), or of Dirichlet ones (draw a, shape b, total c)."""
+    cdef Tensor aside
+    if _away(out):
+        aside = _hosted(out)
+        if c is None:
+            draw_grad(aside, _hosted(a), _hosted(b))
+        else:
+            draw_grad(aside, _hosted(a), _hosted(b), _hosted(c))
+        write_layout(out.layout, aside.layout)
+        return
     cdef list blocks = []
     cdef int code = a.layout.dtype.code
     cdef int64_t n = out.layout.numel

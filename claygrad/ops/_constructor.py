@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from claygrad.core import Size, Storage, Tensor, device, dtype, empty, prefix, wrap
+from claygrad.core import Size, Storage, Tensor, device, dtype, empty, parse_device, prefix, wrap, wrap_on
 from claygrad.core.dispatch.determinism import initial
 from claygrad.ops._data import array_from, is_sequence, shareable, type_name
 from claygrad.ops._storages import TypedStorage, elements_of
@@ -100,4 +100,4 @@ def _from_data(data: Any, kind: dtype, where: str) -> Tensor:
         array = array_from(data, kind)
     else:
         raise TypeError(f"new(): data must be a sequence (got {type_name(data)})")
-    return wrap(array) if where == "cpu" else empty(array.shape, kind, where)
+    return wrap(array) if where == "cpu" else wrap_on(array, parse_device(where))

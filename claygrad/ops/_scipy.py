@@ -3,10 +3,17 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from claygrad.core.errors import Lacking
 
 
-def need(module: str, wanted_by: str):
-    """`scipy.<module>`, for the operation named."""
+def need(module: str, wanted_by: str, *arrays: Any):
+    """`scipy.<module>`, for the operation named; the arrays that it is to compute with must be on the CPU."""
+    if not all(isinstance(array, np.ndarray | np.generic) for array in arrays):
+        raise Lacking("SciPy computes it, on the CPU alone")
     try:
         return import_module(f"scipy.{module}")
     except ImportError as error:

@@ -21,6 +21,7 @@ from claygrad.core import (
     dtype,
     empty,
     on_storage,
+    parse_device,
     prefix,
     share,
 )
@@ -395,16 +396,16 @@ class _LegacyStorage(TypedStorage, metaclass=_Old):
 
 def _place(where: Any) -> device:
     made = device("cpu" if where is None else where)
-    if made.type not in ("cpu", "meta"):
+    if made.type not in ("cpu", "meta", "cuda", "xpu", "privateuseone"):
         raise RuntimeError(f"Storage device not recognized: {made.type}")
-    return made
+    return parse_device(made)
 
 
 def _from_sequence(content: Sequence, kind: dtype, place: device) -> Storage:
     if isinstance(content, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(content).__name__}'")
     made = empty((len(content),), kind, place)
-    if place.type == "cpu" and len(content):
+    if place.type != "meta" and len(content):
         made.copy_(Tensor.new(made, list(content)) if content else made)
     return made.untyped_storage()
 

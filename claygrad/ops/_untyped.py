@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from claygrad.core import DTYPES, Storage, array_of, attach, device, dtype, on_storage
+from claygrad.core import DTYPES, Storage, attach, device, dtype, host_array, on_storage, parse_device, set_elements
 from claygrad.core import shared_memory as sharing
 from claygrad.core.data.lazy_clones import swap_bytes
 from claygrad.core.data.storage import mapping_of
@@ -19,7 +19,13 @@ _ORDERS = {"native": "=", "big": ">", "little": "<"}
 
 def bytes_of(storage: Storage) -> np.ndarray:
     """The bytes as an array on the same memory, for use inside claygrad."""
-    return array_of(on_storage(storage, DTYPES["uint8"], (storage.nbytes(),), (1,), 0))
+    return host_array(on_storage(storage, DTYPES["uint8"], (storage.nbytes(),), (1,), 0))
+
+
+def set_bytes(storage: Storage, content: np.ndarray) -> None:
+    """Write an array of bytes to a new storage, wherever it is."""
+    if storage.device.type != "meta" and content.size:
+        set_elements(on_storage(storage, DTYPES["uint8"], (content.size,), (1,), 0), content)
 
 
 def _int(value: Any) -> int:
@@ -107,13 +113,13 @@ def from_file(cls: type[Storage], filename: str, shared: bool = False, nbytes: i
 
 def _write_file(self: Storage, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
     """Write the bytes to a file; with `save_size`, first the number of elements in eight bytes, the least first."""
-    if self.device.type != "cpu":
+    if self.device.type == "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if _int(element_size) < 1:
         raise RuntimeError(f"_write_file: an element has at least one byte, got element_size={element_size}")
     if save_size:
         f.write((self.nbytes() // element_size).to_bytes(8, "little"))
-    f.write(bytes_of(self).tobytes())
+    f.write(self.to_bytes())
 
 
 def _swap_data_ptr_(self: Storage, other: Storage) -> None:
@@ -159,8 +165,7 @@ def from_buffer(cls: type[Storage], buffer: Any, byte_order: str = "native", cou
         raise RuntimeError("argument 'dtype' cannot be None")
     values = elements_from_buffer(buffer, byte_order, count, offset, dtype)
     made = cls(values.nbytes, device=device)
-    if made.device.type == "cpu":
-        bytes_of(made)[:] = values.reshape(-1).view(np.uint8)
+    set_bytes(made, values.reshape(-1).view(np.uint8))
     return made
 
 
@@ -169,8 +174,8 @@ def byteswap(self: Storage, dtype: dtype) -> None:
     item = dtype.itemsize // (2 if dtype.is_complex else 1)
     if self.nbytes() % item:
         raise RuntimeError(f"the length of data is not a multiple of {item}")
-    if item > 1 and self.device.type == "cpu":
-        turned = self.clone()
+    if item > 1 and self.device.type != "meta":
+        turned = self.cpu().clone()
         bytes_of(turned).view(f"u{item}").byteswap(inplace=True)
         self.copy_(turned)
 
@@ -185,9 +190,12 @@ def to(self: Storage, *, device: Any, non_blocking: bool = False) -> Storage:
     place = _device(device)
     if place.type == "cpu":
         return self.cpu()
-    if place != self.device:
+    if place == self.device:
+        return self
+    if place.type not in ("cuda", "xpu", "privateuseone"):
         raise AssertionError(f"{place.type.upper()} device module is not loaded")
-    return self
+    where = parse_device(place)
+    return self if where is self.device else type(self)(self.nbytes(), device=where).copy_(self)
 
 
 def cuda(self: Storage, device: Any = None, non_blocking: bool = False) -> Storage:

@@ -20,7 +20,7 @@ function = {"namespace": "special", "method": False, "inplace": False, "promote"
 def _of(xp, name: str, x, compute: Callable):
     """A function of SciPy's, in double precision."""
     need(x, "f", f"{name}_cpu")
-    return xp.asarray(compute(need_scipy("special", f"torch.special.{name}"), x.astype("float64"))).astype(x.dtype)
+    return xp.asarray(compute(need_scipy("special", f"torch.special.{name}", x), x.astype("float64"))).astype(x.dtype)
 
 
 def _airy(xp, special, x):

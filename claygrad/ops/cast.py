@@ -13,6 +13,8 @@ from claygrad.core import (
     parse_dtype,
     prefix,
     recast_array,
+    settled,
+    without_writes,
 )
 from claygrad.core import Tensor as TensorType
 from claygrad.core import dtype as DType
@@ -84,13 +86,23 @@ def moved(input: Tensor, dtype: dtype, where: device, copy: bool = False,
         or suggested_format(input.shape, input.stride()) is memory_format
     if dtype == input.dtype and where == input.device and keeps and not copy:
         return input
-    if where == input.device and not (input.is_meta and not input.requires_grad):
+    if where == input.device and not is_accelerator(where) and not (input.is_meta and not input.requires_grad):
         return to_copy(input, dtype, memory_format)
     if input.layout is not strided:
         raise NotImplementedError(f"to: sparse tensors are kept on the CPU, not on '{where}'")
     if input.is_meta and where.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    return empty_strided(input.shape, strides_like(input.shape, input.stride(), memory_format), dtype, where)
+    made = empty_strided(input.shape, strides_like(input.shape, input.stride(), memory_format), dtype, where)
+    if made.is_meta:
+        return made
+    if input.dtype.is_complex and not dtype.is_complex and dtype.name != "bool":
+        warn("Casting complex values to real discards the imaginary part")
+    return settled(without_writes(made.copy_(input)), "ToCopyBackward0")
+
+
+def is_accelerator(where: device) -> bool:
+    "Whether a device has memory of its own, which only its array module reads."
+    return where.type not in ("cpu", "meta")
 
 
 _TAIL = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
@@ -186,7 +198,7 @@ def type_or_cast(self: Tensor, dtype: Any = None, non_blocking: bool = False) ->
     if dtype is None:
         if self.is_sparse_csr:
             raise RuntimeError("Unimplemented backend SparseCsrCPU")
-        kind = "meta." if self.is_meta else "sparse." if self.is_sparse else ""
+        kind = "sparse." if self.is_sparse else "" if self.device.type == "cpu" else f"{self.device.type}."
         return f"{prefix()}.{kind}{self.dtype.legacy}Tensor"
     return moved(self, _named_dtype(dtype), self.device)
 
@@ -225,6 +237,13 @@ def cuda(input: Tensor, device: Device = None, non_blocking: bool = False,
          memory_format: memory_format | None = preserve_format) -> Tensor:
     "The tensor on a CUDA device."
     return moved(input, input.dtype, parse_device("cuda" if device is None else device), False, memory_format)
+
+
+@composite(function=False, samples=lambda t: [])
+def xpu(input: Tensor, device: Device = None, non_blocking: bool = False,
+        memory_format: memory_format | None = preserve_format) -> Tensor:
+    "The tensor on an Intel GPU, or what else SYCL knows."
+    return moved(input, input.dtype, parse_device("xpu" if device is None else device), False, memory_format)
 
 
 @composite(property=True, samples=lambda t: [t.args(t(2))])

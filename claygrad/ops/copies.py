@@ -26,7 +26,7 @@ from claygrad.core import (
 from claygrad.core.user_warnings import warn
 from claygrad.ops._formats import strided
 from claygrad.ops._registry import composite
-from claygrad.ops._untyped import bytes_of
+from claygrad.ops._untyped import set_bytes
 
 if TYPE_CHECKING:
     from claygrad.core import dtype
@@ -47,10 +47,10 @@ def rebuild_storage(content: Any, device: str, kind: type[Storage] = Storage) ->
         return kind(content, device=device)
     if kind is Storage and not isinstance(content, (bytes, bytearray)):
         array = np.frombuffer(content, np.uint8)
-        if array.flags.writeable:
+        if array.flags.writeable and device == "cpu":
             return share(array).untyped_storage()
     storage = kind(memoryview(content).nbytes, device=device)
-    bytes_of(storage)[:] = np.frombuffer(content, np.uint8)
+    set_bytes(storage, np.frombuffer(content, np.uint8))
     return storage
 
 
@@ -84,8 +84,8 @@ def _reduce_storage(self: Storage, protocol: int) -> tuple:
     content: Any
     if where == "meta":
         content = self.nbytes()
-    elif protocol < 5:
-        content = bytes_of(self).tobytes()
+    elif protocol < 5 or self.device.type != "cpu":
+        content = self.to_bytes()
     else:
         content = PickleBuffer(on_storage(self, DTYPES["uint8"], (self.nbytes(),), (1,), 0).numpy())
     return rebuild_storage, (content, where) if type(self) is Storage else (content, where, type(self))
@@ -141,8 +141,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     storage = self.untyped_storage()
     if id(storage) not in memo:
         memo[id(storage)] = fresh_storage(storage.nbytes(), storage.device)
-        if not self.is_meta:
-            bytes_of(memo[id(storage)])[:] = bytes_of(storage)
+        memo[id(storage)].copy_(storage)
     memo[id(self)] = out = rebuild_tensor(*_parts(self, memo[id(storage)]))
     return _with_the_rest(out, self, memo)
 

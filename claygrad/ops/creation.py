@@ -17,9 +17,12 @@ from claygrad.core import (
     parse_device,
     parse_dtype,
     prefix,
+    recast_array,
     require_grad,
+    set_elements,
     share,
     wrap,
+    wrap_on,
 )
 from claygrad.core.user_warnings import warn, warn_once
 from claygrad.ops._constructor import construct
@@ -82,7 +85,8 @@ def leaf(name: str, made: Tensor, requires_grad: Any) -> Tensor:
 
 
 def _placed(array: np.ndarray, where: device) -> Tensor:
-    return wrap(array) if where.type == "cpu" else empty(array.shape, supported(array.dtype), where)
+    supported(array.dtype)
+    return wrap_on(array, where)
 
 
 # --- tensor -----------------------------------------------------------------------------------------------------
@@ -92,9 +96,13 @@ def _copied(array: np.ndarray, wanted: dtype | None, where: device) -> Tensor:
         array = array.astype(wanted.numpy)
     kind = wanted or supported(shareable(array).dtype)
     out = empty_strided(array.shape, dense_like(array.shape, element_strides(shareable(array))), kind, where)
-    if where.type == "cpu":
+    if where.type != "meta":
         with np.errstate(over="ignore", invalid="ignore"):
-            array_of(out)[...] = array.real if array.dtype.kind == "c" and not kind.is_complex else array
+            array = array.real if array.dtype.kind == "c" and not kind.is_complex else array
+            if where.type == "cpu":
+                array_of(out)[...] = array
+            else:
+                set_elements(out, shareable(array) if array.dtype == kind.numpy else recast_array(array, kind.numpy))
     return out
 
 

@@ -299,7 +299,6 @@ def _no_device(name: str, error: type[Exception], text: str) -> None:
     composite(function=False)(method)
 
 
-_no_device("xpu", AssertionError, "Torch not compiled with XPU enabled")
 _no_device("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")
 _no_device("mtia", AssertionError, "Torch not compiled with MTIA enabled.")
 _no_device("to_mkldnn", RuntimeError, "to_mkldnn: claygrad has no tensors in oneDNN's layout")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claygrad.core import LATE, array_of, default_dtype, into
+from claygrad.core import LATE, array_of, default_dtype, into, set_elements
 from claygrad.core import Tensor as TensorType
 from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
@@ -37,6 +37,8 @@ def set_to(made: Tensor, value: Number) -> Tensor:
     number = value if plain or bits else element(value, made.dtype)
     if made.device.type == "cpu":
         array_of(made).fill(number)
+    elif not made.is_meta:
+        set_elements(made, np.full((), number, made.dtype.numpy))
     return made
 
 
@@ -212,7 +214,7 @@ def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
     kind = out_dtype("eye", out, chosen_dtype("eye", dtype)) or default_dtype()
     made = _make("eye", sizes((n, m)), 0, kind, kind, None, layout, device, pin_memory, False)
-    if made.device.type == "cpu":
+    if not made.is_meta:
         array_of(made).reshape(-1)[:int(m) * min(int(n), int(m)):int(m) + 1] = 1
     return finished("eye", made, out, requires_grad)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def _incomplete(xp, name: str, which: str, a, x, all_of_it: float):
     """SciPy's value; at infinity what PyTorch says even beside a NaN."""
     need(a, FLOATS, f"{name}_cpu")
-    out = getattr(need_scipy("special", f"torch.{name}"), which)(a.astype("float64"), x.astype("float64"))
+    out = getattr(need_scipy("special", f"torch.{name}", a, x), which)(a.astype("float64"), x.astype("float64"))
     out = xp.where(xp.isnan(a) & (x == xp.inf), all_of_it, out)
     return xp.where((a == xp.inf) & xp.isnan(x), 1 - all_of_it, out).astype(a.dtype)
 

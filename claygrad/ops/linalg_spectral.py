@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import array_of
+from claygrad.core import host_array
 from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops import _lapack
 from claygrad.ops._linalg import (
@@ -30,7 +30,7 @@ def refuse_phase(name: str, turned: Tensor) -> None:
     """A loss that changes with the phase of a vector has no gradient. `turned` is zero where it does not."""
     if turned.device.type == "meta":
         return
-    found = array_of(turned.detach())
+    found = host_array(turned.detach())
     if found.size and (abs(found) > 1e-2).any():
         words = ("eigenvectors", "quantity", "so it is") if name != "svd" else ("singular vectors", "phase term",
                                                                               "making it")

@@ -30,7 +30,8 @@ def divisors(xp, size, kernel, stride, padding, out, include: bool, divisor: int
             start, end = xp.maximum(start, 0), xp.minimum(end, n)
         count = xp.expand_dims(count, -1) * xp.maximum(end - start, 0)
     count = xp.maximum(count, 1)                  # a window of nothing has the sum 0
-    return int(count.flat[0]) if (count == count.flat[0]).all() else count
+    first = count.reshape(-1)[0]
+    return int(first) if (count == first).all() else count
 
 
 def check_average(input, kernel, stride, padding, ceil, divisor) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import array_of, recast, recast_array, storage_shares, write_into
+from claygrad.core import host_array, recast, recast_array, storage_shares, write_into
 from claygrad.core.user_warnings import warn
 from claygrad.ops._data import numbers_from
 from claygrad.ops._formats import contiguous_format, strides_like
@@ -29,7 +29,7 @@ def tolist(self: Tensor) -> list[Any] | Any:
     >>> claygrad.tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
-    array = array_of(self)
+    array = host_array(self)
     if array.dtype.kind == "V":
         if array.dtype.names and not self.is_complex():
             raise NotImplementedError(f"\"_local_scalar_dense_cpu\" not implemented for '{self.dtype.legacy}'")
@@ -179,11 +179,17 @@ def _never(name: str, kind: str) -> None:
     composite(property=True, samples=lambda t: [t.args(t(3))])(answer)
 
 
-for _name, _kind in (("is_mps", "on an Apple GPU"), ("is_xpu", "on an Intel GPU"), ("is_ipu", "on an IPU"),
+for _name, _kind in (("is_mps", "on an Apple GPU"), ("is_ipu", "on an IPU"),
                      ("is_xla", "on an XLA device"), ("is_maia", "on a Maia device"), ("is_mtia", "on an MTIA device"),
                      ("is_vulkan", "on a Vulkan device"), ("is_mkldnn", "in oneDNN's layout"),
                      ("is_nested", "a nested tensor")):
     _never(_name, _kind)
+
+
+@composite(property=True, samples=lambda t: [t.args(t(3))])
+def is_xpu(input: Tensor) -> bool:
+    "Whether the tensor is on an Intel GPU, or on what else SYCL knows."
+    return input.device.type == "xpu"
 
 
 @composite(property=True, samples=lambda t: [t.args(t(3))])

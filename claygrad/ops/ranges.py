@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claygrad.core import DTYPES, Tensor, default_dtype, empty, recast_array, wrap
+from claygrad.core import DTYPES, Tensor, default_dtype, empty, recast_array, wrap, wrap_on
 from claygrad.core.user_warnings import warn
 from claygrad.ops._data import default_complex
 from claygrad.ops._numbers import C_NAMES, fits
@@ -47,7 +47,7 @@ def _finished(name: str, n: int, make: Callable[[], np.ndarray], kind: dtype, ou
     where = chosen_device(name, device) if out is None else out.device
     if n * kind.itemsize >= 1 << 32 and where.type == "cpu":
         empty((n,), kind, where)                # refuses what there is no memory for
-    return ranged(name, wrap(make()) if where.type == "cpu" else empty((n,), kind, where), out, requires_grad)
+    return ranged(name, empty((n,), kind, where) if where.type == "meta" else wrap_on(make(), where), out, requires_grad)
 
 
 def ranged(name: str, made: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
@@ -365,12 +365,12 @@ def _triangle(name: str, row: int, col: int, offset: int, lower: bool, dtype: An
     first, counts = (0, edges) if lower else (edges, col - edges)
     ends, where = counts.cumsum(), chosen_device(name, device)
     total = int(ends[-1]) if row else 0
-    if where.type != "cpu":
+    if where.type == "meta":
         return leaf(name, empty((2, total), kind, where), requires_grad)
     places = np.empty((2, total), kind.numpy)
     places[0] = np.arange(row).repeat(counts)
     np.subtract(np.arange(total), (ends - counts - first).repeat(counts), out=places[1], casting="unsafe")
-    return leaf(name, wrap(places), requires_grad)
+    return leaf(name, wrap_on(places, where), requires_grad)
 
 
 @composite(short="tril_indices", method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],

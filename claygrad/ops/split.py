@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import array_of
+from claygrad.core import host_array
 from claygrad.ops._geometry import axis, sizes, text
 from claygrad.ops._registry import composite
 from claygrad.ops._registry import view as view_op
@@ -169,7 +169,7 @@ def _where(name: str, given: object) -> object:
         if given.ndim > 1:
             raise RuntimeError(f"{name} expected tensor_indices_or_sections to be a zero-dimensional or "
                                f"one-dimensional tensor, but got a tensor with {given.ndim} dims")
-        return int(given) if given.ndim == 0 else tuple(array_of(given).tolist())
+        return int(given) if given.ndim == 0 else tuple(host_array(given).tolist())
     if not isinstance(given, (int, tuple, list)):
         got = f"got (Tensor, {type(given).__name__})"
         raise TypeError(f"{name}() received an invalid combination of arguments - {got}, but expected one of:\n"

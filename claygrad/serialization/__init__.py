@@ -18,7 +18,7 @@ import numpy
 
 from claygrad.core.cpython.leaving import guard_package
 from claygrad import cuda
-from claygrad.core import DTYPES, Storage, array_of, device, dtype, empty, on_storage, wrap
+from claygrad.core import DTYPES, Storage, array_of, device, dtype, empty, host_array, on_storage, parse_device, wrap
 from claygrad.serialization._archive import Reader, Writer, buffered, replacing
 from claygrad.serialization._globals import unsafe
 from claygrad.serialization._read import failed, read, safe_list
@@ -55,7 +55,7 @@ def save(obj: object, f: File, pickle_module: Any = pickle, pickle_protocol: int
                 archive.write("byteorder", sys.byteorder.encode())
             for key, typed in pickler.storages.values():
                 size = typed.storage.nbytes()
-                archive.write(f"data/{key}", array_of(on_storage(typed.storage, DTYPES["uint8"], (size,), (1,), 0)))
+                archive.write(f"data/{key}", host_array(on_storage(typed.storage, DTYPES["uint8"], (size,), (1,), 0)))
             archive.write("version", b"3\n")
             archive.close()
         except BaseException:
@@ -140,7 +140,7 @@ class _Shelf:
         return found
 
     def _in_memory(self, key: str, nbytes: int, kind: dtype | None) -> Storage:
-        made = empty((nbytes,), DTYPES["uint8"])
+        made = empty((nbytes,), DTYPES["uint8"], "cpu")
         array = array_of(made)
         self.reader.read_into(f"data/{key}", array)
         if self.swapped and kind is not None and kind.itemsize > 1:
@@ -173,6 +173,14 @@ def _restored(storage: Storage, location: str, place: Place) -> Storage:
         raise RuntimeError("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
                            "If you are running on a CPU-only machine, please use torch.load with "
                            "map_location=torch.device('cpu') to map your storages to the CPU.")
+    if kind in ("cuda", "xpu", "privateuseone"):
+        try:
+            where = parse_device(wanted)
+        except AssertionError as error:
+            raise RuntimeError(f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() "
+                               "is False. If you are running on a CPU-only machine, please use torch.load with "
+                               f"map_location=torch.device('cpu') to map your storages to the CPU.\n  {error}") from None
+        return Storage(storage.nbytes(), device=where).copy_(storage)
     raise RuntimeError("don't know how to restore data location of torch.storage.UntypedStorage "
                        f"(tagged with {wanted})")
 

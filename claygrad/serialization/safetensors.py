@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from claygrad.core import DTYPES, Tensor, array_of, device, empty
+from claygrad.core import DTYPES, Tensor, array_of, device, empty, host_array
 from claygrad.serialization._archive import replacing
 
 __all__ = ["load", "load_file", "load_model", "save", "save_file", "save_model"]
@@ -71,7 +71,7 @@ def _arrays(tensors: Any) -> dict[str, Any]:
                              "call `.contiguous()` on your tensor to pack it before saving.")
         if tensor.numel():
             seen.setdefault(id(tensor.untyped_storage()), []).append(name)
-        arrays[name] = array_of(tensor)
+        arrays[name] = host_array(tensor)
     shared = [set(names) for names in seen.values() if len(names) > 1]
     if shared:
         raise RuntimeError(f"Some tensors share memory, this will lead to duplicate memory on disk and potential "
@@ -82,7 +82,7 @@ def _arrays(tensors: Any) -> dict[str, Any]:
 def _tensor(found: dict[str, Any]) -> Tensor:
     if found["dtype"] not in _CODES:
         raise ValueError(f"claygrad has no dtype for {found['dtype']}")
-    made = empty(tuple(found["shape"]), DTYPES[_CODES[found["dtype"]]])
+    made = empty(tuple(found["shape"]), DTYPES[_CODES[found["dtype"]]], "cpu")
     array = array_of(made).reshape(-1)
     array.view(numpy.uint8)[:] = numpy.frombuffer(found["data"], numpy.uint8)
     return made

@@ -72,7 +72,8 @@ class Data:
         if tensor.dtype is not dtype:
             tensor = tensor.to(dtype)
         if how.device != "cpu":
-            tensor = lib.empty_strided(tensor.shape, tensor.stride(), dtype=dtype, device=how.device)
+            elsewhere = lib.empty_strided(tensor.shape, tensor.stride(), dtype=dtype, device=how.device)
+            tensor = elsewhere if how.device == "meta" else elsewhere.copy_(tensor)
         for step in self._steps:
             tensor = getattr(tensor, step[1])(*step[2], **step[3]) if step[0] == "call" else tensor[step[1]]
         wanted = how.grad if self._requires_grad is None else how.grad and self._requires_grad

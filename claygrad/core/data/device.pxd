@@ -1,15 +1,22 @@
 cdef enum:
     CPU = 0
-    CUDA = 1
+    ACCELERATOR = 1               # any other type of device: Note [Accelerators]
     META = 2
-    OTHER = 3
     SPARSE = 4                    # main memory, but not as elements in a row: Note [Sparse tensors]
+
+# Note [Accelerators]
+# A device with memory of its own is an array module and a table of native forms, which claygrad/devices/ loads on first use. A
+# storage there has no `ptr`; its `owner` is a block of the device's memory. Native forms of the CPU refuse such tensors as they
+# refuse those on meta, and the reference runs over the device's array module (core/dispatch/accelerator.pyx). Tensors on one device
+# have one and the same device object, with the table in it; two devices of a type are told apart by that.
 
 cdef class device:
     cdef readonly str type
     cdef readonly object index
     cdef int kind
+    cdef readonly object table        # claygrad.devices.Table of an accelerator that was asked for
 
 cdef device cpu
 cdef device scattered                         # the CPU, as the place of sparse tensors
+cdef bint apart(device a, device b) noexcept   # whether memory of one is not that of the other
 cdef device parse(object spec)                # device, str, int, None (the default device)

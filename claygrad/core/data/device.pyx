@@ -1,12 +1,12 @@
 """Where a tensor's bytes live."""
 cimport cython
-from claygrad.core.data.device cimport CPU, CUDA, META, OTHER, SPARSE
+from claygrad.core.data.device cimport ACCELERATOR, CPU, META, SPARSE
 
 _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
           "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")
 
 cdef int _kind_of(str name):
-    return CPU if name == "cpu" else CUDA if name == "cuda" else META if name == "meta" else OTHER
+    return CPU if name == "cpu" else META if name == "meta" else ACCELERATOR
 
 
 def _refuse(args):
@@ -43,7 +43,8 @@ cdef class device:
             self.type, self.index, self.kind = (<device>spec).type, (<device>spec).index, (<device>spec).kind
             return
         if isinstance(spec, int) and not isinstance(spec, bool) and len(values) == 1:
-            raise RuntimeError("Cannot access accelerator device when none is available.")
+            values = {"type": _accelerator(), "index": spec}
+            spec = values["type"]
         if not isinstance(spec, str):
             raise _refuse(args + tuple(kwargs.values()))
         self.type, self.index = _split(spec)
@@ -106,6 +107,48 @@ def set_default_device(where):
     _default = cpu if where is None else parse(where)
 
 
+# --- accelerators: Note [Accelerators] ---------------------------------------------------------------------------
+cdef object _table_of = None                  # type of device -> its table; raises where there is none
+cdef object _first_there = None               # the type of the accelerator of this machine, or None
+cdef dict _used = {}                          # (type, index) -> the device that tensors there have
+
+
+def find_accelerators_by(table_of, first_there):
+    """How tables are found: by claygrad.devices, which is loaded when one is asked for."""
+    global _table_of, _first_there
+    _table_of, _first_there = table_of, first_there
+
+
+cdef str _accelerator():
+    found = None if _first_there is None else _first_there()
+    if found is None:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return found
+
+
+cdef device _usable(device asked):
+    cdef device found
+    table = _table_of(asked.type)
+    index = table.current() if asked.index is None else asked.index
+    found = _used.get((asked.type, index))
+    if found is None:
+        table.check(index)
+        found = device(asked.type, index)
+        found.table = table
+        _used[asked.type, index] = found
+    return found
+
+
+def forget_accelerator(str kind):
+    """Look for the table anew when a type of device is asked for again. For tests: tensors there keep the former one."""
+    for key in [key for key in _used if key[0] == kind]:
+        del _used[key]
+
+
+cdef bint apart(device a, device b) noexcept:
+    return a.kind != b.kind or a is not b and a.kind == ACCELERATOR
+
+
 def no_cuda():
     """The error that every use of CUDA raises where none is available."""
     return AssertionError("Torch not compiled with CUDA enabled\n"
@@ -124,10 +167,8 @@ cdef device parse(object spec):
         return None
     if d.kind == CPU:
         return cpu
-    if d.kind == CUDA:
-        raise no_cuda()
-    if d.kind == OTHER:
-        raise RuntimeError(f"device type '{d.type}' is not supported by claygrad: cpu and meta are")
+    if d.kind == ACCELERATOR and d.table is None:
+        return _usable(d)
     return d
 
 

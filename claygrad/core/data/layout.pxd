@@ -32,6 +32,7 @@ cdef class Layout:
     cdef tuple shape_tuple(self)
     cdef tuple stride_tuple(self)
     cdef object array_with_base(self, object base)
+    cdef object array_there(self)
     cdef object array(self)           # an array-module view on the bytes (numpy.ndarray on the CPU); with bits, a read-only copy
 
 # Buffers for shapes, strides and orders of axes have MAX_DIMS places everywhere: whoever takes a shape of unknown length asks first.

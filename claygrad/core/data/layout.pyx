@@ -11,7 +11,7 @@ from libc.string cimport memcmp
 
 cimport numpy as cnp
 
-from claygrad.core.data.device cimport CPU
+from claygrad.core.data.device cimport ACCELERATOR, CPU
 from claygrad.core.data.dtype cimport dtype, from_numpy
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.storage cimport Storage, borrow, new_storage
@@ -60,6 +60,8 @@ cdef class Layout:
         return self.array_with_base(self.storage)
 
     cdef object array_with_base(self, object base):
+        if self.storage.where.kind == ACCELERATOR:
+            return self.array_there()
         if self.storage.where.kind != CPU:
             raise no_elements() if self.bits & SPARSE else NotImplementedError("Cannot copy out of meta tensor; no data!")
         cdef cnp.npy_intp strides[64]
@@ -73,6 +75,15 @@ cdef class Layout:
             out = _turned(out, self.bits)
             out.flags.writeable = False          # what would be written into a copy would be lost
         return out
+
+
+    cdef object array_there(self):
+        """The same of an accelerator: Note [Accelerators] in core/data/device.pxd."""
+        table = self.storage.where.table
+        out = table.view(self.storage.owner, self.dtype, self.shape_tuple(), self.stride_tuple(), self.offset, self.storage.where.index)
+        if self.bits & CONJ:
+            out = table.xp.conj(out)
+        return table.xp.negative(out) if self.bits & NEG else out
 
 
 cdef object _turned(object array, int bits):

@@ -34,11 +34,13 @@ cdef class Storage:
     cdef tuple stretch(self, object at)
     cdef int readable(self) except -1
     cdef int set_bytes(self, int64_t first, int64_t count, object value) except -1
+    cdef Storage on_host(self)
     cdef Storage part(self, int64_t first, int64_t count)
 
 cdef Storage new_storage(int64_t nbytes)                       # CPU, from the pool, not initialised
 cdef Storage borrow(char* ptr, int64_t nbytes, object owner)   # CPU, somebody else's bytes
 cdef Storage storage_on(device where, int64_t nbytes)
+cdef Storage storage_of_block(device where, int64_t nbytes, object block)     # on an accelerator, memory that is there
 cdef Storage as_class(object cls, Storage made)
 
 cdef class Cow:

@@ -5,7 +5,7 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove, memset
 
-from claygrad.core.data.device cimport CPU, META, cpu, device
+from claygrad.core.data.device cimport ACCELERATOR, CPU, META, cpu, device
 from claygrad.core.data.device cimport parse as parse_device
 from claygrad.core.data.dtype import prefix
 from claygrad.core.data.kernels cimport pool_alloc, pool_free
@@ -52,6 +52,8 @@ cdef class Storage:
         cdef Storage copy = storage_on(self.where, self.capacity)
         if self.ptr != NULL:
             memcpy(copy.ptr, self.ptr, self.capacity)
+        elif self.where.kind == ACCELERATOR:
+            self.where.table.copy_block(copy.owner, self.owner, self.capacity)
         if self.past is None:
             self.past = {}
         self.past[self.epoch] = [copy, self.holders]
@@ -89,6 +91,10 @@ cdef class Storage:
                 self.ptr, larger.ptr = larger.ptr, self.ptr
                 larger.length = larger.capacity = self.capacity
                 larger.owner, self.owner = self.owner, None             # the old block goes with it
+            elif self.where.kind == ACCELERATOR:
+                larger = storage_on(self.where, nbytes)
+                self.where.table.copy_block(larger.owner, self.owner, self.capacity)
+                self.owner = larger.owner
             self.capacity = nbytes
         self.length = nbytes
         return 0
@@ -113,6 +119,8 @@ cdef class Storage:
     # What Python sees, as torch.UntypedStorage
     def data_ptr(self):
         self.own()                               # who asks may write
+        if self.where.kind == ACCELERATOR:
+            return self.where.table.address(self.owner) if self.length else 0
         return <size_t>self.ptr if self.length else 0
 
     def nbytes(self):
@@ -170,6 +178,8 @@ cdef class Storage:
         return first, max(last - first, 0)
 
     cdef int readable(self) except -1:
+        if self.where.kind == ACCELERATOR:
+            raise NotImplementedError(f"Not available for '{self.where.type}' device type\n  read storage.cpu() in its place")
         if self.where.kind != CPU:
             raise NotImplementedError(f"Not available for '{self.where.type}' device type")
         return 0
@@ -179,6 +189,8 @@ cdef class Storage:
         self.before_write()
         if self.ptr != NULL and count > 0:
             memset(self.ptr + first, byte, count)
+        elif self.where.kind == ACCELERATOR and count > 0:
+            self.where.table.fill_block(self.owner, first, count, byte)
         return 0
 
     cdef Storage part(self, int64_t first, int64_t count):
@@ -221,19 +233,44 @@ cdef class Storage:
         other = <Storage>source
         if other.length != self.length:
             raise RuntimeError(f"size does not match, self was {self.length} bytes but src was {other.length} bytes")
-        if self.where.kind == CPU:
-            if other.where.kind != CPU:
-                raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        if self.where.kind != META and other.where.kind == META:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        if self.where.kind == ACCELERATOR:
+            self.before_write()
+            if other.where is self.where:
+                self.where.table.copy_block(self.owner, other.owner, self.length)
+            else:
+                self.where.table.upload_block(self.owner, other.on_host())
+        elif self.where.kind == CPU:
+            other = other.on_host()
             self.before_write()
             if self.length:
                 memmove(self.ptr, other.ptr, self.length)
         return self
+
+    cdef Storage on_host(self):
+        """This storage, or a copy in main memory of one on an accelerator."""
+        cdef Storage out
+        if self.where.kind != ACCELERATOR:
+            return self
+        out = new_storage(self.length)
+        if self.length:
+            content = self.where.table.download_block(self.owner, self.length)       # bytes
+            memcpy(out.ptr, <char*>content, self.length)
+        return out
+
+    def to_bytes(self):
+        """The bytes as they are now."""
+        cdef Storage host = self.on_host()
+        return host.ptr[:host.length] if host.ptr != NULL else b""
 
     def clone(self):
         """A storage of its own with the same bytes."""
         cdef Storage out = storage_on(self.where, self.length)
         if self.ptr != NULL and self.length:
             memcpy(out.ptr, self.ptr, self.length)
+        elif self.where.kind == ACCELERATOR:
+            self.where.table.copy_block(out.owner, self.owner, self.length)
         return as_class(type(self), out)
 
     def new(self):
@@ -242,9 +279,9 @@ cdef class Storage:
 
     def cpu(self):
         """This storage, or a copy on the CPU of one that lies elsewhere."""
-        if self.where.kind != CPU:
+        if self.where.kind == META:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        return self
+        return self if self.where.kind == CPU else as_class(type(self), self.on_host())
 
     def untyped(self):
         return self
@@ -268,11 +305,11 @@ cdef class Storage:
         return isinstance(self.owner, Mapping)
 
     def get_device(self):
-        return -1
+        return self.where.index if self.where.kind == ACCELERATOR else -1
 
     @property
     def is_cuda(self):
-        return False
+        return self.where.type == "cuda"
 
     @property
     def is_sparse(self):
@@ -295,7 +332,7 @@ cdef class Storage:
         return object.__sizeof__(self) + self.length
 
     def __repr__(self):
-        rows = "..." if self.where.kind == META else "\n".join([f" {x}" for x in self.tolist()]) or " "
+        rows = "..." if self.where.kind == META else "\n".join([f" {x}" for x in self.cpu().tolist()]) or " "
         name = f"{prefix()}.storage.UntypedStorage" if type(self) is Storage else f"{type(self).__module__}.{type(self).__name__}"
         return f"{rows}\n[{name}(device={self.where}) of size {self.length}]"
 
@@ -361,6 +398,8 @@ cdef Storage _from_sequence(object content, device place):
         if out.ptr != NULL:
             (<unsigned char*>out.ptr)[i] = <unsigned char>(<int>(value & 255))
         i += 1
+    if place.kind == ACCELERATOR and values:
+        place.table.upload_block(out.owner, bytes([value & 255 for value in values]))
     return out
 
 
@@ -450,6 +489,16 @@ cdef Storage storage_on(device where, int64_t nbytes):
     cdef Storage s = Storage.__new__(Storage)
     s.where = where
     s.length = s.capacity = nbytes
+    if where.kind == ACCELERATOR:
+        s.owner = where.table.allocate(nbytes, where.index)
+    return s
+
+
+cdef Storage storage_of_block(device where, int64_t nbytes, object block):
+    cdef Storage s = Storage.__new__(Storage)
+    s.where = where
+    s.length = s.capacity = nbytes
+    s.owner = block
     return s
 
 

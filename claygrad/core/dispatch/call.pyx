@@ -388,7 +388,7 @@ cdef int write_out(str name, Tensor target, Tensor result, bint strided) except 
                            f"{target.layout.dtype.legacy}")
     if (result.layout.bits | target.layout.bits) & SPARSE:
         raise NotImplementedError(f"{name}(): sparse tensors are not taken as out=")
-    if result.layout.storage.where.kind != target.layout.storage.where.kind:
+    if result.layout.storage.where is not target.layout.storage.where and result.device != target.device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
     check_writable(target, False)
     if stretched(target.layout) and target.layout.numel:

@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport POINTWISE, PROMOTE_FLOAT, PROMOTE_NONE, PROMOTE_SUM, Op, promotion_of
-from claygrad.core.data.device cimport CPU, device
+from claygrad.core.data.device cimport ACCELERATOR, CPU, apart, device
 from claygrad.core.data.dtype cimport (BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, F16, F64, I64, category_of, default_float,
                                        default_of_category, dtype, no_common_type, of_code, promote)
 from claygrad.core.data.layout cimport Layout
@@ -184,7 +184,7 @@ cdef device common_device(Op op, PyObject** slots):
             if found is None:
                 found = t.layout.storage.where
                 first = t
-            elif t.layout.storage.where.kind != found.kind:
+            elif t.layout.storage.where is not found and apart(t.layout.storage.where, found):
                 if op.info.get("across"):
                     continue
                 if t.layout.ndim == 0 and t.layout.storage.where.kind == CPU and op.kind == POINTWISE:
@@ -193,5 +193,8 @@ cdef device common_device(Op op, PyObject** slots):
                     found = t.layout.storage.where
                     first = t
                     continue
+                if t.layout.storage.where.kind == ACCELERATOR or found.kind == ACCELERATOR:
+                    raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                                       f"{found} and {t.layout.storage.where}!")
                 raise RuntimeError(f"Tensor on device {t.layout.storage.where} is not on the expected device {found}!")
     return found

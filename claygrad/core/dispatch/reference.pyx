@@ -8,7 +8,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, REDUCTION, Op, run_check)
-from claygrad.core.data.device cimport CPU, META, device
+from claygrad.core.data.device cimport ACCELERATOR, CPU, META, device
 from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F16, F32, F64, I64,
                                        N_COMPUTING, cast_array, category_of, dtype, narrow, of_code, promote, wider)
 from claygrad.core.dispatch.convert_half cimport by_float, cast_half
@@ -16,6 +16,7 @@ from claygrad.core.dispatch.kernel_names import COMPUTED_BY_BYTES, loop_of
 from claygrad.core.data.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
 from claygrad.core.dispatch.promotion cimport broadcast, check_broadcast, common_device, result_code
 from claygrad.core.data.storage cimport storage_on
+from claygrad.core.data.transfer cimport to_host
 from claygrad.core.dispatch.convert cimport by_copies
 from claygrad.core.tensor cimport Tensor
 
@@ -80,7 +81,7 @@ cdef int leave_quiet(object ctx) except -1:
 # tensor in the parameter that a declaration names as `wide`.
 cdef inline object _array(Layout v, int code, bint half_raw, bint wide=False):
     """The tensor's array in the compute dtype."""
-    array = v.array()
+    array = v.array() if v.storage.where.kind != ACCELERATOR else to_host(v).array()
     cdef int want = code if code >= 0 else v.dtype.code
     if narrow(want) and (not half_raw or want == C32):
         if want != v.dtype.code and not wide:
@@ -93,7 +94,7 @@ cdef inline object _array(Layout v, int code, bint half_raw, bint wide=False):
     return array
 
 
-cdef object _number_array(object value, int code, bint half_raw, bint wide):
+cdef object number_array(object value, int code, bint half_raw, bint wide):
     cdef int want = code if half_raw and code != C32 else wider(code)
     d = of_code(want).numpy
     if want != code and not wide or code == C32:
@@ -129,7 +130,7 @@ cdef Layout layout_of_result(object array, dtype want, bint keep_order):
     return from_array(array)
 
 
-cdef dtype _final(Op op, int code, object array, int half):
+cdef dtype final_dtype(Op op, int code, object array, int half):
     """The dtype of a result, given what the forward returned."""
     cdef dtype d
     if op.promote == PROMOTE_BOOL:
@@ -172,6 +173,14 @@ cdef int _check_kept(Op op, PyObject** slots) except -1:
     return 0
 
 
+cdef elsewhere_t _elsewhere = NULL
+
+
+cdef void run_elsewhere_by(elsewhere_t run) noexcept:
+    global _elsewhere
+    _elsewhere = run
+
+
 cdef int64_t _references_run = 0
 
 
@@ -192,8 +201,8 @@ cdef object general(Op op, PyObject** slots):
     cdef Layout v
     if op.kind == POINTWISE:
         check_broadcast(op, slots)
-    if where is not None and where.kind == META:
-        return _on_meta(op, slots, code, where)
+    if where is not None and where.kind != CPU:
+        return _on_meta(op, slots, code, where) if where.kind == META else _elsewhere(op, slots, code, where)
     result = by_float(op, slots)
     if result is None:
         result = by_copies(op, slots)
@@ -216,7 +225,7 @@ cdef object general(Op op, PyObject** slots):
                     v = (<Tensor>value).layout
                     if half < 0 and narrow(v.dtype.code) and (not op.half_raw or v.dtype.code == C32 and i == op.tensors[0]):
                         half = v.dtype.code
-                    value = _array(v, code if op.dtype_at < 0 or code < 0 else _cast_code(op, slots, code, v), op.half_raw,
+                    value = _array(v, code if op.dtype_at < 0 or code < 0 else cast_code(op, slots, code, v), op.half_raw,
                                    i == op.wide_at and v.ndim == 0)
                 elif op.kinds[i] == P_TENSORS:
                     value = [_list_item(x, code, op.half_raw) for x in value]
@@ -224,7 +233,7 @@ cdef object general(Op op, PyObject** slots):
                         if x is not None and narrow((<Tensor>x).layout.dtype.code):
                             half = (<Tensor>x).layout.dtype.code if half < 0 else promote(half, (<Tensor>x).layout.dtype.code)
                 elif value is not None and code >= 0:
-                    value = _number_array(value, code, op.half_raw, i == op.wide_at)
+                    value = number_array(value, code, op.half_raw, i == op.wide_at)
             elif isinstance(value, dtype):
                 told = True                        # the forward says what the result is of
             args.append(value)
@@ -233,10 +242,10 @@ cdef object general(Op op, PyObject** slots):
         result = call_declared(op, args, 1)
         if isinstance(result, tuple):
             keep = op.kind != REDUCTION and not op.info.get("contiguous")
-            return [layout_of_result(x, _final(op, code, numpy.asarray(x), half), keep) for x in result]
+            return [layout_of_result(x, final_dtype(op, code, numpy.asarray(x), half), keep) for x in result]
         if not isinstance(result, numpy.ndarray):
             result = numpy.asarray(result)
-        made = layout_of_result(result, _final(op, code, result, half), op.kind != REDUCTION)
+        made = layout_of_result(result, final_dtype(op, code, result, half), op.kind != REDUCTION)
         return _in_iterated_order(op, slots, made) if op.kind == POINTWISE else made
     except ValueError as error:
         if str(error).startswith(("array is too big", "Maximum allowed dimension", "Maximum allowed size")):     # NumPy's words for it
@@ -348,7 +357,7 @@ cdef int _slower(int64_t[16][64] steps, int n, const int64_t* shape, int a, int 
     return 0
 
 
-cdef int _cast_code(Op op, PyObject** slots, int code, Layout v):
+cdef int cast_code(Op op, PyObject** slots, int code, Layout v):
     """A reduction casts its input first only when dtype= was given. NaN is no integer: nansum leaves it out before that."""
     if op.name == "nansum" and category_of(code) < CAT_FLOAT and v.dtype.category == CAT_FLOAT:
         return v.dtype.code
@@ -396,7 +405,7 @@ cdef list _common_sizes(Op op, PyObject** slots):
 cdef object _on_meta(Op op, PyObject** slots, int code, device where):
     cdef int i
     if op.kind == POINTWISE:
-        d = _final(op, code, numpy.empty(0, of_code(code).numpy), -1) if code >= 0 else None
+        d = final_dtype(op, code, numpy.empty(0, of_code(code).numpy), -1) if code >= 0 else None
         out_shape = _common_sizes(op, slots)
         if d is None or (category_of(code) == CAT_COMPLEX):
             d = _probe_dtype(op, slots, code)
@@ -428,7 +437,7 @@ cdef dtype _probe_dtype(Op op, PyObject** slots, int code):
             value = numpy.empty(0, of_code(code if code >= 0 else (<Tensor>value).layout.dtype.code).numpy)
         args.append(value)
     made = numpy.asarray(run_forward(op, args))
-    return layout_of_result(made, _final(op, code, made, -1), False).dtype
+    return layout_of_result(made, final_dtype(op, code, made, -1), False).dtype
 
 
 cdef dtype _first_dtype(list values):
@@ -445,7 +454,7 @@ cdef object _meta_reduce(Op op, PyObject** slots, int code, device where):
     keep = op.keepdim_at >= 0 and <object>slots[op.keepdim_at]
     axes = range(v.ndim) if dim is None else dim
     shape = [1 if i in axes else n for i, n in enumerate(v.shape_tuple()) if keep or i not in axes]
-    d = _final(op, code, numpy.empty(0, of_code(code).numpy), -1) if code >= 0 else v.dtype
+    d = final_dtype(op, code, numpy.empty(0, of_code(code).numpy), -1) if code >= 0 else v.dtype
     if code >= 0 and op.promote == PROMOTE_BOOL:
         d = of_code(BOOL)
     return _meta_layout(where, d if d is not None else of_code(code), shape)

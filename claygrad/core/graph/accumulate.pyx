@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from claygrad.core.graph.anomaly import tell_forward
 from claygrad.core.graph.value_ranges import around
 from claygrad.core.op cimport find_op
-from claygrad.core.data.device cimport CPU
+from claygrad.core.data.device cimport ACCELERATOR, CPU
 from claygrad.core.data.dtype cimport CAT_COMPLEX, F32
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport SPARSE, Layout, dense, fresh_like
@@ -93,6 +93,8 @@ cdef Tensor _own(Tensor variable, Tensor g):
         return out
     if variable.layout.contiguous or not dense(variable.layout) or g.layout.bits & SPARSE:
         out = bare_tensor()
+        if g.layout.storage.where.kind == ACCELERATOR:
+            return g.detach().clone()
         if g.layout.storage.where.kind != CPU:
             out.layout = g.layout
             return out

@@ -2,11 +2,12 @@
 import numpy
 
 from cpython.object cimport PyObject
-from claygrad.core.data.device cimport CPU
+from claygrad.core.data.device cimport ACCELERATOR, CPU
 from claygrad.core.errors import no_elements
 from claygrad.core.data.dtype cimport CAT_COMPLEX, cast_array
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, fresh_like, from_array, new_layout
 from claygrad.core.data.storage cimport storage_on
+from claygrad.core.data.transfer cimport adopt_array
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
 
 cdef int _unusual = 0
@@ -34,6 +35,8 @@ cdef Layout resolved(Layout v):
         return v
     if v.bits & SPARSE:
         raise no_elements()
+    if v.storage.where.kind == ACCELERATOR:
+        return adopt_array(v.storage.where, v.array_there(), v.dtype, True, [])
     if v.storage.where.kind != CPU:
         return new_layout(storage_on(v.storage.where, v.numel * v.dtype.itemsize), v.dtype, v.ndim, v.shape, v.strides, 0)
     if v.contiguous:

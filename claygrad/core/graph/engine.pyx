@@ -120,7 +120,7 @@ cdef int _run_from(Run run, tuple roots, list seeds, object inputs, bint accumul
         for i in range(len(nodes)):
             node = nodes[i]
             seed = <Tensor>seeds[i]
-            if seed.layout.storage.where.kind != node.device_of(numbers[i]).kind and seed.device != node.device_of(numbers[i]):
+            if seed.layout.storage.where is not node.device_of(numbers[i]) and seed.device != node.device_of(numbers[i]):
                 raise RuntimeError(f"invalid gradient at index {i} - expected device {node.device_of(numbers[i])} but got "
                                    f"{seed.layout.storage.where}")
             seeds[i] = None

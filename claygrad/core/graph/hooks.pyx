@@ -3,7 +3,7 @@ cimport numpy as cnp
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 
-from claygrad.core.data.device cimport CPU
+from claygrad.core.data.device cimport CPU, apart
 from claygrad.core.data.dtype cimport CAT_COMPLEX
 from claygrad.core.data.dtype import prefix
 from claygrad.core.data.layout cimport Layout, same_shape
@@ -105,7 +105,7 @@ cdef object checked(object hook, object before, object after):
         raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'{_place(hook)}"
                         "\n  a hook returns None, or a tensor that takes the place of the gradient")
     was, now = (<Tensor>before).layout, (<Tensor>after).layout
-    if now.dtype is not was.dtype or now.storage.where.kind != was.storage.where.kind:
+    if now.dtype is not was.dtype or apart(now.storage.where, was.storage.where):
         raise RuntimeError(f"hook '{_name(hook)}' has changed the type of value (was {_kind(was)} got {_kind(now)}){_place(hook)}"
                            f"\n  a hook returns None, or a gradient of dtype {was.dtype.name} on {was.storage.where}")
     if not same_shape(now, was):

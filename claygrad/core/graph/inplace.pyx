@@ -8,7 +8,8 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.user_warnings import warn
 from claygrad.core.op cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
-from claygrad.core.data.device cimport CPU
+from claygrad.core.data.device cimport ACCELERATOR, CPU
+from claygrad.core.data.transfer cimport to_host, write_across
 from claygrad.core.data.dtype cimport CAT_FLOAT, category_of, dtype, of_code
 from claygrad.core.dispatch.reference cimport general
 from claygrad.core.dispatch.promotion cimport result_code
@@ -144,11 +145,13 @@ cdef int write_layout(Layout dst, Layout src) except -1:
     cdef int64_t item
     cdef int i, k
     if dst.storage.where.kind != CPU:
+        if dst.storage.where.kind == ACCELERATOR:
+            return write_across(dst, src)
         if dst.bits & SPARSE:
             raise no_elements()
         return 0
     if dst.bits or src.bits:
-        return write_lazy(dst, src)
+        return write_lazy(dst, to_host(src))
     if dst.dtype is src.dtype and src.storage.where.kind == CPU and src.ndim <= dst.ndim:
         item = dst.dtype.itemsize
         for i in range(dst.ndim):
@@ -168,6 +171,8 @@ cdef int write_layout(Layout dst, Layout src) except -1:
         else:
             copy_strided(src.data(), a, dst.data(), b, dst.shape, dst.ndim, item)
         return 0
+    if src.storage.where.kind == ACCELERATOR:
+        return write_layout(dst, to_host(src))
     source = src.array()
     if source.dtype.kind == "c" and dst.dtype.category <= CAT_FLOAT:
         source = source.real

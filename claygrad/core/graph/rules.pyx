@@ -4,6 +4,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE, R_ZERO, Op, find_op, straight)
+from claygrad.core.data.device cimport ACCELERATOR
 from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
 from claygrad.core.data.layout cimport Layout, bytes_of, new_contiguous
 from claygrad.core.graph.conj_view cimport any_lazy, unusual
@@ -39,6 +40,8 @@ cdef Tensor zeros_for(Node node, int nr):
     t.layout = new_contiguous(storage_on(node.device_of(nr), n), d, i, dims)
     if t.layout.storage.ptr != NULL:
         memset(t.layout.storage.ptr, 0, n)
+    elif t.layout.storage.where.kind == ACCELERATOR and n:
+        t.layout.storage.where.table.fill_block(t.layout.storage.owner, 0, n, 0)
     return t
 
 
@@ -216,7 +219,11 @@ cdef Tensor fit(Tensor grad, Node source, int index, Node target, int nr):
     """
     cdef dtype want = target.dtype_of(nr)
     cdef Layout v = grad.layout
-    if v.storage.where.kind != target.device_of(nr).kind and v.storage.where != target.device_of(nr):
+    if v.storage.where is not target.device_of(nr) and v.storage.where != target.device_of(nr):
+        if source.op is not None or source.name() == "torch::autograd::CopySlices":       # a copy, or a 0-dim CPU tensor as a scalar
+            if not target.fits(nr, v):
+                grad = _sum_to(grad, target.shape_of(nr), source, index)
+            return fit(grad.to(target.device_of(nr)), source, index, target, nr)
         raise RuntimeError(f"Function {source.name()} returned an invalid gradient at index {index} - expected device "
                            f"{target.device_of(nr)} but got {v.storage.where}"
                            + where_text("recorded", source.code, source.lasti))

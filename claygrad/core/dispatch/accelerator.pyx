@@ -1,0 +1,193 @@
+"""Operations on an accelerator: the declared forward over the device's array module (Note [Accelerators] in core/data/device.pxd)."""
+import sys
+
+import numpy
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from claygrad.core.data.device cimport ACCELERATOR, device
+from claygrad.core.data.dtype cimport BF16, C32, F16, F32, F64, C64, C128, BOOL, CAT_COMPLEX, N_COMPUTING, dtype, from_numpy, narrow, \
+    of_code, promote, wider
+from claygrad.core.data.layout cimport Layout, bytes_of, new_layout
+from claygrad.core.data.storage cimport storage_on
+from claygrad.core.data.transfer cimport adopt_array, array_on, cast_on, to_host
+from claygrad.core.dispatch.reference cimport (call_declared, cast_code, elsewhere_t, enter_quiet, final_dtype, general, iterated_order, leave_quiet,
+                                               number_array, run_elsewhere_by)
+from claygrad.core.op cimport P_TENSORS, POINTWISE, REDUCTION, Op
+from claygrad.core.tensor cimport Tensor, new_tensor
+
+
+cdef object _array(Layout v, device where, int code, bint half_raw, bint wide):
+    """A tensor's elements on the device, in the compute dtype: Note [Halves] in core/dispatch/reference.pyx."""
+    cdef int want = code if code >= 0 else v.dtype.code
+    cdef dtype have = v.dtype
+    array = array_on(v, where)
+    if narrow(want) and (not half_raw or want != F16):    # float16 is the only half that array modules know
+        if want != have.code and not wide:
+            array, have = cast_on(where.table, array, have, of_code(want)), of_code(want)
+        want = wider(want)
+    return cast_on(where.table, array, have, of_code(want))
+
+
+cdef object _listed(object x, device where, int code, bint half_raw):
+    return None if x is None else _array((<Tensor?>x).layout, where, code, half_raw, False)
+
+
+cdef object _arguments(Op op, PyObject** slots, int code, device where, int* half):
+    """What the forward takes after the module; `half` becomes the dtype that its float32 results are rounded to, or -1."""
+    cdef int i
+    cdef bint told = False
+    cdef Layout v
+    cdef list args = []
+    half[0] = code if narrow(code) else -1
+    for i in range(op.n_params):
+        value = <object>slots[i]
+        if i == op.inplace_at:
+            value = False
+        elif op.kept[i] and isinstance(value, Tensor):
+            v = (<Tensor>value).layout
+            value = _array(v, where, -1, True, False)
+        elif op.kinds[i] <= P_TENSORS:
+            if isinstance(value, Tensor):
+                v = (<Tensor>value).layout
+                if half[0] < 0 and narrow(v.dtype.code) and (not op.half_raw or v.dtype.code != F16):
+                    half[0] = v.dtype.code
+                value = _array(v, where, code if op.dtype_at < 0 or code < 0 else cast_code(op, slots, code, v), op.half_raw,
+                               i == op.wide_at and v.ndim == 0)
+            elif op.kinds[i] == P_TENSORS:
+                for x in value:
+                    if x is not None and narrow((<Tensor>x).layout.dtype.code):
+                        half[0] = (<Tensor>x).layout.dtype.code if half[0] < 0 else promote(half[0], (<Tensor>x).layout.dtype.code)
+                value = [_listed(x, where, code, op.half_raw) for x in value]
+            elif value is not None and code >= 0:
+                value = number_array(value, code, op.half_raw and code == F16, i == op.wide_at)
+        elif isinstance(value, dtype):
+            told = True
+            if (<dtype>value).code == BF16 or (<dtype>value).code >= C32:
+                raise _Lacking(f"results of dtype {(<dtype>value).name}")
+        args.append(value)
+    if op.half_raw and half[0] == F16 or told or (code >= 0 and not narrow(code)):
+        half[0] = -1
+    return args
+
+
+class _Lacking(NotImplementedError):
+    """Something that the device's array module has not."""
+
+
+cdef list _blocks(Op op, PyObject** slots):
+    """The memory of the inputs: a result that lies in it is copied."""
+    cdef int i
+    out = []
+    for i in range(op.n_params):
+        value = <object>slots[i]
+        for x in (value if isinstance(value, (list, tuple)) else (value,)):
+            if isinstance(x, Tensor) and (<Tensor>x).layout.storage.where.kind == ACCELERATOR:
+                out.append((<Tensor>x).layout.storage.owner)
+    return out
+
+
+cdef Layout _result(Op op, object array, int code, int half, device where, list blocks, bint keep_order):
+    cdef dtype have, want
+    table = where.table
+    array = table.as_array(array, where.index)
+    have = from_numpy(array.dtype)
+    want = final_dtype(op, code, array, half)
+    if want is None:
+        want = have
+    if want.code == C32:
+        raise _Lacking("results of dtype complex32")
+    return adopt_array(where, cast_on(table, array, have, want), want, keep_order, blocks)
+
+
+cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
+    """A pointwise result with torch's strides."""
+    cdef int64_t strides[64]
+    cdef int order[64]
+    cdef int i, k
+    cdef int64_t step = 1
+    cdef Layout out
+    cdef bint contiguous = made.contiguous
+    for i in range(op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        contiguous = contiguous and (not isinstance(value, Tensor) or (<Tensor>value).layout.contiguous)
+    if contiguous or made.numel == 0:
+        return made
+    iterated_order(op, slots, made.ndim, made.shape, order)
+    for k in range(made.ndim):
+        strides[order[k]] = step
+        step *= made.shape[order[k]]
+    for k in range(made.ndim):
+        if strides[k] != made.strides[k]:
+            break
+    else:
+        return made
+    out = new_layout(storage_on(made.storage.where, bytes_of(made.dtype, made.ndim, made.shape)), made.dtype, made.ndim, made.shape,
+                     strides, 0)
+    made.storage.where.table.assign(out.array_there(), made.array_there())
+    return out
+
+
+cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
+    cdef int half
+    cdef list args, blocks
+    table = where.table
+    ctx = enter_quiet()
+    try:
+        with table.on(where.index):
+            args = _arguments(op, slots, code, where, &half)
+            blocks = _blocks(op, slots)
+            form = table.forms.get(op.name)
+            result = call_declared(op, [table.xp, *args], 1) if form is None else form(table.xp, *args)
+            if isinstance(result, tuple):
+                keep = op.kind != REDUCTION and not op.info.get("contiguous")
+                several = []
+                for x in result:
+                    several.append(_result(op, x, code, half, where, blocks, keep))
+                    blocks.append((<Layout>several[-1]).storage.owner)
+                return several
+            made = _result(op, result, code, half, where, blocks, op.kind != REDUCTION)
+            return _in_iterated_order(op, slots, made) if op.kind == POINTWISE else made
+    except Exception as error:
+        if not isinstance(error, _Lacking) and not table.lacks(error, sys.exc_info()[2]):
+            raise
+        if not table.may_use_host():
+            raise NotImplementedError(table.lacking_text(op.name, error)) from error
+    finally:
+        leave_quiet(ctx)
+    return _on_host(op, slots, where)
+
+
+cdef object _on_host(Op op, PyObject** slots, device where):
+    """The same on copies in main memory, if the user asked for that: the result goes back."""
+    cdef int i
+    cdef PyObject* copies[24]
+    cdef list held = []
+    cdef object made = None
+    where.table.note_host_use(op.name)
+    for i in range(op.n_params):
+        held.append(_hosted(<object>slots[i]))
+        copies[i] = <PyObject*>held[i]
+    if op.fast != NULL:
+        made = op.fast(op, copies, None)
+    elif op.many != NULL:
+        made = op.many(op, copies)
+    if made is None:
+        made = general(op, copies)
+    return [_back(<Layout>x, where) for x in made] if isinstance(made, list) else _back(<Layout>made, where)
+
+
+cdef object _hosted(object value):
+    if isinstance(value, Tensor):
+        return new_tensor(to_host((<Tensor>value).layout))
+    if isinstance(value, (list, tuple)):
+        return type(value)([_hosted(x) for x in value])
+    return value
+
+
+cdef Layout _back(Layout v, device where):
+    return adopt_array(where, array_on(v, where), v.dtype, True, [])
+
+
+run_elsewhere_by(_on_accelerator)

@@ -1,0 +1,288 @@
+"""The functions that `torch.xpu`, `torch.cuda` and `torch.accelerator` share, over the table of a type of device.
+
+Where there is no such device, questions are answered (none, nothing) and uses are refused as PyTorch refuses them.
+"""
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core.data.device import device as Device
+from claygrad.core.data.device import parse_device
+from claygrad.devices import available, table_of
+from claygrad.native.random import generator_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from claygrad.core import Tensor
+    from claygrad.devices._table import Table
+
+
+def place(kind: str, given: Any = None) -> Device:
+    """A device of this type, given as None (the current one), a number, a string or a device."""
+    if given is None or (isinstance(given, int) and given < 0):
+        return parse_device(kind)
+    found = parse_device(Device(kind, given) if isinstance(given, int) else given)
+    if found is None or found.type != kind:
+        raise ValueError(f"Expected a {kind} device, but got: {given}")
+    return found
+
+
+class Stream:
+    """An order in which a device works. One device has one here, unless its array module has more (`cuda`)."""
+
+    kind = ""
+
+    def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
+        self.device = place(self.kind, device)
+        self.table: Table = self.device.table
+        self.priority = priority
+        self.raw = self.table.new_stream(self.device.index, priority)
+        self._outer: Any = None
+
+    def synchronize(self) -> None:
+        """Wait until all that was asked of it is done."""
+        self.table.wait_for_stream(self.raw, self.device.index)
+
+    def query(self) -> bool:
+        """Whether all that was asked of it is done."""
+        self.synchronize()
+        return True
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let what is asked of this one from now on come after what was asked of the other."""
+        stream.synchronize()
+
+    def wait_event(self, event: Event) -> None:
+        """Let what is asked from now on come after an event."""
+        event.synchronize()
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """A mark after what was asked so far."""
+        made = (_classes(self.kind)["Event"])() if event is None else event
+        made.record(self)
+        return made
+
+    def __enter__(self) -> Stream:
+        self._outer = self.table.enter_stream(self.raw)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.table.leave_stream(self.raw, self._outer)
+
+    def __repr__(self) -> str:
+        return f"<claygrad.{self.kind}.Stream device={self.device}>"
+
+
+class Event:
+    """A mark in what a device is asked to do."""
+
+    kind = ""
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False,
+                 **_: Any) -> None:
+        if interprocess:
+            raise NotImplementedError("events are not shared between processes")
+        self.enable_timing = enable_timing
+        self._at: float | None = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark what was asked so far. The clock is read when that is done, so recording waits."""
+        if stream is None:
+            parse_device(self.kind).table.synchronize(parse_device(self.kind).index)
+        else:
+            stream.synchronize()
+        self._at = time.perf_counter()
+
+    def query(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        """Nothing is left to wait for."""
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Nothing is left to wait for."""
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds between two marks."""
+        if not (self.enable_timing and end_event.enable_timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if self._at is None or end_event._at is None:
+            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        return (end_event._at - self._at) * 1000
+
+
+def _classes(kind: str, made: dict[str, dict[str, Any]] = {}) -> dict[str, Any]:        # noqa: B006 (a cache)
+    if kind not in made:
+        made[kind] = {name: type(name, (base,), {"kind": kind, "__module__": f"claygrad.{kind}", "__doc__": base.__doc__})
+                      for name, base in (("Stream", Stream), ("Event", Event))}
+    return made[kind]
+
+
+class _Current:
+    """A device as the current one of its type: `with torch.xpu.device(1):`."""
+
+    kind = ""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = -1 if device is None or (isinstance(device, int) and device < 0) else \
+            device if isinstance(device, int) else place(self.kind, device).index
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            table = table_of(self.kind)
+            self.prev_idx = table.current()
+            table.set_current(self.idx)
+
+    def __exit__(self, *exc: object) -> None:
+        if self.idx >= 0:
+            table_of(self.kind).set_current(self.prev_idx)
+
+
+def surface(kind: str) -> dict[str, Any]:
+    """The names of a module of devices."""
+
+    def is_available() -> bool:
+        return available(kind)
+
+    def device_count() -> int:
+        return table_of(kind).count() if available(kind) else 0
+
+    def is_initialized() -> bool:
+        from claygrad.devices import _TABLES
+        return kind in _TABLES
+
+    def init() -> None:
+        table_of(kind)
+
+    def current_device() -> int:
+        return table_of(kind).current()
+
+    def set_device(device: Any) -> None:
+        if not (isinstance(device, int) and device < 0):
+            table_of(kind).set_current(device if isinstance(device, int) else place(kind, device).index)
+
+    def get_device_name(device: Any = None) -> str:
+        where = place(kind, device)
+        return where.table.name_of(where.index)
+
+    def get_device_properties(device: Any = None) -> Any:
+        where = place(kind, device)
+        return SimpleNamespace(name=where.table.name_of(where.index), total_memory=where.table.total_memory(where.index),
+                               **where.table.properties(where.index))
+
+    def get_device_capability(device: Any = None) -> Any:
+        where = place(kind, device)
+        return where.table.capability(where.index)
+
+    def synchronize(device: Any = None) -> None:
+        where = place(kind, device)
+        where.table.synchronize(where.index)
+
+    def every() -> Iterable[Device]:
+        return [place(kind, i) for i in range(device_count())]
+
+    def manual_seed(seed: int) -> None:
+        if available(kind):
+            generator_of(place(kind)).manual_seed(int(seed))
+
+    def manual_seed_all(seed: int) -> None:
+        for where in every():
+            generator_of(where).manual_seed(int(seed))
+
+    def seed() -> None:
+        if available(kind):
+            generator_of(place(kind)).seed()
+
+    def seed_all() -> None:
+        if available(kind):
+            manual_seed_all(generator_of(place(kind)).seed())
+
+    def initial_seed() -> int:
+        return generator_of(place(kind)).initial_seed()
+
+    def get_rng_state(device: Any = kind) -> Tensor:
+        return generator_of(place(kind, device)).get_state()
+
+    def set_rng_state(new_state: Tensor, device: Any = kind) -> None:
+        generator_of(place(kind, device)).set_state(new_state)
+
+    def get_rng_state_all() -> list[Tensor]:
+        return [generator_of(where).get_state() for where in every()]
+
+    def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+        for i, state in enumerate(new_states):
+            set_rng_state(state, i)
+
+    def empty_cache() -> None:
+        if is_initialized():
+            table_of(kind).empty_cache()
+
+    def counted(what: str) -> Callable[..., int]:
+        def read(device: Any = None) -> int:
+            if not available(kind):
+                return 0
+            where = place(kind, device)
+            return getattr(where.table.counted(where.index), what)
+        return read
+
+    def reset_peak_memory_stats(device: Any = None) -> None:
+        if available(kind):
+            where = place(kind, device)
+            found = where.table.counted(where.index)
+            found.peak = found.used
+
+    def memory_stats(device: Any = None) -> dict[str, Any]:
+        if not available(kind):
+            return OrderedDict()
+        where = place(kind, device)
+        found = where.table.counted(where.index)
+        return OrderedDict({"allocated_bytes.all.current": found.used, "allocated_bytes.all.peak": found.peak,
+                            "allocation.all.current": found.blocks, "allocation.all.allocated": found.made})
+
+    def mem_get_info(device: Any = None) -> tuple[int, int]:
+        where = place(kind, device)
+        return where.table.free_memory(where.index), where.table.total_memory(where.index)
+
+    def current_stream(device: Any = None) -> Any:
+        return _classes(kind)["Stream"](device)
+
+    def set_stream(stream: Any) -> None:
+        stream.table.enter_stream(stream.raw)
+
+    context = type("device", (_Current,), {"kind": kind, "__module__": f"claygrad.{kind}", "__doc__": _Current.__doc__})
+
+    def device_of(obj: Any) -> Any:
+        return context(obj.get_device() if obj.device.type == kind else -1)
+
+    made: dict[str, Any] = {one.__name__: one for one in (
+        is_available, device_count, is_initialized, init, current_device, set_device, get_device_name,
+        get_device_properties, get_device_capability, synchronize, manual_seed, manual_seed_all, seed, seed_all,
+        initial_seed, get_rng_state, set_rng_state, get_rng_state_all, set_rng_state_all, empty_cache,
+        reset_peak_memory_stats, memory_stats, mem_get_info, current_stream, set_stream, device_of)}
+    made |= {"memory_allocated": counted("used"), "max_memory_allocated": counted("peak"),
+             "memory_reserved": counted("used"), "max_memory_reserved": counted("peak"),
+             "reset_accumulated_memory_stats": reset_peak_memory_stats, "default_stream": current_stream,
+             "reset_max_memory_allocated": reset_peak_memory_stats,
+             "device": context, "stream": _stream_context, "StreamContext": _stream_context,
+             "is_bf16_supported": lambda including_emulation=True: available(kind) and including_emulation, **_classes(kind)}
+    return made
+
+
+class _stream_context:
+    """Use a stream for a while; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self.stream.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        if self.stream is not None:
+            self.stream.__exit__(*exc)
