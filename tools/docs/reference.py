@@ -140,21 +140,21 @@ def docstring(words: str) -> str:
 
 def block(made: Entry, known: dict[str, examples.Example], links: dict[str, str]) -> str:
     """What a page says of a name."""
+    also = [f"`{name}`" for name in made.aliases]
     parts = [f"### {escaped(made.name)} {{ #{made.name} }}",
              f"```python {{ .signature }}\n{wrapped(made.signature)}\n```"]
-    also = [f"`{name}`" for name in made.aliases]
     function = made.name.replace("Tensor.", "torch.", 1)
     if made.name.startswith("Tensor.") and (target := links.get(function)):
         parts.append(f"{escaped(made.sentence)} See [{escaped(function)}]({target}).")
-        return "\n\n".join(parts)
-    parts.append(docstring(made.words))
+    else:
+        parts.append(docstring(made.words))
     if example := known.get(made.name):
         if example.formula:
             parts.append(f"$${example.formula}$$")
         if example.session:
             parts.append(f"```python\n{example.session}```")
     notes = []
-    if made.method:
+    if made.method and made.name.startswith("torch."):
         notes.append("also a method of `Tensor`")
     if made.in_place:
         notes.append(f"in place: `{made.in_place}`")
@@ -211,7 +211,8 @@ def write(folder: Path) -> None:
 INDEX = """# Reference
 
 {total} public names, from the declarations of the operations and the docstrings of the rest.
-`import claygrad as torch` is supposed everywhere; names that PyTorch has not are written `claygrad.…`. What a name does
+Examples suppose `import claygrad as torch`, `from claygrad import nn` and `F = nn.functional`, and print the same in
+PyTorch. Names that PyTorch has not are written `claygrad.…`. What a name does
 is what it does in [PyTorch 2.13](https://docs.pytorch.org/docs/2.13/) on the CPU, so its own reference holds, too;
 [what differs](../operations.md) and [what is absent](../absent.md) is listed.
 
