@@ -9,6 +9,7 @@
 #   make sanitize   the kernels' tests, some of the operations' and hostile calls, on a build that watches every access to memory
 #                   and every undefined operation;   make hostile CALLS=200000   hostile calls on the usual build
 #   make coverage   which of PyTorch's operations agree, as a table; writes docs/operations.md
+#   make docs       the site, in build/site: pages, executed tutorials, the reference;   fails on any warning
 #   make lint       ruff, cython-lint;   make types   mypy, stubtest, and programs under mypy and pyright
 #   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
 #
@@ -32,7 +33,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
+.PHONY: help demo test test-oracle test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -124,6 +125,10 @@ types: .venv/.claygrad .venv/.lint
 stubs: .venv/.claygrad
 	$(BIN)/python tools/make_stubs.py
 
+# The reference comes from the declarations, and the tutorials are executed: both need the installed claygrad.
+docs: .venv/.claygrad .venv/.docs
+	$(BIN)/python tools/docs/build.py $(DOCS_ARGS)
+
 wheel: build/wheel.stamp
 	@mkdir -p dist && cp build/wheel/*.whl dist/ && ls dist/*.whl
 
@@ -139,7 +144,7 @@ clean:
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
 	@touch $@
 
-.venv/.build .venv/.test .venv/.lint .venv/.demo: .venv/.%: .venv/.made pyproject.toml
+.venv/.build .venv/.test .venv/.lint .venv/.demo .venv/.docs: .venv/.%: .venv/.made pyproject.toml
 	$(BIN)/python -m pip install $(PIP_FLAGS) --group $*
 	@touch $@
 

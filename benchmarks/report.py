@@ -1,9 +1,10 @@
-"""Tables, a chart and the README's summary of what `run.py` measured."""
+"""Tables, a chart and the summary in docs/benchmarks.md of what `run.py` measured."""
 
 from __future__ import annotations
 
 import math
 import platform
+import re
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -108,31 +109,36 @@ def mean_ratio(measures: Measures) -> float:
 
 
 def summary(results: dict) -> list[str]:
-    """For the README: all small workloads, one line for each other group."""
+    """For docs/benchmarks.md: all small workloads, which the site also draws, and one line for each other group."""
     groups = dict(results["groups"])
     lines = []
     if "overhead" in groups:
-        lines = [*table({library: groups["overhead"][library] for library in ("torch", "claygrad")}), ""]
+        lines = ["<!-- chart: log torch, claygrad; Time of small operations. The axis is logarithmic. -->",
+                 *without_targets(table({name: groups["overhead"][name] for name in ("torch", "claygrad")})), ""]
     others = {name: measures for name, measures in groups.items() if name != "overhead"}
     if "memory" in results:
         others["memory of the models"] = results["memory"]
     if others:
-        lines += ["| group | workloads | ratio, geometric mean | best | worst | targets met |",
-                  "|---|--:|--:|--:|--:|--:|"]
+        lines += ["| group | workloads | ratio, geometric mean | best | worst |", "|---|--:|--:|--:|--:|"]
     for title, measures in others.items():
-        ratios = {name: ratio_of(measures, name) for name in measures["claygrad"]}
-        met = sum("missed" not in verdict(ratio, target_of(name, measures is results.get("memory")))
-                  for name, ratio in ratios.items())
-        lines.append(f"| {title} | {len(ratios)} | {mean_ratio(measures):.2f} | {min(ratios.values()):.2f} | "
-                     f"{max(ratios.values()):.2f} | {met} of {len(ratios)} |")
-    return lines + [""] * bool(others) + footnotes(results)
+        ratios = [ratio_of(measures, name) for name in measures["claygrad"]]
+        lines.append(f"| {title} | {len(ratios)} | {mean_ratio(measures):.2f} | {min(ratios):.2f} | "
+                     f"{max(ratios):.2f} |")
+    return lines + [""] * bool(others) + [re.sub(r" \(target: [^)]*\)", "", line) for line in footnotes(results)]
 
 
-def publish(lines: list[str], readme: Path) -> None:
-    """Put the summary between the two marks in the README."""
-    before, _, rest = readme.read_text().partition("<!-- bench -->\n")
+def without_targets(rows: list[str]) -> list[str]:
+    """A table without that column: it is for those who work on claygrad."""
+    cells = [row.strip("|").split("|") for row in rows]
+    column = [cell.strip() for cell in cells[0]].index("target")
+    return ["|" + "|".join(row[:column] + row[column + 1:]) + "|" for row in cells]
+
+
+def publish(lines: list[str], page: Path) -> None:
+    """Put the summary between the two marks of a page."""
+    before, _, rest = page.read_text().partition("<!-- bench -->\n")
     _, _, after = rest.partition("<!-- end of bench -->")
-    readme.write_text(before + "<!-- bench -->\n" + "\n".join(lines) + "\n<!-- end of bench -->" + after)
+    page.write_text(before + "<!-- bench -->\n" + "\n".join(lines) + "\n<!-- end of bench -->" + after)
 
 
 def chart(results: dict, path: Path) -> None:

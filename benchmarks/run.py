@@ -3,7 +3,7 @@
     make bench                                         # all groups; a table each, and a chart in out/bench.png
     make bench BENCH_ARGS="--group overhead training"
     make bench BENCH_ARGS="--only mlp --rounds 9 --library claygrad torch"
-    make bench BENCH_ARGS=--readme                     # and write a summary into README.md
+    make bench BENCH_ARGS=--publish                    # and write a summary into docs/benchmarks.md
 
 A round starts a fresh process for each library, in turns (who goes first alternates too), and each times every workload
 of a group. The figure of a workload is its minimum over all rounds: what else the machine does can only add. The cost
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--library", nargs="+", choices=LIBRARIES, default=LIBRARIES, help="beside claygrad and torch")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-import", action="store_true", help="leave the import times out")
-    parser.add_argument("--readme", action="store_true", help="write a summary into README.md too")
+    parser.add_argument("--publish", action="store_true", help="write a summary into docs/benchmarks.md too")
     options = parser.parse_args()
     libraries = [one for one in LIBRARIES if one in options.library or one in ("claygrad", "torch")]
 
@@ -157,8 +157,8 @@ def main() -> None:
     (OUT / "bench.json").write_text(json.dumps(results, indent=1))
     if importlib.util.find_spec("matplotlib"):
         report.chart(results, OUT / "bench.png")
-    if options.readme:
-        report.publish(report.summary(results), HERE.parent / "README.md")
+    if options.publish:
+        report.publish(report.summary(results), HERE.parent / "docs" / "benchmarks.md")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 /* Note [Guarded functions]
    A frame of Python puts itself into the traceback when an exception leaves it, and only what is called before it, in C, can take it
    out again. A function has a field for what is called: vectorcall. CPython 3.11 does not read that field where it can run the frame of
-   a plain function in its own loop; it does for other types. There a guarded function is of a subtype, which adds nothing. */
+   a plain function in its own loop; it does for other types. There a guarded function is of a subtype, which adds nothing. A new
+   type gets a `__doc__` of its own, None, which would hide that of every function: it is taken out again. */
 #pragma once
 #include <Python.h>
 
@@ -23,7 +24,9 @@ static int clay_make_type(void) {
     clay_function.tp_basicsize = PyFunction_Type.tp_basicsize;
     clay_function.tp_flags = Py_TPFLAGS_DEFAULT;
     Py_SET_REFCNT((PyObject*)&clay_function, 1);
-    return PyType_Ready(&clay_function);
+    if (PyType_Ready(&clay_function) < 0 || PyDict_DelItemString(clay_function.tp_dict, "__doc__") < 0) return -1;
+    PyType_Modified(&clay_function);
+    return 0;
 }
 #endif
 

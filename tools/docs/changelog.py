@@ -1,0 +1,31 @@
+"""The page of what changed: the files in changes/, by kind; and CHANGELOG.md, once a release has gathered them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+KINDS = {"feature": "New", "change": "Changed", "fix": "Mended", "speed": "Faster", "removal": "Removed"}
+
+
+def page() -> str:
+    """The text of the page."""
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for path in sorted((ROOT / "changes").glob("*.md")):
+        if path.name != "README.md":
+            found[path.stem.rpartition(".")[2]].append(" ".join(path.read_text().split()))
+    parts = ["# Changelog\n", "What a user can see of each change, as the files in `changes/` tell it.\n",
+             "## Not yet released\n"]
+    for kind, title in KINDS.items():
+        if found[kind]:
+            parts += [f"### {title}\n", *(f"- {shielded(text)}" for text in found[kind]), ""]
+    released = ROOT / "CHANGELOG.md"
+    if released.exists():
+        parts.append(re.sub(r"\A# .*\n", "", released.read_text()).strip() + "\n")
+    return "\n".join(parts)
+
+
+def shielded(text: str) -> str:
+    """Text in which Markdown finds no link where none was meant."""
+    return re.sub(r"(?<!`)<(?=\w)", "&lt;", text)

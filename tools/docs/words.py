@@ -1,0 +1,135 @@
+"""Sentences for public names that can have no docstring: numbers, dtypes, and attributes that are fields of the compiled object."""
+
+from __future__ import annotations
+
+import re
+
+import claygrad
+from claygrad.core import dtype
+
+_TENSOR = """
+data | The same memory as a tensor without history: it requires no gradient, and what is done to it is not recorded.
+data_ptr | The address of the first element.
+detach_ | Cuts this tensor from its graph, in place.
+device | Where the elements are.
+dim | The number of axes.
+dtype | The type of the elements.
+element_size | The bytes of one element.
+get_device | The number of the device, -1 on the CPU.
+grad | The gradient that backward added up for this leaf, or None.
+grad_fn | The node that made this tensor, or None for a leaf.
+is_cpu | Whether the elements are in the CPU's memory.
+is_cuda | Whether the elements are on a CUDA device.
+is_inference | Whether the tensor was made in inference mode.
+is_leaf | Whether no recorded operation made this tensor.
+is_meta | Whether the tensor has a shape and a dtype, but no memory.
+is_quantized | False: there are no quantized tensors.
+is_sparse | Whether the tensor is one of indices and values.
+itemsize | The bytes of one element.
+nbytes | The bytes of all elements.
+ndim | The number of axes.
+ndimension | The number of axes.
+nelement | The number of elements.
+numel | The number of elements.
+output_nr | Which result of its node this tensor is.
+requires_grad | Whether operations on this tensor are recorded, so that it, or what it was made from, gets a gradient.
+requires_grad_ | Sets requires_grad, in place.
+retains_grad | Whether this tensor, which is no leaf, keeps its gradient.
+shape | The size of each axis.
+size | The size of each axis, or of one.
+storage_offset | Where in its storage the first element lies, in elements.
+stride | How far apart in memory neighbours along each axis lie, in elements.
+untyped_storage | The block of bytes on which this tensor lies.
+volatile | False: an attribute of PyTorch's past.
+"""
+_OTHERS = """
+torch.inf, claygrad.array_api.inf | Infinity, a float.
+torch.nan, claygrad.array_api.nan | Not a number, a float.
+torch.pi, claygrad.array_api.pi | π, a float.
+torch.e, claygrad.array_api.e | Euler's number, a float.
+torch.newaxis, claygrad.array_api.newaxis | None: in an index it adds an axis of size 1.
+torch.strided | The layout of dense tensors.
+torch.sparse_coo | The layout of sparse tensors with an index for each value.
+torch.sparse_csr | The layout of sparse matrices compressed by rows.
+torch.sparse_csc | The layout of sparse matrices compressed by columns.
+torch.sparse_bsr | The layout of sparse matrices of blocks, compressed by rows.
+torch.sparse_bsc | The layout of sparse matrices of blocks, compressed by columns.
+torch.jagged | The layout of nested tensors, which claygrad has not; a name for other packages to compare with.
+torch.contiguous_format | The memory format whose last axis is the fastest.
+torch.channels_last | The memory format of images whose channels are the fastest axis.
+torch.channels_last_3d | The memory format of volumes whose channels are the fastest axis.
+torch.preserve_format | The memory format of the input.
+torch.is_anomaly_enabled | Whether `autograd.detect_anomaly` is on.
+torch.is_anomaly_check_nan_enabled | Whether anomaly detection also looks for NaN.
+torch.autograd.profiler.emit_itt | A context for a profiler of Intel's; does nothing here.
+torch.autograd.profiler.emit_nvtx | A context for a profiler of NVIDIA's; does nothing here.
+torch.distributions.biject_to | The one-to-one transform from all real numbers to a constraint.
+torch.distributions.transform_to | A transform from all real numbers to a constraint, not always one-to-one.
+torch.distributions.identity_transform, torch.distributions.transforms.identity_transform | The transform that changes nothing.
+torch.profiler.supported_activities | What the profiler can record: the CPU.
+torch.fx.PH | The mark of an argument that a trace leaves open.
+torch.multiprocessing.AuthenticationError | Python's own: a connection with the wrong key.
+torch.multiprocessing.BufferTooShort | Python's own: a message is longer than the buffer.
+torch.multiprocessing.Process | Python's own: a function that runs in a process of its own.
+torch.multiprocessing.ProcessError | Python's own: what errors of processes have in common.
+torch.multiprocessing.TimeoutError | Python's own: a result did not come in time.
+torch.multiprocessing.get_all_start_methods | Python's own: the ways in which processes can be started.
+torch.multiprocessing.get_context | Python's own: the functions of this module, for one way of starting processes.
+torch.multiprocessing.get_start_method | Python's own: how processes are started.
+torch.multiprocessing.set_start_method | Python's own: chooses how processes are started.
+torch.cuda.device_count | How many CUDA devices there are.
+torch.cuda.is_available | Whether a CUDA device can be used.
+torch.cuda.is_initialized | Whether CUDA has been used.
+torch.types.Device | For annotations: what may name a device.
+torch.types.Number | For annotations: an int, a float or a bool.
+"""
+_CONSTRAINTS = ("boolean corr_cholesky dependent lower_cholesky lower_triangular nonnegative nonnegative_integer one_hot positive "
+                "positive_definite positive_integer positive_semidefinite real real_vector simplex square symmetric unit_interval")
+
+
+def _rows(text: str) -> dict[str, str]:
+    found = {}
+    for line in text.strip().splitlines():
+        names, _, words = line.partition(" | ")
+        found.update(dict.fromkeys(names.split(", "), words))
+    return found
+
+
+def _dtypes() -> dict[str, str]:
+    found = {}
+    for name, value in list(vars(claygrad).items()):
+        if isinstance(value, dtype):
+            own = str(value).rpartition(".")[2]
+            found[f"torch.{name}"] = words = f"The dtype {own}." if name != own else _dtype_words(own)
+            found[f"claygrad.array_api.{name}"] = words
+        elif name.endswith("Tensor") and name != "Tensor":
+            found[f"torch.{name}"] = f"The old name of the type of {name.removesuffix('Tensor').lower()} tensors; calling it makes one."
+        elif name.endswith("Storage") and name not in ("UntypedStorage", "TypedStorage"):
+            found[f"torch.{name}"] = f"The memory of a tensor as a row of elements: {name.removesuffix('Storage')}."
+    return found
+
+
+def _dtype_words(name: str) -> str:
+    if name == "bool":
+        return "True or False, a byte each."
+    if match := re.fullmatch(r"(u?)int(8|16|32|64)", name):
+        return f"{'Unsigned integers' if match[1] else 'Integers'} of {match[2]} bits."
+    if name in ("float32", "float64"):
+        return f"Floating point numbers of {name[5:]} bits{', the default' if name == 'float32' else ''}."
+    if name == "float16":
+        return "Floating point numbers of 16 bits, 11 of them the significand."
+    if name == "bfloat16":
+        return "Floating point numbers of 16 bits with the range of float32, 8 of them the significand."
+    if match := re.fullmatch(r"complex(64|128)", name):
+        return f"Complex numbers of two floats of {int(match[1]) // 2} bits."
+    if name.startswith("float8"):
+        return f"Floating point numbers of 8 bits, {name[7:]}: for storing and converting."
+    return "A dtype that can be named and stored, with no arithmetic."
+
+
+WORDS: dict[str, str] = {
+    **{f"Tensor.{name}": words for name, words in _rows(_TENSOR).items()},
+    **_rows(_OTHERS),
+    **{f"torch.distributions.constraints.{name}": f"The constraint to be {name.replace('_', ' ')}." for name in _CONSTRAINTS.split()},
+    **_dtypes(),
+}
