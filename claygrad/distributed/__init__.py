@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from claygrad._late import late
+from claygrad.core.cpython.leaving import guard_package
 from claygrad.distributed._group import (
     Backend,
     DistBackendError,
@@ -75,7 +76,8 @@ def is_nccl_available() -> bool:
 is_ucc_available = is_xccl_available = is_nccl_available
 
 _modules = ("algorithms", "checkpoint", "constants", "distributed_c10d", "fsdp", "nn", "optim", "run")
-__all__ = [name for name in dir() if not name.startswith("_") and name not in ("annotations", "late", "collectives", "messages",
+__all__ = [name for name in dir() if not name.startswith("_") and name not in ("annotations", "late", "guard_package", "collectives", "messages",
                                                                                "objects")]
 _names = {"GradBucket": "distributed._buckets"}
 __getattr__ = late(__name__, _modules, _names)
+guard_package(__name__)

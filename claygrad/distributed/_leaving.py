@@ -60,7 +60,7 @@ def fail(error: BaseException | None, report: Any = None) -> None:
             traceback.print_exception(error)
         sys.stderr.flush()
         _note(error)
-    time.sleep(0.2)                        # let the launcher read what was printed
+    time.sleep(0.1)                        # let the launcher read what was printed
     _mpi.load().COMM_WORLD.Abort(1)
 
 
@@ -69,7 +69,7 @@ def _note(error: BaseException | None) -> None:
     path = os.environ.get("TORCHELASTIC_ERROR_FILE")
     if path and error is not None:
         with open(path, "w") as file:
-            file.write("".join(traceback.format_exception(error)))
+            file.write("".join([*traceback.format_exception_only(error), *traceback.format_exception(error)]))
 
 
 def who_left() -> str | None:
@@ -88,6 +88,10 @@ def leave() -> None:
     MPI = _mpi.load()
     if _failed or MPI.Is_finalized():
         return
+    notes = os.environ.get("CLAYGRAD_LAUNCH_NOTES")
+    if notes and os.path.isdir(notes):
+        with contextlib.suppress(OSError), open(os.path.join(notes, f"{_control.rank}.left"), "w"):
+            pass
     size, rank = _control.size, _control.rank
     requests = [_control.isend(None, other, _TAG) for other in range(size) if other != rank]
     while len(_left) < size - 1:

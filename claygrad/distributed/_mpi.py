@@ -13,8 +13,8 @@ GET_MPI = ("  claygrad talks to other processes through MPI; get it by\n"
 NOT_BUILT_IN = ("Distributed package doesn't have MPI built in. MPI is only included if you build PyTorch from source on a "
                 "host that has MPI installed.\n")
 
-# What launchers of MPI libraries set to the number of ranks: Hydra (MPICH, Intel), Open MPI, Slurm's srun.
-_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "PMIX_SIZE")
+# What launchers of MPI libraries set to the number of ranks: Hydra (MPICH, Intel), Open MPI.
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 
 
 @functools.cache
