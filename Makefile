@@ -3,6 +3,7 @@
 #   make demo       train a convolutional network on handwritten digits and draw what it learnt; half a minute
 #   make test       the tests that need claygrad alone;   make test FAMILY=conv   those of the operations in ops/conv*.py
 #   make test-all   these, the slow ones, and the comparison with PyTorch
+#   make test-distributed   several processes through MPI: 1, 2 and 4 ranks, in .venv-mpi; some two minutes
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
 #   make ecosystem  forty of them: installs all and writes docs/ecosystem.md
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
@@ -33,7 +34,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel clean FORCE
+.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -44,13 +45,17 @@ demo: .venv/.claygrad .venv/.demo
 	env -u PYTHONSAFEPATH $(BIN)/python examples/digits_cnn.py --fresh
 
 test: .venv/.claygrad .venv/.test .venv/.demo
-	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle $(if $(FAMILY),tests/ops tests/kernels tests/nn --family $(FAMILY)) $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle --ignore=tests/distributed/ranks $(if $(FAMILY),tests/ops tests/kernels tests/nn --family $(FAMILY)) $(PYTEST_ARGS)
 
 # PyTorch on one thread each: the workers share the cores already.
 ORACLE_PYTEST := CLAYGRAD_ORACLE=1 OMP_NUM_THREADS=1 $(ORACLE_BIN)/pytest
 
 test-oracle: .venv-oracle/.claygrad
 	$(ORACLE_PYTEST) -n $(WORKERS) tests/oracle $(PYTEST_ARGS)
+
+# The ranks share the cores, so one test at a time.
+test-distributed: .venv-mpi/.claygrad
+	.venv-mpi/bin/pytest tests/distributed $(PYTEST_ARGS)
 
 test-packages: .venv-packages/.claygrad
 	.venv-packages/bin/python tests/packages/run.py compare --light
@@ -61,7 +66,7 @@ ecosystem: build/wheel.stamp
 	.venv-ecosystem/bin/python tests/packages/run.py compare --jobs $(WORKERS) --write docs/ecosystem.md
 
 test-all: .venv/.claygrad .venv/.test .venv/.demo .venv-oracle/.claygrad
-	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle -m "" $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) --ignore=tests/oracle --ignore=tests/distributed/ranks -m "" $(PYTEST_ARGS)
 	$(ORACLE_PYTEST) -n $(WORKERS) tests/oracle -m "" $(PYTEST_ARGS)
 
 coverage: .venv-oracle/.claygrad
@@ -133,11 +138,11 @@ wheel: build/wheel.stamp
 	@mkdir -p dist && cp build/wheel/*.whl dist/ && ls dist/*.whl
 
 clean:
-	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .venv-mpi .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The environments. A stamp is newer than what it was made from.
 
-.venv/.made .venv-oracle/.made .venv-packages/.made:
+.venv/.made .venv-oracle/.made .venv-packages/.made .venv-mpi/.made:
 	@$(PYTHON) tools/preflight.py
 	@rm -rf build/meson        # it may have been set up for another Python
 	$(PYTHON) -m venv --clear $(@D)
@@ -152,6 +157,10 @@ clean:
 	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) --group $*
 	@touch $@
 
+.venv-mpi/.mpi: .venv-mpi/.made pyproject.toml
+	.venv-mpi/bin/python -m pip install $(PIP_FLAGS) --group mpi
+	@touch $@
+
 # Without dependencies: nothing may bring torch. What the packages need is in the list too.
 .venv-packages/.light: .venv-packages/.made tests/packages/light.txt
 	.venv-packages/bin/python -m pip install $(PIP_FLAGS) --no-deps -r tests/packages/light.txt
@@ -160,7 +169,8 @@ clean:
 .venv/.claygrad: .venv/.made build/wheel.stamp
 .venv-packages/.claygrad: .venv-packages/.light build/wheel.stamp
 .venv-oracle/.claygrad: .venv-oracle/.oracle build/wheel.stamp
-.venv/.claygrad .venv-oracle/.claygrad .venv-packages/.claygrad:
+.venv-mpi/.claygrad: .venv-mpi/.mpi build/wheel.stamp
+.venv/.claygrad .venv-oracle/.claygrad .venv-packages/.claygrad .venv-mpi/.claygrad:
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) build/wheel/*.whl
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@

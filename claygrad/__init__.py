@@ -86,7 +86,7 @@ _storage_classes = {UntypedStorage, TypedStorage, *_STORAGES.values()}
 
 _LAZY = tuple("""
     __config__ __future__ amp array_api backends compat compiler cpu
-    debug devices distributions fft func futures fx hub jit
+    debug devices distributed distributions fft func futures fx hub jit
     library linalg masked multiprocessing nn optim overrides profiler
     quasirandom return_types serialization signal sparse special storage testing types
     utils

@@ -1,16 +1,16 @@
-"""The command `claygrad`: run a PyTorch program, check which names it needs, tell what is installed."""
+"""The command `claygrad`: run a PyTorch program, on one process or several, check which names it needs, tell what is installed."""
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
 
-from claygrad.cli import check, info, run, shim
+from claygrad.cli import check, info, launch, run, shim
 from claygrad.cli._usage import UsageError
 
 __all__ = ["main"]
 
-COMMANDS = (run, check, shim, info)
+COMMANDS = (run, launch, check, shim, info)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

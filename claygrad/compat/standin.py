@@ -43,6 +43,13 @@ class _Loader(importlib.abc.Loader):
         module.__spec__ = self.own_spec
         _say_torch(module)
 
+    def get_code(self, fullname: str) -> Any:
+        """What `python -m torch.distributed.run` runs."""
+        ours = our_name(fullname)
+        found = importlib.util.find_spec(ours)
+        loader = getattr(found.loader, "own", found.loader) if found is not None else None
+        return loader.get_code(ours) if hasattr(loader, "get_code") else None
+
 
 class _OwnLoader(importlib.abc.Loader):
     """Loads a module of claygrad as ever, then gives it its second name."""

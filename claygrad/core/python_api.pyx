@@ -124,6 +124,11 @@ def write_into(Tensor t, value):
     return t
 
 
+def prepare_write(Tensor t):
+    """Keep the saved values of t's memory and count a write, before somebody else writes there: a library, a process."""
+    begin_write(t)
+
+
 cdef int _dims(shape, int64_t* out, int64_t* numel) except -1:
     cdef object n = 1
     for x in shape:

@@ -1,10 +1,9 @@
-"""`torch.nn.parallel` where there are no GPUs to spread over and no other processes."""
+"""`torch.nn.parallel`: a module on several processes; there are no GPUs to spread over in one."""
 
 from __future__ import annotations
 
 from claygrad._late import late
 from claygrad.nn.parallel.data_parallel import DataParallel, data_parallel
-from claygrad.nn.parallel.distributed import DistributedDataParallel
 from claygrad.nn.parallel.parallel_apply import parallel_apply
 from claygrad.nn.parallel.replicate import replicate
 from claygrad.nn.parallel.scatter_gather import gather, scatter
@@ -19,4 +18,4 @@ __all__ = [
     "scatter",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = late(__name__, ("distributed",), {"DistributedDataParallel": "distributed.data_parallel"})

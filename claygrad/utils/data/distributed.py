@@ -1,6 +1,7 @@
 """The share of a dataset that one of several processes takes."""
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -19,8 +20,12 @@ class DistributedSampler(Sampler[int]):
     def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
                  seed: int = 0, drop_last: bool = False) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available\n"
-                               "  claygrad has none: say num_replicas and rank.")
+            distributed = importlib.import_module("claygrad.distributed")
+            if not distributed.is_available():
+                raise RuntimeError("Requires distributed package to be available\n"
+                                   "  pip install mpi4py mpich brings it; or say num_replicas and rank.")
+            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = distributed.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

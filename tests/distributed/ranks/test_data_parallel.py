@@ -1,0 +1,12 @@
+"""DistributedDataParallel on real ranks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.distributed.starting import ranks
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_gradients_are_those_of_one_process_on_the_joined_batch(n: int) -> None:
+    assert ranks(n, "data_parallel.py", timeout=120).out.count("done") == n
