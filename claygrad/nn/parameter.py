@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from claygrad._late import late
 from claygrad._printing import plain_classes
-from claygrad.core import Size, Tensor, empty, parse_device
+from claygrad.core import Size, Tensor, default_dtype, empty, parse_device
 from claygrad.core.graph.module_call import settle
 from claygrad.core.overrides import _disabled_torch_function_impl
 from claygrad.ops._formats import preserve_format

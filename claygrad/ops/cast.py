@@ -151,7 +151,7 @@ def parse_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
     copy, blocking = options.get("copy", False), options.get("non_blocking", False)
     form = options.get("memory_format")
     if (len(args) > len(names) or type(copy) is not bool or type(blocking) is not bool
-            or form is not None and not isinstance(form, Format)):
+            or (form is not None and not isinstance(form, Format))):
         raise _refused(args, kwargs)
     if "tensor" in options:
         return options["tensor"].device, options["tensor"].dtype, copy, form

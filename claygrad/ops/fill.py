@@ -236,8 +236,8 @@ def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None
         s = s.item()
     if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    return full((), s, dtype=chosen_dtype("scalar_tensor", dtype) or default_dtype(), layout=layout, device=device, pin_memory=pin_memory,
-                requires_grad=requires_grad)
+    return full((), s, dtype=chosen_dtype("scalar_tensor", dtype) or default_dtype(), layout=layout, device=device,
+                pin_memory=pin_memory, requires_grad=requires_grad)
 
 
 # --- like another tensor ----------------------------------------------------------------------------------------

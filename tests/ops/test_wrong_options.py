@@ -74,7 +74,8 @@ def test_a_wrong_memory_format_is_refused(name: str, wrong: Any) -> None:
 
 def test_type_takes_a_memory_format() -> None:
     y = torch.ones(2, 3, 4, 4).type(torch.float64, memory_format=torch.channels_last)
-    assert y.stride() == (48, 1, 12, 3) and y.dtype is torch.float64
+    assert y.stride() == (48, 1, 12, 3)
+    assert y.dtype is torch.float64
 
 
 def test_wrong_switches_are_refused() -> None:
