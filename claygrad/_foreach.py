@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import Tensor, parse_dtype, result_type
+from claygrad.core import Tensor, result_type
 from claygrad.ops._registry import METHODS, NAMESPACES
+from claygrad.ops.creation import chosen_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -312,7 +313,7 @@ def _order(name: str, order: Any) -> Any:
 
 def _foreach_norm(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
     """The norm of each tensor of a list."""
-    kind = None if dtype is None else parse_dtype(dtype)
+    kind = chosen_dtype("_foreach_norm", dtype)
     order = _order("_foreach_norm", ord)
     _tensors("_foreach_norm", self)
     if isinstance(order, (bool, complex)):
@@ -325,7 +326,7 @@ def _foreach_norm(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor,
 
 def _foreach_powsum(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
     """The sum of the absolute elements to a power, of each tensor of a list."""
-    kind = None if dtype is None else parse_dtype(dtype)
+    kind = chosen_dtype("_foreach_powsum", dtype)
     order = _order("_foreach_powsum", ord)
     if isinstance(order, complex):
         raise RuntimeError("value cannot be converted to type double without overflow")

@@ -10,6 +10,7 @@ import numpy
 
 from claygrad.amp._lists import FULL, KEPT, LOWER, WIDEST
 from claygrad.core import LATE, Tensor, bfloat16, device, float16, float32, float64, prefix, promote_types
+from claygrad.core import dtype as dtype_class
 from claygrad.core.graph.modes import set_autocast_flag
 from claygrad.core.graph.reentrant import carry
 from claygrad.core.user_warnings import warn
@@ -84,6 +85,9 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     """Choose the lower precision of a device."""
+    if not isinstance(dtype, dtype_class):
+        raise TypeError(f"set_autocast_dtype(): argument 'dtype' (position 2) must be {prefix()}.dtype, not "
+                        f"{type(dtype).__name__}")
     _state.dtypes[_known(device_type, "set_autocast_dtype")] = dtype
 
 

@@ -62,7 +62,7 @@ def attach(dict methods, cls=Tensor):
 
 def wrap(array, d=None):
     """A new tensor that owns the array; no copy."""
-    if d is not None and array.dtype != (<dtype>d).numpy:
+    if d is not None and array.dtype != (<dtype?>d).numpy:
         array = cast_array(array, (<dtype>d).numpy)
     if not isinstance(array, numpy.ndarray):
         array = numpy.asarray(array)
@@ -146,11 +146,19 @@ cdef int _dims(shape, int64_t* out, int64_t* numel) except -1:
     return <int>len(shape)
 
 
+cdef dtype _asked_dtype(d):
+    """The dtype that an argument means; the default one for None."""
+    cdef dtype found = default_float() if d is None else parse_dtype_c(d)
+    if found is None:
+        raise TypeError(f"empty(): argument 'dtype' must be torch.dtype, not {type(d).__name__}")
+    return found
+
+
 def empty(shape, d=None, where=None):
     """An uninitialised contiguous tensor."""
     cdef int64_t dims[64]
     cdef int64_t numel = 0
-    cdef dtype kind = default_float() if d is None else parse_dtype_c(d)
+    cdef dtype kind = _asked_dtype(d)
     cdef device place = parse_device_c(where)
     cdef int n = _dims(shape, dims, &numel)
     return mark_made(new_tensor(new_contiguous(storage_on(place, numel * kind.itemsize), kind, n, dims)))
@@ -162,7 +170,7 @@ def empty_strided(shape, strides, d=None, where=None):
     cdef int64_t steps[64]
     cdef int64_t numel = 0
     cdef object span = 1                       # unbounded: strides may be as large as they like
-    cdef dtype kind = default_float() if d is None else parse_dtype_c(d)
+    cdef dtype kind = _asked_dtype(d)
     cdef device place = parse_device_c(where)
     cdef int i, n = _dims(shape, dims, &numel)
     for i in range(n):
@@ -317,7 +325,7 @@ def take_grads_as(Tensor leaf, d):
     """Have the gradients that reach a leaf cast to this dtype; None for whatever comes."""
     watch_grad_dtypes()
     if leaf.accumulator != NULL:                     # later ones ask for it
-        (<Node>leaf.accumulator).out_dtype = <dtype>d if d is not None else None
+        (<Node>leaf.accumulator).out_dtype = <dtype?>d if d is not None else None
 
 
 def increment_version(Tensor t):

@@ -5,10 +5,11 @@ from typing import Any, Self
 
 from claygrad._late import late
 from claygrad._printing import plain_classes
-from claygrad.core import Size, Tensor, default_dtype, empty, parse_device, parse_dtype
+from claygrad.core import Size, Tensor, default_dtype, empty, parse_device
 from claygrad.core.graph.module_call import settle
 from claygrad.core.overrides import _disabled_torch_function_impl
 from claygrad.ops._formats import preserve_format
+from claygrad.ops.creation import chosen_dtype
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin",
            "is_lazy"]
@@ -84,7 +85,7 @@ class UninitializedTensorMixin:
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Take a shape, and become an ordinary parameter or tensor, not yet filled."""
         place = self.data.device if device is None else parse_device(device)
-        kind = self.data.dtype if dtype is None else parse_dtype(dtype)
+        kind = chosen_dtype("empty", dtype) or self.data.dtype
         self.data = empty((shape,) if isinstance(shape, int) else tuple(shape), kind, place)
         settle(self, self.cls_to_become)
 
@@ -170,7 +171,7 @@ def _converted(name: str) -> Any:
 
 
 def _shapeless(device: Any, dtype: Any) -> Tensor:
-    return empty((0,), default_dtype() if dtype is None else parse_dtype(dtype), parse_device(device))
+    return empty((0,), chosen_dtype("empty", dtype), parse_device(device))
 
 
 def is_lazy(param: Any) -> bool:

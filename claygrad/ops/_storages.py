@@ -70,6 +70,12 @@ def _dtype_to_storage_type_map() -> dict[dtype, str]:
     return {kind: name for name, kind in KINDS.items()}
 
 
+def _asked_dtype(given: Any) -> dtype:
+    if given is not None and not isinstance(given, dtype):
+        raise RuntimeError(f"expected {prefix()}.dtype, but got {type(given)}")
+    return default_dtype() if given is None else given
+
+
 class TypedStorage:
     """All elements of a storage, in one dtype. Shares its memory with every tensor on the storage."""
 
@@ -84,7 +90,7 @@ class TypedStorage:
         if wrap_storage is not None:
             self._wrap(args, device, dtype, wrap_storage)
             return
-        self.dtype = default_dtype() if dtype is None else dtype
+        self.dtype = _asked_dtype(dtype)
         if len(args) > 1:
             raise RuntimeError(_FORMS + "Too many positional arguments")
         content = args[0] if args else 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.core import adopt, dtype_of_numpy, empty, on_storage, recast_array, refuse_unwritable
 from claygrad.core.dispatch.determinism import initial_from
 from claygrad.core.graph.modes import get_inference
-from claygrad.ops._formats import contiguous_strides, preserve_format, strides_for
+from claygrad.ops._formats import check_format, contiguous_strides, preserve_format, strides_for
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import composite, op, zero
 from claygrad.ops._storages import TypedStorage
@@ -89,6 +89,7 @@ def ones(xp, input: Tensor):
 @composite(function=False)
 def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = None) -> Tensor:
     "Another shape on the same storage, which grows if it must; new elements are uninitialised."
+    check_format("resize_", memory_format)
     shape = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
     if self.requires_grad and not get_inference():
         raise RuntimeError("cannot resize variables that require grad")

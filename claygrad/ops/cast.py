@@ -23,6 +23,7 @@ from claygrad.core import result_type as core_result_type
 from claygrad.core.user_warnings import warn
 from claygrad.ops._data import type_name
 from claygrad.ops._formats import (
+    check_format,
     contiguous_format,
     element_strides,
     empty_array,
@@ -31,6 +32,7 @@ from claygrad.ops._formats import (
     strides_like,
     suggested_format,
 )
+from claygrad.ops._formats import memory_format as Format
 from claygrad.ops._registry import composite, op
 from claygrad.ops._storages import TypedStorage
 
@@ -151,28 +153,34 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 def parse_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
     """What the arguments of `to` ask for: device, dtype, copy and memory format; None where they say nothing."""
-    form = _form(args, kwargs)
-    options = dict(zip(form, args))
+    names = _form(args, kwargs)
+    options = dict(zip(names, args))
     for name, value in kwargs.items():
-        if name in options or name not in (*form, "memory_format"):
+        if name in options or name not in (*names, "memory_format"):
             raise _refused(args, kwargs)
         options[name] = value
     wanted, where = options.get("dtype"), options.get("device")
     copy, blocking = options.get("copy", False), options.get("non_blocking", False)
-    if len(args) > len(form) or type(copy) is not bool or type(blocking) is not bool:
+    form = options.get("memory_format")
+    if (len(args) > len(names) or type(copy) is not bool or type(blocking) is not bool
+            or (form is not None and not isinstance(form, Format))):
         raise _refused(args, kwargs)
     if "tensor" in options:
-        return options["tensor"].device, options["tensor"].dtype, copy, options.get("memory_format")
-    kind, place = parse_dtype(wanted), None if where is None else parse_device(where)
-    if (wanted is not None and kind is None) or (where is not None and place is None):
+        return options["tensor"].device, options["tensor"].dtype, copy, form
+    kind = parse_dtype(wanted)
+    if wanted is not None and kind is None:
         raise _refused(args, kwargs)
-    return place, kind, copy, options.get("memory_format")
+    place = None if where is None else parse_device(where)
+    if where is not None and place is None:
+        raise _refused(args, kwargs)
+    return place, kind, copy, form
 
 
 def _cast_method(name: str, dtype_name: str) -> None:
     wanted = DTYPES[dtype_name]
 
     def cast(self: Tensor, memory_format: memory_format | None = preserve_format) -> Tensor:
+        check_format(name, memory_format)
         return moved(self, wanted, self.device, False, memory_format)
 
     cast.__name__ = cast.__qualname__ = name
@@ -193,14 +201,16 @@ _LEGACY = {kind.legacy: kind for kind in DTYPES.values()}
 
 
 @composite(name="type", function=False, raw=True, samples=lambda t: [t.args(t(3), DTYPES["complex128"])])
-def type_or_cast(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | Tensor:
+def type_or_cast(self: Tensor, dtype: Any = None, non_blocking: bool = False, *,
+                 memory_format: memory_format | None = None) -> str | Tensor:
     "The name of the tensor's type, or the tensor cast to a dtype given as such, by name or by the class of its type."
+    check_format("type", memory_format)
     if dtype is None:
         if self.is_sparse_csr:
             raise RuntimeError("Unimplemented backend SparseCsrCPU")
         kind = "sparse." if self.is_sparse else "" if self.device.type == "cpu" else f"{self.device.type}."
         return f"{prefix()}.{kind}{self.dtype.legacy}Tensor"
-    return moved(self, _named_dtype(dtype), self.device)
+    return moved(self, _named_dtype(dtype), self.device, False, memory_format)
 
 
 def _named_dtype(given: Any) -> dtype:
@@ -228,6 +238,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 @composite(function=False, short="cpu", samples=lambda t: [t.args(t(3))])
 def cpu(input: Tensor, memory_format: memory_format | None = preserve_format) -> Tensor:
     "The tensor in the computer's own memory."
+    check_format("cpu", memory_format)
     return moved(input, input.dtype, parse_device("cpu"), False, memory_format)
 
 

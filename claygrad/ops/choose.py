@@ -3,8 +3,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claygrad.core import Tensor as TensorType
 from claygrad.core import into
 from claygrad.core.dispatch.determinism import alert
+from claygrad.ops._data import type_name
 from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
 from claygrad.ops._places import add_at, legacy, out_of_bounds, widened
@@ -154,6 +156,10 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     tensor([[1],
             [3]])
     """
+    if type(as_tuple) is not bool:
+        raise TypeError(f"nonzero(): argument 'as_tuple' must be bool, not {type_name(as_tuple)}")
+    if out is not None and not isinstance(out, TensorType):
+        raise TypeError(f"nonzero(): argument 'out' must be Tensor, not {type_name(out)}")
     if as_tuple:
         if out is not None:
             raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")

@@ -234,6 +234,9 @@ def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | None
 
     Without `requires_grad` the tensor keeps its place in the graph.
     """
+    for name, value in (("copy", copy), ("requires_grad", requires_grad)):
+        if value is not None and type(value) is not bool:
+            raise TypeError(f"asarray(): argument '{name}' must be bool, not {type_name(value)}")
     wanted = chosen_dtype("asarray", dtype)
     where = None if device is None else chosen_device("asarray", device)
     source = _without_copy(obj, wanted)

@@ -12,7 +12,15 @@ from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
 from claygrad.core.dispatch.determinism import initial
 from claygrad.ops._data import number_dtype, type_name
-from claygrad.ops._formats import contiguous_format, preserve_format, sparse_coo, strided, strides_for, strides_like
+from claygrad.ops._formats import (
+    check_format,
+    contiguous_format,
+    preserve_format,
+    sparse_coo,
+    strided,
+    strides_for,
+    strides_like,
+)
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._numbers import element
 from claygrad.ops._registry import composite
@@ -80,6 +88,7 @@ def _is_int(value: Any) -> bool:
 
 def out_dtype(name: str, out: Tensor | None, given: dtype | None) -> dtype | None:
     """The dtype in which a result is made: that of out= where there is one, which must not contradict."""
+    given = chosen_dtype(name, given)
     if out is None:
         return given
     if not isinstance(out, TensorType):
@@ -170,6 +179,7 @@ def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtyp
           memory_format: memory_format | None = None) -> Tensor:
     "A tensor of a shape whose elements are whatever the memory held."
     size = shape_from("empty", args, size)
+    check_format("empty", memory_format)
     if memory_format is preserve_format:
         raise RuntimeError("unsupported memory format Preserve")
     if memory_format is None or memory_format is contiguous_format:
@@ -228,8 +238,8 @@ def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None
         s = s.item()
     if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    return full((), s, dtype=dtype or default_dtype(), layout=layout, device=device, pin_memory=pin_memory,
-                requires_grad=requires_grad)
+    return full((), s, dtype=chosen_dtype("scalar_tensor", dtype) or default_dtype(), layout=layout, device=device,
+                pin_memory=pin_memory, requires_grad=requires_grad)
 
 
 # --- like another tensor ----------------------------------------------------------------------------------------
@@ -237,6 +247,7 @@ def _like(name: str, input: Tensor, value: Number | None, dtype: dtype | None, l
           pin_memory: bool, requires_grad: bool, memory_format: memory_format | None) -> Tensor:
     refuse_pinning(name, pin_memory)
     check_layout(name, layout)
+    check_format(name, memory_format)
     where = input.device if device is None else chosen_device(name, device)
     strides = input.stride()
     if not (memory_format is preserve_format and input.is_contiguous()):

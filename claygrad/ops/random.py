@@ -26,6 +26,7 @@ from claygrad.ops._drawing import (
     refused,
     wrong,
 )
+from claygrad.ops._formats import check_format
 from claygrad.ops._registry import composite
 from claygrad.ops.random_fill import BOUNDS, bernoulli_, exponential_, normal_, range_of, uniform_, unknown, written
 
@@ -164,6 +165,7 @@ _LIKE = "claygrad.memory_format memory_format = None, "
 def _like(name: str, draw: Callable, input: Tensor, named: dict) -> Tensor:
     named = dict(named)
     form = named.pop("memory_format", None)
+    check_format(name, form)
     generator = named.get("generator")
     signature = f"Tensor input, *, {DRAWN}{_LIKE}{OPTIONS}"
     if named.keys() - OPTION_NAMES or "out" in named:

@@ -59,6 +59,7 @@ def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) 
 @composite(function=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t()), t.args(t())])
 def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_format) -> bool:
     "Whether the elements lie in memory in row-major order, or in that of a memory format."
+    check_format("is_contiguous", memory_format)
     return is_contiguous_in(input.shape, input.stride(), memory_format)
 
 

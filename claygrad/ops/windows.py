@@ -9,7 +9,7 @@ from claygrad.ops._data import type_name
 from claygrad.ops._formats import strided
 from claygrad.ops._registry import composite
 from claygrad.ops._words import NAMES, refuse_gradient
-from claygrad.ops.creation import leaf, tensor
+from claygrad.ops.creation import chosen_dtype, leaf, tensor
 from claygrad.ops.fill import empty, ones
 from claygrad.ops.ranges import arange, linspace
 
@@ -28,13 +28,13 @@ window = {"namespace": "signal.windows", "method": False, "raw": True,
 
 
 def _options(name: str, M: int, dtype: dtype | None, layout: layout | None) -> dtype:
-    dtype = dtype or default_dtype()
+    dtype = default_dtype() if dtype is None else dtype
     refuse_gradient(name, "M", M, "int")
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     if layout is not strided:
         raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
-    if dtype.name not in ("float32", "float64"):
+    if getattr(dtype, "name", None) not in ("float32", "float64"):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
     return dtype
 
@@ -190,7 +190,7 @@ def _made(name: str, length: int, periodic: bool, compute, dtype: dtype | None, 
     """A window of which `compute(points, count)` gives the values; a periodic one lacks the last of one point more."""
     if isinstance(length, bool) or not hasattr(length, "__index__"):
         raise TypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type_name(length)}")
-    kind = dtype or default_dtype()
+    kind = chosen_dtype(name, dtype) or default_dtype()
     if layout is not None and layout is not strided:
         raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
     if not (kind.is_floating_point or kind.is_complex):

@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import DTYPES, default_dtype, parse_dtype
+from claygrad.core import DTYPES, default_dtype
 from claygrad.core.sparse_tensor import Parts, parts
 from claygrad.ops import _formats
 from claygrad.ops._geometry import sizes, text
+from claygrad.ops.creation import chosen_dtype
 from claygrad.sparse._parts import (
     COO,
     CSC,
@@ -90,7 +91,7 @@ def _leaf(made: Tensor, requires_grad: bool) -> Tensor:
 
 
 def _numbers(given: Any, dtype: Any) -> Tensor:
-    return as_dense_tensor(given, None if dtype is None else parse_dtype(dtype))
+    return as_dense_tensor(given, chosen_dtype("sparse_coo_tensor", dtype))
 
 
 def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
@@ -102,7 +103,7 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
     """
     _place("sparse_coo_tensor", device)
     if values is None:                                   # sparse_coo_tensor(size)
-        return _leaf(empty(sizes(indices), parse_dtype(dtype) or default_dtype()), requires_grad)
+        return _leaf(empty(sizes(indices), chosen_dtype("sparse_coo_tensor", dtype) or default_dtype()), requires_grad)
     at, entry_values = as_dense_tensor(indices), _numbers(values, dtype)
     if is_sparse(at) or is_sparse(entry_values):
         raise RuntimeError("expected values to be a dense tensor, but got values with layout "

@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import LATE, parse_device, parse_dtype, promote_types, refuse_unwritable
+from claygrad.core import LATE, parse_device, promote_types, refuse_unwritable
 from claygrad.core.sparse_tensor import Parts, parts, replace
 from claygrad.ops._formats import strided
 from claygrad.ops._geometry import sizes, text
+from claygrad.ops.creation import chosen_dtype
 from claygrad.sparse._make import copied, sparse_mask, to_sparse
 from claygrad.sparse._parts import (
     COO,
@@ -325,7 +326,7 @@ def zeros_like(x: Tensor, dtype: Any = None, layout: Any = None, device: Any = N
 def new_zeros(x: Tensor, size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
               layout: Any = None, pin_memory: bool = False) -> Tensor:
     """A sparse tensor of another shape without entries."""
-    made = empty(sizes(size), parse_dtype(dtype) or x.dtype)
+    made = empty(sizes(size), chosen_dtype("new_zeros", dtype) or x.dtype)
     return made.requires_grad_() if requires_grad else made
 
 
