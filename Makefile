@@ -3,6 +3,7 @@
 #   make demo       train a convolutional network on handwritten digits and draw what it learnt; half a minute
 #   make test       the tests that need claygrad alone;   make test FAMILY=conv   those of the operations in ops/conv*.py
 #   make test-all   these, the slow ones, and the comparison with PyTorch
+#   make test-browser    the graph viewer and the flame graph in a real Chromium
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
 #   make ecosystem  forty of them: installs all and writes docs/ecosystem.md
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
@@ -32,7 +33,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
+.PHONY: help demo test test-oracle test-browser test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -50,6 +51,10 @@ ORACLE_PYTEST := CLAYGRAD_ORACLE=1 OMP_NUM_THREADS=1 $(ORACLE_BIN)/pytest
 
 test-oracle: .venv-oracle/.claygrad
 	$(ORACLE_PYTEST) -n $(WORKERS) tests/oracle $(PYTEST_ARGS)
+
+# The pages in a real Chromium. `make test` leaves these out where there is none; here that is a failure.
+test-browser: .venv/.claygrad .venv/.test
+	CLAYGRAD_BROWSER=1 $(BIN)/pytest tests/debug/test_graph_page.py tests/profiler/test_flame_graph.py $(PYTEST_ARGS)
 
 test-packages: .venv-packages/.claygrad
 	.venv-packages/bin/python tests/packages/run.py compare --light
