@@ -4,6 +4,7 @@
 #   make test       the tests that need claygrad alone;   make test FAMILY=conv   those of the operations in ops/conv*.py
 #   make test-all   these, the slow ones, and the comparison with PyTorch
 #   make test-distributed   several processes through MPI: 1, 2 and 4 ranks, in .venv-mpi; some two minutes
+#   make test-browser    the graph viewer and the flame graph in a real Chromium
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
 #   make ecosystem  forty of them: installs all and writes docs/ecosystem.md
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
@@ -34,7 +35,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel clean FORCE
+.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel test-browser clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -56,6 +57,10 @@ test-oracle: .venv-oracle/.claygrad
 # The ranks share the cores, so one test at a time.
 test-distributed: .venv-mpi/.claygrad
 	.venv-mpi/bin/pytest tests/distributed $(PYTEST_ARGS)
+
+# The pages in a real Chromium. `make test` leaves these out where there is none; here that is a failure.
+test-browser: .venv/.claygrad .venv/.test
+	CLAYGRAD_BROWSER=1 $(BIN)/pytest tests/debug/test_graph_page.py tests/profiler/test_flame_graph.py $(PYTEST_ARGS)
 
 test-packages: .venv-packages/.claygrad
 	.venv-packages/bin/python tests/packages/run.py compare --light

@@ -22,7 +22,9 @@ def late(module: str, modules: tuple[str, ...] = (), names: Mapping[str, str] | 
             raise AttributeError(f"module '{module}' has no attribute '{name}'", name=name, obj=sys.modules.get(module))
         return importlib.import_module("claygrad.compat.names").find(module, name)
 
-    return __getattr__
+    leaving = importlib.import_module("claygrad.core.cpython.leaving")
+    guarded: Callable[[str], Any] = leaving.guard(__getattr__)          # Note [Leaving]
+    return guarded
 
 
 class Finder:
@@ -38,6 +40,8 @@ class Finder:
 
 
 def listen() -> None:
-    """Let imports find the modules of the tables."""
+    """Let imports find the modules of the tables, and notebooks explain attributes that nobody has."""
     if Finder not in sys.meta_path:
         sys.meta_path.append(Finder)
+    if "IPython" in sys.modules:
+        importlib.import_module("claygrad.errors._attributes").listen()

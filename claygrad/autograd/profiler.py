@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from claygrad.core.user_warnings import warn
 from claygrad.profiler import EventList, FunctionEvent, FunctionEventAvg, kineto_available, record_function
 from claygrad.profiler import profile as _profile
 from claygrad.profiler._events import Interval, Kernel
@@ -53,6 +54,8 @@ class profile:
         acc_events: bool = False,
         custom_trace_id_callback: Any = None,
     ) -> None:
+        if not use_kineto:
+            warn("profile(use_kineto=False): there is one recorder here, and the argument changes nothing")
         self.enabled = enabled
         self.entered = False
         if use_device is not None and use_device != "cpu":

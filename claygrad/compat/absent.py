@@ -103,7 +103,8 @@ def message(module: str, attribute: str, known: list[str]) -> str:
     """The text of the AttributeError: PyTorch's first line, then the reason or the nearest name."""
     first = f"module '{module}' has no attribute '{attribute}'"
     full = f"torch{module.removeprefix('claygrad').removeprefix('torch')}.{attribute}"
-    near = difflib.get_close_matches(attribute, known, 1, 0.8)
+    near = difflib.get_close_matches(attribute, known, 3, 0.8)
+    near.sort(key=lambda name: name[:1].isupper() != attribute[:1].isupper())       # DataLoader, not dataloader
     if full not in ABSENT and near:
         told = [f"did you mean '{near[0]}'?"]
     else:

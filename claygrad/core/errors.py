@@ -227,3 +227,30 @@ def no_node(function: Any, name: str) -> Exception:
                         "attribute directly on an instance of autograd.Function is a legacy access pattern that is no "
                         "longer supported. For examples on how to use new-style autograd functions, see "
                         "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function ")
+
+
+# Operations of which PyTorch has several forms: it refuses arguments that fit none of them as a combination.
+SEVERAL_FORMS = frozenset((
+    "addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all any argsort "
+    "baddbmm baddbmm_ bernoulli bernoulli_ bitwise_and bitwise_and_ bitwise_left_shift bitwise_left_shift_ "
+    "bitwise_or bitwise_or_ bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ bucketize clamp "
+    "clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ conv1d conv2d conv3d copysign copysign_ "
+    "count_nonzero ctc_loss cumulative_trapezoid divide divide_ dsplit embedding_bag eq eq_ fill fill_ "
+    "float_power float_power_ floor_divide floor_divide_ fmod fmod_ ge ge_ gradient greater greater_ "
+    "greater_equal greater_equal_ gt gt_ histogram histogramdd hsplit index_fill index_fill_ le le_ lerp lerp_ "
+    "less less_ less_equal less_equal_ lt lt_ masked_fill masked_fill_ max mean min moveaxis movedim multiply "
+    "multiply_ nanquantile narrow ne ne_ not_equal not_equal_ pow pow_ prod quantile random_ remainder "
+    "remainder_ repeat_interleave rsub scatter scatter_ searchsorted set_ sort squeeze squeeze_ squeeze_copy "
+    "sspaddmm std std_mean subtract subtract_ sum tensor_split to to_sparse trapezoid trapz true_divide "
+    "true_divide_ var var_mean view view_copy vsplit where xlogy xlogy_ ").split())
+
+
+def unexpected_keyword(name: str, params: tuple[str, ...], given: list[Any], keywords: dict[str, Any],
+                       unknown: str) -> TypeError:
+    """The refusal of a keyword that an operation does not have, in PyTorch's words."""
+    if name not in SEVERAL_FORMS:
+        return TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
+    got = ", ".join([*map(kind_of, given), *(f"{key}={kind_of(value)}" for key, value in keywords.items())])
+    got += ", " * (not given)             # as PyTorch writes it
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                     f" * ({', '.join(params)})")

@@ -61,6 +61,7 @@ cdef Tensor new_tensor(Layout layout)
 cdef Tensor mark_made(Tensor t)
 cdef Tensor mark_cut(Tensor t)
 cdef Tensor alias(Tensor t, bint own_counter)
+cdef Tensor detached(Tensor t)
 cdef Node gradient_edge(Tensor t, int* nr)     # None if t does not require grad
 cdef str shape_text(Layout layout)             # [2, 3]
 cdef object size_of(Layout layout)             # Size

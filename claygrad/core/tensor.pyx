@@ -13,7 +13,7 @@ from claygrad.core.cpython.open_class import open_class
 from claygrad.core.data.size import Size
 from claygrad.core.data.layout cimport COMPRESSED, CONJ, COO, SPARSE, Layout, same_shape
 from claygrad.core.data.layout cimport NEG as NEG_BIT
-from claygrad.core.graph.modes cimport modes
+from claygrad.core.graph.modes cimport WATCHED, anomaly, modes
 from claygrad.core.graph.node cimport Hooks, Node, expose
 from claygrad.core.graph.node import RemovableHandle
 from claygrad.core.graph.provenance cimport here, line_of
@@ -279,8 +279,7 @@ cdef class Tensor:
 
     def detach(self):
         """A tensor on the same memory, cut from the graph."""
-        cdef Tensor out = alias(self, False)
-        return mark_cut(out) if requires(self) else out
+        return LATE["observed_detach"](self) if anomaly() & WATCHED else detached(self)
 
     def detach_(self):
         if self.base is not None:
@@ -744,6 +743,11 @@ cdef Tensor mark_cut(Tensor t):
     t.code = here(&t.lasti)
     t.mark = CUT
     return t
+
+
+cdef Tensor detached(Tensor t):
+    cdef Tensor out = alias(t, False)
+    return mark_cut(out) if requires(t) else out
 
 
 cdef Tensor alias(Tensor t, bint own_counter):

@@ -11,6 +11,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from claygrad.errors._attributes import explain
 from claygrad.errors._calls import Call
 from claygrad.errors._failed import attach, failed_of
 from claygrad.errors._frames import is_ours, raised_by_us, without_our_frames
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _SYMBOLS = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=")
-_SILENT = (KeyboardInterrupt, StopIteration, RecursionError, OSError, ImportError, Warning)
+_SILENT = (KeyboardInterrupt, StopIteration, RecursionError, OSError, ImportError, Warning)      # they keep their text
 
 
 class _Busy(threading.local):
@@ -71,7 +72,11 @@ def module(error: BaseException, called: Any, args: Any) -> None:
 
 
 def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
-    if _busy.now or isinstance(error, _SILENT):
+    if _busy.now:
+        return
+    if isinstance(error, _SILENT):
+        if isinstance(error, OSError) and not is_ours(frame.f_code):
+            without_our_frames(error)
         return
     plain = type(error).__module__ == "builtins" or type(error).__name__ == "LinAlgError"
     _busy.now = True
@@ -81,6 +86,8 @@ def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
         if (said is None or failed is None) and raised_by_us(error):
             said = said or (Message.of(error) if plain else None)
             failed = failed or attach(error)
+        elif said is None:
+            explain(error)
         if failed is not None:
             failed.meet(call, frame, ours)
         if said is not None:

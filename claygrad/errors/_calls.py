@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Op, Tensor
@@ -143,5 +145,31 @@ def signature_of(called: Any) -> str:
         params = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
         return ""
+    if [p.kind for p in params] == [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]:
+        return ""                                    # it tells nothing
     shown = [p.replace(annotation=inspect.Parameter.empty) for p in params if p.name not in ("xp", "self")]
     return f"{name}{inspect.Signature(shown)}"
+
+
+def parameters_in(signature: str) -> list[str]:
+    """The names of the parameters in the text of a signature."""
+    _, bracket, inside = signature.partition("(")
+    return re.findall(r"(?<=[(, ])(\w+)(?==|,|\))", bracket + inside)
+
+
+# Words that other libraries and older programs have for a parameter.
+_SYNONYMS = {
+    "axis": ("dim",), "axes": ("dims", "dim"), "axs": ("dim",), "keepdims": ("keepdim",), "learning_rate": ("lr",),
+    "units": ("out_features",), "input_dim": ("in_features", "num_embeddings"), "rate": ("p",), "prob": ("p",),
+    "output_dim": ("out_features", "embedding_dim"), "filters": ("out_channels",), "use_bias": ("bias",),
+    "epsilon": ("eps",), "decay": ("weight_decay",), "workers": ("num_workers",), "batchsize": ("batch_size",),
+}
+
+
+def near_parameter(given: str, signature: str) -> list[str]:
+    """The parameter that somebody meant who wrote another name: at most one."""
+    names = parameters_in(signature)
+    if given in names:
+        return []
+    meant = [name for name in _SYNONYMS.get(given.lower(), ()) if name in names]
+    return meant[:1] or difflib.get_close_matches(given, names, 1, 0.5)

@@ -137,7 +137,7 @@ class Message:
         if self.layer is None:
             self.layer = call
             got = ", ".join(shape_text(shape_of(x)) for x in call.tensors) or ", ".join(
-                type(x).__name__ for x in call.args)
+                type(x).__name__ for x in call.args) or "no arguments by position"
             self.layer_text = f"{_one_line(module)} got {got}"
         else:
             inner = None if self.met is None else self.met()

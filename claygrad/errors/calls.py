@@ -1,11 +1,10 @@
 """Ways out of calls with wrong arguments."""
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any
 
-from claygrad.errors._calls import signature_of
+from claygrad.errors._calls import near_parameter, parameters_in, signature_of
 from claygrad.errors._ways import Context, hint, say
 
 
@@ -16,14 +15,15 @@ def _shown(context: Context) -> str:
     return "" if called is None else signature_of(called)
 
 
-@hint(r"got an unexpected keyword argument '(\w+)'|received an invalid combination of arguments - got \(.*?(\w+)=")
+@hint(r"got an unexpected keyword argument '(\w+)'|"
+      r"received an invalid combination of arguments - got (\(.*?\w+=.*?\)), but")
 def keyword(match: re.Match[str], context: Context) -> str | None:
     shown = _shown(context)
     if not shown:
         return None
-    given = match[1] or match[2]
-    names = re.findall(r"(\w+)(?:=|,|\))", shown.partition("(")[2])
-    near = [] if given in names else difflib.get_close_matches(given, names, 1, 0.4)
+    known = parameters_in(shown)
+    unknown = [name for name in ([match[1]] if match[1] else re.findall(r"(\w+)=", match[2])) if name not in known]
+    near = near_parameter(unknown[0], shown) if unknown else []
     return (f"did you mean {near[0]}? It" if near else "it") + f" is {shown}"
 
 

@@ -5,7 +5,8 @@ import difflib
 import re
 from typing import Any
 
-from claygrad.errors._calls import signature_of
+from claygrad.core import Tensor
+from claygrad.errors._calls import near_parameter, signature_of
 from claygrad.errors._ways import Context, hint, say
 
 say(r"before Module\.__init__\(\) call|cannot assign (module|parameters|buffer).*before", "call super().__init__() "
@@ -27,8 +28,15 @@ def attribute(match: re.Match[str], context: Context) -> str | None:
     near = difflib.get_close_matches(match[2], names, 3)
     if near:
         return f"did you mean {' or '.join(near)}?"
+    if hasattr(Tensor, match[2]):
+        return (f"it is a {match[1]}, and {match[2]} is of tensors: call it first, result = "
+                f"{_variable(match[1])}(...), and then result.{match[2]}")
     own = sorted(_children(owner))
     return f"it has {', '.join(own)}" if own else "assign it in __init__, after super().__init__()"
+
+
+def _variable(name: str) -> str:
+    return "loss_function" if name.endswith("Loss") else "model"
 
 
 def _children(module: Any) -> list[str]:
@@ -190,6 +198,10 @@ say(r"each element in list of batch should be of equal size", "pad the samples t
     "DataLoader a collate_fn")
 say(r"default_collate: batch must contain", "return tensors, numbers or arrays from the dataset, or give the "
                                             "DataLoader a collate_fn")
+say(r"object of type '(\w+)' has no len\(\)", "define def __len__(self) in {1}, the number of samples; a dataset of "
+    "unknown length is an IterableDataset, without shuffle and sampler")
+say(r"unsupported format string passed to Tensor\.__format__", "a format is for one number: loss.item(), or "
+    "loss.mean(); torch.set_printoptions(precision=4) is for printed tensors")
 say(r"num_samples should be a positive integer", "the dataset is empty: look at its __len__ and its files")
 say(r"batch_size|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "
     "batch_sampler replaces "
@@ -203,6 +215,5 @@ def keyword_of_class(match: re.Match[str], context: Context) -> str | None:
     if owner is None:
         return None
     shown = signature_of(owner)
-    names = re.findall(r"(\w+)(?:=|,|\))", shown)
-    near = difflib.get_close_matches(match[1], names, 1, 0.4)
+    near = near_parameter(match[1], shown)
     return (f"did you mean {near[0]}? " if near else "") + f"It is {shown}"

@@ -210,8 +210,28 @@ say(r"Expected hidden(\[\d\])? size|hidden0? has inconsistent|batch_size .* hidd
 say(r"was expecting embedding dimension of (\d+), but got (\d+)", "the last dimension must be embed_dim, {1}: make "
     "the layer with "
     "embed_dim={2}, or project the input")
-say(r"(query|key|value).*(shape|dimension)|attn_mask|key_padding_mask", "queries are (length, batch, embed_dim), or "
-    "(batch, length, "
+say(r"to be within the support \((.*)\) of the distribution", "the value must lie in the support, {1}; pass "
+    "validate_args=False to the distribution to have no check")
+say(r"Got (\d)D input, but (\w+) mode needs (\d)D input", "mode 'linear' takes (batch, channels, length), 'bilinear' "
+    "and 'bicubic' (batch, channels, height, width), 'trilinear' one dimension more; 'nearest' takes all of them")
+
+
+@hint(r"Index tensor must have the same number of dimensions as (input|self|src) tensor")
+def index_dimensions(_: re.Match[str], context: Context) -> str | None:
+    found = {name: x for name, x in context.call.operands() if name in ("input", "index")}
+    if len(found) < 2:
+        return None
+    missing = len(shape_of(found["input"])) - len(shape_of(found["index"]))
+    index = context.name(2, "index")
+    if missing == 1:
+        dim = context.call.value("dim")
+        return (f"give the index as many dimensions as the input: {index}.unsqueeze("
+                f"{dim if isinstance(dim, int) else 1}), and squeeze the result")
+    return f"the index needs {len(shape_of(found['input']))} dimensions, as the input has"
+
+
+say(r"\b(query|key|value)\b.*(shape|dimension)|attn_mask|key_padding_mask",
+    "queries are (length, batch, embed_dim), or (batch, length, "
     "embed_dim) with batch_first=True; masks are (length, source length)")
 say(r"Padding size should be less than|[Pp]adding length|Only \dD, \dD", "padding is given from the last dimension: "
     "(left, right, "

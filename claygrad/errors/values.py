@@ -46,6 +46,15 @@ say(r"Expected one of cpu, cuda.* device type at start of device string: (\w+)",
 say(r"mean\(\): could not infer output dtype|mean\(\): .*dtype", "the mean of integers is no integer: "
     "x.float().mean(), or "
     "mean(dtype=torch.float32)")
+@hint(r"result type (\w+) can't be cast to the desired output type (Long|Int|Bool|Byte|Char|Short)")
+def target_of_floats(_: re.Match[str], context: Context) -> str | None:
+    names = context.call.params
+    if "target" not in names:
+        return None
+    target = context.name(names.index("target"), "target")
+    return f"the target holds integers, and this loss compares floats: cast it with {target}.float()"
+
+
 say(r"result type (\w+) can't be cast to the desired output type (\w+)", "a change in place keeps the dtype: write "
     "x = x / y instead "
     "of x /= y, or make x floating first")

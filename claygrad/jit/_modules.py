@@ -87,7 +87,7 @@ class RecursiveScriptModule(ScriptModule):
     @property
     def original_name(self) -> str:
         """The name of the class that was written."""
-        return type(self).__mro__[2].__name__ if type(self) is not RecursiveScriptModule else "Module"
+        return type(self).__name__ if type(self) is not RecursiveScriptModule else "Module"
 
     def _get_name(self) -> str:
         return "RecursiveScriptModule"

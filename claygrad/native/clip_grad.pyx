@@ -1,4 +1,5 @@
 """Gradients kept within bounds, all in one call; claygrad/nn/utils says what they mean."""
+from cpython.object cimport PyObject
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
@@ -9,6 +10,7 @@ from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, dense, fresh
 from claygrad.core.graph.modes cimport modes
+from claygrad.core.graph.observe cimport STEP, Event, announce, begin, finish, observing, wanted
 from claygrad.core.tensor cimport Tensor, new_tensor
 
 cdef extern from "optim/optim.hpp" namespace "clay" nogil:
@@ -63,6 +65,23 @@ cdef class _Gradients:
         return 0
 
 
+cdef object _observed(function, list tensors, tuple rest):
+    """A call of one of the functions below that observers are told of: Note [Observers]."""
+    cdef PyObject* given = <PyObject*>tensors
+    cdef Event event
+    what = function.__name__
+    event.kind, event.what, event.args, event.n = STEP, <PyObject*>what, &given, 1
+    begin(&event)
+    announce()
+    try:
+        result = function(tensors, *rest)
+    except:
+        finish(&event, NULL)
+        raise
+    finish(&event, <PyObject*>result if isinstance(result, Tensor) else given)
+    return result
+
+
 def total_norm(list tensors, double order):
     """The norm of all elements of all tensors, of order 1, 2 or infinity; or None."""
     cdef _Gradients all_ = _Gradients.__new__(_Gradients)
@@ -72,6 +91,8 @@ def total_norm(list tensors, double order):
     cdef Py_ssize_t i
     cdef bint done
     cdef Layout out
+    if observing()[0] and wanted():
+        return _observed(total_norm, tensors, (order,))
     if not (order == 1 or order == 2 or order == float("inf")) or not all_.fill(tensors, False):
         return None
     for i in range(all_.count):
@@ -109,6 +130,8 @@ def scale_to_norm(list tensors, Tensor total, double most):
     cdef Layout v = total.layout
     cdef double factor
     cdef float single
+    if observing()[0] and wanted():
+        return _observed(scale_to_norm, tensors, (total, most))
     if not all_.fill(tensors, True) or v.numel != 1 or v.dtype.code != all_.dtype or v.storage.where.kind != CPU or v.bits:
         return False
     if all_.dtype == F32:                          # rounded as operations on such tensors round
@@ -124,6 +147,8 @@ def scale_to_norm(list tensors, Tensor total, double most):
 def limit(list tensors, double bound):
     """Bring every element between -bound and bound: False if they are not such as a kernel takes."""
     cdef _Gradients all_ = _Gradients.__new__(_Gradients)
+    if observing()[0] and wanted():
+        return _observed(limit, tensors, (bound,))
     if not bound >= 0 or not all_.fill(tensors, True):
         return False
     all_.run(tensors, "limit", bound)

@@ -23,8 +23,9 @@ OUT = "Tensor out = None, "
 def refused(name: str, args: tuple, named: dict, *signatures: str) -> TypeError:
     """PyTorch's error for arguments that fit none of a function's signatures."""
     got = [type(value).__name__ for value in args] + [f"{key}={type(value).__name__}" for key, value in named.items()]
+    end = ", " if named and not args else ""             # as PyTorch writes it
     forms = "".join(f"\n * ({signature})" for signature in signatures).replace("claygrad.", f"{prefix()}.")
-    return TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), "
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(got)}{end}), "
                      f"but expected one of:{forms}\n")
 
 

@@ -69,6 +69,9 @@ def shape_from(name: str, args: tuple, size: Any) -> tuple[int, ...]:
         raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(given)}")
     for i, n in enumerate(given):
         if not _is_int(n):
+            if i == 0 and len(args) > 1:
+                raise TypeError(f"{name}() takes 1 positional argument but {len(args)} were given\n"
+                                "  sizes are int: int(n), or // instead of /, makes one")
             if i == 0:
                 raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of "
                                 f"type {type_name(n)} at pos 0")

@@ -238,6 +238,9 @@ class EventList(list[Any]):
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
         """Averages over events of one name, and of one list of shapes or one piece of stack if that is asked for."""
+        if group_by_overload_name:
+            raise NotImplementedError("key_averages(group_by_overload_name=True): an operation has one form here;\n"
+                                      "  group_by_input_shape=True tells its calls apart")
         found: dict[tuple[Any, ...], FunctionEventAvg] = defaultdict(FunctionEventAvg)
         for event in self:
             key: tuple[Any, ...] = (event.key, event.kind == "user")

@@ -4,6 +4,7 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
 HERE = CHROMIUM is not None and DRIVER is not None
+if os.environ.get("CLAYGRAD_BROWSER") and not HERE:
+    raise RuntimeError("no Chromium with its driver here: apt-get install chromium chromium-driver")
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"         # the protocol's own name for a reference
 
 

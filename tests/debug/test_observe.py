@@ -299,3 +299,35 @@ def test_nothing_is_kept():
             (w * w).sum().backward()
     gc.collect()
     assert torch.memory.allocated() <= before + 8192
+
+
+def test_detach_is_seen():
+    x = torch.ones(3, requires_grad=True)
+    kept = []
+
+    class Keep(Observer):
+        def after(self, call):
+            kept.append(call)
+
+    with Keep():
+        y = x.detach()
+    assert [(call.kind, call.name) for call in kept] == [("make", "detach")]
+    assert kept[0].inputs[0] is x
+    assert kept[0].outputs[0] is y
+    assert y.data_ptr() == x.data_ptr()
+    assert not y.requires_grad
+
+
+def test_clipping_is_seen():
+    w = torch.ones(3, requires_grad=True)
+    (w * 2).sum().backward()
+    log = seen(lambda: (nn.utils.clip_grad_norm_([w], 1.0), nn.utils.clip_grad_value_([w], 0.1)))
+    assert log.names("step") == ["total_norm", "scale_to_norm", "limit"]
+    assert torch.allclose(w.grad, torch.full((3,), 0.1))
+
+
+def test_foreach_is_seen():
+    tensors = [torch.ones(2), torch.ones(3)]
+    log = seen(lambda: (torch._foreach_mul_(tensors, 2.0), torch._foreach_sqrt(tensors)))
+    assert log.names("in-place") == ["mul_", "mul_"]
+    assert log.names("forward") == ["sqrt", "sqrt"]

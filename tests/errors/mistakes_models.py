@@ -177,3 +177,43 @@ mistake("a numpy array into a layer", r"from_numpy|torch\.tensor", """
 layer = nn.Linear(3, 1)
 y = layer(np.ones((2, 3), dtype=np.float32))  # <-
 """)
+
+mistake("integer labels for binary cross-entropy", r"y\.float\(\)", """
+net = nn.Linear(4, 1)
+x, y = torch.randn(8, 4), torch.randint(0, 2, (8, 1))
+loss = nn.BCEWithLogitsLoss()(net(x), y)  # <-
+""")
+
+mistake("a dataset without a length", r"__len__", """
+class Rows(torch.utils.data.Dataset):
+    def __getitem__(self, i):
+        return torch.zeros(3), i
+loader = torch.utils.data.DataLoader(Rows(), batch_size=2, shuffle=True)  # <-
+""")
+
+mistake("a format of many elements", r"item\(\)", """
+loss = torch.randn(3)
+print(f"loss {loss:.4f}")  # <-
+""")
+
+mistake("the loss function in place of the loss", r"call it first", """
+pred, y = torch.randn(4, 3), torch.tensor([0, 1, 2, 0])
+loss = nn.CrossEntropyLoss(pred)
+loss.backward()  # <-
+""")
+
+mistake("an index of too few dimensions", r"actions\.unsqueeze\(1\)", """
+q = torch.randn(4, 3)
+actions = torch.tensor([0, 1, 2, 0])
+q.gather(1, actions)  # <-
+""")
+
+mistake("a value outside the support", r"support, IntegerInterval", """
+actions = torch.distributions.Categorical(logits=torch.randn(3))
+actions.log_prob(torch.tensor(7))  # <-
+""")
+
+mistake("a mode for other dimensions", r"'linear'", """
+x = torch.randn(1, 3, 8)
+F.interpolate(x, scale_factor=2, mode="bilinear")  # <-
+""")

@@ -19,6 +19,12 @@ CELLS = [
     "model.load_state_dict({'module.' + k: v for k, v in model.state_dict().items()})",
     "y = (w * 2).sum()\ny.backward()\ny.backward()",
     "torch.tensor([[1, 2], [3]])",
+    "w.trasnpose(0, 1)",
+    "torch.optim.Adma",
+    "w.astype('float32')",
+    "torch.zeros(2, requires_grad=True).grad.zero_()",
+    "w.sum().item().backward()",
+    "'text'.trasnpose()",
 ]
 
 
@@ -54,6 +60,11 @@ def test_lines_are_those_of_cells(outputs):
 
 def test_the_way_out_is_there(outputs):
     ways = [(1, r"a @ b\.T"), (3, "in_features=5"), (4, "argmax"), (5, r"model\.parameters\(\)"), (6, "removeprefix"), (7, "retain_graph"),
-            (8, "one length")]
+            (8, "one length"), (9, "did you mean transpose"), (10, "did you mean Adam"), (11, r"x\.to\(dtype\)"),
+            (12, r"call backward\(\) before"), (13, r"without item\(\)")]
     for number, way in ways:
         assert re.search(way, outputs[number]), outputs[number]
+
+
+def test_attributes_of_other_objects_are_left_alone(outputs):
+    assert outputs[14].rstrip().endswith("AttributeError: 'str' object has no attribute 'trasnpose'")

@@ -245,3 +245,22 @@ def test_it_is_quick_enough():
         with profile():
             on.append(seconds(a))
     assert min(on) < 4 * off
+
+
+def test_what_nothing_is_done_for_says_so():
+    prof, _net = profiled()
+    with pytest.raises(NotImplementedError, match="group_by_input_shape=True"):
+        prof.key_averages(group_by_overload_name=True)
+    with pytest.warns(UserWarning, match="one recorder"):
+        torch.autograd.profiler.profile(use_kineto=False)
+
+
+def test_detach_and_clipping_are_in_the_table():
+    with profile() as prof:
+        w = torch.ones(3, requires_grad=True)
+        (w * 2).sum().backward()
+        nn.utils.clip_grad_norm_([w], 1.0)
+        w.detach()
+    names = [event.name for event in prof.events()]
+    assert "aten::detach" in names
+    assert any("total_norm" in name for name in names)

@@ -58,7 +58,23 @@ static const char* clay_behind_module(const char* name) {
     return NULL;
 }
 
-/* What Cython's code calls instead of PyTraceBack_Here. Methods of classes are doors. Others add
+/* Whether a compiled function is one that programs call, such as claygrad.set_num_threads: `name` with its module, `at` without. */
+static int clay_is_offered(PyObject* name, const char* at) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject* home = PyDict_GetItemString(PyImport_GetModuleDict(), "claygrad");
+    PyObject* found = home == NULL || !PyModule_Check(home) ? NULL : PyDict_GetItemString(PyModule_GetDict(home), at);
+    PyObject* module = found == NULL || PyType_Check(found) ? NULL : PyObject_GetAttrString(found, "__module__");
+    PyObject* full = module == NULL || !PyUnicode_Check(module) ? NULL : PyUnicode_FromFormat("%U.%s", module, at);
+    int same = full != NULL && PyUnicode_Compare(full, name) == 0;
+    Py_XDECREF(full);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return same;
+}
+
+/* What Cython's code calls instead of PyTraceBack_Here. Methods of classes and functions that programs call are doors. Others add
    their frame, which the next door takes out: code that catches an exception supposes that it has a traceback. Run and the classes
    whose names begin with an underscore catch some in their methods, and are no doors (tests/errors/test_tracebacks.py looks). */
 static int clay_traceback_here(PyFrameObject* frame) {
@@ -66,6 +82,7 @@ static int clay_traceback_here(PyFrameObject* frame) {
     PyCodeObject* code = PyFrame_GetCode(frame);
     const char* at = clay_behind_module(PyUnicode_AsUTF8(code->co_name));
     int door = at != NULL && at[0] != '_' && strncmp(at, "Run.", 4) != 0 && strchr(at, '.') != NULL;
+    if (!door && at != NULL && at[0] != '_' && strchr(at, '.') == NULL) door = clay_is_offered(code->co_name, at);
     if (door) clay_tell("method", code->co_name, NULL);
     Py_DECREF(code);
     return door && !(asked != NULL && strcmp(asked, "full") == 0) ? 0 : PyTraceBack_Here(frame);

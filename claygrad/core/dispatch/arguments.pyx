@@ -10,7 +10,7 @@ from claygrad.core.op cimport (P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOAT_OPT,
                                P_STR_OPT, P_TENSOR_NUM, P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, Op)
 from claygrad.core.data.dtype cimport CAT_FLOAT, parse
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.errors import kind_of
+from claygrad.core.errors import SEVERAL_FORMS, kind_of, unexpected_keyword
 from claygrad.core.tensor import LATE
 
 cdef extern from "Python.h":
@@ -210,6 +210,14 @@ cdef int _index_of(Op op, str name) noexcept:
     return _index_of(op, alias) if alias is not None and alias != name else -1
 
 
+cdef object _unexpected(Op op, PyObject** slots, PyObject** values, tuple names, Py_ssize_t k):
+    """The refusal of the keyword `k`; those before it are in their slots."""
+    cdef int i
+    bound = [_index_of(op, name) for name in names[:k]]
+    given = [<object>slots[i] for i in range(op.method, op.n_params) if slots[i] != NULL and i not in bound]
+    return unexpected_keyword(op.name, op.params[op.method:], given, {name: <object>values[i] for i, name in enumerate(names)}, names[k])
+
+
 cdef object bind_keywords(Op op, PyObject** slots, PyObject** values, PyObject* kwnames):
     """Put keyword arguments in their places; returns out=."""
     cdef Py_ssize_t k
@@ -222,7 +230,7 @@ cdef object bind_keywords(Op op, PyObject** slots, PyObject** values, PyObject* 
             continue
         j = _index_of(op, name)
         if j < 0 or op.method and j == op.inplace_at:
-            raise TypeError(f"{op.name}() got an unexpected keyword argument '{name}'")
+            raise _unexpected(op, slots, values, <object>kwnames, k)
         if slots[j] != NULL:
             raise TypeError(f"{op.name}() got multiple values for argument '{name}'")
         slots[j] = values[k]
@@ -235,9 +243,17 @@ cdef object collect(Op op, PyObject** args, Py_ssize_t n):
     if n == op.varargs + 1 and not _is_int(<object>args[op.varargs]):
         return None
     value = tuple([<object>args[i] for i in range(op.varargs, n)])
-    for x in value:
-        if not _is_int(x):
-            return None
+    for i, x in enumerate(value):
+        if _is_int(x):
+            continue
+        if i and len(value) > 1:
+            raise TypeError(f"{op.name}(): argument '{op.params[op.varargs]}' failed to unpack the object at pos {i + 1} with error "
+                            f"\"type must be tuple of ints,but got {kind_of(x)}\"")
+        if len(value) > 1 and _is_int(value[1]) and op.name in SEVERAL_FORMS:
+            raise TypeError(f"{op.name}() received an invalid combination of arguments - got "
+                            f"({', '.join([kind_of(given) for given in value])}), but expected one of:\n"
+                            f" * (tuple of ints {op.params[op.varargs]})")
+        return None
     value = tuple([x if type(x) is int else exact_int(x) for x in value])
     for i, x in enumerate(value):
         if x > 0x7fffffffffffffff:

@@ -11,7 +11,8 @@ from claygrad.core.op cimport Op
 #                                            the word that says whether lazy tensors exist (`unusual`, graph/conj_view.pxd) has a bit more
 # Run.execute (graph/backward_pass.pyx)      the word of anomaly mode (graph/modes.pxd) has a bit more
 # indexing, factories                        a pointer that is swapped: native/getitem.pyx, core/dispatch/factories.pyx
-# the kernels of optimizers                  one comparison per step: native/optim.pyx
+# the kernels of optimizers, clipping        one comparison per step: native/optim.pyx, native/clip_grad.pyx
+# detach                                     the word of anomaly mode
 #
 # So these are seen: every operation that is called by name, method or operator, in place, into out= or as a view; the operations
 # that a composite is made of, inside its own event (a linear layer shows linear and inside it addmm); indexing; functions that bind
@@ -31,11 +32,11 @@ cdef enum EventKind:
     FORWARD                     # `what` is an Op
     INPLACE                     # an Op; the first argument is written
     VIEW                        # an Op
-    MAKE                        # a Factory: named arguments come last, in no stated order
+    MAKE                        # a Factory: named arguments come last, in no stated order; or the method detach
     INDEX                       # "__getitem__" or "__setitem__"
     BACKWARD                    # a Node; the arguments are the gradients of its outputs, the result a list of those of its inputs
     LEAF                        # an AccumulateGrad; the result is the gradient of the leaf
-    STEP                        # the name of an optimizer's kernel; the only argument, and the result, is the list of parameters
+    STEP                        # the name of a kernel of an optimizer or of clipping; argument and result are a list of tensors
 
 cdef struct Event:
     EventKind kind

@@ -10,7 +10,8 @@ from claygrad.core.graph.conj_view cimport OBSERVED, unusual
 from claygrad.core.graph.modes cimport watch_backward
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.provenance cimport here, line_of
-from claygrad.core.tensor cimport Tensor
+from claygrad.core.tensor cimport Tensor, detached
+from claygrad.core.tensor import LATE
 
 cdef extern from *:
     """
@@ -305,3 +306,20 @@ cdef object observed(form_t form, EventKind kind, Op op, PyObject** slots):
     clay_watch.inside = 0               # it is still set if the last observer was removed meanwhile
     finish(&event, <PyObject*>result)
     return result
+
+
+def _observed_detach(Tensor self):
+    """detach() where somebody observes."""
+    cdef Event event
+    cdef PyObject* given = <PyObject*>self
+    if not wanted():
+        return detached(self)
+    event.kind, event.what, event.args, event.n = MAKE, <PyObject*>_DETACH, &given, 1
+    begin(&event)
+    result = detached(self)
+    finish(&event, <PyObject*>result)
+    return result
+
+
+_DETACH = Tensor.detach
+LATE["observed_detach"] = _observed_detach

@@ -1,10 +1,20 @@
 """`torch.utils.benchmark`: how long a statement takes."""
 from claygrad._late import late
-from claygrad.utils.benchmark.compare import Compare
-from claygrad.utils.benchmark.measure import Measurement, TaskSpec, select_unit, trim_sigfig, unit_to_english
-from claygrad.utils.benchmark.timer import Language, Timer, timer
+from claygrad.utils.benchmark.compare import Colorize, Compare, Table
+from claygrad.utils.benchmark.fuzzer import FuzzedParameter, FuzzedSparseTensor, FuzzedTensor, Fuzzer, ParameterAlias
+from claygrad.utils.benchmark.measure import (
+    Measurement,
+    TaskSpec,
+    ordered_unique,
+    select_unit,
+    set_torch_threads,
+    trim_sigfig,
+    unit_to_english,
+)
+from claygrad.utils.benchmark.timer import CopyIfCallgrind, Language, Timer, timer
 
-__all__ = ["Compare", "Language", "Measurement", "TaskSpec", "Timer", "select_unit", "timer", "trim_sigfig",
-           "unit_to_english"]
+__all__ = ["Colorize", "Compare", "CopyIfCallgrind", "FuzzedParameter", "FuzzedSparseTensor", "FuzzedTensor",
+           "Fuzzer", "Language", "Measurement", "ParameterAlias", "Table", "TaskSpec", "Timer", "ordered_unique",
+           "select_unit", "set_torch_threads", "timer", "trim_sigfig", "unit_to_english"]
 
 __getattr__ = late(__name__)
