@@ -122,4 +122,5 @@ def test_what_a_page_would_fetch_is_found(tmp_path):
 def test_the_changelog_has_every_news_fragment():
     page = changelog.page()
     for path in (ROOT / "changes").glob("*.*.md"):
-        assert " ".join(path.read_text().split())[:40].partition("<")[0] in page
+        assert " ".join(path.read_text().removeprefix("- ").split())[:40].partition("<")[0] in page
+    assert "\n- - " not in page

@@ -15,6 +15,7 @@ from claygrad.ops._registry import METHODS
 from tools.docs import examples
 from tools.docs.catalogue import PAGES, Page
 from tools.docs.entries import Entry, declaration, first_sentence, is_method, members, signature, words_of
+from tools.docs.rules import rules_of
 from tools.docs.words import WORDS
 
 # Names of the package that are parts of its machinery, or that Python itself puts there.
@@ -175,6 +176,8 @@ def block(made: Entry, known: dict[str, examples.Example], links: dict[str, str]
             parts.append(f"$${example.formula}$$")
         if example.session:
             parts.append(f"```python\n{example.session}```")
+    if rules := rules_of(declaration(made.value)):
+        parts.append(f"Gradient: {', '.join(f'of {name} `{rule}`' for name, rule in rules.items())}.")
     notes = []
     if made.method and made.name.startswith("torch."):
         notes.append("also a method of `Tensor`")
@@ -205,8 +208,8 @@ def methods(entries: list[Entry], links: dict[str, str]) -> list[str]:
     return ["## Functions as methods\n", METHODS_ABOUT, "| method | |\n|---|---|\n" + "\n".join(rows) + "\n"]
 
 
-METHODS_ABOUT = """These are functions of torch, with the tensor as their first argument. A name that ends in `_` changes
-the tensor in place and returns it.
+METHODS_ABOUT = """These are functions of torch, with the tensor as their first argument. A name that ends in `_`
+changes the tensor in place and returns it.
 """
 
 
@@ -256,7 +259,8 @@ INDEX = """# Reference
 
 {total} public names, from the declarations of the operations and the docstrings of the rest.
 Examples suppose `import claygrad as torch`, `from claygrad import nn` and `F = nn.functional`, and print the same in
-PyTorch. Names that PyTorch has not are written `claygrad.…`. What a name does
+PyTorch. A gradient is given as claygrad's own rule, where that is short: `g` is the gradient of the result `out`,
+`conj` the conjugate of complex numbers. Names that PyTorch has not are written `claygrad.…`. What a name does
 is what it does in [PyTorch 2.13](https://docs.pytorch.org/docs/2.13/) on the CPU, so its own reference holds, too;
 [what differs](../operations.md) and [what is absent](../absent.md) is listed.
 
