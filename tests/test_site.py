@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from tests.support.documents import ROOT, documents
-from tools.docs import changelog, charts, outside, pages
+from tools.docs import changelog, charts, notebooks, outside, pages, reference
 from tools.docs.catalogue import PAGES
 
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
@@ -65,6 +65,12 @@ def test_formulas_become_mathml_and_dollars_in_code_stay():
     assert '<div class="formula"><math' in made
 
 
+def test_words_of_docstrings_are_no_markup():
+    assert reference.escaped("x_i^2 * a < b, `x_i`") == "x&#95;i&#94;2 &#42; a &#60; b, `x_i`"
+    assert reference.docstring("One.\n\n>>> x\n1") == "One.\n\n```python\n>>> x\n1\n```"
+    assert reference.docstring("One.\n\n>>> x\n1", sessions=False) == "One."
+
+
 # Charts
 
 TABLE = "| what | torch | ratio |\n|---|--:|--:|\n| `a \\| b` | 1.5 µs | 0.25 |\n| c | 2 ms | 0.5 |\n"
@@ -106,6 +112,23 @@ def test_a_notebook_is_stored_without_outputs_and_is_python(path):
 
 def test_there_is_a_notebook_for_each_subject():
     assert {path.stem for path in NOTEBOOKS} >= {"digits", "transformer", "physics", "reinforcement", "gaussian-process", "serving"}
+
+
+def test_a_notebook_becomes_a_page_with_its_outputs(tmp_path):
+    outputs = [{"output_type": "stream", "name": "stdout", "text": ["a\n", "b\n"]},
+               {"output_type": "execute_result", "data": {"text/plain": "5"}},
+               {"output_type": "display_data", "data": {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"}}]
+    notebook = {"cells": [{"cell_type": "markdown", "source": ["# Title\n", "Words."]},
+                          {"cell_type": "code", "source": "%matplotlib inline", "outputs": [], "metadata": {"tags": ["hide"]}},
+                          {"cell_type": "code", "source": ["print(1)"], "outputs": outputs, "metadata": {}}]}
+    page = notebooks.page(notebook, "small", tmp_path)
+    assert page.startswith('# Title\n\n*A notebook: <a href="small.ipynb" download>')
+    assert "```python\nprint(1)\n```" in page
+    assert "```text { .output }\na\nb\n```" in page
+    assert "\n5\n" in page
+    assert "matplotlib" not in page
+    assert "(small-1.svg)" in page
+    assert (tmp_path / "small-1.svg").read_text() == "<svg/>"
 
 
 # The whole

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import re
 import sys
@@ -21,6 +20,7 @@ from tools.docs.words import WORDS
 # Names of the package that are parts of its machinery, or that Python itself puts there.
 INNER = {"annotations", "DTYPES", "LATE", "tensor_text", "TYPE_CHECKING", "default_generator"}
 
+MARKUP = re.compile(r"[<>&*_\[\]$\\|~^#]")
 OWN = {"debug", "memory", "array_api", "serialization.safetensors", "utils.model_summary"}        # PyTorch has them not
 
 
@@ -141,8 +141,8 @@ def sections(page: Page) -> list[tuple[str, str, list[Entry]]]:
 def escaped(text: str) -> str:
     """Text in which Markdown sees code between backticks, and nothing else."""
     pieces = re.split(r"(``?[^`]+``?)", text)
-    plain = (re.sub(r"([*_\[\]$\\|~^#])", r"\\\1", html.escape(piece, quote=False)) for piece in pieces)
-    return "".join(piece if piece.startswith("`") else words for piece, words in zip(pieces, plain))
+    return "".join(piece if piece.startswith("`") else MARKUP.sub(lambda match: f"&#{ord(match[0])};", piece)
+                   for piece in pieces)
 
 
 def docstring(words: str, *, sessions: bool = True) -> str:
