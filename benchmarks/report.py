@@ -113,7 +113,7 @@ def summary(results: dict) -> list[str]:
     groups = dict(results["groups"])
     lines = []
     if "overhead" in groups:
-        lines = ["<!-- chart: log torch, claygrad; Time of small operations. The axis is logarithmic. -->",
+        lines = ["<!-- chart: share ratio; Time of small operations, as a share of PyTorch's -->",
                  *without_targets(table({name: groups["overhead"][name] for name in ("torch", "claygrad")})), ""]
     others = {name: measures for name, measures in groups.items() if name != "overhead"}
     if "memory" in results:

@@ -11,7 +11,8 @@ import pytest
 import claygrad
 from tools.docs import examples, reference
 from tools.docs.catalogue import PAGES
-from tools.docs.entries import Entry
+from tools.docs.entries import Entry, declaration
+from tools.docs.rules import rules_of
 
 ENTRIES: dict[str, Entry] = {}
 for page in PAGES:
@@ -88,6 +89,12 @@ def test_every_public_module_is_on_a_page():
     assert missing == []
     for name in on_pages - {"claygrad.torch"}:
         importlib.import_module(name)
+
+
+def test_gradients_are_the_rules_of_the_declarations():
+    assert rules_of(declaration(claygrad.mul)) == {"input": "g * conj(other)", "other": "g * conj(input)"}
+    assert rules_of(declaration(claygrad.exp)) == {"input": "g * conj(out)"}
+    assert sum(bool(rules_of(declaration(one.value))) for one in ENTRIES.values()) > 150
 
 
 def test_signatures_are_short_and_name_no_machine():

@@ -9,22 +9,31 @@ import sys
 import pytest
 import torch
 
-from tests.support.documents import PYTORCH, ROOT, documents, programs
+from tests.support.documents import BOTH, PYTORCH, ROOT, documents, programs
 from tools.docs import examples
 
-OF_PYTORCH = [document for document in documents() if programs(document, pytorch=True)]
+OF_PYTORCH = [document for document in documents() if programs(document, PYTORCH)]
+QUESTIONS = [f"docs/questions/{name}.md" for name in ("data", "tensor-and-data", "functions", "changing-values", "ground-up")]
 
 
-@pytest.mark.parametrize("document", OF_PYTORCH)
-def test_blocks_titled_pytorch_are_true(document):
-    done = subprocess.run([sys.executable, ROOT / "tests" / "support" / "documents.py", document, PYTORCH],
+def run(document: str, which: str) -> None:
+    done = subprocess.run([sys.executable, ROOT / "tests" / "support" / "documents.py", document, which],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("document", OF_PYTORCH)
+def test_blocks_titled_pytorch_are_true(document):
+    run(document, PYTORCH)
+
+
+@pytest.mark.parametrize("document", QUESTIONS)
+def test_blocks_of_the_questions_without_a_title_are_true_of_pytorch(document):
+    run(document, BOTH)
+
+
 def test_each_of_the_five_questions_shows_pytorch():
-    questions = {"data", "tensor-and-data", "functions", "changing-values", "ground-up"}
-    assert {f"docs/questions/{name}.md" for name in questions} <= set(OF_PYTORCH)
+    assert set(QUESTIONS) <= set(OF_PYTORCH)
 
 
 @pytest.mark.parametrize("example", [one for one in examples.load() if one.session], ids=lambda one: one.names[0])

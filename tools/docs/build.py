@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))           # last: claygrad is the installed one
 
-from tools.docs import changelog, notebooks, pages, reference  # noqa: E402
+from tools.docs import changelog, notebooks, outside, pages, reference  # noqa: E402
 
 DOCS, STAGE, SITE = ROOT / "docs", ROOT / "build" / "docs", ROOT / "build" / "site"
 LEFT_OUT = {"examples", "tutorials"}         # read by the generators, not shown as they are
@@ -47,9 +47,18 @@ def main() -> int:
     command = ["serve"] if told.serve else ["build", "--strict"]          # not --quiet: then strict sees no warnings
     done = subprocess.run([sys.executable, "-m", "mkdocs", *command, "-f", ROOT / "mkdocs.yml"], check=False,
                           env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
-    if done.returncode == 0 and not told.serve:
-        print(f"{SITE.relative_to(ROOT)}/index.html")
-    return done.returncode
+    return done.returncode if done.returncode or told.serve else looked_over()
+
+
+def looked_over() -> int:
+    """List the links that leave the site, which nothing here can check; fail if a page would fetch something."""
+    links, fetched = outside.read(SITE)
+    lines = [f"{address}  {pages[0]}" for address, pages in sorted(links.items())]
+    (ROOT / "build" / "outside-links.txt").write_text("".join(f"{line}\n" for line in lines))
+    print(f"{SITE.relative_to(ROOT)}/index.html; {len(links)} links leave the site: build/outside-links.txt")
+    for address, where in fetched.items():
+        print(f"fetched from elsewhere: {address} by {where[0]} and {len(where) - 1} others", file=sys.stderr)
+    return 1 if fetched else 0
 
 
 if __name__ == "__main__":

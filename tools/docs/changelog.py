@@ -14,7 +14,8 @@ def page() -> str:
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for path in sorted((ROOT / "changes").glob("*.md")):
         if path.name != "README.md":
-            found[path.stem.rpartition(".")[2]].append(" ".join(path.read_text().split()))
+            texts = re.split(r"^- ", path.read_text(), flags=re.MULTILINE)         # one sentence, or a list of them
+            found[path.stem.rpartition(".")[2]] += [" ".join(text.split()) for text in texts if text.strip()]
     parts = ["# Changelog\n", "What a user can see of each change, as the files in `changes/` tell it.\n",
              "## Not yet released\n"]
     for kind, title in KINDS.items():

@@ -2,24 +2,23 @@
 
 A table is drawn if a line before it says so, and stays below its chart for those who want the numbers:
 
-    <!-- chart: torch, claygrad; the title of the chart -->
+    <!-- chart: share ratio; Time as a share of PyTorch's -->
     | workload | torch | claygrad | ratio |
     ...
 
-The columns named are drawn, as bars beside each other. Cells are times ("1.8 µs") or plain numbers ("3,229"). With the
-word `log` before the columns the axis is logarithmic.
+The columns named are drawn, as bars beside each other. Cells are numbers: "3,229", "1.8 µs", "2.0%". With the word
+`share` the numbers are shares of PyTorch's, whose bar is drawn behind, up to 1.
 """
 
 from __future__ import annotations
 
 import html
-import math
 import re
 
-MARK = re.compile(r"^<!-- chart: (?P<log>log )?(?P<columns>[^;]+); (?P<title>.+?) -->\n(?P<table>(?:\|.*\n)+)",
+MARK = re.compile(r"^<!-- chart: (?P<share>share )?(?P<columns>[^;]+); (?P<title>.+?) -->\n(?P<table>(?:\|.*\n)+)",
                   re.MULTILINE)
-UNITS = {"": 1.0, "ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "KB": 1e3, "MB": 1e6}
-LABELS, BARS, ROW, BAR = 250, 360, 40, 14        # widths and heights, in the picture's own units
+UNITS = {"": 1.0, "%": 0.01, "ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "KB": 1e3, "MB": 1e6}
+LABELS, BARS, BAR, GAP = 290, 340, 14, 12        # widths and heights, in the picture's own units
 
 
 def drawn(text: str) -> str:
@@ -37,33 +36,30 @@ def plain(cell: str) -> str:
 
 
 def chart(match: re.Match[str]) -> str:
-    lines = [line.strip().strip("|").split("|") for line in match["table"].strip().splitlines()]
+    lines = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in match["table"].strip().splitlines()]
     head, rows = [plain(cell) for cell in lines[0]], lines[2:]
     columns = [head.index(name.strip()) for name in match["columns"].split(",")]
     values = [[value(row[column]) for column in columns] for row in rows]
-    largest, smallest = max(map(max, values)), min(map(min, values))
-
-    def width(number: float) -> float:
-        if not match["log"]:
-            return BARS * number / largest
-        lowest = math.floor(math.log10(smallest))
-        return BARS * (math.log10(number) - lowest) / (math.log10(largest) - lowest)
-
-    step = max(ROW, BAR * len(columns) + 12)
-    height = step * len(rows) + 34
+    full = 1.0 if match["share"] else max(map(max, values))
+    names = ["claygrad", "PyTorch: 1"] if match["share"] else [head[column] for column in columns] * (len(columns) > 1)
+    step = BAR * len(columns) + GAP
+    top = 30 if names else 4
     title = html.escape(match["title"])
-    parts = [f'<svg class="chart" viewBox="0 0 {LABELS + BARS + 90} {height}" role="img" aria-label="{title}">']
-    for place, column in enumerate(columns):
+    box = f"0 0 {LABELS + BARS + 70} {top + step * len(rows)}"
+    parts = [f'<svg class="chart" viewBox="{box}" role="img" aria-label="{title}">']
+    for place, name in enumerate(names):
         x = LABELS + 110 * place
-        parts.append(f'<rect class="bar-{place}" x="{x}" y="4" width="12" height="12" rx="2"/>'
-                     f'<text x="{x + 18}" y="15">{html.escape(head[column])}</text>')
+        parts += [f'<rect class="bar-{place}" x="{x}" y="2" width="12" height="12" rx="2"/>',
+                  f'<text x="{x + 18}" y="13">{html.escape(name)}</text>']
     for number, (row, of_row) in enumerate(zip(rows, values)):
-        top = 34 + step * number
-        middle = top + BAR * len(columns) / 2
-        parts.append(f'<text class="label" x="{LABELS - 10}" y="{middle + 4}">{html.escape(plain(row[0]))}</text>')
+        y = top + step * number
+        label = html.escape(plain(row[0]))
+        parts.append(f'<text class="label" x="{LABELS - 10}" y="{y + BAR * len(columns) / 2 + 3}">{label}</text>')
         for place, (column, size) in enumerate(zip(columns, of_row)):
-            y = top + BAR * place
-            wide, words = max(width(size), 1), plain(row[column])
-            parts += [f'<rect class="bar-{place}" x="{LABELS}" y="{y}" width="{wide:.1f}" height="{BAR - 2}" rx="2"/>',
-                      f'<text class="number" x="{LABELS + wide + 6:.1f}" y="{y + BAR - 4}">{words}</text>']
+            wide, at = max(BARS * size / full, 1), y + BAR * place
+            if match["share"]:
+                parts.append(f'<rect class="bar-1" x="{LABELS}" y="{at}" width="{BARS}" height="{BAR - 2}" rx="2"/>')
+            end = LABELS + (BARS if match["share"] else wide) + 6
+            parts += [f'<rect class="bar-{place}" x="{LABELS}" y="{at}" width="{wide:.1f}" height="{BAR - 2}" rx="2"/>',
+                      f'<text class="number" x="{end:.1f}" y="{at + BAR - 4}">{plain(row[column])}</text>']
     return f'<figure class="chart">{"".join(parts)}</svg><figcaption>{title}</figcaption></figure>'

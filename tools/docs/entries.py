@@ -39,8 +39,8 @@ def declaration(value: object) -> Declaration | None:
 
 def first_sentence(words: str) -> str:
     text = " ".join(words.strip().partition("\n\n")[0].split())
-    match = re.match(r"(.+?[.:!?])(?:\s|$)", text)
-    return (match[1] if match else text).rstrip(":")
+    match = re.match(r"(.+?[.!?])(?:\s|$)", text)
+    return re.sub(r":$", ".", match[1] if match else text)
 
 
 def signature(name: str, value: object) -> str:
@@ -64,6 +64,8 @@ def signature(name: str, value: object) -> str:
         marked |= parameter.kind is parameter.VAR_POSITIONAL
         stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
         parts.append(f"{stars}{parameter.name}{default(parameter)}")
+    if name.startswith("Tensor.") and parts and parts[0] in ("input", "self"):
+        parts = parts[2:] if parts[1:2] == ["/"] else parts[1:]          # the tensor itself
     return f"{name}({', '.join(part for part in parts if part not in ('self', 'cls'))})"
 
 

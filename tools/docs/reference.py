@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import re
 import sys
@@ -15,11 +14,13 @@ from claygrad.ops._registry import METHODS
 from tools.docs import examples
 from tools.docs.catalogue import PAGES, Page
 from tools.docs.entries import Entry, declaration, first_sentence, is_method, members, signature, words_of
+from tools.docs.rules import rules_of
 from tools.docs.words import WORDS
 
 # Names of the package that are parts of its machinery, or that Python itself puts there.
 INNER = {"annotations", "DTYPES", "LATE", "tensor_text", "TYPE_CHECKING", "default_generator"}
 
+MARKUP = re.compile(r"[<>&*_\[\]$\\|~^#]")
 OWN = {"debug", "memory", "array_api", "serialization.safetensors", "utils.model_summary"}        # PyTorch has them not
 
 
@@ -84,6 +85,9 @@ def module_entries(path: str) -> list[Entry]:
         if id(value) in first and callable(value):
             first[id(value)].aliases.append(f"{prefix}.{name}")
             continue
+        if name.endswith("_") and found and found[-1].name == f"{prefix}.{name[:-1]}" and family_of(value):
+            found[-1].in_place = name          # its form that writes into its first argument
+            continue
         made = first[id(value)] = entry(f"{prefix}.{name}", value)
         found.append(made)
     return found
@@ -96,8 +100,25 @@ def spelled(path: str) -> str:
 
 
 def tensor_entries() -> list[Entry]:
-    return [entry(f"Tensor.{name}", getattr(claygrad.Tensor, name)) for name in dir(claygrad.Tensor)
-            if not name.startswith("_")]
+    """Attributes and methods; in-place forms and other names of one go into its entry, unless an example is theirs."""
+    names = [name for name in dir(claygrad.Tensor) if not name.startswith("_")]
+    shown = {name for example in examples.load() for name in example.names}
+    found: dict[str, Entry] = {}
+    first: dict[int, Entry] = {}
+    for name in sorted(names, key=lambda name: (canonical(name, getattr(claygrad.Tensor, name)) != name, name)):
+        value = getattr(claygrad.Tensor, name)
+        said, base = declaration(value), found.get(name[:-1])
+        if f"Tensor.{name}" not in shown and said is not None:
+            if name.endswith("_") and base is not None and declaration(base.value) is said:
+                base.in_place = name
+                continue
+            if id(said) in first:
+                first[id(said)].aliases.append(f"Tensor.{name}")
+                continue
+        made = found[name] = entry(f"Tensor.{name}", value)
+        if said is not None:
+            first.setdefault(id(said), made)
+    return sorted(found.values(), key=lambda made: made.name)
 
 
 def sections(page: Page) -> list[tuple[str, str, list[Entry]]]:
@@ -120,12 +141,12 @@ def sections(page: Page) -> list[tuple[str, str, list[Entry]]]:
 def escaped(text: str) -> str:
     """Text in which Markdown sees code between backticks, and nothing else."""
     pieces = re.split(r"(``?[^`]+``?)", text)
-    plain = (re.sub(r"([*_\[\]$\\|~^#])", r"\\\1", html.escape(piece, quote=False)) for piece in pieces)
-    return "".join(piece if piece.startswith("`") else words for piece, words in zip(pieces, plain))
+    return "".join(piece if piece.startswith("`") else MARKUP.sub(lambda match: f"&#{ord(match[0])};", piece)
+                   for piece in pieces)
 
 
-def docstring(words: str) -> str:
-    """A docstring as Markdown: paragraphs, and sessions as blocks."""
+def docstring(words: str, *, sessions: bool = True) -> str:
+    """A docstring as Markdown: paragraphs, and sessions as blocks, if wanted."""
     parts: list[str] = []
     for block in re.split(r"\n\s*\n", words.strip()):
         lines = block.splitlines()
@@ -133,7 +154,7 @@ def docstring(words: str) -> str:
         if prose := "\n".join(lines[:cut]).strip():
             indented = any(line.startswith("    ") for line in lines[:cut])
             parts.append(f"```text\n{prose}\n```" if indented else escaped(prose))
-        if session := "\n".join(lines[cut:]).strip("\n"):
+        if sessions and (session := "\n".join(lines[cut:]).strip("\n")):
             parts.append(f"```python\n{session}\n```")
     return "\n\n".join(parts)
 
@@ -141,18 +162,22 @@ def docstring(words: str) -> str:
 def block(made: Entry, known: dict[str, examples.Example], links: dict[str, str]) -> str:
     """What a page says of a name."""
     also = [f"`{name}`" for name in made.aliases]
-    parts = [f"### {escaped(made.name)} {{ #{made.name} }}",
+    last = made.name.rpartition(".")[2]
+    parts = [f"### {escaped(made.name)} {{ #{made.name} data-toc-label='{last}' }}",
              f"```python {{ .signature }}\n{wrapped(made.signature)}\n```"]
+    example = known.get(made.name)
     function = made.name.replace("Tensor.", "torch.", 1)
     if made.name.startswith("Tensor.") and (target := links.get(function)):
         parts.append(f"{escaped(made.sentence)} See [{escaped(function)}]({target}).")
     else:
-        parts.append(docstring(made.words))
-    if example := known.get(made.name):
+        parts.append(docstring(made.words, sessions=example is None or not example.session))
+    if example is not None:
         if example.formula:
             parts.append(f"$${example.formula}$$")
         if example.session:
             parts.append(f"```python\n{example.session}```")
+    if rules := rules_of(declaration(made.value)):
+        parts.append(f"Gradient: {', '.join(f'of {name} `{rule}`' for name, rule in rules.items())}.")
     notes = []
     if made.method and made.name.startswith("torch."):
         notes.append("also a method of `Tensor`")
@@ -167,6 +192,25 @@ def block(made: Entry, known: dict[str, examples.Example], links: dict[str, str]
         rows = [f"| `{how}` | {escaped(words)} |" for how, words in made.members]
         parts.append("| member | |\n|---|---|\n" + "\n".join(rows))
     return "\n\n".join(part for part in parts if part)
+
+
+def methods(entries: list[Entry], links: dict[str, str]) -> list[str]:
+    """A table of the methods that are functions of torch, too."""
+    if not entries:
+        return []
+    rows = []
+    for one in entries:
+        names = [one.signature.removeprefix("Tensor."), *([one.in_place] if one.in_place else []),
+                 *(alias.removeprefix("Tensor.") for alias in one.aliases)]
+        function = one.name.replace("Tensor.", "torch.", 1)
+        told = f"{escaped(one.sentence)} [{escaped(function)}]({links[function]})"
+        rows.append(f"| {', '.join(f'`{name}`' for name in names)} | {told} |")
+    return ["## Functions as methods\n", METHODS_ABOUT, "| method | |\n|---|---|\n" + "\n".join(rows) + "\n"]
+
+
+METHODS_ABOUT = """These are functions of torch, with the tensor as their first argument. A name that ends in `_`
+changes the tensor in place and returns it.
+"""
 
 
 def wrapped(text: str, width: int = 88) -> str:
@@ -200,7 +244,10 @@ def write(folder: Path) -> None:
                 text.append(f"## {escaped(title)}\n")
                 if words and words.rstrip(".") != title:
                     text.append(f"{escaped(words)}\n")
-            text += [block(one, known, links) + "\n" for one in entries]
+            same = [one for one in entries if page.slug == "tensor" and one.name not in known
+                    and one.name.replace("Tensor.", "torch.", 1) in links]
+            text += [block(one, known, links) + "\n" for one in entries if one not in same]
+            text += methods(same, links)
             count += sum(1 + len(one.aliases) + bool(one.in_place) for one in entries)
         (folder / f"{page.slug}.md").write_text("\n".join(text))
         rows.append(f"| [{page.title}]({page.slug}.md) | {count} | {page.about} |")
@@ -212,7 +259,8 @@ INDEX = """# Reference
 
 {total} public names, from the declarations of the operations and the docstrings of the rest.
 Examples suppose `import claygrad as torch`, `from claygrad import nn` and `F = nn.functional`, and print the same in
-PyTorch. Names that PyTorch has not are written `claygrad.…`. What a name does
+PyTorch. A gradient is given as claygrad's own rule, where that is short: `g` is the gradient of the result `out`,
+`conj` the conjugate of complex numbers. Names that PyTorch has not are written `claygrad.…`. What a name does
 is what it does in [PyTorch 2.13](https://docs.pytorch.org/docs/2.13/) on the CPU, so its own reference holds, too;
 [what differs](../operations.md) and [what is absent](../absent.md) is listed.
 
