@@ -59,6 +59,8 @@ class Work:
 
     def _end(self, error: BaseException | None = None) -> None:
         self._done, self._error, self.ended = True, error, time.perf_counter()
+        if self in under_way:
+            under_way.remove(self)
         for callback in self._callbacks:
             callback()
         for future in self._futures:
@@ -272,11 +274,7 @@ def _difference(group: ProcessGroup, everyone: numpy.ndarray) -> str:
 def progress() -> bool:
     """Advance everything that is under way, in the order in which it was begun; whether something ended."""
     with lock:
-        ended = [work for work in list(under_way) if work._advance_safely()]
-        for work in ended:
-            if work in under_way:
-                under_way.remove(work)
-        return bool(ended)
+        return any([work._advance_safely() for work in list(under_way)])
 
 
 def until(done: Callable[[], bool], limit: float, name: str, group: ProcessGroup) -> None:

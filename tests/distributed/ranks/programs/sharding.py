@@ -126,7 +126,9 @@ bytes_of_all = 4 * sum(p.numel() for p in model(192, 8, torch.float32).parameter
 if rank == 0:
     print(f"parameters {bytes_of_all / 1e6:.1f} MB, {size} ranks: DDP {rest_ddp / 1e6:.1f} MB at rest, {peak_ddp / 1e6:.1f} at most; "
           f"FSDP {rest_fsdp / 1e6:.1f} at rest, {peak_fsdp / 1e6:.1f} at most")
-if size > 1:
+if size == 1:
+    assert rest_fsdp < 1.15 * rest_ddp, (rest_fsdp, rest_ddp)
+else:
     assert rest_fsdp < 1.15 * 4 * bytes_of_all / size, (rest_fsdp, bytes_of_all)
     assert peak_fsdp < peak_ddp * (0.75 if size == 2 else 0.5), (peak_fsdp, peak_ddp)
 print("done", rank)
