@@ -1,10 +1,11 @@
 """`save` and `load`: a folder with one file for each rank and an index.
 
 Note [Whole or not at all]
-Ranks write into a folder beside the target. When all have, the index is written, and the folder takes the target's place by a
-rename. So a checkpoint is there whole, or the former one still is: also if a rank is killed while it writes. Between the two
-renames of a replacement the former one is `<target>.former`, and `load` finds it there.
+Ranks write into a folder beside the target. When all have, the index is written, and the folder takes the target's
+place by a rename. So a checkpoint is there whole, or the former one still is: also if a rank is killed while it
+writes. Between the two renames of a replacement the former one is `<target>.former`, and `load` finds it there.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -60,8 +61,16 @@ def _refuse_plans(**given: Any) -> None:
             raise NotImplementedError(f"distributed.checkpoint: {name} is not there\n  say checkpoint_id, a folder")
 
 
-def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None,
-         process_group: Any = None, no_dist: bool = False, use_collectives: bool = True) -> None:
+def save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> None:
     """Write a state into the folder `checkpoint_id`. All ranks call this; the folder is replaced when all have written.
 
     A tensor that all ranks have is written by one of them; of a `FlatShard` every rank writes its part.
@@ -78,7 +87,10 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     for rank, theirs in enumerate(names):
         if theirs != names[0]:
             differ = sorted(set(theirs) ^ set(names[0]))
-            raise RuntimeError(f"save: rank {rank} has other keys than rank 0. Nothing was written.\n  they differ in {', '.join(differ[:5])}")
+            raise RuntimeError(
+                f"save: rank {rank} has other keys than rank 0. Nothing was written.\n  they differ in "
+                f"{', '.join(differ[:5])}"
+            )
     if ranks.rank == 0:
         partial.mkdir()
     ranks.exchange(None)
@@ -134,10 +146,17 @@ def _replace(partial: Path, target: Path) -> None:
     shutil.rmtree(former, ignore_errors=True)
 
 
-def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: Any = None, planner: Any = None,
-         process_group: Any = None, no_dist: bool = False) -> None:
-    """Read a state into the tensors, shards and values of `state_dict`, which says what is wanted. The number of ranks may be
-    another than that which wrote it."""
+def load(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_reader: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
+    """Read a state into the tensors, shards and values of `state_dict`, which says what is wanted. The number of ranks
+    may be another than that which wrote it."""
     _refuse_plans(storage_reader=storage_reader, planner=planner)
     if checkpoint_id is None:
         raise ValueError("checkpoint_id: a folder is wanted")
@@ -161,7 +180,9 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
         entry = said["tensors"].get(key)
         if entry is None:
             if key not in said["others"]:
-                raise RuntimeError(f"Missing key in checkpoint state_dict: {key}.\n  {folder} was written with other keys")
+                raise RuntimeError(
+                    f"Missing key in checkpoint state_dict: {key}.\n  {folder} was written with other keys"
+                )
             _set(state_dict, path, said["others"][key])
             continue
         with no_grad():
@@ -171,10 +192,14 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
                 for rank, (offset, size) in enumerate(entry[3]):
                     low, high = max(offset, value.offset), min(offset + size, value.offset + value.local.numel())
                     if low < high:
-                        value.local[low - value.offset:high - value.offset] = part(rank, key)[low - offset:high - offset]
+                        value.local[low - value.offset : high - value.offset] = part(rank, key)[
+                            low - offset : high - offset
+                        ]
             elif isinstance(value, Tensor):
                 if entry[0] != "tensor" or tuple(value.shape) != entry[1]:
-                    raise ValueError(f"Size mismatch between saved {entry[1]} and current: {tuple(value.shape)} for {key}")
+                    raise ValueError(
+                        f"Size mismatch between saved {entry[1]} and current: {tuple(value.shape)} for {key}"
+                    )
                 value.detach().copy_(part(entry[3], key))
             else:
                 raise ValueError(f"{key} is a tensor in the checkpoint, but {type(value).__name__} in state_dict")

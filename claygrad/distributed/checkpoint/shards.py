@@ -1,4 +1,5 @@
 """A rank's part of a tensor that lies in parts on several ranks."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

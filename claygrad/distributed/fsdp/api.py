@@ -1,4 +1,5 @@
 """The words of `FullyShardedDataParallel`."""
+
 from __future__ import annotations
 
 from enum import Enum, auto
@@ -9,7 +10,7 @@ __all__ = ["BackwardPrefetch", "ShardingStrategy", "StateDictType"]
 
 
 class ShardingStrategy(Enum):
-    """What is kept in shares: parameters, gradients and optimizer state, or parameters only outside of forward and backward."""
+    """What is kept in shares: all, or parameters only outside of forward and backward."""
 
     FULL_SHARD = auto()
     SHARD_GRAD_OP = auto()

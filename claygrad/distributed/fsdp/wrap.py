@@ -1,4 +1,5 @@
 """Which modules become units of their own."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -15,8 +16,14 @@ def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
     return True
 
 
-def size_based_auto_wrap_policy(module: Module, recurse: bool, nonwrapped_numel: int, min_num_params: int = int(1e8),
-                                force_leaf_modules: Any = None, exclude_wrap_modules: Any = None) -> bool:
+def size_based_auto_wrap_policy(
+    module: Module,
+    recurse: bool,
+    nonwrapped_numel: int,
+    min_num_params: int = int(1e8),
+    force_leaf_modules: Any = None,
+    exclude_wrap_modules: Any = None,
+) -> bool:
     """Modules with at least so many parameters that no unit inside has."""
     large = nonwrapped_numel >= min_num_params
     if recurse:
@@ -24,8 +31,9 @@ def size_based_auto_wrap_policy(module: Module, recurse: bool, nonwrapped_numel:
     return large and not isinstance(module, tuple(exclude_wrap_modules or ()))
 
 
-def transformer_auto_wrap_policy(module: Module, recurse: bool, nonwrapped_numel: int,
-                                 transformer_layer_cls: Iterable[type[Module]]) -> bool:
+def transformer_auto_wrap_policy(
+    module: Module, recurse: bool, nonwrapped_numel: int, transformer_layer_cls: Iterable[type[Module]]
+) -> bool:
     """Modules of these classes."""
     return recurse or isinstance(module, tuple(transformer_layer_cls))
 
@@ -40,7 +48,9 @@ class ModuleWrapPolicy:
         return recurse or isinstance(module, self._classes)
 
 
-def wrap_children(module: Module, policy: Callable[..., bool], wrap: Callable[[Module], Module], unit: type[Module]) -> int:
+def wrap_children(
+    module: Module, policy: Callable[..., bool], wrap: Callable[[Module], Module], unit: type[Module]
+) -> int:
     """Replace the children that the policy names by units; how many parameters are in units now."""
     inside = 0
     for name, child in list(module.named_children()):

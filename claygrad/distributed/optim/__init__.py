@@ -1,4 +1,5 @@
 """Optimizers for several ranks."""
+
 from claygrad._late import late
 from claygrad.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
 

@@ -1,4 +1,5 @@
 """`ZeroRedundancyOptimizer`: every rank keeps the optimizer's state of its share of the parameters only."""
+
 from __future__ import annotations
 
 import inspect
@@ -18,13 +19,23 @@ __all__ = ["ZeroRedundancyOptimizer"]
 class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer that updates this rank's share of the parameters; then every rank sends its share to the others.
 
-    Gradients must be the same on all ranks, as after `DistributedDataParallel`. The state takes 1/n of the memory on each of
-    n ranks. `consolidate_state_dict` brings it together; the result loads on any number of ranks.
+    Gradients must be the same on all ranks, as after `DistributedDataParallel`. The state takes 1/n of the memory on
+    each of n ranks. `consolidate_state_dict` brings it together; the result loads on any number of ranks.
     """
 
-    def __init__(self, params: Any, optimizer_class: type[Optimizer], process_group: Any = None,
-                 parameters_as_bucket_view: bool = False, overlap_with_ddp: bool = False, **defaults: Any) -> None:
-        for name, value in (("parameters_as_bucket_view", parameters_as_bucket_view), ("overlap_with_ddp", overlap_with_ddp)):
+    def __init__(
+        self,
+        params: Any,
+        optimizer_class: type[Optimizer],
+        process_group: Any = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
+        for name, value in (
+            ("parameters_as_bucket_view", parameters_as_bucket_view),
+            ("overlap_with_ddp", overlap_with_ddp),
+        ):
             if value:
                 raise NotImplementedError(f"ZeroRedundancyOptimizer: {name} is not there\n  leave it out")
         if not (inspect.isclass(optimizer_class) and issubclass(optimizer_class, Optimizer)):
@@ -32,7 +43,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self.process_group: ProcessGroup = of(process_group)
         self.world_size, self.rank = self.process_group.size(), self.process_group.rank()
         self._loads = [0] * self.world_size
-        self._owner: dict[int, int] = {}               # by id of a parameter, the rank that updates it
+        self._owner: dict[int, int] = {}  # by id of a parameter, the rank that updates it
         self._all_state_dicts: list[Any] | None = None
         self._class = optimizer_class
         Joinable.__init__(self)
@@ -52,8 +63,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return self._class(self._local_groups(), **defaults)
 
     def _local_groups(self) -> list[dict[str, Any]]:
-        return [{**group, "params": [one for one in group["params"] if self._owner[id(one)] == self.rank]}
-                for group in self.param_groups]
+        return [
+            {**group, "params": [one for one in group["params"] if self._owner[id(one)] == self.rank]}
+            for group in self.param_groups
+        ]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters; the largest go first, each to the rank that has the least."""
@@ -94,13 +107,19 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     def state_dict(self) -> dict[str, Any]:
         """The state of all parameters, as that of an optimizer of the class in one process."""
         if self._all_state_dicts is None:
-            raise RuntimeError("Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to="
-                               f"{self.rank})` on all ranks beforehand if you meant to save the global state.")
+            raise RuntimeError(
+                "Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to="
+                f"{self.rank})` on all ranks beforehand if you meant to save the global state."
+            )
         count, groups = 0, []
         for group in self.param_groups:
             size = len(group["params"])
-            groups.append({**{name: value for name, value in group.items() if name != "params"},
-                           "params": list(range(count, count + size))})
+            groups.append(
+                {
+                    **{name: value for name, value in group.items() if name != "params"},
+                    "params": list(range(count, count + size)),
+                }
+            )
             count += size
         state = {index: value for held in self._all_state_dicts for index, value in held.items()}
         return {"state": dict(sorted(state.items())), "param_groups": groups}
@@ -119,8 +138,12 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             size = len(held["params"])
             groups.append({**options, "params": list(range(count, count + size))})
             count += size
-        self.optim.load_state_dict({"state": {local[index]: value for index, value in state_dict["state"].items() if index in local},
-                                    "param_groups": groups})
+        self.optim.load_state_dict(
+            {
+                "state": {local[index]: value for index, value in state_dict["state"].items() if index in local},
+                "param_groups": groups,
+            }
+        )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Of all parameters, those of other ranks too."""

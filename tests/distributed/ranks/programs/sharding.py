@@ -1,7 +1,6 @@
 """ZeroRedundancyOptimizer and FullyShardedDataParallel: the same training as in one process, in less memory."""
 
 import gc
-import sys
 
 import claygrad as torch
 import claygrad.distributed as dist
