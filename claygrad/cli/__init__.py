@@ -1,4 +1,4 @@
-"""The command `claygrad`: run a PyTorch program, on one process or several, check which names it needs, tell what is installed."""
+"""The command `claygrad`: run a PyTorch program, on one process or several, check which names it needs."""
 from __future__ import annotations
 
 import argparse

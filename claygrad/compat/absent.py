@@ -21,7 +21,7 @@ _NO_DEVICE = "claygrad runs on the CPU"
 
 _NO_DISPATCHER = "operations are declared in Python, without a dispatcher"
 _NOT_QUANTIZED = "there are no quantized tensors"
-_ONE_PROCESS = "claygrad runs in one process"
+_NOT_OVER_MPI = "this part of torch.distributed is not there: processes communicate through MPI"
 _LEAVE_OUT = "leave it out: nothing is compiled"
 _PUBLIC = "use the public names"
 
@@ -55,8 +55,9 @@ ABSENT: dict[str, Absent] = {
     "torch.nn.quantizable": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
     "torch.nn.intrinsic": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
     "torch.nn.qat": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
-    "torch.distributed": Absent(_ONE_PROCESS, "share the work with joblib or Dask"),
-    "torch.nn.parallel": Absent(_ONE_PROCESS, "use the module itself"),
+    "torch.distributed": Absent(_NOT_OVER_MPI, "use collectives, DistributedDataParallel or FullyShardedDataParallel: "
+                                "docs/distributed.md"),
+    "torch.nn.parallel": Absent(_NO_DEVICE, "use nn.parallel.DistributedDataParallel"),
     "torch.nn.attention": Absent("on the CPU claygrad has one way to compute attention, its own",
                                  "use nn.functional.scaled_dot_product_attention with a mask"),
     "torch.nested": Absent("there are no nested tensors", "pad, and mask what was padded"),

@@ -47,7 +47,7 @@ class _Loader(importlib.abc.Loader):
         """What `python -m torch.distributed.run` runs."""
         ours = our_name(fullname)
         found = importlib.util.find_spec(ours)
-        loader = getattr(found.loader, "own", found.loader) if found is not None else None
+        loader: Any = getattr(found.loader, "own", found.loader) if found is not None else None
         return loader.get_code(ours) if hasattr(loader, "get_code") else None
 
 

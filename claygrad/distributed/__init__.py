@@ -1,4 +1,5 @@
-"""Several processes that work together, through MPI. The names are `torch.distributed`'s; docs/distributed.md shows how."""
+"""Several processes that work together, through MPI. The names are `torch.distributed`'s: docs/distributed.md."""
+
 from __future__ import annotations
 
 from claygrad._late import late
@@ -76,8 +77,12 @@ def is_nccl_available() -> bool:
 is_ucc_available = is_xccl_available = is_nccl_available
 
 _modules = ("algorithms", "checkpoint", "constants", "distributed_c10d", "fsdp", "nn", "optim", "run")
-__all__ = [name for name in dir() if not name.startswith("_") and name not in ("annotations", "late", "guard_package", "collectives", "messages",
-                                                                               "objects")]
+__all__ = [
+    name
+    for name in dir()
+    if not name.startswith("_")
+    and name not in ("annotations", "late", "guard_package", "collectives", "messages", "objects")
+]
 _names = {"GradBucket": "distributed._buckets"}
 __getattr__ = late(__name__, _modules, _names)
 guard_package(__name__)

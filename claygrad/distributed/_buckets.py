@@ -1,4 +1,5 @@
 """Gradients in buckets: several parameters' gradients in one piece of memory, reduced by one collective."""
+
 from __future__ import annotations
 
 import contextlib
@@ -10,18 +11,18 @@ from claygrad.core import Tensor
 from claygrad.core.python_api import array_of, prepare_write
 from claygrad.distributed import _mpi
 from claygrad.distributed._group import ProcessGroup
-from claygrad.distributed._reduce import Reduction, ReduceOp
+from claygrad.distributed._reduce import ReduceOp, Reduction
 from claygrad.distributed._tensors import source
 from claygrad.distributed._work import Collective
 from claygrad.ops.fill import zeros
 from claygrad.profiler import _marks
 
-FIRST_CAP = 1024 * 1024        # bytes of the first bucket, so that communication begins early
+FIRST_CAP = 1024 * 1024  # bytes of the first bucket, so that communication begins early
 CAP = 25 * 1024 * 1024
 
 
 def assign(params: Sequence[Tensor], caps: Sequence[int]) -> list[list[int]]:
-    """Indices of parameters by buckets, in this order; the first bucket takes the first cap, all after the last the last."""
+    """Indices of parameters by buckets, in this order. A cap for each bucket; the last is for all that follow."""
     open_ones: dict[Any, list[int]] = {}
     used: dict[Any, int] = {}
     done: list[list[int]] = []
@@ -48,7 +49,7 @@ class Bucket:
         self.views: dict[int, Tensor] = {}
         at = 0
         for index, param in zip(indices, self.params):
-            self.views[index] = self.flat[at:at + param.numel()].view(param.shape)
+            self.views[index] = self.flat[at : at + param.numel()].view(param.shape)
             at += param.numel()
         self.work: Any = None
         self.pending: set[int] = set()
@@ -73,21 +74,25 @@ class Bucket:
 
     def start(self, group: ProcessGroup, hook: Any, state: Any) -> None:
         """Begin to sum the gradients of all ranks, by the user's hook if there is one."""
-        opened = [(timeline, timeline.enter(f"all_reduce: bucket {self.number}, {self.flat.numel()} elements"))
-                  for timeline in _marks.recording]
+        opened = [
+            (timeline, timeline.enter(f"all_reduce: bucket {self.number}, {self.flat.numel()} elements"))
+            for timeline in _marks.recording
+        ]
 
         def end() -> None:
             for timeline, at in opened:
-                with contextlib.suppress(Exception):      # the recording ended before
+                with contextlib.suppress(Exception):  # the recording ended before
                     timeline.leave(at)
 
         if hook is not None:
             with no_grad():
                 self.work = hook(state, GradBucket(self))
             if not hasattr(self.work, "wait"):
-                raise RuntimeError("Communication hook: return annotation should be torch.futures.Future[torch.Tensor]\n"
-                                   f"  it returned {type(self.work).__name__}; return a future, such as that of "
-                                   "all_reduce(..., async_op=True).get_future().then(...)")
+                raise RuntimeError(
+                    "Communication hook: return annotation should be torch.futures.Future[torch.Tensor]\n"
+                    f"  it returned {type(self.work).__name__}; return a future, such as that of "
+                    "all_reduce(..., async_op=True).get_future().then(...)"
+                )
             self._end = end
             return
         self._end = lambda: None
@@ -113,7 +118,9 @@ class Bucket:
         """Wait for the sum."""
         result = self.work.wait()
         self._end()
-        if isinstance(result, Tensor) or (isinstance(result, (list, tuple)) and result and isinstance(result[0], Tensor)):
+        if isinstance(result, Tensor) or (
+            isinstance(result, (list, tuple)) and result and isinstance(result[0], Tensor)
+        ):
             value = result if isinstance(result, Tensor) else result[0]
             if value.data_ptr() != self.flat.data_ptr():
                 self.flat.copy_(value.reshape(-1))
@@ -122,6 +129,7 @@ class Bucket:
 def write_back(flat: Tensor, held: Any) -> None:
     """Bring what was reduced on the host to the device."""
     from claygrad.core.python_api import share
+
     flat.copy_(share(held))
 
 

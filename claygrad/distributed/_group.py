@@ -1,4 +1,5 @@
 """Groups of processes: how they begin and end, and what can be asked of them."""
+
 from __future__ import annotations
 
 import os
@@ -52,7 +53,7 @@ class ProcessGroup:
         self.ranks, self.timeout = ranks, timeout
         self.group_name, self.group_desc = name, desc
         self.turns: deque[_work.Collective] = deque()
-        self.count = 0                          # collectives issued so far
+        self.count = 0  # collectives issued so far
         self.compared = os.environ.get("CLAYGRAD_DISTRIBUTED_CHECK", "1") != "0"
         self._backend, self._size, self._rank = backend, comm.size, comm.rank
 
@@ -72,7 +73,9 @@ class ProcessGroup:
         return self._backend
 
     def __reduce__(self) -> Any:
-        raise TypeError("cannot pickle 'ProcessGroup' object\n  it belongs to this process; make a group in the other one")
+        raise TypeError(
+            "cannot pickle 'ProcessGroup' object\n  it belongs to this process; make a group in the other one"
+        )
 
     def _free(self) -> None:
         for comm in (self.comm, self.checks, self.messages):
@@ -82,6 +85,7 @@ class ProcessGroup:
         """The collectives as methods, `group.barrier()`, of which programs use a few."""
         if name in ("barrier", "send", "recv"):
             from claygrad.distributed import collectives, messages
+
             function = getattr(collectives, name, None) or getattr(messages, name)
             return lambda *args, **kwargs: function(*args, group=self, **kwargs)
         raise AttributeError(f"'ProcessGroup' object has no attribute '{name}'")
@@ -149,19 +153,34 @@ def _engine(backend: str | None, rank: int) -> str:
     parts = dict(one.split(":") for one in asked.split(",")) if ":" in asked else {"cpu": asked}
     name = parts.get("cpu", "")
     if name in ("nccl", "ucc", "xccl"):
-        raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in\n"
-                           "  claygrad's engine is MPI: init_process_group('mpi')")
+        raise RuntimeError(
+            f"Distributed package doesn't have {name.upper()} built in\n"
+            "  claygrad's engine is MPI: init_process_group('mpi')"
+        )
     if name not in ("mpi", "gloo"):
-        raise ValueError(f"Unknown c10d backend type {name.upper()}\n  claygrad's engine is MPI: init_process_group('mpi')")
+        raise ValueError(
+            f"Unknown c10d backend type {name.upper()}\n  claygrad's engine is MPI: init_process_group('mpi')"
+        )
     if name == "gloo" and rank == 0:
-        warn("init_process_group('gloo'): MPI does the work of Gloo here, started by mpiexec or `claygrad launch`; "
-             "stores and addresses are not used")
+        warn(
+            "init_process_group('gloo'): MPI does the work of Gloo here, started by mpiexec or `claygrad launch`; "
+            "stores and addresses are not used"
+        )
     return name
 
 
-def init_process_group(backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None,
-                       world_size: int = -1, rank: int = -1, store: Any = None, group_name: str = "",
-                       pg_options: Any = None, device_id: Any = None, _ranks: list[int] | None = None) -> None:
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+    _ranks: list[int] | None = None,
+) -> None:
     """Begin: all processes that mpiexec or `claygrad launch` started are one group; a process of its own is one of one.
 
     `init_method` and `store` say in PyTorch where the processes find each other. MPI knows, so they are not used;
@@ -172,8 +191,11 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     if init_method is not None and store is not None:
         raise AssertionError("Cannot specify both init_method and store.")
     if store is not None and (world_size <= 0 or rank < 0):
-        raise AssertionError("world_size must be positive if using store" if world_size <= 0 else
-                             "rank must be non-negative if using store")
+        raise AssertionError(
+            "world_size must be positive if using store"
+            if world_size <= 0
+            else "rank must be non-negative if using store"
+        )
     if init_method is not None and init_method.partition("://")[0] not in ("env", "tcp", "file"):
         raise RuntimeError(f"No rendezvous handler for {init_method.partition('://')[0]}://")
     if pg_options is not None:
@@ -201,10 +223,14 @@ def _compare_with_environment(world: Any, size: int, rank: int) -> None:
                 f"{name} is {value}, but MPI has {world.size} process{'es' if world.size > 1 else ''}\n"
                 "  claygrad's processes find each other through MPI: start them with\n"
                 f"      claygrad launch -n {value} program.py      or      mpiexec -n {value} python program.py\n"
-                "  torch.multiprocessing.spawn and an mpiexec of another MPI than mpi4py's start processes that MPI does not "
-                "know of")
+                "  torch.multiprocessing.spawn and an mpiexec of another MPI than mpi4py's start "
+                "processes that MPI does not "
+                "know of"
+            )
     if rank >= 0 and rank != world.rank:
-        raise RuntimeError(f"rank is {rank}, but MPI's is {world.rank}\n  leave it out, or pass the RANK of the environment")
+        raise RuntimeError(
+            f"rank is {rank}, but MPI's is {world.rank}\n  leave it out, or pass the RANK of the environment"
+        )
 
 
 def _divide_threads(MPI: Any, world: Any) -> None:
@@ -243,8 +269,9 @@ def destroy_process_group(group: Any = None) -> None:
 
 def _get_default_group() -> ProcessGroup:
     if not _groups:
-        raise ValueError(f"{_UNINITIALIZED}\n  start with: claygrad launch -n 2 program.py; a process of its own needs the "
-                         "call too")
+        raise ValueError(
+            f"{_UNINITIALIZED}\n  start with: claygrad launch -n 2 program.py; a process of its own needs the call too"
+        )
     return _groups[0]
 
 
@@ -338,9 +365,11 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
         return int(fallback_rank)
-    raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to "
-                       "work, assuming you are not running in a multi-device context and want the code to run locally "
-                       "instead.")
+    raise RuntimeError(
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to "
+        "work, assuming you are not running in a multi-device context and want the code to run locally "
+        "instead."
+    )
 
 
 def get_pg_count() -> int:
@@ -348,9 +377,16 @@ def get_pg_count() -> int:
     return len(_groups)
 
 
-def new_group(ranks: Any = None, timeout: timedelta | None = None, backend: str | None = None, pg_options: Any = None,
-              use_local_synchronization: bool = False, group_desc: str | None = None, device_id: Any = None,
-              sort_ranks: bool = True) -> Any:
+def new_group(
+    ranks: Any = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+    sort_ranks: bool = True,
+) -> Any:
     """A group of some ranks. All ranks call this, those outside too, who get `GroupMember.NON_GROUP_MEMBER`; with
     `use_local_synchronization` only its members do."""
     world = _get_default_group()
@@ -366,11 +402,14 @@ def new_group(ranks: Any = None, timeout: timedelta | None = None, backend: str 
         if len(set(chosen)) != len(chosen):
             raise ValueError(f"ranks list must not contain duplicate entries, got {chosen}")
         if len(chosen) > world.size():
-            raise ValueError("the new group's world size should be less or equal to the world size set by init_process_group")
+            raise ValueError(
+                "the new group's world size should be less or equal to the world size set by init_process_group"
+            )
         for rank in chosen:
             if not 0 <= rank < world.size():
-                raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {world.size() - 1} "
-                                 f"(world_size={world.size()})")
+                raise ValueError(
+                    f"Rank {rank} is out of range. Valid ranks are 0 to {world.size() - 1} (world_size={world.size()})"
+                )
     there = world.rank() in chosen
     if use_local_synchronization:
         if not there:
@@ -383,8 +422,13 @@ def new_group(ranks: Any = None, timeout: timedelta | None = None, backend: str 
     return _add(comm, chosen, name, timeout or default_pg_timeout, str(_made), group_desc or "undefined")
 
 
-def new_subgroups_by_enumeration(ranks_per_subgroup_list: Any, timeout: timedelta | None = None, backend: str | None = None,
-                                 pg_options: Any = None, group_desc: str | None = None) -> tuple[Any, list[Any]]:
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Any,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
     """Groups of these ranks; the one that this rank is in, and all."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
@@ -401,12 +445,20 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list: Any, timeout: timedelt
     return mine, made
 
 
-def new_subgroups(group_size: int | None = None, group: Any = None, timeout: timedelta | None = None,
-                  backend: str | None = None, pg_options: Any = None, group_desc: str | None = None) -> tuple[Any, list[Any]]:
+def new_subgroups(
+    group_size: int | None = None,
+    group: Any = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
     """Groups of `group_size` neighbours; the one that this rank is in, and all."""
     if group_size is None:
-        raise ValueError("Default group size only takes effect when CUDA is available.If your subgroup using a backend that does "
-                         "not depend on CUDA,please pass in 'group_size' correctly.")
+        raise ValueError(
+            "Default group size only takes effect when CUDA is available.If your subgroup using a backend that does "
+            "not depend on CUDA,please pass in 'group_size' correctly."
+        )
     if group_size <= 0:
         raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
     size = get_world_size()
@@ -414,8 +466,13 @@ def new_subgroups(group_size: int | None = None, group: Any = None, timeout: tim
         raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})")
     if size % group_size:
         raise ValueError(f"The world size ({size}) must be divisible by 'group_size={group_size}'")
-    return new_subgroups_by_enumeration([list(range(at, at + group_size)) for at in range(0, size, group_size)], timeout,
-                                        backend, pg_options, group_desc)
+    return new_subgroups_by_enumeration(
+        [list(range(at, at + group_size)) for at in range(0, size, group_size)],
+        timeout,
+        backend,
+        pg_options,
+        group_desc,
+    )
 
 
 def root_of(held: ProcessGroup, global_rank: int | None, group_rank: int | None, default: int | None = None) -> int:
@@ -431,5 +488,7 @@ def root_of(held: ProcessGroup, global_rank: int | None, group_rank: int | None,
     else:
         found = get_group_rank(held, global_rank)
     if not 0 <= found < held.size():
-        raise ValueError(f"Rank {found} is out of range. Valid ranks are 0 to {held.size() - 1} (world_size={held.size()})")
+        raise ValueError(
+            f"Rank {found} is out of range. Valid ranks are 0 to {held.size() - 1} (world_size={held.size()})"
+        )
     return found

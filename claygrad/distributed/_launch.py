@@ -1,4 +1,5 @@
 """Start a program on several ranks through the mpiexec that is there, and say which rank failed, if one does."""
+
 from __future__ import annotations
 
 import contextlib
@@ -18,8 +19,10 @@ from claygrad.distributed._mpi import GET_MPI, is_there
 
 # What Hydra, the launcher of MPICH and Intel MPI, prints of a process that died.
 _CODE = re.compile(rb"^=   EXIT CODE: (\d+)")
-_NOISE = re.compile(rb"^(=+$|=   (BAD TERMINATION|PID|CLEANING UP|YOU CAN IGNORE)|YOUR APPLICATION TERMINATED|This typically refers|"
-                    rb"Please see the FAQ page)")
+_NOISE = re.compile(
+    rb"^(=+$|=   (BAD TERMINATION|PID|CLEANING UP|YOU CAN IGNORE)|YOUR APPLICATION TERMINATED|This typically refers|"
+    rb"Please see the FAQ page)"
+)
 
 
 class NoMPI(Exception):
@@ -44,14 +47,18 @@ def command(n: int, hosts: str | None, program: list[str]) -> list[str]:
         start += ["--oversubscribe", *(["--host", hosts] if hosts else [])]
     elif hosts:
         start += ["-hosts", hosts]
-    return [*start, sys.executable, "-P", "-m", "claygrad.distributed._rank", *program]
+    return [*start, sys.executable, "-P", "-m", "claygrad.cli.rank", *program]
 
 
-def launch(n: int, program: list[str], hosts: str | None = None, restarts: int = 0, env: dict[str, str] | None = None) -> int:
+def launch(
+    n: int, program: list[str], hosts: str | None = None, restarts: int = 0, env: dict[str, str] | None = None
+) -> int:
     """Run a program on n ranks; the exit code. A program that fails is started again up to `restarts` times."""
     for attempt in range(restarts + 1):
-        code = _once(command(n, hosts, program), {**(env or {}), "TORCHELASTIC_RESTART_COUNT": str(attempt),
-                                                  "TORCHELASTIC_MAX_RESTARTS": str(restarts)})
+        code = _once(
+            command(n, hosts, program),
+            {**(env or {}), "TORCHELASTIC_RESTART_COUNT": str(attempt), "TORCHELASTIC_MAX_RESTARTS": str(restarts)},
+        )
         if code == 0:
             return 0
         if attempt < restarts:
@@ -61,7 +68,9 @@ def launch(n: int, program: list[str], hosts: str | None = None, restarts: int =
 
 def _once(start: list[str], env: dict[str, str]) -> int:
     with tempfile.TemporaryDirectory(prefix="claygrad_launch_") as notes:
-        process = subprocess.Popen(start, stdout=subprocess.PIPE, env={**os.environ, **env, "CLAYGRAD_LAUNCH_NOTES": notes})
+        process = subprocess.Popen(
+            start, stdout=subprocess.PIPE, env={**os.environ, **env, "CLAYGRAD_LAUNCH_NOTES": notes}
+        )
         codes: list[int] = []
         deaths: list[int] = []
         ended = threading.Event()
@@ -80,8 +89,8 @@ def _once(start: list[str], env: dict[str, str]) -> int:
 
 
 def _watch(notes: Path, deaths: list[int], ended: threading.Event) -> None:
-    """Note the order in which the ranks of this host die. The launcher's own word is not enough: it kills the others at once,
-    and then names any of them."""
+    """Note the order in which the ranks of this host die. The launcher's own word is not enough: it kills the others
+    at once, and then names any of them."""
     if not hasattr(os, "pidfd_open"):
         return
     poll, ranks = select.poll(), {}
@@ -120,8 +129,11 @@ def _report(notes: Path, deaths: list[int], codes: list[int]) -> None:
     """Say which rank ended all, and how."""
     raised = sorted(notes.glob("*.error"), key=lambda path: path.stat().st_mtime)
     for path in raised:
-        print(f"claygrad launch: rank {path.stem} raised {path.read_text().partition(chr(10))[0]}; all ranks were stopped",
-              file=sys.stderr)
+        print(
+            f"claygrad launch: rank {path.stem} raised {path.read_text().partition(chr(10))[0]}; all ranks "
+            "were stopped",
+            file=sys.stderr,
+        )
     if raised or not codes:
         return
     how = f"ended with exit code {codes[0]}"
@@ -129,12 +141,16 @@ def _report(notes: Path, deaths: list[int], codes: list[int]) -> None:
         if codes[0] < 65:
             how = f"was killed by signal {codes[0]} ({signal.Signals(codes[0]).name})"
     first = next((rank for rank in deaths if not (notes / f"{rank}.left").exists()), None)
-    print(f"claygrad launch: {'a rank' if first is None else f'rank {first}'} {how}; all ranks were stopped", file=sys.stderr)
+    print(
+        f"claygrad launch: {'a rank' if first is None else f'rank {first}'} {how}; all ranks were stopped",
+        file=sys.stderr,
+    )
 
 
 @contextlib.contextmanager
 def _forwarded(process: subprocess.Popen) -> Any:
     """Signals to the launcher reach the ranks; what does not end then is killed."""
+
     def hand_on(number: int, frame: Any) -> None:
         process.send_signal(number)
         killer = threading.Timer(5, process.kill)

@@ -1,10 +1,12 @@
 """Ranks that end: by an error, which ends all; early, which the others must learn; or together, which ends MPI.
 
 Note [Leaving]
-A rank whose program raises prints the traceback with its number and aborts MPI: the launcher then stops all others within
-a second. A rank that is killed is seen by the launcher. A rank whose program just ends while others wait for it in a
-collective would hang them, and itself in MPI's end, so it tells them by a message first; who waits looks for such messages.
+A rank whose program raises prints the traceback with its number and aborts MPI: the launcher then stops all others
+within a second. A rank that is killed is seen by the launcher. A rank whose program just ends while others wait for
+it in a collective would hang them, and itself in MPI's end, so it tells them by a message first; who waits looks for
+such messages.
 """
+
 from __future__ import annotations
 
 import atexit
@@ -60,7 +62,7 @@ def fail(error: BaseException | None, report: Any = None) -> None:
             traceback.print_exception(error)
         sys.stderr.flush()
         _note(error)
-    time.sleep(0.1)                        # let the launcher read what was printed
+    time.sleep(0.1)  # let the launcher read what was printed
     _mpi.load().COMM_WORLD.Abort(1)
 
 

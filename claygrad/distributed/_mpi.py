@@ -1,4 +1,5 @@
 """MPI, the engine of this package: mpi4py is loaded on first use, and said how to get where it is missing."""
+
 from __future__ import annotations
 
 import functools
@@ -6,12 +7,16 @@ import importlib.util
 import os
 from typing import Any
 
-GET_MPI = ("  claygrad talks to other processes through MPI; get it by\n"
-           "      pip install mpi4py mpich\n"
-           "  or, where a cluster has its own MPI: pip install --no-binary mpi4py mpi4py\n"
-           "  then start the program with: claygrad launch -n 4 program.py")
-NOT_BUILT_IN = ("Distributed package doesn't have MPI built in. MPI is only included if you build PyTorch from source on a "
-                "host that has MPI installed.\n")
+GET_MPI = (
+    "  claygrad talks to other processes through MPI; get it by\n"
+    "      pip install mpi4py mpich\n"
+    "  or, where a cluster has its own MPI: pip install --no-binary mpi4py mpi4py\n"
+    "  then start the program with: claygrad launch -n 4 program.py"
+)
+NOT_BUILT_IN = (
+    "Distributed package doesn't have MPI built in. MPI is only included if you build PyTorch from source on a "
+    "host that has MPI installed.\n"
+)
 
 # What launchers of MPI libraries set to the number of ranks: Hydra (MPICH, Intel), Open MPI.
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
@@ -28,11 +33,12 @@ def load() -> Any:
     """The module mpi4py.MPI. Loading it starts MPI."""
     try:
         import mpi4py
-        mpi4py.rc.finalize = False         # `_leaving` ends MPI: a rank that leaves early must not hang in it
+
+        mpi4py.rc.finalize = False  # `_leaving` ends MPI: a rank that leaves early must not hang in it
         from mpi4py import MPI
     except ImportError as wrong:
         raise RuntimeError(f"{NOT_BUILT_IN}  {type(wrong).__name__}: {wrong}\n{GET_MPI}") from None
-    except RuntimeError as wrong:          # mpi4py is there and finds no libmpi
+    except RuntimeError as wrong:  # mpi4py is there and finds no libmpi
         raise RuntimeError(f"{NOT_BUILT_IN}  mpi4py finds no MPI library: {wrong}\n{GET_MPI}") from None
     return MPI
 

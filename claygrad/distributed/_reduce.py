@@ -1,8 +1,9 @@
 """`ReduceOp`, and what it is in MPI for each dtype.
 
-Sums and products of halves, and extremes of floats, are operations of our own: MPI has no half types everywhere, and its
-MIN and MAX leave it to chance what becomes of NaN, so that ranks could end up with different numbers.
+Sums and products of halves, and extremes of floats, are operations of our own: MPI has no half types everywhere, and
+its MIN and MAX leave it to chance what becomes of NaN, so that ranks could end up with different numbers.
 """
+
 from __future__ import annotations
 
 import enum
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype
 
 
-class RedOpType(enum.IntEnum):
+class Kind(enum.IntEnum):
     """The kinds of reduction."""
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
@@ -33,24 +34,24 @@ class RedOpType(enum.IntEnum):
 class ReduceOp:
     """How elements of several ranks become one: `ReduceOp.SUM` and the others."""
 
-    RedOpType = RedOpType
-    SUM: ClassVar[RedOpType] = RedOpType.SUM
-    AVG: ClassVar[RedOpType] = RedOpType.AVG
-    PRODUCT: ClassVar[RedOpType] = RedOpType.PRODUCT
-    MIN: ClassVar[RedOpType] = RedOpType.MIN
-    MAX: ClassVar[RedOpType] = RedOpType.MAX
-    BAND: ClassVar[RedOpType] = RedOpType.BAND
-    BOR: ClassVar[RedOpType] = RedOpType.BOR
-    BXOR: ClassVar[RedOpType] = RedOpType.BXOR
-    PREMUL_SUM: ClassVar[RedOpType] = RedOpType.PREMUL_SUM
+    RedOpType = Kind
+    SUM: ClassVar[Kind] = Kind.SUM
+    AVG: ClassVar[Kind] = Kind.AVG
+    PRODUCT: ClassVar[Kind] = Kind.PRODUCT
+    MIN: ClassVar[Kind] = Kind.MIN
+    MAX: ClassVar[Kind] = Kind.MAX
+    BAND: ClassVar[Kind] = Kind.BAND
+    BOR: ClassVar[Kind] = Kind.BOR
+    BXOR: ClassVar[Kind] = Kind.BXOR
+    PREMUL_SUM: ClassVar[Kind] = Kind.PREMUL_SUM
 
-    def __init__(self, op: RedOpType, factor: Any = None) -> None:
-        self.op, self.factor = RedOpType(op), factor
+    def __init__(self, op: Kind, factor: Any = None) -> None:
+        self.op, self.factor = Kind(op), factor
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, ReduceOp):
             return self.op == other.op
-        return self.op == other if isinstance(other, RedOpType) else NotImplemented
+        return self.op == other if isinstance(other, Kind) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.op)
@@ -58,18 +59,18 @@ class ReduceOp:
 
 def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
     """The sum of each rank's elements times its factor, a number or a tensor."""
-    return ReduceOp(RedOpType.PREMUL_SUM, factor)
+    return ReduceOp(Kind.PREMUL_SUM, factor)
 
 
 def supports_complex(reduceOp: Any) -> bool:
     """Whether complex tensors can be reduced so."""
-    return _kind(reduceOp) in (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM)
+    return _kind(reduceOp) in (Kind.SUM, Kind.AVG, Kind.PREMUL_SUM)
 
 
-def _kind(op: Any) -> RedOpType:
+def _kind(op: Any) -> Kind:
     if isinstance(op, ReduceOp):
         return op.op
-    if isinstance(op, RedOpType):
+    if isinstance(op, Kind):
         return op
     raise TypeError(f"op: a ReduceOp is wanted, such as ReduceOp.SUM, but got {type(op).__name__}")
 
@@ -82,27 +83,33 @@ class Reduction:
         self.factor = op.factor if isinstance(op, ReduceOp) else None
         if kind.is_complex and not supports_complex(self.op):
             raise ValueError(f"{name} does not support {self.op} on complex tensors")
-        if self.op is RedOpType.PREMUL_SUM and self.factor is None:
-            raise RuntimeError("ReduceOp.PREMUL_SUM needs its factor\n  make it by torch.distributed._make_nccl_premul_sum")
+        if self.op is Kind.PREMUL_SUM and self.factor is None:
+            raise RuntimeError(
+                "ReduceOp.PREMUL_SUM needs its factor\n  make it by torch.distributed._make_nccl_premul_sum"
+            )
         floats = kind.is_floating_point or kind.is_complex
-        if self.op in (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR) and floats:
+        if self.op in (Kind.BAND, Kind.BOR, Kind.BXOR) and floats:
             raise RuntimeError(f"Cannot use ReduceOp.{self.op.name} with non-integral dtype")
-        if self.op in (RedOpType.AVG, RedOpType.PREMUL_SUM) and not floats:
-            raise RuntimeError(f"Cannot use ReduceOp.{self.op.name} with integral dtype\n  got {kind}; convert to a floating dtype, "
-                               "or use ReduceOp.SUM")
+        if self.op in (Kind.AVG, Kind.PREMUL_SUM) and not floats:
+            raise RuntimeError(
+                f"Cannot use ReduceOp.{self.op.name} with integral dtype\n  got {kind}; convert to a floating dtype, "
+                "or use ReduceOp.SUM"
+            )
         if (kind.itemsize == 1 and floats) or kind.name.endswith("complex32"):
             raise RuntimeError(f"Invalid scalar type: {kind} cannot be reduced\n  convert to bfloat16 or float32")
-        self.how = RedOpType.SUM if self.op in (RedOpType.AVG, RedOpType.PREMUL_SUM) else self.op
+        self.how = Kind.SUM if self.op in (Kind.AVG, Kind.PREMUL_SUM) else self.op
 
     def before(self, array: numpy.ndarray) -> numpy.ndarray:
         """What this rank gives: its elements, times its factor."""
-        if self.op is not RedOpType.PREMUL_SUM:
+        if self.op is not Kind.PREMUL_SUM:
             return array
-        return (array * numpy.asarray(self.factor).reshape(-1)).astype(array.dtype) if self.factor is not None else array
+        return (
+            (array * numpy.asarray(self.factor).reshape(-1)).astype(array.dtype) if self.factor is not None else array
+        )
 
     def after(self, array: numpy.ndarray) -> None:
         """What is still to be done with the result, in place."""
-        if self.op is RedOpType.AVG and array.size:
+        if self.op is Kind.AVG and array.size:
             share(array).div_(self.size)
 
     def types(self, *arrays: numpy.ndarray) -> list[list[Any]]:
@@ -126,29 +133,49 @@ def _type(kind: numpy.dtype) -> Any:
 
 
 @functools.cache
-def _operation(op: RedOpType, kind: dtype) -> Any:
+def _operation(op: Kind, kind: dtype) -> Any:
     MPI = _mpi.load()
     half = kind.is_floating_point and kind.itemsize == 2
     if kind.numpy == numpy.bool_:
-        return {RedOpType.SUM: MPI.LOR, RedOpType.MAX: MPI.LOR, RedOpType.BOR: MPI.LOR, RedOpType.BXOR: MPI.LXOR,
-                RedOpType.PRODUCT: MPI.LAND, RedOpType.MIN: MPI.LAND, RedOpType.BAND: MPI.LAND}[op]
-    if half or (kind.is_floating_point and op in (RedOpType.MIN, RedOpType.MAX)):
+        return {
+            Kind.SUM: MPI.LOR,
+            Kind.MAX: MPI.LOR,
+            Kind.BOR: MPI.LOR,
+            Kind.BXOR: MPI.LXOR,
+            Kind.PRODUCT: MPI.LAND,
+            Kind.MIN: MPI.LAND,
+            Kind.BAND: MPI.LAND,
+        }[op]
+    if half or (kind.is_floating_point and op in (Kind.MIN, Kind.MAX)):
         return MPI.Op.Create(_our_own(op, kind.numpy), commute=True)
-    return {RedOpType.SUM: MPI.SUM, RedOpType.PRODUCT: MPI.PROD, RedOpType.MIN: MPI.MIN, RedOpType.MAX: MPI.MAX,
-            RedOpType.BAND: MPI.BAND, RedOpType.BOR: MPI.BOR, RedOpType.BXOR: MPI.BXOR}[op]
+    return {
+        Kind.SUM: MPI.SUM,
+        Kind.PRODUCT: MPI.PROD,
+        Kind.MIN: MPI.MIN,
+        Kind.MAX: MPI.MAX,
+        Kind.BAND: MPI.BAND,
+        Kind.BOR: MPI.BOR,
+        Kind.BXOR: MPI.BXOR,
+    }[op]
 
 
-def _our_own(op: RedOpType, kind: numpy.dtype) -> Callable[[Any, Any, Any], None]:
+def _our_own(op: Kind, kind: numpy.dtype) -> Callable[[Any, Any, Any], None]:
     """A function that MPI calls with the bytes of two arrays, to reduce the first into the second."""
     from claygrad.ops.rounding import maximum, minimum
-    functions: dict[RedOpType, Callable[[Tensor, Tensor], Any]] = {
-        RedOpType.SUM: lambda a, b: b.add_(a), RedOpType.PRODUCT: lambda a, b: b.mul_(a),
-        RedOpType.MAX: lambda a, b: b.copy_(maximum(a, b)), RedOpType.MIN: lambda a, b: b.copy_(minimum(a, b))}
+
+    functions: dict[Kind, Callable[[Tensor, Tensor], Any]] = {
+        Kind.SUM: lambda a, b: b.add_(a),
+        Kind.PRODUCT: lambda a, b: b.mul_(a),
+        Kind.MAX: lambda a, b: b.copy_(maximum(a, b)),
+        Kind.MIN: lambda a, b: b.copy_(minimum(a, b)),
+    }
     function = functions[op]
 
     def reduce(source: Any, target: Any, datatype: Any) -> None:
         if len(target):
-            function(share(numpy.frombuffer(source, numpy.uint8).view(kind)),
-                     share(numpy.frombuffer(target, numpy.uint8).view(kind)))
+            function(
+                share(numpy.frombuffer(source, numpy.uint8).view(kind)),
+                share(numpy.frombuffer(target, numpy.uint8).view(kind)),
+            )
 
     return reduce

@@ -1,20 +1,22 @@
 """Tensors as memory that MPI reads and writes.
 
-A collective that writes is an in-place write: saved values are kept and the version counter moves. A call that returns when
-it is done writes straight into a contiguous tensor of the CPU; otherwise there is memory in between, and the write happens at
-the end, so that nothing the program does with the tensor meanwhile can reach memory that MPI writes.
+A collective that writes is an in-place write: saved values are kept and the version counter moves. A call that
+returns when it is done writes straight into a contiguous tensor of the CPU; otherwise there is memory in between, and
+the write happens at the end, so that nothing the program does with the tensor meanwhile can reach memory that MPI
+writes.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy
 
+from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor, dtype
 from claygrad.core.data.dtype import DTYPES, prefix
 from claygrad.core.python_api import array_of, prepare_write, share
 from claygrad.core.python_api import empty as new
-from claygrad.autograd.grad_mode import no_grad
 from claygrad.ops._formats import strided
 
 _CODES = {kind: number for number, kind in enumerate(DTYPES.values())}
@@ -23,8 +25,10 @@ _CODES = {kind: number for number, kind in enumerate(DTYPES.values())}
 def check_tensor(value: Any, name: str) -> None:
     """Refuse what is no tensor."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type {prefix()}.Tensor\n"
-                        f"             but got {type(value)} instead.")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type {prefix()}.Tensor\n"
+            f"             but got {type(value)} instead."
+        )
     if value.layout is not strided:
         raise RuntimeError(f"{name} is sparse: only dense tensors are sent\n  to_dense() makes one")
     if value.device.type == "meta":
@@ -34,11 +38,15 @@ def check_tensor(value: Any, name: str) -> None:
 def check_list(value: Any, name: str) -> None:
     """Refuse what is no list of tensors."""
     if not isinstance(value, list):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[{prefix()}.Tensor]\n"
-                        f"             but got {type(value)} instead.")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type List[{prefix()}.Tensor]\n"
+            f"             but got {type(value)} instead."
+        )
     if not all(isinstance(one, Tensor) for one in value):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[{prefix()}.Tensor]\n"
-                        f"             but got {type(value)} with elements of type {[type(one) for one in value]}.")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type List[{prefix()}.Tensor]\n"
+            f"             but got {type(value)} with elements of type {[type(one) for one in value]}."
+        )
     for one in value:
         check_tensor(one, name)
 
@@ -79,11 +87,18 @@ class Target:
     def __init__(self, tensor: Tensor, later: bool, keep: bool = False) -> None:
         """`later`: the call returns before it is done. `keep`: MPI reads the elements too."""
         if tensor.numel() > 1 and any(n > 1 and step == 0 for n, step in zip(tensor.shape, tensor.stride())):
-            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                               "location. Please clone() the tensor before performing the operation.")
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
         self.tensor = tensor
-        self.direct = (not later and tensor.device.type == "cpu" and tensor.is_contiguous() and not tensor.is_conj()
-                       and not tensor.is_neg())
+        self.direct = (
+            not later
+            and tensor.device.type == "cpu"
+            and tensor.is_contiguous()
+            and not tensor.is_conj()
+            and not tensor.is_neg()
+        )
         self._keep = keep
 
     def memory(self) -> numpy.ndarray:

@@ -1,13 +1,15 @@
 """What is under way between processes: works, their progress, and waiting for them.
 
 Note [Progress]
-A work goes through three phases: the ranks compare what they were asked for (kind, dtype, size, operation, root), then the
-data moves, then the result is written. Nothing is written before the ranks agree, so a call that differs between ranks ends
-in an error on all of them, and not in a hang or in wrong numbers. All works under way advance whenever somebody waits, asks
-`is_completed()`, or a gradient arrives (`data_parallel`); there is no thread for it. MPI wants that all ranks of a
-communicator start their collectives in one order. Comparisons and data have communicators of their own, and a work may move
-its data only after the works issued before it in its group have started theirs: `Group.turns`.
+A work goes through three phases: the ranks compare what they were asked for (kind, dtype, size, operation, root),
+then the data moves, then the result is written. Nothing is written before the ranks agree, so a call that differs
+between ranks ends in an error on all of them, and not in a hang or in wrong numbers. All works under way advance
+whenever somebody waits, asks `is_completed()`, or a gradient arrives (`data_parallel`); there is no thread for it.
+MPI wants that all ranks of a communicator start their collectives in one order. Comparisons and data have
+communicators of their own, and a work may move its data only after the works issued before it in its group have
+started theirs: `Group.turns`.
 """
+
 from __future__ import annotations
 
 import threading
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
 
 lock = threading.RLock()
 under_way: list[Work] = []
-peer_left: list[Callable[[], str | None]] = []      # `_leaving` adds the question
+peer_left: list[Callable[[], str | None]] = []  # `_leaving` adds the question
 
-SPIN = 300e-6              # seconds to ask again at once, before the processor is given to others
+SPIN = 300e-6  # seconds to ask again at once, before the processor is given to others
 NAP = 100e-6
 
 
@@ -59,6 +61,8 @@ class Work:
 
     def _end(self, error: BaseException | None = None) -> None:
         self._done, self._error, self.ended = True, error, time.perf_counter()
+        if self in under_way:
+            under_way.remove(self)
         for callback in self._callbacks:
             callback()
         for future in self._futures:
@@ -85,8 +89,9 @@ class Work:
 
     def source_rank(self) -> int:
         """The rank that a message came from."""
-        raise RuntimeError("sourceRank() may only be called on work objects that correspond to a recv or recv-from-any "
-                           "call.")
+        raise RuntimeError(
+            "sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call."
+        )
 
     _source_rank = source_rank
 
@@ -115,7 +120,7 @@ class Work:
 def _future_class() -> type:
     from claygrad.futures import Future
 
-    class FutureOfWork(Future):        # type: ignore[type-arg]
+    class FutureOfWork(Future):
         """A future whose waiting drives the communication."""
 
         def __init__(self, work: Work) -> None:
@@ -168,12 +173,19 @@ _made: Any = None
 class Collective(Work):
     """A collective: compared, started in its turn, finished."""
 
-    def __init__(self, group: ProcessGroup, name: str, signature: Sequence[int] | None, start: Callable[[Any], Any],
-                 finish: Callable[[], None] | None, result: list[Any]) -> None:
+    def __init__(
+        self,
+        group: ProcessGroup,
+        name: str,
+        signature: Sequence[int] | None,
+        start: Callable[[Any], Any],
+        finish: Callable[[], None] | None,
+        result: list[Any],
+    ) -> None:
         super().__init__(group, name, result)
         self._start, self._finish = start, finish
         self._requests: list[Any] = []
-        self._stages: Iterator[list[Any]] | None = None      # of a collective that needs several rounds
+        self._stages: Iterator[list[Any]] | None = None  # of a collective that needs several rounds
         self._moving = self._turned = False
         self._everyone: numpy.ndarray | None = None
         with lock:
@@ -211,7 +223,7 @@ class Collective(Work):
                 return False
             self._moving = True
             if self._everyone is not None:
-                self._requests = [self.group.comm.Iallgather(self._sent[:len(self._sent) // 2], self._everyone)]
+                self._requests = [self.group.comm.Iallgather(self._sent[: len(self._sent) // 2], self._everyone)]
             else:
                 begun = self._start(self.group.comm)
                 if isinstance(begun, list):
@@ -237,19 +249,34 @@ class Collective(Work):
             raise RuntimeError(_difference(self.group, self._everyone))
         if self._finish is not None:
             self._finish()
-        self._start = self._finish = None          # type: ignore[assignment]
+        self._start = self._finish = None  # type: ignore[assignment]
         self._end()
         return True
 
 
-KINDS = ["all_reduce", "reduce", "broadcast", "all_gather", "all_gather_single", "gather", "scatter", "reduce_scatter",
-         "reduce_scatter_single", "all_to_all", "all_to_all_single", "barrier", "objects", "bucket"]
+KINDS = [
+    "all_reduce",
+    "reduce",
+    "broadcast",
+    "all_gather",
+    "all_gather_single",
+    "gather",
+    "scatter",
+    "reduce_scatter",
+    "reduce_scatter_single",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "objects",
+    "bucket",
+]
 
 
 def _difference(group: ProcessGroup, everyone: numpy.ndarray) -> str:
     """What each rank called, where they did not call the same."""
     from claygrad.core import DTYPES
     from claygrad.distributed._reduce import ReduceOp
+
     kinds = list(DTYPES.values())
     alike: dict[str, list[int]] = {}
     for rank, (count, kind, dtype, size, op, root) in zip(group.ranks, everyone.tolist()):
@@ -263,20 +290,23 @@ def _difference(group: ProcessGroup, everyone: numpy.ndarray) -> str:
         if root >= 0:
             said.append(f"root {group.ranks[root] if root < len(group.ranks) else root}")
         alike.setdefault(", ".join(said), []).append(rank)
-    lines = [f"  rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}: {said}" for said, ranks in alike.items()]
-    return "\n".join(["Detected mismatch between collectives on ranks. Nothing was sent or written.", *lines,
-                      "  All ranks of a group must call the same collectives in the same order, with tensors of one size "
-                      "and dtype."])
+    lines = [
+        f"  rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}: {said}" for said, ranks in alike.items()
+    ]
+    return "\n".join(
+        [
+            "Detected mismatch between collectives on ranks. Nothing was sent or written.",
+            *lines,
+            "  All ranks of a group must make the same calls in the same order, with tensors of one size and dtype.",
+        ]
+    )
 
 
 def progress() -> bool:
     """Advance everything that is under way, in the order in which it was begun; whether something ended."""
     with lock:
-        ended = [work for work in list(under_way) if work._advance_safely()]
-        for work in ended:
-            if work in under_way:
-                under_way.remove(work)
-        return bool(ended)
+        ended = [work._advance_safely() for work in list(under_way)]
+        return any(ended)
 
 
 def until(done: Callable[[], bool], limit: float, name: str, group: ProcessGroup) -> None:
@@ -297,12 +327,16 @@ def until(done: Callable[[], bool], limit: float, name: str, group: ProcessGroup
                 if left is not None and not done():
                     progress()
                     if not done():
-                        raise RuntimeError(f"{left} while rank {group.rank()} waits in {name}\n"
-                                           "  all ranks must make the same calls; it made fewer, or its loop was shorter "
-                                           "(see DistributedDataParallel.join)")
+                        raise RuntimeError(
+                            f"{left} while rank {group.rank()} waits in {name}\n"
+                            "  all ranks must make the same calls; it made fewer, or its loop was shorter "
+                            "(see DistributedDataParallel.join)"
+                        )
         if waited > limit:
             from claygrad.distributed._group import DistBackendError
+
             raise DistBackendError(
                 f"Timed out waiting {int(limit * 1000)}ms for {name} operation to complete\n"
                 f"  rank {group.rank()} of {group.size()} waited, and not all others came: did they call {name} too?\n"
-                "  a longer time: init_process_group(timeout=timedelta(hours=2))")
+                "  a longer time: init_process_group(timeout=timedelta(hours=2))"
+            )

@@ -1,4 +1,5 @@
-"""Collectives on tensors: all ranks of a group call the same, in the same order. The names are `torch.distributed`'s."""
+"""Collectives on tensors: all ranks of a group call the same, in the same order."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -13,19 +14,38 @@ from claygrad.core.data.dtype import prefix
 from claygrad.core.user_warnings import warn
 from claygrad.distributed import _mpi
 from claygrad.distributed._group import GroupMember, ProcessGroup, of, root_of, skipped
-from claygrad.distributed._reduce import Reduction, ReduceOp
+from claygrad.distributed._reduce import ReduceOp, Reduction
 from claygrad.distributed._tensors import Target, as_bytes, check_dtypes, check_list, check_tensor, code, source
 from claygrad.distributed._work import Collective, Work
 
 __all__ = [
-    "all_gather", "all_gather_into_tensor", "all_gather_single", "all_reduce", "all_to_all", "all_to_all_single", "barrier",
-    "broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_single",
-    "reduce_scatter_tensor", "scatter",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_single",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "broadcast",
+    "gather",
+    "monitored_barrier",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_single",
+    "reduce_scatter_tensor",
+    "scatter",
 ]
 
 
-def run(held: ProcessGroup, name: str, signature: tuple[int, int, int, int], start: Callable[[Any], Any],
-        finish: Callable[[], None] | None, result: list[Tensor], async_op: bool) -> Work | None:
+def run(
+    held: ProcessGroup,
+    name: str,
+    signature: tuple[int, int, int, int],
+    start: Callable[[Any], Any],
+    finish: Callable[[], None] | None,
+    result: list[Tensor],
+    async_op: bool,
+) -> Work | None:
     """Start a collective; the work if it is to go on alone, otherwise wait for it."""
     work = Collective(held, name, signature, start, finish, result)
     if async_op:
@@ -38,6 +58,7 @@ def _each(finish: list[Target]) -> Callable[[], None]:
     def together() -> None:
         for target in finish:
             target.finish()
+
     return together
 
 
@@ -59,11 +80,19 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
         how.after(target.array)
         target.finish()
 
-    return run(held, "all_reduce", (code(tensor.dtype), tensor.numel(), int(how.op), -1), start, finish, [tensor], async_op)
+    return run(
+        held, "all_reduce", (code(tensor.dtype), tensor.numel(), int(how.op), -1), start, finish, [tensor], async_op
+    )
 
 
-def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False,
-           group_dst: int | None = None) -> Work | None:
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """Replace the tensor of rank `dst` by the reduction of all; the others keep theirs."""
     check_tensor(tensor, "tensor")
     if skipped(group, "reduce"):
@@ -87,11 +116,14 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
             how.after(target.array)
             target.finish()
 
-    return run(held, "reduce", (code(tensor.dtype), tensor.numel(), int(how.op), root), start, finish, [tensor], async_op)
+    return run(
+        held, "reduce", (code(tensor.dtype), tensor.numel(), int(how.op), root), start, finish, [tensor], async_op
+    )
 
 
-def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
-              group_src: int | None = None) -> Work | None:
+def broadcast(
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
+) -> Work | None:
     """Replace every rank's tensor by that of rank `src`."""
     check_tensor(tensor, "tensor")
     if skipped(group, "broadcast"):
@@ -106,20 +138,31 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
         assert memory is not None
         return [comm.Ibcast([as_bytes(memory), _mpi.load().BYTE], root)]
 
-    return run(held, "broadcast", (code(tensor.dtype), tensor.numel(), -1, root), start,
-               None if target is None else target.finish, [tensor], async_op)
+    return run(
+        held,
+        "broadcast",
+        (code(tensor.dtype), tensor.numel(), -1, root),
+        start,
+        None if target is None else target.finish,
+        [tensor],
+        async_op,
+    )
 
 
 def _check_sizes(name: str, tensors: list[Tensor], like: Tensor, count: int) -> None:
     """Refuse a list that has not one tensor for each rank, each as large as `like`."""
     what = {"all_gather": "allgather"}.get(name, name)
     if len(tensors) != count:
-        raise RuntimeError(f"ProcessGroupMPI::{what}: invalid tensor list (expected length {count}, got {len(tensors)})\n"
-                           "  there must be one tensor for each rank of the group")
+        raise RuntimeError(
+            f"ProcessGroupMPI::{what}: invalid tensor list (expected length {count}, got {len(tensors)})\n"
+            "  there must be one tensor for each rank of the group"
+        )
     for index, one in enumerate(tensors):
         if one.numel() * one.element_size() != like.numel() * like.element_size():
-            raise RuntimeError(f"ProcessGroupMPI::{what}: invalid tensor size at index {index} (expected "
-                               f"({', '.join(map(str, like.shape))}), got ({', '.join(map(str, one.shape))}))")
+            raise RuntimeError(
+                f"ProcessGroupMPI::{what}: invalid tensor size at index {index} (expected "
+                f"({', '.join(map(str, like.shape))}), got ({', '.join(map(str, one.shape))}))"
+            )
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
@@ -143,10 +186,14 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
             as_bytes(target.memory())[...] = part
             target.finish()
 
-    return run(held, "all_gather", (code(tensor.dtype), tensor.numel(), -1, -1), start, finish, list(tensor_list), async_op)
+    return run(
+        held, "all_gather", (code(tensor.dtype), tensor.numel(), -1, -1), start, finish, list(tensor_list), async_op
+    )
 
 
-def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+def all_gather_single(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Put every rank's tensor into one, in the order of the ranks."""
     check_tensor(input_tensor, "input_tensor")
     check_tensor(output_tensor, "output_tensor")
@@ -154,17 +201,29 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Any = 
     if skipped(group, "all_gather_into_tensor"):
         return None
     held = of(group)
-    if output_tensor.numel() * output_tensor.element_size() != held.size() * input_tensor.numel() * input_tensor.element_size():
-        raise ValueError("output tensor size must be equal to world_size times input tensor size\n"
-                         f"  output {tuple(output_tensor.shape)}, input {tuple(input_tensor.shape)}, {held.size()} ranks")
+    if (
+        output_tensor.numel() * output_tensor.element_size()
+        != held.size() * input_tensor.numel() * input_tensor.element_size()
+    ):
+        raise ValueError(
+            "output tensor size must be equal to world_size times input tensor size\n"
+            f"  output {tuple(output_tensor.shape)}, input {tuple(input_tensor.shape)}, {held.size()} ranks"
+        )
     target = Target(output_tensor, async_op)
     given = as_bytes(source(input_tensor, copied=async_op or _overlap(output_tensor, input_tensor)))
 
     def start(comm: Any) -> list[Any]:
         return [comm.Iallgather(given, as_bytes(target.memory()))]
 
-    return run(held, "all_gather_single", (code(input_tensor.dtype), input_tensor.numel(), -1, -1), start, target.finish,
-               [output_tensor], async_op)
+    return run(
+        held,
+        "all_gather_single",
+        (code(input_tensor.dtype), input_tensor.numel(), -1, -1),
+        start,
+        target.finish,
+        [output_tensor],
+        async_op,
+    )
 
 
 def _overlap(one: Tensor, other: Tensor) -> bool:
@@ -172,19 +231,28 @@ def _overlap(one: Tensor, other: Tensor) -> bool:
 
 
 def _deprecated(former: str, now: str) -> None:
-    warn(f"`{prefix()}.distributed.{former}` is deprecated. Please use `{prefix()}.distributed.{now}` instead.",
-         FutureWarning)
+    warn(
+        f"`{prefix()}.distributed.{former}` is deprecated. Please use `{prefix()}.distributed.{now}` instead.",
+        FutureWarning,
+    )
 
 
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None,
-                           async_op: bool = False) -> Work | None:
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
     """The older name of `all_gather_single`."""
     _deprecated("all_gather_into_tensor", "all_gather_single")
     return all_gather_single(output_tensor, input_tensor, group, async_op)
 
 
-def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
-           async_op: bool = False, group_dst: int | None = None) -> Work | None:
+def gather(
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """Bring every rank's tensor into the list of rank `dst`."""
     check_tensor(tensor, "tensor")
     if gather_list:
@@ -217,8 +285,14 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     return run(held, "gather", (code(tensor.dtype), tensor.numel(), -1, root), start, finish, outputs, async_op)
 
 
-def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None,
-            async_op: bool = False, group_src: int | None = None) -> Work | None:
+def scatter(
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """Give every rank its tensor of the list of rank `src`."""
     check_tensor(tensor, "tensor")
     if scatter_list:
@@ -243,11 +317,14 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     def start(comm: Any) -> list[Any]:
         return [comm.Iscatter(given, as_bytes(target.memory()), root)]
 
-    return run(held, "scatter", (code(tensor.dtype), tensor.numel(), -1, root), start, target.finish, [tensor], async_op)
+    return run(
+        held, "scatter", (code(tensor.dtype), tensor.numel(), -1, root), start, target.finish, [tensor], async_op
+    )
 
 
-def _reduce_parts(name: str, output: Tensor, given: numpy.ndarray, how: Reduction, held: ProcessGroup,
-                  async_op: bool) -> Work | None:
+def _reduce_parts(
+    name: str, output: Tensor, given: numpy.ndarray, how: Reduction, held: ProcessGroup, async_op: bool
+) -> Work | None:
     target = Target(output, async_op)
 
     def start(comm: Any) -> list[Any]:
@@ -261,8 +338,9 @@ def _reduce_parts(name: str, output: Tensor, given: numpy.ndarray, how: Reductio
     return run(held, name, (code(output.dtype), output.numel(), int(how.op), -1), start, finish, [output], async_op)
 
 
-def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None,
-                   async_op: bool = False) -> Work | None:
+def reduce_scatter(
+    output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Reduce the lists of all ranks, and give every rank its part of the result."""
     check_tensor(output, "output")
     check_list(input_list, "input_list")
@@ -272,11 +350,14 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     held = of(group)
     _check_sizes("reduce_scatter", input_list, output, held.size())
     how = Reduction("reduce_scatter", op, output.dtype, held.size())
-    return _reduce_parts("reduce_scatter", output, numpy.concatenate([source(one) for one in input_list]), how, held, async_op)
+    return _reduce_parts(
+        "reduce_scatter", output, numpy.concatenate([source(one) for one in input_list]), how, held, async_op
+    )
 
 
-def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
-                          async_op: bool = False) -> Work | None:
+def reduce_scatter_single(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Reduce the inputs of all ranks, and give every rank its part of the result."""
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -285,24 +366,37 @@ def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
         return None
     held = of(group)
     if input.numel() != held.size() * output.numel():
-        raise ValueError("input tensor must be the same size as output size times world size\n"
-                         f"  input {tuple(input.shape)}, output {tuple(output.shape)}, {held.size()} ranks")
+        raise ValueError(
+            "input tensor must be the same size as output size times world size\n"
+            f"  input {tuple(input.shape)}, output {tuple(output.shape)}, {held.size()} ranks"
+        )
     how = Reduction("reduce_scatter_tensor", op, output.dtype, held.size())
     given = source(input, copied=async_op or _overlap(output, input))
     return _reduce_parts("reduce_scatter_single", output, given, how, held, async_op)
 
 
-def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
-                          async_op: bool = False) -> Work | None:
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """The older name of `reduce_scatter_single`."""
     _deprecated("reduce_scatter_tensor", "reduce_scatter_single")
     return reduce_scatter_single(output, input, op, group, async_op)
 
 
-def _exchange(name: str, held: ProcessGroup, given: Callable[[], numpy.ndarray], out: list[int], into: Callable[[], numpy.ndarray],
-              back: list[int], kind: int, finish: Callable[[], None] | None, result: list[Tensor],
-              async_op: bool) -> Work | None:
+def _exchange(
+    name: str,
+    held: ProcessGroup,
+    given: Callable[[], numpy.ndarray],
+    out: list[int],
+    into: Callable[[], numpy.ndarray],
+    back: list[int],
+    kind: int,
+    finish: Callable[[], None] | None,
+    result: list[Tensor],
+    async_op: bool,
+) -> Work | None:
     """Send `out` bytes to each rank and take `back` from each, after they told each other how many."""
+
     def start(comm: Any) -> Iterator[list[Any]]:
         told = numpy.empty(held.size(), numpy.int64)
         yield [comm.Ialltoall(numpy.array(out, numpy.int64), told)]
@@ -311,9 +405,11 @@ def _exchange(name: str, held: ProcessGroup, given: Callable[[], numpy.ndarray],
         yield [comm.Iallreduce(_mpi.load().IN_PLACE, total)]
         if differ:
             rank = differ[0]
-            raise RuntimeError(f"{name}: split sizes do not match. Nothing was written.\n"
-                               f"  rank {held.ranks[rank]} sends {told[rank]} bytes to rank {held.ranks[held.rank()]}, which "
-                               f"takes {back[rank]}")
+            raise RuntimeError(
+                f"{name}: split sizes do not match. Nothing was written.\n"
+                f"  rank {held.ranks[rank]} sends {told[rank]} bytes to rank {held.ranks[held.rank()]}, which "
+                f"takes {back[rank]}"
+            )
         if total[0]:
             raise RuntimeError(f"{name}: split sizes do not match between other ranks. Nothing was written.")
         MPI = _mpi.load()
@@ -323,8 +419,14 @@ def _exchange(name: str, held: ProcessGroup, given: Callable[[], numpy.ndarray],
     return run(held, name, (kind, -1, -1, -1), start, finish, result, async_op)
 
 
-def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Any = None, input_split_sizes: Any = None,
-                      group: Any = None, async_op: bool = False) -> Work | None:
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Any = None,
+    input_split_sizes: Any = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
     """Give every rank its rows of the input, and take those that it has for this one."""
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -337,8 +439,10 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Any = N
         rows = tensor.shape[0] if tensor.dim() else 1
         if not sizes:
             if rows % held.size():
-                raise RuntimeError("Tensor's dim 0 does not divide equally across group size\n"
-                                   f"  {tuple(tensor.shape)} among {held.size()} ranks; say the split sizes")
+                raise RuntimeError(
+                    "Tensor's dim 0 does not divide equally across group size\n"
+                    f"  {tuple(tensor.shape)} among {held.size()} ranks; say the split sizes"
+                )
             sizes = [rows // held.size()] * held.size()
         if len(sizes) != held.size():
             raise RuntimeError("Number of tensor splits not equal to group size")
@@ -349,13 +453,23 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Any = N
 
     target = Target(output, async_op)
     given = as_bytes(source(input, copied=async_op or _overlap(output, input)))
-    return _exchange("all_to_all_single", held, lambda: given, bytes_of(input, input_split_sizes),
-                     lambda: as_bytes(target.memory()), bytes_of(output, output_split_sizes), code(input.dtype),
-                     target.finish, [output], async_op)
+    return _exchange(
+        "all_to_all_single",
+        held,
+        lambda: given,
+        bytes_of(input, input_split_sizes),
+        lambda: as_bytes(target.memory()),
+        bytes_of(output, output_split_sizes),
+        code(input.dtype),
+        target.finish,
+        [output],
+        async_op,
+    )
 
 
-def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
-               async_op: bool = False) -> Work | None:
+def all_to_all(
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
+) -> Work | None:
     """Give every rank its tensor of the list, and take those that it has for this one."""
     check_list(output_tensor_list, "output_tensor_list")
     check_list(input_tensor_list, "input_tensor_list")
@@ -365,8 +479,10 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     held = of(group)
     for name, tensors in (("input", input_tensor_list), ("output", output_tensor_list)):
         if len(tensors) != held.size():
-            raise RuntimeError(f"ProcessGroupMPI::alltoall: {name} tensor list must have one tensor for each of {held.size()} ranks, "
-                               f"but has {len(tensors)}")
+            raise RuntimeError(
+                f"ProcessGroupMPI::alltoall: {name} tensor list must have one tensor for each of {held.size()} ranks, "
+                f"but has {len(tensors)}"
+            )
     out = [one.numel() * one.element_size() for one in input_tensor_list]
     back = [one.numel() * one.element_size() for one in output_tensor_list]
     given = numpy.concatenate([as_bytes(source(one)) for one in input_tensor_list])
@@ -376,16 +492,27 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     def finish() -> None:
         at = 0
         for target, size in zip(targets, back):
-            as_bytes(target.memory())[...] = every[at:at + size]
+            as_bytes(target.memory())[...] = every[at : at + size]
             target.finish()
             at += size
 
-    return _exchange("all_to_all", held, lambda: given, out, lambda: every, back, code(input_tensor_list[0].dtype), finish,
-                     list(output_tensor_list), async_op)
+    return _exchange(
+        "all_to_all",
+        held,
+        lambda: given,
+        out,
+        lambda: every,
+        back,
+        code(input_tensor_list[0].dtype),
+        finish,
+        list(output_tensor_list),
+        async_op,
+    )
 
 
-def barrier(group: Any = GroupMember.WORLD, async_op: bool = False, device_ids: Any = None,
-            timeout: timedelta | None = None) -> Work | None:
+def barrier(
+    group: Any = GroupMember.WORLD, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+) -> Work | None:
     """Wait until all ranks of the group are here."""
     if skipped(group, "barrier"):
         return None
@@ -398,7 +525,9 @@ def barrier(group: Any = GroupMember.WORLD, async_op: bool = False, device_ids: 
     return None
 
 
-def monitored_barrier(group: Any = GroupMember.WORLD, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+def monitored_barrier(
+    group: Any = GroupMember.WORLD, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
     """A barrier with a time of its own; the error names the ranks that were waited for."""
     if not skipped(group, "monitored_barrier"):
         barrier(group, timeout=timeout)

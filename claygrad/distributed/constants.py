@@ -1,4 +1,5 @@
 """`torch.distributed.constants`: how long processes wait for each other."""
+
 from datetime import timedelta
 
 from claygrad._late import late

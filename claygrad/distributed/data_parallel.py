@@ -1,16 +1,18 @@
 """`DistributedDataParallel`: a module of which every rank has a copy, with gradients that are averaged over all ranks.
 
 Note [Averaging gradients]
-Gradients are put into buckets as they arrive in backward. A bucket that is full is summed over all ranks while backward goes on;
-buckets are started in one order on all ranks, whatever order gradients arrive in. After each gradient the sums under way make
-progress (Note [Progress]). When backward has run all its nodes, the sums are waited for and become the `.grad`s.
+Gradients are put into buckets as they arrive in backward. A bucket that is full is summed over all ranks while
+backward goes on; buckets are started in one order on all ranks, whatever order gradients arrive in. After each
+gradient the sums under way make progress (Note [Progress]). When backward has run all its nodes, the sums are waited
+for and become the `.grad`s.
 """
+
 from __future__ import annotations
 
 import contextlib
 import inspect
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -34,10 +36,14 @@ from claygrad.utils.pytree import tree_leaves
 __all__ = ["DistributedDataParallel"]
 
 _UNFINISHED = (
-    "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates that your module "
-    "has parameters that were not used in producing loss. You can enable unused parameter detection by passing the keyword "
-    "argument `find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by \nmaking sure all `forward` "
-    "function outputs participate in calculating loss.")
+    "Expected to have finished reduction in the prior iteration before starting a new one. This error "
+    "indicates that your module "
+    "has parameters that were not used in producing loss. You can enable unused parameter detection by "
+    "passing the keyword "
+    "argument `find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by "
+    "\nmaking sure all `forward` "
+    "function outputs participate in calculating loss."
+)
 
 
 def sync(tensors: list[Tensor], group: ProcessGroup, root: int = 0) -> None:
@@ -60,48 +66,83 @@ class DistributedDataParallel(Module, Joinable):
     The state has the module's names with `module.` before them.
     """
 
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0,
-                 broadcast_buffers: bool | None = None, init_sync: bool = True, process_group: Any = None,
-                 bucket_cap_mb: float | None = None, find_unused_parameters: bool = False, check_reduction: bool = False,
-                 gradient_as_bucket_view: bool = False, static_graph: bool = False, delay_all_reduce_named_params: Any = None,
-                 param_to_hook_all_reduce: Any = None, mixed_precision: Any = None, device_mesh: Any = None,
-                 skip_all_reduce_unused_params: bool = False, bucket_cap_mb_list: list[int] | None = None,
-                 batched_grad_copy: bool = False, forward_sync_buffers: bool | None = None) -> None:
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Any = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: list[int] | None = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: bool | None = None,
+    ) -> None:
         super().__init__()
         Joinable.__init__(self)
-        for name, value in (("delay_all_reduce_named_params", delay_all_reduce_named_params),
-                            ("param_to_hook_all_reduce", param_to_hook_all_reduce), ("mixed_precision", mixed_precision),
-                            ("device_mesh", device_mesh), ("skip_all_reduce_unused_params", skip_all_reduce_unused_params)):
+        for name, value in (
+            ("delay_all_reduce_named_params", delay_all_reduce_named_params),
+            ("param_to_hook_all_reduce", param_to_hook_all_reduce),
+            ("mixed_precision", mixed_precision),
+            ("device_mesh", device_mesh),
+            ("skip_all_reduce_unused_params", skip_all_reduce_unused_params),
+        ):
             if value:
                 raise NotImplementedError(f"DistributedDataParallel: {name} is not there\n  leave it out")
         self.process_group: ProcessGroup = _get_default_group() if process_group is None else of(process_group)
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         named = [(name, param) for name, param in module.named_parameters() if name not in self.parameters_to_ignore]
         if not any(param.requires_grad for _, param in named):
-            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
-                               "gradient.")
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
+                "gradient."
+            )
         kinds = {param.device.type for _, param in named}
         if len(kinds) != 1:
-            raise ValueError("DistributedDataParallel's input module must be on the same type of devices, but input module "
-                             f"parameters locate in {kinds}.")
+            raise ValueError(
+                "DistributedDataParallel's input module must be on the same type of devices, but input module "
+                f"parameters locate in {kinds}."
+            )
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError("device_ids can only be None or contain a single element.")
         if kinds == {"cpu"} and (device_ids or output_device):
-            raise ValueError("DistributedDataParallel device_ids and output_device arguments only work with "
-                             "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
-                             f"{device_ids}, output_device {output_device}, and module parameters "
-                             f"{ {param.device for _, param in named} }.")
+            raise ValueError(
+                "DistributedDataParallel device_ids and output_device arguments only work with "
+                "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
+                f"{device_ids}, output_device {output_device}, and module parameters "
+                f"{ {param.device for _, param in named} }."
+            )
         self.device_ids, self.output_device, self.dim = device_ids, output_device, dim
         self.device_type = next(iter(kinds))
         self.device = named[0][1].device
         if broadcast_buffers is not None:
-            warn("`broadcast_buffers` is deprecated. Use `forward_sync_buffers` instead. IMPORTANT: unlike `broadcast_buffers=False`, "
-                 "`forward_sync_buffers=False` still syncs buffers at init. If you rely on buffers NOT being synced at init (e.g. "
-                 "rank-local buffers), keep using `broadcast_buffers=False` until `init_sync_buffers` is available.",
-                 FutureWarning)
+            warn(
+                "`broadcast_buffers` is deprecated. Use `forward_sync_buffers` instead. IMPORTANT: unlike "
+                "`broadcast_buffers=False`, "
+                "`forward_sync_buffers=False` still syncs buffers at init. If you rely on buffers NOT "
+                "being synced at init (e.g. "
+                "rank-local buffers), keep using `broadcast_buffers=False` until `init_sync_buffers` is available.",
+                FutureWarning,
+            )
         buffers_at_init = True if forward_sync_buffers is not None or broadcast_buffers is None else broadcast_buffers
-        self.forward_sync_buffers = (forward_sync_buffers if forward_sync_buffers is not None
-                                     else broadcast_buffers if broadcast_buffers is not None else True)
+        self.forward_sync_buffers = (
+            forward_sync_buffers
+            if forward_sync_buffers is not None
+            else broadcast_buffers
+            if broadcast_buffers is not None
+            else True
+        )
         self.broadcast_buffers = self.forward_sync_buffers
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view, self.batched_grad_copy = gradient_as_bucket_view, batched_grad_copy
@@ -115,7 +156,9 @@ class DistributedDataParallel(Module, Joinable):
             self._caps = [_buckets.FIRST_CAP, _buckets.CAP]
         self._names = [name for name, param in named if param.requires_grad]
         self._params = [param for _, param in named if param.requires_grad]
-        self._buffers_to_sync = [buffer for name, buffer in module.named_buffers() if name not in self.parameters_to_ignore]
+        self._buffers_to_sync = [
+            buffer for name, buffer in module.named_buffers() if name not in self.parameters_to_ignore
+        ]
         self.bucket_bytes_cap = self._caps[-1]
         if init_sync:
             self._compare(named)
@@ -125,35 +168,41 @@ class DistributedDataParallel(Module, Joinable):
         self._hook: Any = None
         self._hook_state: Any = None
         self._divisor = self.process_group.size()
-        self._arrived: list[int] = []          # in the order of the first backward
-        self._expected: dict[int, int] | None = None     # of a static graph: how often each gradient arrives
+        self._arrived: list[int] = []  # in the order of the first backward
+        self._expected: dict[int, int] | None = None  # of a static graph: how often each gradient arrives
         self._counts: dict[int, int] = {}
         self._unused: set[int] = set()
         self._expecting = self._queued = self._queued_once = self._rebuilt = False
-        self._next = 0                         # the bucket to be started next
+        self._next = 0  # the bucket to be started next
         self._local_used = numpy.zeros(len(self._params), numpy.int32)
         self._build(list(reversed(range(len(self._params)))))
         this = weakref.ref(self)
         for index, param in enumerate(self._params):
             param.register_post_accumulate_grad_hook(_arrival(this, index))
 
-    def _compare(self, named: list[tuple[str, Tensor]]) -> None:
+    def _compare(self, named: Sequence[tuple[str, Tensor]]) -> None:
         """Refuse models that differ between ranks."""
         mine = [(name, tuple(param.shape), str(param.dtype), param.requires_grad) for name, param in named]
         for rank, theirs in enumerate(exchanged(self.process_group, mine)):
             if len(theirs) != len(mine):
-                raise RuntimeError(f"DDP expects same model across all ranks, but Rank {self.process_group.rank()} has {len(mine)} "
-                                   f"params, while rank {rank} has inconsistent {len(theirs)} params.")
+                raise RuntimeError(
+                    f"DDP expects same model across all ranks, but Rank {self.process_group.rank()} has {len(mine)} "
+                    f"params, while rank {rank} has inconsistent {len(theirs)} params."
+                )
             for ours, other in zip(mine, theirs):
                 if ours != other:
-                    raise RuntimeError(f"[{self.process_group.rank()}]: params[{mine.index(ours)}] in this process with sizes "
-                                       f"{list(ours[1])} appears not to match sizes of the same param in process {rank}.\n"
-                                       f"  here {ours[0]}: {ours[1]}, {ours[2]}; there {other[0]}: {other[1]}, {other[2]}")
+                    raise RuntimeError(
+                        f"[{self.process_group.rank()}]: params[{mine.index(ours)}] in this process with sizes "
+                        f"{list(ours[1])} appears not to match sizes of the same param in process {rank}.\n"
+                        f"  here {ours[0]}: {ours[1]}, {ours[2]}; there {other[0]}: {other[1]}, {other[2]}"
+                    )
 
     def _build(self, order: list[int]) -> None:
         parts = _buckets.assign([self._params[index] for index in order], self._caps)
-        self._buckets = [_buckets.Bucket(number, [order[at] for at in part], self._params, number == len(parts) - 1)
-                         for number, part in enumerate(parts)]
+        self._buckets = [
+            _buckets.Bucket(number, [order[at] for at in part], self._params, number == len(parts) - 1)
+            for number, part in enumerate(parts)
+        ]
         self._home = {index: bucket for bucket in self._buckets for index in bucket.indices}
 
     # Forward
@@ -183,8 +232,10 @@ class DistributedDataParallel(Module, Joinable):
 
     def _refuse(self) -> None:
         missing = sorted(index for bucket in self._buckets for index in bucket.pending)
-        raise RuntimeError(f"{_UNFINISHED}\nParameter indices which did not receive grad for rank {self.process_group.rank()}: "
-                           f"{' '.join(map(str, missing))}\n  these are {', '.join(self._names[index] for index in missing)}")
+        raise RuntimeError(
+            f"{_UNFINISHED}\nParameter indices which did not receive grad for rank {self.process_group.rank()}: "
+            f"{' '.join(map(str, missing))}\n  these are {', '.join(self._names[index] for index in missing)}"
+        )
 
     def _rebuild(self) -> None:
         """Put parameters into buckets in the order in which the gradients of rank 0 came."""
@@ -246,10 +297,14 @@ class DistributedDataParallel(Module, Joinable):
             return
         if index not in self._home[index].pending:
             raise RuntimeError(
-                "Expected to mark a variable ready only once. This error is caused by one of the following reasons: 1) Use of a "
-                "module parameter outside the `forward` function. Please make sure model parameters are not shared across multiple "
-                "concurrent forward-backward passes. or try to use _set_static_graph() as a workaround if this module graph does "
-                f"not change during training loop.\n  the parameter is {self._names[index]}")
+                "Expected to mark a variable ready only once. This error is caused by one of the "
+                "following reasons: 1) Use of a "
+                "module parameter outside the `forward` function. Please make sure model parameters are "
+                "not shared across multiple "
+                "concurrent forward-backward passes. or try to use _set_static_graph() as a workaround if "
+                "this module graph does "
+                f"not change during training loop.\n  the parameter is {self._names[index]}"
+            )
         self._local_used[index] = 1
         if not self._rebuilt:
             self._arrived.append(index)
@@ -259,8 +314,10 @@ class DistributedDataParallel(Module, Joinable):
     def _ready(self, index: int, grad: Tensor | None) -> None:
         bucket = self._home[index]
         if grad is not None and grad.layout != self._params[index].layout:
-            raise NotImplementedError(f"DistributedDataParallel: the gradient of {self._names[index]} is sparse\n"
-                                      "  leave sparse=True out of the embedding")
+            raise NotImplementedError(
+                f"DistributedDataParallel: the gradient of {self._names[index]} is sparse\n"
+                "  leave sparse=True out of the embedding"
+            )
         with no_grad():
             bucket.put(index, grad, 1 if self._hook is not None else 1 / self._divisor)
         bucket.pending.discard(index)
@@ -271,12 +328,12 @@ class DistributedDataParallel(Module, Joinable):
     def _finish(self) -> None:
         """When backward has run all its nodes."""
         self._queued = False
-        if self.static_graph and self._expected is None:         # its first backward: everything is known now
+        if self.static_graph and self._expected is None:  # its first backward: everything is known now
             for index, param in enumerate(self._params):
                 self._local_used[index] = index in self._counts
                 self._ready(index, param.grad if index in self._counts else None)
         if any(bucket.pending for bucket in self._buckets):
-            return                                               # the next forward says so
+            return  # the next forward says so
         with no_grad():
             for bucket in self._buckets:
                 bucket.finish()
@@ -331,9 +388,12 @@ class DistributedDataParallel(Module, Joinable):
 
     def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
         from claygrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+
         name = comm_hook_type.name
-        self.register_comm_hook(self.process_group, {"ALLREDUCE": default_hooks.allreduce_hook,
-                                                     "FP16_COMPRESS": default_hooks.fp16_compress_hook}[name])
+        self.register_comm_hook(
+            self.process_group,
+            {"ALLREDUCE": default_hooks.allreduce_hook, "FP16_COMPRESS": default_hooks.fp16_compress_hook}[name],
+        )
 
     def _set_static_graph(self) -> None:
         self.static_graph = True
@@ -344,15 +404,21 @@ class DistributedDataParallel(Module, Joinable):
         return self
 
     def __getstate__(self) -> Any:
-        raise TypeError("cannot pickle 'DistributedDataParallel' object\n  it belongs to its processes; pickle or save its .module, "
-                        "or its state_dict()")
+        raise TypeError(
+            "cannot pickle 'DistributedDataParallel' object\n  it belongs to its processes; pickle or "
+            "save its .module, "
+            "or its state_dict()"
+        )
 
     # Uneven inputs: algorithms.join
 
-    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
-             throw_on_early_termination: bool = False) -> Join:
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Join:
         """A context in which ranks may have different numbers of inputs: who is done takes part with zeros."""
-        return Join([self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size)
+        return Join(
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
 
     _divide_by_initial = True
 
@@ -391,6 +457,7 @@ def _arrival(this: Any, index: int) -> Any:
         ddp = this()
         if ddp is not None:
             ddp._gradient_arrived(index)
+
     return arrived
 
 

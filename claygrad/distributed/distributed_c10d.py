@@ -1,10 +1,11 @@
 """`torch.distributed.distributed_c10d`: where PyTorch keeps the functions of `torch.distributed`."""
+from claygrad import distributed as _distributed
 from claygrad._late import late
 from claygrad.distributed import *  # noqa: F403
-from claygrad.distributed import _get_default_group, _make_nccl_premul_sum, _rank_not_in_group
-from claygrad.distributed.constants import default_pg_nccl_timeout, default_pg_timeout
+from claygrad.distributed import _get_default_group, _make_nccl_premul_sum, _rank_not_in_group  # noqa: F401
+from claygrad.distributed.constants import default_pg_nccl_timeout, default_pg_timeout  # noqa: F401
 
 _pg_map: dict = {}
-_get_global_rank = get_global_rank  # noqa: F405
+_get_global_rank = _distributed.get_global_rank
 
 __getattr__ = late(__name__)

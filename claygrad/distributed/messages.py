@@ -1,4 +1,5 @@
 """Messages from one rank to another. The names are `torch.distributed`'s."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -42,10 +43,15 @@ class _Receiving(Work):
     def _advance(self) -> bool:
         MPI = _mpi.load()
         if self._request is None:
-            if any(isinstance(other, _Receiving) and other is not self and other._request is None and not other._done
-                   and (other.group, other._src, other._tag) == (self.group, self._src, self._tag)
-                   for other in under_way[:under_way.index(self)]):
-                return False               # messages arrive in the order in which they were asked for
+            if any(
+                isinstance(other, _Receiving)
+                and other is not self
+                and other._request is None
+                and not other._done
+                and (other.group, other._src, other._tag) == (self.group, self._src, self._tag)
+                for other in under_way[: under_way.index(self)]
+            ):
+                return False  # messages arrive in the order in which they were asked for
             status = MPI.Status()
             message = self.group.messages.Improbe(MPI.ANY_SOURCE if self._src is None else self._src, self._tag, status)
             if message is None:
@@ -58,9 +64,11 @@ class _Receiving(Work):
             else:
                 memory = numpy.empty(size, numpy.uint8)
                 self._wrong = RuntimeError(
-                    f"recv: rank {self.group.ranks[self._from]} sent {size} bytes, but the tensor {tuple(tensor.shape)} of "
+                    f"recv: rank {self.group.ranks[self._from]} sent {size} bytes, but the tensor "
+                    f"{tuple(tensor.shape)} of "
                     f"{tensor.dtype} takes {wanted}. Nothing was written.\n"
-                    "  the tensors of send and recv must have one size and dtype")
+                    "  the tensors of send and recv must have one size and dtype"
+                )
             self._request = message.Irecv([memory, MPI.BYTE])
         if not self._request.Test():
             return False
@@ -81,7 +89,9 @@ def _not_myself(held: ProcessGroup, rank: int, kind: str) -> None:
         raise ValueError(f"Invalid {kind} rank: {kind} rank should not be the same as the rank of the current process.")
 
 
-def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
+def isend(
+    tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
+) -> Work | None:
     """Begin to send a tensor to a rank."""
     check_tensor(tensor, "tensor")
     if skipped(group, "isend"):
@@ -92,7 +102,9 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
     return _Sending(held, tensor, to, tag, True)
 
 
-def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
+def irecv(
+    tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
+) -> Work | None:
     """Begin to receive a tensor from a rank, or from whoever sends first."""
     check_tensor(tensor, "tensor")
     if skipped(group, "irecv"):
@@ -130,11 +142,20 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0
 class P2POp:
     """A message to be sent or received by `batch_isend_irecv`."""
 
-    def __init__(self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0,
-                 group_peer: int | None = None) -> None:
+    def __init__(
+        self,
+        op: Callable[..., Any],
+        tensor: Tensor,
+        peer: int | None = None,
+        group: Any = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ) -> None:
         if op not in (isend, irecv):
-            raise ValueError("Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
-                             "``torch.distributed.irecv``.")
+            raise ValueError(
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
+                "``torch.distributed.irecv``."
+            )
         check_tensor(tensor, "tensor")
         self.op, self.tensor, self.group, self.tag = op, tensor, of(group), tag
         self.group_peer = root_of(self.group, peer, group_peer)
@@ -142,8 +163,10 @@ class P2POp:
 
     def __repr__(self) -> str:
         ends = (get_rank(self.group), self.group_peer) if self.op is isend else (self.group_peer, get_rank(self.group))
-        return (f"P2POp({self.op.__name__} pg={self.group.group_name}, group_src={ends[0]}, group_dst={ends[1]},  "
-                f"{self.tensor.shape}, {self.tensor.dtype})")
+        return (
+            f"P2POp({self.op.__name__} pg={self.group.group_name}, group_src={ends[0]}, group_dst={ends[1]},  "
+            f"{self.tensor.shape}, {self.tensor.dtype})"
+        )
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
@@ -153,5 +176,12 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     group = p2p_op_list[0].group
     if not all(one.group == group for one in p2p_op_list):
         raise ValueError("All ops need to use the same group.")
-    return [one.op(one.tensor, group=one.group, tag=one.tag, **{"group_dst" if one.op is isend else "group_src": one.group_peer})
-            for one in p2p_op_list]
+    return [
+        one.op(
+            one.tensor,
+            group=one.group,
+            tag=one.tag,
+            **{"group_dst" if one.op is isend else "group_src": one.group_peer},
+        )
+        for one in p2p_op_list
+    ]

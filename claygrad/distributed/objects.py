@@ -1,4 +1,5 @@
 """Collectives on Python objects, which are pickled. The names are `torch.distributed`'s."""
+
 from __future__ import annotations
 
 import pickle
@@ -15,8 +16,14 @@ from claygrad.distributed._work import Collective
 from claygrad.distributed.messages import recv, send
 from claygrad.ops.creation import tensor as new_tensor
 
-__all__ = ["all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list",
-           "send_object_list"]
+__all__ = [
+    "all_gather_object",
+    "broadcast_object_list",
+    "gather_object",
+    "recv_object_list",
+    "scatter_object_list",
+    "send_object_list",
+]
 
 
 def pickled(value: Any) -> numpy.ndarray:
@@ -40,7 +47,7 @@ def exchanged(held: ProcessGroup, value: Any) -> list[Any]:
         starts = [0, *accumulate(counts)]
         every = numpy.empty(starts[-1], numpy.uint8)
         yield [comm.Iallgatherv(mine, [every, counts, starts[:-1], _mpi.load().BYTE])]
-        parts.extend(every[at:at + size] for at, size in zip(starts, counts))
+        parts.extend(every[at : at + size] for at, size in zip(starts, counts))
 
     _run(held, -1, start)
     return [pickle.loads(part) for part in parts]
@@ -58,7 +65,7 @@ def sent_to_all(held: ProcessGroup, value: Any, root: int) -> Any:
         yield [comm.Ibcast(taken[0], root)]
 
     _run(held, root, start)
-    return value if mine is not None else pickle.loads(taken[0])
+    return value if mine is not None else pickle.loads(taken[0].tobytes())
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
@@ -70,8 +77,13 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
         object_list[at] = value
 
 
-def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None,
-                  group_dst: int | None = None) -> None:
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    group_dst: int | None = None,
+) -> None:
     """Bring every rank's object into the list of rank `dst`."""
     if skipped(group, "gather_object"):
         return
@@ -92,7 +104,7 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
         starts = [0, *accumulate(counts)]
         every = numpy.empty(starts[-1], numpy.uint8)
         yield [comm.Igatherv(mine, [every, counts, starts[:-1], _mpi.load().BYTE] if there else None, root)]
-        parts.extend(every[at:at + size] for at, size in zip(starts, counts))
+        parts.extend(every[at : at + size] for at, size in zip(starts, counts))
 
     _run(held, root, start)
     for at, part in enumerate(parts):
@@ -100,8 +112,9 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
         object_gather_list[at] = pickle.loads(part)
 
 
-def broadcast_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
-                          group_src: int | None = None) -> None:
+def broadcast_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
+) -> None:
     """Replace the elements of every rank's list by those of rank `src`."""
     if skipped(group, "broadcast_object_list"):
         return
@@ -109,13 +122,19 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
     root = root_of(held, src, group_src, 0)
     values = sent_to_all(held, list(object_list), root)
     if len(values) != len(object_list):
-        raise RuntimeError(f"broadcast_object_list: rank {held.ranks[root]} has {len(values)} objects, this list "
-                           f"{len(object_list)}")
+        raise RuntimeError(
+            f"broadcast_object_list: rank {held.ranks[root]} has {len(values)} objects, this list {len(object_list)}"
+        )
     object_list[:] = values
 
 
-def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None,
-                        src: int | None = None, group: Any = None, group_src: int | None = None) -> None:
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    group_src: int | None = None,
+) -> None:
     """Give every rank its object of the list of rank `src`, as the first of its list."""
     if not_in(group):
         skipped(group, "scatter_object_list")
@@ -139,11 +158,17 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
         yield [comm.Iscatterv(given, taken[0], root)]
 
     _run(held, root, start)
-    scatter_object_output_list[0] = pickle.loads(taken[0])
+    scatter_object_output_list[0] = pickle.loads(taken[0].tobytes())
 
 
-def send_object_list(object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None,
-                     group_dst: int | None = None, use_batch: bool = False) -> None:
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
     """Send the objects of a list to a rank."""
     if skipped(group, "send_object_list"):
         return
@@ -154,8 +179,14 @@ def send_object_list(object_list: list[Any], dst: int | None = None, group: Any 
     send(_bytes(data.copy()), group=held, group_dst=to)
 
 
-def recv_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
-                     group_src: int | None = None, use_batch: bool = False) -> int:
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
     """Receive the objects of a list from a rank, or from whoever sends first; the rank that sent them."""
     if skipped(group, "recv_object_list"):
         return -1
@@ -165,7 +196,7 @@ def recv_object_list(object_list: list[Any], src: int | None = None, group: Any 
     sender = recv(size, group=held, group_src=where)
     data = numpy.empty(int(size), numpy.uint8)
     recv(_bytes(data), src=sender, group=held)
-    values = pickle.loads(data)
+    values = pickle.loads(data.tobytes())
     if len(values) != len(object_list):
         raise RuntimeError(f"recv_object_list: {len(values)} objects were sent, this list has {len(object_list)}")
     object_list[:] = values
@@ -174,4 +205,5 @@ def recv_object_list(object_list: list[Any], src: int | None = None, group: Any 
 
 def _bytes(array: numpy.ndarray) -> Tensor:
     from claygrad.core.python_api import share
+
     return share(array)

@@ -37,7 +37,8 @@ def test_every_name_that_is_only_a_name_has_a_reason() -> None:
 
 
 def test_what_works_is_not_called_absent() -> None:
-    for name in ("torch.compile", "torch.jit.script", "torch.library.custom_op", "torch.hub.load"):
+    for name in ("torch.compile", "torch.jit.script", "torch.library.custom_op", "torch.hub.load", "torch.distributed.all_reduce",
+                 "torch.distributed.fsdp.FullyShardedDataParallel", "torch.nn.parallel.DistributedDataParallel"):
         value = claygrad
         for part in name.split(".")[1:]:
             value = getattr(value, part)
@@ -47,11 +48,11 @@ def test_what_works_is_not_called_absent() -> None:
 
 def test_check_tells_names_from_what_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = tmp_path / "program.py"
-    program.write_text("import torch\nfrom torch.distributed.fsdp import FullyShardedDataParallel\n"
+    program.write_text("import torch\nfrom torch.distributed.tensor import DTensor\n"
                        "torch.relu\ntorch.compile\ntorch.nope\n")
     assert main(["check", str(program)]) == 1
     told = capsys.readouterr().out
-    assert "a name   torch.distributed.fsdp.FullyShardedDataParallel" in told
-    assert "claygrad runs in one process" in told
+    assert "a name   torch.distributed.tensor.DTensor" in told
+    assert "processes communicate through MPI" in told
     assert "missing  torch.nope" in told
     assert "5 names of torch, 3 there, 1 only names, 1 missing" in told

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import claygrad.distributed.fsdp
 import pytest
 
 import claygrad
+import claygrad.distributed.fsdp
 from claygrad.cli.check import MISSING, resolve
 from claygrad.compat import names
 

@@ -1,4 +1,5 @@
 """Ways to train on several ranks that are built of collectives."""
+
 from claygrad._late import late
 from claygrad.distributed.algorithms.join import Join, Joinable, JoinHook
 

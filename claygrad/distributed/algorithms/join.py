@@ -1,4 +1,5 @@
-"""Ranks with different numbers of inputs: a rank that is done takes part in the collectives of the others until all are."""
+"""Ranks with different numbers of inputs: who is done takes part in the collectives of the others until all are."""
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -58,8 +59,9 @@ class Joinable(ABC):
 class Join:
     """A context in which ranks may have different numbers of inputs."""
 
-    def __init__(self, joinables: list[Any], enable: bool = True, throw_on_early_termination: bool = False,
-                 **kwargs: Any) -> None:
+    def __init__(
+        self, joinables: list[Any], enable: bool = True, throw_on_early_termination: bool = False, **kwargs: Any
+    ) -> None:
         if len(joinables) == 0:
             raise ValueError("The join context manager requires at least one joinable")
         if len({joinable.join_process_group for joinable in joinables}) > 1:
@@ -87,14 +89,17 @@ class Join:
             last = False
             if self._throw:
                 all_reduce(new_tensor([1]), group=self._group)
-                raise RuntimeError("Rank {} exhausted all inputs.".format(self._group.rank()))
+                raise RuntimeError(f"Rank {self._group.rank()} exhausted all inputs.")
             for hook in self._hooks:
                 hook.main_hook()
             rounds += 1
             if rounds == 1000:
-                warn("Detected uneven input skew of greater than 1000. This means that rank "
-                     f"{self._group.rank()} has at least 1000 fewer inputs than other currently-active ranks. This level of skew "
-                     "could lead to performance degradation during training.")
+                warn(
+                    "Detected uneven input skew of greater than 1000. This means that rank "
+                    f"{self._group.rank()} has at least 1000 fewer inputs than other currently-active "
+                    "ranks. This level of skew "
+                    "could lead to performance degradation during training."
+                )
         for hook in self._hooks:
             hook.post_hook(last)
         self._release()

@@ -1,7 +1,9 @@
 """Collectives that gradients flow through: they return new tensors, and their derivatives are collectives again.
 
-All ranks must run backward through the same calls, in the same order. The names are `torch.distributed.nn.functional`'s.
+All ranks must run backward through the same calls, in the same order. The names are
+`torch.distributed.nn.functional`'s.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,8 +17,17 @@ from claygrad.distributed._reduce import ReduceOp
 from claygrad.ops.fill import empty, empty_like, zeros_like
 from claygrad.ops.join import cat
 
-__all__ = ["all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather", "reduce", "reduce_scatter",
-           "scatter"]
+__all__ = [
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "broadcast",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scatter",
+]
 
 
 class _Broadcast(Function):
@@ -162,13 +173,16 @@ def scatter(tensors: list[Tensor], src: int = 0, group: Any = None) -> Tensor:
     return _Scatter.apply(src, group, *tensors)
 
 
-def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None) -> tuple[Tensor, ...]:
+def all_to_all(
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None
+) -> tuple[Tensor, ...]:
     """What each rank has for this one; `output_tensor_list` says the shapes."""
     return _AllToAll.apply(group, [tuple(one.shape) for one in output_tensor_list], *input_tensor_list)
 
 
-def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Any = None, input_split_sizes: Any = None,
-                      group: Any = None) -> Tensor:
+def all_to_all_single(
+    output: Tensor, input: Tensor, output_split_sizes: Any = None, input_split_sizes: Any = None, group: Any = None
+) -> Tensor:
     """The rows that each rank has for this one, as one tensor; `output` says its shape."""
     size = get_world_size(group)
     rows = [output.shape[0] // size] * size if not output_split_sizes else list(output_split_sizes)

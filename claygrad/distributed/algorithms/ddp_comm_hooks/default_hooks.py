@@ -1,4 +1,5 @@
 """Sums of gradients as they are, or in half precision, which halves what is sent."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,7 +11,13 @@ from claygrad.core.data.dtype import DTYPES
 from claygrad.distributed._group import of
 from claygrad.distributed.collectives import all_reduce
 
-__all__ = ["allreduce_hook", "bf16_compress_hook", "bf16_compress_wrapper", "fp16_compress_hook", "fp16_compress_wrapper"]
+__all__ = [
+    "allreduce_hook",
+    "bf16_compress_hook",
+    "bf16_compress_wrapper",
+    "fp16_compress_hook",
+    "fp16_compress_wrapper",
+]
 
 
 def _summed(group: Any, tensor: Tensor) -> Any:

@@ -1,9 +1,7 @@
 """Every collective on every kind of tensor, compared with what NumPy makes of all ranks' values. Runs on any number of ranks."""
 
 import math
-import sys
 
-import numpy
 import claygrad as torch
 import claygrad.distributed as dist
 from claygrad.distributed import ReduceOp

@@ -1,8 +1,6 @@
 """DistributedDataParallel against one process on the joined batch, in all its variants. Runs on any number of ranks."""
 
 import contextlib
-import copy
-import warnings
 
 import claygrad as torch
 import claygrad.distributed as dist

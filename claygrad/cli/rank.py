@@ -1,7 +1,8 @@
-"""One rank of a program that `claygrad launch` started: sets torchrun's environment, runs the program, ends all if it fails.
+"""One rank of a program that `claygrad launch` started: it sets torchrun's environment, and ends all if it fails.
 
-    python -m claygrad.distributed._rank [-m] PROGRAM [ARGS...]
+python -m claygrad.cli.rank [-m] PROGRAM [ARGS...]
 """
+
 from __future__ import annotations
 
 import os
@@ -17,22 +18,40 @@ def environment(MPI: Any) -> dict[str, str]:
     local = world.Split_type(MPI.COMM_TYPE_SHARED)
     leaders = sorted(set(world.allgather(local.bcast(world.rank))))
     host = local.bcast(world.rank)
-    told = {"RANK": world.rank, "WORLD_SIZE": world.size, "LOCAL_RANK": local.rank, "LOCAL_WORLD_SIZE": local.size,
-            "GROUP_RANK": leaders.index(host), "GROUP_WORLD_SIZE": len(leaders), "ROLE_RANK": world.rank,
-            "ROLE_WORLD_SIZE": world.size, "ROLE_NAME": "default",
-            "MASTER_ADDR": world.bcast(MPI.Get_processor_name() if len(leaders) > 1 else "127.0.0.1"), "MASTER_PORT": 29500,
-            "TORCHELASTIC_RUN_ID": "none", "TORCHELASTIC_RESTART_COUNT": 0, "TORCHELASTIC_MAX_RESTARTS": 0,
-            "TORCHELASTIC_USE_AGENT_STORE": True}
+    told = {
+        "RANK": world.rank,
+        "WORLD_SIZE": world.size,
+        "LOCAL_RANK": local.rank,
+        "LOCAL_WORLD_SIZE": local.size,
+        "GROUP_RANK": leaders.index(host),
+        "GROUP_WORLD_SIZE": len(leaders),
+        "ROLE_RANK": world.rank,
+        "ROLE_WORLD_SIZE": world.size,
+        "ROLE_NAME": "default",
+        "MASTER_ADDR": world.bcast(MPI.Get_processor_name() if len(leaders) > 1 else "127.0.0.1"),
+        "MASTER_PORT": 29500,
+        "TORCHELASTIC_RUN_ID": "none",
+        "TORCHELASTIC_RESTART_COUNT": 0,
+        "TORCHELASTIC_MAX_RESTARTS": 0,
+        "TORCHELASTIC_USE_AGENT_STORE": True,
+    }
     local.Free()
-    given = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_MAX_RESTARTS",
-             "ROLE_NAME")
+    given = (
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "TORCHELASTIC_RUN_ID",
+        "TORCHELASTIC_RESTART_COUNT",
+        "TORCHELASTIC_MAX_RESTARTS",
+        "ROLE_NAME",
+    )
     return {name: str(value) for name, value in told.items() if name not in given or name not in os.environ}
 
 
 def main(arguments: list[str]) -> None:
     """Run the program as this rank."""
-    from claygrad.compat import as_torch          # the program may import torch or claygrad
+    from claygrad.compat import as_torch
     from claygrad.distributed import _leaving, _mpi
+
     MPI = _mpi.load()
     world = MPI.COMM_WORLD
     os.environ.update(environment(MPI))
@@ -68,7 +87,9 @@ def _of_the_program(wrong: BaseException) -> BaseException:
     """The error with the frames of the program alone."""
     trace = wrong.__traceback__
     own = (__file__, runpy.__file__)
-    while trace is not None and (trace.tb_frame.f_code.co_filename in own or "runpy" in trace.tb_frame.f_code.co_filename):
+    while trace is not None and (
+        trace.tb_frame.f_code.co_filename in own or "runpy" in trace.tb_frame.f_code.co_filename
+    ):
         trace = trace.tb_next
     return wrong.with_traceback(trace)
 

@@ -1,0 +1,211 @@
+"""`save` and `load`: a folder with one file for each rank and an index.
+
+Note [Whole or not at all]
+Ranks write into a folder beside the target. When all have, the index is written, and the folder takes the target's
+place by a rename. So a checkpoint is there whole, or the former one still is: also if a rank is killed while it
+writes. Between the two renames of a replacement the former one is `<target>.former`, and `load` finds it there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+from claygrad.autograd.grad_mode import no_grad
+from claygrad.core import Tensor
+from claygrad.distributed._group import is_initialized, of
+from claygrad.distributed.checkpoint.shards import FlatShard
+from claygrad.distributed.objects import exchanged, sent_to_all
+from claygrad.serialization import load as load_file
+from claygrad.serialization import save as save_file
+
+INDEX = "index.pkl"
+FORMAT = 1
+
+
+def _flatten(value: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
+    """The leaves of nested dicts and lists, by their paths."""
+    if isinstance(value, dict):
+        return {key: leaf for name, inner in value.items() for key, leaf in _flatten(inner, (*path, name)).items()}
+    if isinstance(value, list) and any(isinstance(one, (Tensor, dict, list, FlatShard)) for one in value):
+        return {key: leaf for at, inner in enumerate(value) for key, leaf in _flatten(inner, (*path, at)).items()}
+    return {path: value}
+
+
+def _key(path: tuple[Any, ...]) -> str:
+    return ".".join(map(str, path))
+
+
+class _Ranks:
+    """The ranks that save or load together; one alone where there is no group."""
+
+    def __init__(self, group: Any, alone: bool) -> None:
+        self.group = None if alone or not is_initialized() else of(group)
+        self.size = 1 if self.group is None else self.group.size()
+        self.rank = 0 if self.group is None else self.group.rank()
+
+    def exchange(self, value: Any) -> list[Any]:
+        return [value] if self.group is None else exchanged(self.group, value)
+
+    def tell(self, value: Any) -> Any:
+        return value if self.group is None else sent_to_all(self.group, value, 0)
+
+
+def _refuse_plans(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise NotImplementedError(f"distributed.checkpoint: {name} is not there\n  say checkpoint_id, a folder")
+
+
+def save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> None:
+    """Write a state into the folder `checkpoint_id`. All ranks call this; the folder is replaced when all have written.
+
+    A tensor that all ranks have is written by one of them; of a `FlatShard` every rank writes its part.
+    """
+    _refuse_plans(storage_writer=storage_writer, planner=planner)
+    if checkpoint_id is None:
+        raise ValueError("checkpoint_id: a folder is wanted")
+    ranks = _Ranks(process_group, no_dist)
+    target = Path(checkpoint_id)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(ranks.tell(f"{target}.partial-{os.getpid()}"))
+    leaves = _flatten(state_dict)
+    names = ranks.exchange(sorted(_key(path) for path in leaves))
+    for rank, theirs in enumerate(names):
+        if theirs != names[0]:
+            differ = sorted(set(theirs) ^ set(names[0]))
+            raise RuntimeError(
+                f"save: rank {rank} has other keys than rank 0. Nothing was written.\n  they differ in "
+                f"{', '.join(differ[:5])}"
+            )
+    if ranks.rank == 0:
+        partial.mkdir()
+    ranks.exchange(None)
+    loads = [0] * ranks.size
+    mine: dict[str, Tensor] = {}
+    index: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for path, value in leaves.items():
+        key = _key(path)
+        if isinstance(value, FlatShard):
+            index[key] = ("shard", value.total, str(value.local.dtype), [(value.offset, value.local.numel())])
+            mine[key] = value.local.detach().clone()
+        elif isinstance(value, Tensor):
+            owner = loads.index(min(loads))
+            loads[owner] += value.numel() * value.element_size()
+            index[key] = ("tensor", tuple(value.shape), str(value.dtype), owner)
+            if owner == ranks.rank:
+                mine[key] = value.detach().clone()
+        else:
+            others[key] = value
+    file = partial / f"rank_{ranks.rank}.pt"
+    save_file(mine, file)
+    _settle(file)
+    every = ranks.exchange({key: entry[3][0] for key, entry in index.items() if entry[0] == "shard"})
+    if ranks.rank == 0:
+        for key, entry in index.items():
+            if entry[0] == "shard":
+                index[key] = (*entry[:3], [part[key] for part in every])
+        with open(partial / INDEX, "wb") as held:
+            pickle.dump({"format": FORMAT, "ranks": ranks.size, "tensors": index, "others": others}, held)
+        _settle(partial / INDEX)
+        _replace(partial, target)
+    ranks.exchange(None)
+
+
+def _settle(path: Path) -> None:
+    """Have the disk hold what was written."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _replace(partial: Path, target: Path) -> None:
+    former = Path(f"{target}.former")
+    if target.exists():
+        shutil.rmtree(former, ignore_errors=True)
+        target.rename(former)
+    partial.rename(target)
+    with contextlib.suppress(OSError):
+        _settle(target.parent)
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def load(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_reader: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
+    """Read a state into the tensors, shards and values of `state_dict`, which says what is wanted. The number of ranks
+    may be another than that which wrote it."""
+    _refuse_plans(storage_reader=storage_reader, planner=planner)
+    if checkpoint_id is None:
+        raise ValueError("checkpoint_id: a folder is wanted")
+    folder = Path(checkpoint_id)
+    if not folder.exists() and Path(f"{folder}.former").exists():
+        folder = Path(f"{folder}.former")
+    if not (folder / INDEX).exists():
+        raise FileNotFoundError(f"no checkpoint in {folder}: it has no {INDEX}")
+    with open(folder / INDEX, "rb") as held:
+        said = pickle.load(held)
+    files: dict[int, Any] = {}
+
+    def part(rank: int, key: str) -> Tensor:
+        if rank not in files:
+            files[rank] = load_file(folder / f"rank_{rank}.pt", mmap=True)
+        found: Tensor = files[rank][key]
+        return found
+
+    for path, value in _flatten(state_dict).items():
+        key = _key(path)
+        entry = said["tensors"].get(key)
+        if entry is None:
+            if key not in said["others"]:
+                raise RuntimeError(
+                    f"Missing key in checkpoint state_dict: {key}.\n  {folder} was written with other keys"
+                )
+            _set(state_dict, path, said["others"][key])
+            continue
+        with no_grad():
+            if isinstance(value, FlatShard):
+                if entry[0] != "shard" or entry[1] != value.total:
+                    raise ValueError(f"Size mismatch between saved {entry[1]} and current: {value.total} for {key}")
+                for rank, (offset, size) in enumerate(entry[3]):
+                    low, high = max(offset, value.offset), min(offset + size, value.offset + value.local.numel())
+                    if low < high:
+                        value.local[low - value.offset : high - value.offset] = part(rank, key)[
+                            low - offset : high - offset
+                        ]
+            elif isinstance(value, Tensor):
+                if entry[0] != "tensor" or tuple(value.shape) != entry[1]:
+                    raise ValueError(
+                        f"Size mismatch between saved {entry[1]} and current: {tuple(value.shape)} for {key}"
+                    )
+                value.detach().copy_(part(entry[3], key))
+            else:
+                raise ValueError(f"{key} is a tensor in the checkpoint, but {type(value).__name__} in state_dict")
+
+
+def _set(state_dict: Any, path: tuple[Any, ...], value: Any) -> None:
+    for step in path[:-1]:
+        state_dict = state_dict[step]
+    state_dict[path[-1]] = value
