@@ -11,6 +11,8 @@
 #   make coverage   which of PyTorch's operations agree, as a table; writes docs/operations.md
 #   make lint       ruff, cython-lint;   make types   mypy, stubtest, and programs under mypy and pyright
 #   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
+#   make wheels     manylinux wheels for every Python found, and the source distribution, each tested in a clean environment
+#   make arm        the kernels compiled for ARM and tested by an emulator;   make release VERSION=1.2.3   docs/releases.md
 #
 # .venv holds claygrad and its tools, .venv-oracle has PyTorch too. Both get claygrad as a wheel built from this tree, so
 # that what is tested is what a user installs. Another Python: make PYTHON=python3.13 …
@@ -32,7 +34,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
+.PHONY: help demo test test-oracle test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel wheels arm release clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -127,6 +129,18 @@ stubs: .venv/.claygrad
 wheel: build/wheel.stamp
 	@mkdir -p dist && cp build/wheel/*.whl dist/ && ls dist/*.whl
 
+# Another choice of Pythons: make wheels WHEELS_ARGS="--python python3.13 --no-sdist"
+wheels:
+	@$(PYTHON) tools/preflight.py
+	$(PYTHON) tools/wheels.py $(WHEELS_ARGS)
+
+# Needs Debian's g++-aarch64-linux-gnu and qemu-user.
+arm: .venv/.build
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/arm.py $(ARM_ARGS)
+
+release: .venv/.release
+	$(BIN)/python tools/release.py $(VERSION) $(RELEASE_ARGS)
+
 clean:
 	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -139,7 +153,7 @@ clean:
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
 	@touch $@
 
-.venv/.build .venv/.test .venv/.lint .venv/.demo: .venv/.%: .venv/.made pyproject.toml
+.venv/.build .venv/.test .venv/.lint .venv/.demo .venv/.release: .venv/.%: .venv/.made pyproject.toml
 	$(BIN)/python -m pip install $(PIP_FLAGS) --group $*
 	@touch $@
 
@@ -168,7 +182,7 @@ build/sources.txt: FORCE
 	@printf '%s\n' $(SOURCES) > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-build/wheel.stamp: .venv/.build build/sources.txt $(SOURCES) meson.build meson.options pyproject.toml README.md LICENSE tools/not_shipped.py
+build/wheel.stamp: .venv/.build build/sources.txt $(SOURCES) meson.build meson.options pyproject.toml README.md LICENSE $(wildcard LICENSES/*) tools/not_shipped.py
 	rm -rf build/wheel
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel $(PIP_FLAGS) . --no-build-isolation --no-deps \
 	  --wheel-dir build/wheel --config-settings build-dir=build/meson

@@ -30,7 +30,7 @@ constexpr int64_t FAR_APART = 4096;      // bytes between the rows of a transpos
 // Rows at once: as many sums as the registers hold.
 #if defined(__AVX512F__)
 constexpr int ROWS = 8;
-#elif defined(__AVX2__)
+#elif defined(CLAY_VECTOR_BYTES)
 constexpr int ROWS = 6;
 #else
 constexpr int ROWS = 4;

@@ -10,7 +10,7 @@ namespace {
 
 inline int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 template <class T> struct Quads {
     using V = vec<T>;
     using P = decltype(V{} > V{});                    // places, as wide as numbers
