@@ -14,6 +14,8 @@
 #   make docs       the site, in build/site: pages, executed tutorials, the reference;   fails on any warning
 #   make lint       ruff, cython-lint;   make types   mypy, stubtest, and programs under mypy and pyright
 #   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
+#   make wheels     manylinux wheels for every Python found, and the source distribution, each tested in a clean environment
+#   make arm        the kernels compiled for ARM and tested by an emulator;   make release VERSION=1.2.3   docs/releases.md
 #
 # .venv holds claygrad and its tools, .venv-oracle has PyTorch too. Both get claygrad as a wheel built from this tree, so
 # that what is tested is what a user installs. Another Python: make PYTHON=python3.13 …
@@ -35,7 +37,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel test-browser clean FORCE
+.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel test-browser wheels arm release clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -142,6 +144,18 @@ docs: .venv/.claygrad .venv/.docs
 wheel: build/wheel.stamp
 	@mkdir -p dist && cp build/wheel/*.whl dist/ && ls dist/*.whl
 
+# Another choice of Pythons: make wheels WHEELS_ARGS="--python python3.13 --no-sdist"
+wheels:
+	@$(PYTHON) tools/preflight.py
+	$(PYTHON) tools/wheels.py $(WHEELS_ARGS)
+
+# Needs Debian's g++-aarch64-linux-gnu and qemu-user.
+arm: .venv/.build
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/arm.py $(ARM_ARGS)
+
+release: .venv/.release
+	$(BIN)/python tools/release.py $(VERSION) $(RELEASE_ARGS)
+
 clean:
 	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .venv-mpi .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -154,7 +168,7 @@ clean:
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
 	@touch $@
 
-.venv/.build .venv/.test .venv/.lint .venv/.demo .venv/.docs: .venv/.%: .venv/.made pyproject.toml
+.venv/.build .venv/.test .venv/.lint .venv/.demo .venv/.docs .venv/.release: .venv/.%: .venv/.made pyproject.toml
 	$(BIN)/python -m pip install $(PIP_FLAGS) --group $*
 	@touch $@
 
@@ -188,7 +202,7 @@ build/sources.txt: FORCE
 	@printf '%s\n' $(SOURCES) > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-build/wheel.stamp: .venv/.build build/sources.txt $(SOURCES) meson.build meson.options pyproject.toml README.md LICENSE tools/not_shipped.py
+build/wheel.stamp: .venv/.build build/sources.txt $(SOURCES) meson.build meson.options pyproject.toml README.md LICENSE $(wildcard LICENSES/*) tools/not_shipped.py
 	rm -rf build/wheel
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel $(PIP_FLAGS) . --no-build-isolation --no-deps \
 	  --wheel-dir build/wheel --config-settings build-dir=build/meson

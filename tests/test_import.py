@@ -1,4 +1,4 @@
-"""`import claygrad` gets out of the way: it is quick, and brings nothing along that it does not need."""
+"""`import claygrad` gets out of the way: it brings nothing along that it does not need. How much it does: test_sizes.py."""
 
 from __future__ import annotations
 
@@ -9,36 +9,22 @@ from pathlib import Path
 
 import pytest
 
-BUDGET = 0.15       # seconds beyond numpy: the goal; `make bench` reports it
 HEAVY = ("matplotlib", "scipy", "torch", "tqdm", "cupy", "mpi4py", "pandas", "sympy", "hypothesis", "pytest",
          "multiprocessing", "asyncio", "unittest")
 
 PROGRAM = """
-import json, sys, time
+import json, sys
 import numpy
 before = set(sys.modules)
-began = time.perf_counter()
 import claygrad
-print(json.dumps([time.perf_counter() - began, sorted(set(sys.modules) - before)]))
+print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 
-def import_claygrad() -> tuple[float, list[str]]:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True, text=True)
-    return tuple(json.loads(done.stdout))
-
-
 def test_import_brings_no_heavy_module_along():
-    _, modules = import_claygrad()
+    done = subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True, text=True)
+    modules = json.loads(done.stdout)
     assert [name for name in modules if name.split(".")[0] in HEAVY] == []
-
-
-def test_import_is_quick(record_property):
-    # Five tries, the best of them, and twice the budget: a busy machine must not fail this, a careless import must.
-    seconds = min(import_claygrad()[0] for _ in range(5))
-    record_property("import_seconds", seconds)
-    print(f"import claygrad: {seconds:.3f} s beyond numpy (goal {BUDGET})")
-    assert seconds < 2 * BUDGET
 
 
 def test_import_prints_and_warns_nothing():

@@ -1,4 +1,4 @@
-"""Prints the coefficients of simd/math_avx2.hpp's normal tail: polynomials whose largest error is least."""
+"""Prints the coefficients of simd/math_plain.hpp's normal tail: polynomials whose largest error is least."""
 
 from __future__ import annotations
 

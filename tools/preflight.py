@@ -34,10 +34,12 @@ def missing(compile_only=False):
     if not compile_only and not _makes_environments():
         found.append("this Python cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv")
     if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
-        found.append("the C headers of this Python are missing; on Debian and Ubuntu: apt-get install python3-dev")
+        found.append("the C headers of this Python are missing; on Debian and Ubuntu: apt-get install python3-dev, "
+                     "on Fedora: dnf install python3-devel")
     compiler = os.environ.get("CXX", "").split()[:1] or ["c++", "g++", "clang++"]
     if not any(map(shutil.which, compiler)):
-        found.append("there is no C++ compiler; on Debian and Ubuntu: apt-get install g++")
+        found.append("there is no C++ compiler; on Debian and Ubuntu: apt-get install g++, "
+                     "on Fedora: dnf install gcc-c++, on macOS: xcode-select --install")
     return found
 
 

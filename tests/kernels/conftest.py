@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,13 @@ def kernels() -> Kernels:
     return Kernels(library_path())
 
 
-@pytest.fixture(params=["base", "avx2", "avx512"])
+# Those of the processor's family; `portable` is what other families run, where the library was built with it.
+SETS = ["base", "neon"] if platform.machine() in ("aarch64", "arm64") else ["base", "avx2", "avx512"]
+if Kernels(library_path()).has(b"portable"):
+    SETS.append("portable")
+
+
+@pytest.fixture(params=SETS)
 def isa(request: pytest.FixtureRequest, kernels: Kernels) -> Iterator[str]:
     before = kernels.isa()
     if not kernels.use_isa(request.param.encode()):

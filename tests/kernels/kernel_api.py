@@ -90,6 +90,13 @@ class Kernels:
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
 
+    def has(self, name: bytes) -> bool:
+        """Whether the library has this instruction set, and the machine too."""
+        before = self.isa()
+        found = bool(self.use_isa(name))
+        self.use_isa(before)
+        return found
+
     def get(self, family: str, name: str, dtype: np.dtype) -> Callable:
         address = self.find(family.encode(), name.encode(), CODES[np.dtype(dtype).name])
         assert address, f"no kernel {family} {name} for {dtype}"

@@ -16,7 +16,7 @@ namespace {
 
 #if defined(__AVX512F__)
 constexpr int TALL = 14, WIDE = 2;
-#elif defined(__AVX2__)
+#elif defined(CLAY_VECTOR_BYTES)
 constexpr int TALL = 6, WIDE = 2;
 #else
 constexpr int TALL = 4, WIDE = 1;

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <vector>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
+#include "simd/intrinsics.hpp"
 #include "simd/item_size.hpp"
 #include "platform/threads.hpp"
 

@@ -1,15 +1,13 @@
 // Strided copies.
 #include <stdint.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include "copy/bytes.hpp"
 #include "platform/dtypes.hpp"
 #include "platform/api.hpp"
 #include "elementwise/params.hpp"
 #include "platform/threads.hpp"
+#include "simd/intrinsics.hpp"
 
 namespace clay {
 namespace {

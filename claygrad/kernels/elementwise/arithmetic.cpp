@@ -95,7 +95,7 @@ inline double single_rest(double x, double y) { return __builtin_fmod(x, y); }
 inline float fmod_of(float x, float y) { return single_rest(x, y); }
 inline double fmod_of(double x, double y) { return single_rest(x, y); }
 
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 inline f32v minus_product(f32v q, f32v y, f32v x) { return multiply_add(-q, y, x); }
 inline f64v minus_product(f64v q, f64v y, f64v x) { return multiply_add(-q, y, x); }
 // The rounded quotient is at most one too large, never too small; the remainder is exact by a fused multiply-add.
@@ -153,7 +153,7 @@ template <class F, class T> void divide_integers(const T* x, const T* y, T* out,
         out[i] = (T)(F::quotient ? q - down : rest + (down ? b : 0));
     }
 }
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 // In double precision, by vectors: below 2^52 a quotient that is not an integer is not rounded to one.
 template <class F, class T> void divide_by_floats(const T* x, const T* y, T* out, int64_t n) {
 #pragma GCC ivdep
@@ -175,7 +175,7 @@ template <class F, class T> bool integer_division(const void* const* in, void* o
         }
     }
     if (zero) return false;
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
     if (!large) {
         divide_by_floats<F>(x, y, (T*)out_n, n);
         return true;
@@ -300,7 +300,7 @@ template <bool SINGLE> struct Hypot : Taking2 {
 // 2 ** y for integral y; inf and 0 beyond the range of the type
 inline double power_of_two(double y) { return __builtin_ldexp(1.0, (int)y); }
 inline float power_of_two(float y) { return (float)power_of_two((double)y); }
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 inline f32v power_of_two(f32v y) { return times_power_of_two(splat<f32v>(1), y); }
 typedef int64_t i64v __attribute__((vector_size(CLAY_VECTOR_BYTES)));
 inline f64v power_of_two(f64v y) {                               // as a product of two halves, each written into an exponent

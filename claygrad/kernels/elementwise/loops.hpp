@@ -76,6 +76,9 @@ template <class V> void store_wide(float* p, V v) { _mm256_storeu_ps(p, _mm512_c
 #elif defined(__AVX2__)
 template <class V> V load_wide(const float* p) { return (V)_mm256_cvtps_pd(_mm_loadu_ps(p)); }
 template <class V> void store_wide(float* p, V v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
+#elif defined(CLAY_VECTOR_BYTES)
+template <class V> V load_wide(const float* p) { return V{p[0], p[1]}; }
+template <class V> void store_wide(float* p, V v) { p[0] = (float)v[0], p[1] = (float)v[1]; }
 #else
 template <class V> V load_wide(const float* p) { return *p; }
 template <class V> void store_wide(float* p, V v) { *p = (float)v; }
@@ -108,7 +111,7 @@ template <class F, class T> bool each_wide(const void* const* in, void* out_n, i
 // f(x) lane by lane, for rare cases
 template <class F> double lanes_of(double x, F f) { return f(x); }
 template <class F> double lanes_of(double x, double y, F f) { return f(x, y); }
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 template <class F> f64v lanes_of(f64v x, F f) {
     f64v out = x;
     for (int i = 0; i < Lanes<f64v>::width; i++) out[i] = f((double)x[i]);
@@ -159,6 +162,10 @@ template <class M> bool any(M mask) { return _mm512_test_epi64_mask((__m512i)mas
 inline f32v copysign(f32v x, f32v y) { return _mm256_or_ps(abs(x), _mm256_and_ps(y, _mm256_set1_ps(-0.0f))); }
 inline f64v copysign(f64v x, f64v y) { return _mm256_or_pd(abs(x), _mm256_and_pd(y, _mm256_set1_pd(-0.0))); }
 template <class M> bool any(M mask) { return !_mm256_testz_si256((__m256i)mask, (__m256i)mask); }
+#elif defined(CLAY_VECTOR_BYTES)
+inline f32v copysign(f32v x, f32v y) { return (f32v)((bits32v)abs(x) | ((bits32v)y & (int32_t)0x80000000)); }
+inline f64v copysign(f64v x, f64v y) { return (f64v)((bits64v)abs(x) | ((bits64v)y & (int64_t)0x8000000000000000)); }
+template <class M> bool any(M mask) { return any_set((bits64v)mask); }
 #endif
 
 }  // namespace CLAY_ISA

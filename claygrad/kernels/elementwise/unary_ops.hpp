@@ -98,11 +98,11 @@ constexpr double SQRT_HALF = 0.70710678118654752440;      // 1/sqrt(2)
 constexpr double SQRT_2_OVER_PI = 0.79788456080286535588;
 constexpr double GELU_CUBIC = 0.044715;
 
-// The normal distribution function; for float see also simd/math_avx2.hpp and simd/math_avx512.hpp.
+// The share of a normal distribution below x; in single precision simd/math_plain.hpp and simd/math_avx512.hpp have it too.
 template <class V> V normal_cdf(V x) { return splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF))); }
 CLAY_UNARY(Gelu, Costly, x * normal_cdf(x))
 
-// The derivative of gelu, with the distribution function given or not; for float see also simd/math_avx2.hpp and simd/math_avx512.hpp.
+// The derivative of gelu, with the share or without; in single precision simd/math_plain.hpp has both too, simd/math_avx512.hpp the latter.
 template <class V> V gelu_slope(V x, V share) {
     return share + x * (splat<V>(0.5 * SQRT_2_OVER_PI) * exp(splat<V>(-0.5) * x * x));
 }

@@ -49,6 +49,15 @@ CLAY_INLINE f32v minus_multiply(f32v x, f32v y, f32v z) { return _mm256_fnmadd_p
 CLAY_INLINE f64v minus_multiply(f64v x, f64v y, f64v z) { return _mm256_fnmadd_pd(x, y, z); }
 CLAY_INLINE f32v reversed(f32v x) { return _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)); }
 CLAY_INLINE f64v reversed(f64v x) { return _mm256_permute4x64_pd(x, 0x1b); }
+#elif defined(CLAY_VECTOR_BYTES)
+CLAY_INLINE f32v multiply_minus(f32v x, f32v y, f32v z) { return multiply_add(x, y, -z); }
+CLAY_INLINE f64v multiply_minus(f64v x, f64v y, f64v z) { return multiply_add(x, y, -z); }
+CLAY_INLINE f32v minus_multiply(f32v x, f32v y, f32v z) { return multiply_add(-x, y, z); }
+CLAY_INLINE f64v minus_multiply(f64v x, f64v y, f64v z) { return multiply_add(-x, y, z); }
+CLAY_INLINE f32v reversed(f32v x) { return __builtin_shuffle(x, bits32v{3, 2, 1, 0}); }
+CLAY_INLINE f64v reversed(f64v x) { return __builtin_shuffle(x, bits64v{1, 0}); }
+#endif
+#if defined(CLAY_VECTOR_BYTES) && !defined(__AVX512F__)
 template <class V> CLAY_INLINE void separate_reversed(V x, V y, V& even, V& odd) {
     separate(x, y, even, odd);
     even = reversed(even), odd = reversed(odd);
@@ -241,6 +250,16 @@ template <int B> CLAY_INLINE void exchange(f64v& x, f64v& y) {
     const __m256d a = x, b = y;
     x = B == 1 ? _mm256_unpacklo_pd(a, b) : _mm256_permute2f128_pd(a, b, 0x20);
     y = B == 1 ? _mm256_unpackhi_pd(a, b) : _mm256_permute2f128_pd(a, b, 0x31);
+}
+#elif defined(CLAY_VECTOR_BYTES)
+template <int B> CLAY_INLINE void exchange(f32v& x, f32v& y) {
+    const f32v a = x, b = y;
+    x = B == 1 ? __builtin_shuffle(a, b, bits32v{0, 4, 2, 6}) : __builtin_shuffle(a, b, bits32v{0, 1, 4, 5});
+    y = B == 1 ? __builtin_shuffle(a, b, bits32v{1, 5, 3, 7}) : __builtin_shuffle(a, b, bits32v{2, 3, 6, 7});
+}
+template <int B> CLAY_INLINE void exchange(f64v& x, f64v& y) {
+    const f64v a = x, b = y;
+    x = __builtin_shuffle(a, b, bits64v{0, 2}), y = __builtin_shuffle(a, b, bits64v{1, 3});
 }
 #else
 template <int B, class T> void exchange(T&, T&) {}

@@ -75,6 +75,10 @@ template <class T, bool SWAP> struct Quarters {       // a quarter vector from e
         return (V)_mm512_insertf64x4(low, _mm256_loadu_pd((const double*)y), 1);
 #elif defined(__AVX2__)
         return (V)_mm256_loadu2_m128d((const double*)y, (const double*)x);
+#elif defined(CLAY_VECTOR_BYTES)
+        V both;
+        memcpy(&both, x, sizeof both / 2), memcpy((char*)&both + sizeof both / 2, y, sizeof both / 2);
+        return both;
 #else
         return *x + 0 * *y;                           // never called
 #endif

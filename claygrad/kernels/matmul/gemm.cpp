@@ -31,7 +31,7 @@ constexpr int64_t FAR_APART = 4096;      // from this row distance on (bytes) th
 // Rows multiplied at a time: as many as there are registers for sums.
 #if defined(__AVX512F__)
 constexpr int ROWS = 8;
-#elif defined(__AVX2__)
+#elif defined(CLAY_VECTOR_BYTES)
 constexpr int ROWS = 6;
 #else
 constexpr int ROWS = 4;

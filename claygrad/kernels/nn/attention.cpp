@@ -67,7 +67,7 @@ template <class V> V weight(V x) {
     const V low = splat<V>(sizeof(typename Lanes<V>::T) == 4 ? -87 : -708);
     return pick(x < low, splat<V>(0), exp(maximum(x, low)));
 }
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(CLAY_VECTOR_BYTES) && !defined(__AVX512F__)
 inline f32v weight(f32v x) { return exp_down(x); }
 #endif
 

@@ -119,7 +119,7 @@ template <class T> bool in_pairs(const AxisOf<T>& of) {
 
 // Splits the coordinates of points by axis, x first; the last block may have fewer points.
 template <class T> void coordinates(const T* points, int count, int axes, T (*at)[B]) {
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     if (count == B && axes == 2) {
@@ -297,6 +297,10 @@ template <class T> CLAY_INLINE vec<T> one_of(const typename IndexOf<T>::type* in
     const __m256i at = _mm256_loadu_si256((const __m256i*)index), all = _mm256_set1_epi64x(-1);
     if constexpr (sizeof(T) == 4) return (vec<T>)_mm256_mask_i32gather_ps(_mm256_setzero_ps(), plane, at, _mm256_castsi256_ps(all), 4);
     else return (vec<T>)_mm256_mask_i64gather_pd(_mm256_setzero_pd(), plane, at, _mm256_castsi256_pd(all), 8);
+#elif defined(CLAY_VECTOR_BYTES)
+    vec<T> out;
+    for (int i = 0; i < Lanes<vec<T>>::width; i++) out[i] = plane[index[i]];
+    return out;
 #else
     return plane[*index];
 #endif

@@ -10,7 +10,7 @@ namespace CLAY_ISA {
 namespace {
 
 
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 template <class T> struct Quads {
     using V = vec<T>;
     using P = decltype(V{} > V{});                    // indices, as wide as elements

@@ -13,6 +13,9 @@ namespace base { extern const IsaSet isa_set; }
 namespace avx2 { extern const IsaSet isa_set; }
 namespace avx512 { extern const IsaSet isa_set; }
 #endif
+#if defined(CLAY_PORTABLE)               // its name: neon on ARM
+namespace CLAY_PORTABLE { extern const IsaSet isa_set; }
+#endif
 #if defined(CLAY_AVX512_BF16)
 namespace avx512_bf16 { extern const Kernel gemm_kernels[]; }
 #endif
@@ -36,6 +39,9 @@ const IsaSet* const sets[] = {
     &avx512::isa_set,
     &avx2::isa_set,
 #endif
+#if defined(CLAY_PORTABLE)
+    &CLAY_PORTABLE::isa_set,
+#endif
     &base::isa_set,
 };
 
@@ -50,6 +56,9 @@ bool machine_has(const IsaSet& set) {
     if (&set == &avx512::isa_set)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#endif
+#if defined(CLAY_PORTABLE)
+    if (&set == &CLAY_PORTABLE::isa_set) return true;
 #endif
     return &set == &base::isa_set;
 }

@@ -23,7 +23,7 @@ template <class T> struct ScanJob {
     bool reverse;
 };
 
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 // For one vector of doubles: its cumulative sum, its last lane in all lanes, its lanes reversed.
 #if defined(__AVX512F__)
 inline f64v widened(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
@@ -35,7 +35,7 @@ inline f64v running(f64v v) {
     v = v + (f64v)_mm512_maskz_permutexvar_pd(0xfc, _mm512_set_epi64(5, 4, 3, 2, 1, 0, 0, 0), v);
     return v + (f64v)_mm512_maskz_permutexvar_pd(0xf0, _mm512_set_epi64(3, 2, 1, 0, 0, 0, 0, 0), v);
 }
-#else
+#elif defined(__AVX2__)
 inline f64v widened(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 inline void narrowed(float* p, f64v v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
 inline f64v turned(f64v v) { return _mm256_permute4x64_pd(v, 0x1b); }
@@ -46,6 +46,12 @@ inline f64v running(f64v v) {
     const __m256d lower = _mm256_permute2f128_pd(v, v, 0x08);              // the lower half in the upper one, zeros in the lower
     return v + (f64v)_mm256_unpackhi_pd(lower, lower);
 }
+#else
+inline f64v widened(const float* p) { return f64v{p[0], p[1]}; }
+inline void narrowed(float* p, f64v v) { p[0] = (float)v[0], p[1] = (float)v[1]; }
+inline f64v turned(f64v v) { return f64v{v[1], v[0]}; }
+inline f64v last_of(f64v v) { return f64v{v[1], v[1]}; }
+inline f64v running(f64v v) { return v + f64v{0, v[0]}; }
 #endif
 inline f64v widened(const double* p) { return load<f64v>(p); }
 inline void narrowed(double* p, f64v v) { store<f64v>(p, v); }

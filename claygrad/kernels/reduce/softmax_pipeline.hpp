@@ -17,7 +17,7 @@ namespace CLAY_ISA {
 template <class V> V share_of(V x) { return exp(x); }
 #if defined(__AVX512F__)
 inline f32v share_of(f32v x) { return exp_down(x); }
-#elif defined(__AVX2__)
+#elif defined(CLAY_VECTOR_BYTES)
 // Without a branch: scaled by 2**24 it is not subnormal.
 inline f32v share_of(f32v x) { return exp_times<24>(x) * splat<f32v>(1.0 / (1 << 24)); }
 #endif

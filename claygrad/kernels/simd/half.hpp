@@ -2,6 +2,8 @@
 #pragma once
 #include <string.h>
 
+#include <type_traits>
+
 #include "simd/vec.hpp"
 
 namespace clay {
@@ -92,6 +94,25 @@ template <class V, class H> void put_half(H* p, V v, int64_t n) {
     const __m128i x = narrowed(v, H{});
     if (n == 8) _mm_storeu_si128((__m128i*)p, x);
     else memcpy(p, &x, (size_t)n * 2);
+}
+#elif defined(CLAY_VECTOR_BYTES)
+inline Half narrow(float x, Half) { return half_of(x); }
+inline Brain narrow(float x, Brain) { return brain_of(x); }
+template <class V, class H> V get_half(const H* p, int64_t n) {
+    V out = splat<V>(0);
+#if defined(__ARM_NEON)
+    if (std::is_same<H, Half>::value && n == 4) return (V)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(&p->bits)));
+#endif
+    for (int i = 0; i < 4; i++)
+        if (i < n) out[i] = (float)p[i];
+    return out;
+}
+template <class V, class H> void put_half(H* p, V v, int64_t n) {
+#if defined(__ARM_NEON)
+    if (std::is_same<H, Half>::value && n == 4) return vst1_u16(&p->bits, vreinterpret_u16_f16(vcvt_f16_f32((float32x4_t)v)));
+#endif
+    for (int i = 0; i < 4; i++)
+        if (i < n) p[i] = narrow(v[i], H{});
 }
 #else
 template <class V, class H> V get_half(const H* p, int64_t) { return (float)*p; }

@@ -4,7 +4,7 @@
 namespace clay {
 namespace CLAY_ISA {
 
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 template <class V, class T, T (*f)(T)> V each(V x) {
     V out;
     for (int i = 0; i < Lanes<V>::width; i++) out[i] = f(x[i]);
@@ -31,9 +31,12 @@ void bind_math(void* (*lookup)(const char*)) {
 #if defined(__AVX512F__)
 #define CLAY_F32 "_ZGVeN16v"
 #define CLAY_F64 "_ZGVeN8v"
-#else
+#elif defined(__AVX2__)
 #define CLAY_F32 "_ZGVdN8v"
 #define CLAY_F64 "_ZGVdN4v"
+#else                                    // glibc has them for ARM since 2.38
+#define CLAY_F32 "_ZGVnN4v"
+#define CLAY_F64 "_ZGVnN2v"
 #endif
 #define CLAY_BIND_1(name)                                              \
     bind_one(vector_math.name##_f32, lookup(CLAY_F32 "_" #name "f"));  \

@@ -24,7 +24,7 @@ CLAY_MATH_2(CLAY_SCALAR_2)
 #undef CLAY_SCALAR_1
 #undef CLAY_SCALAR_2
 
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 struct VectorMath {
 #define CLAY_SLOT_1(name) f32v (*name##_f32)(f32v); f64v (*name##_f64)(f64v);
 #define CLAY_SLOT_2(name) f32v (*name##_f32)(f32v, f32v); f64v (*name##_f64)(f64v, f64v);
@@ -67,7 +67,7 @@ template <class V> V exp_down(V x) { return exp(x); }
 template <class V> V sigmoid_divisor(V x) { return splat<V>(1) + exp(-x); }
 template <class V> V sigmoid(V x) { return splat<V>(1) / sigmoid_divisor(x); }
 template <class V> V times_sigmoid(V x, V y) { return x / sigmoid_divisor(y); }
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 // By way of exp(-|x|): a reciprocal may double the units of an error.
 inline f32v times_sigmoid(f32v x, f32v y) {
     const f32v one = splat<f32v>(1), e = exp_finest(-abs(y));

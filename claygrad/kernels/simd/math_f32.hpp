@@ -3,17 +3,13 @@
 #pragma once
 #include "simd/math_f32_logs.hpp"
 
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 namespace clay {
 namespace CLAY_ISA {
 
 // A number that is not negative, with the sign of x
 inline f32v with_sign(f32v size, f32v x) {
-#if defined(__AVX512F__)
-    return _mm512_or_ps(size, _mm512_and_ps(x, _mm512_set1_ps(-0.0f)));
-#else
-    return _mm256_or_ps(size, _mm256_and_ps(x, _mm256_set1_ps(-0.0f)));
-#endif
+    return (f32v)((i32v)size | ((i32v)x & (int32_t)0x80000000));
 }
 
 // e**r - 1 for the r that is left of x when a whole multiple n of ln 2 is taken away
@@ -35,7 +31,7 @@ constexpr double LOG2_E = 1.44269504088896341;
 #if defined(__AVX512F__)
 #include "simd/math_avx512.hpp"
 #else
-#include "simd/math_avx2.hpp"
+#include "simd/math_plain.hpp"
 #endif
 #include "simd/math_f32_angles.hpp"
 #endif

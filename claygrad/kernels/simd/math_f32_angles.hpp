@@ -2,7 +2,7 @@
 #pragma once
 #include "simd/math_f32_logs.hpp"
 
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 namespace clay {
 namespace CLAY_ISA {
 
@@ -17,15 +17,19 @@ inline i32v sign_of(f32v x) { return (i32v)x & (int32_t)0x80000000; }
 inline f32v reciprocal_estimate(f32v x) {
 #if defined(__AVX512F__)
     return _mm512_rcp14_ps(x);
-#else
+#elif defined(__AVX2__)
     return _mm256_rcp_ps(x);
+#else
+    return splat<f32v>(1) / x;
 #endif
 }
 inline f32v root_estimate(f32v x) {                      // of 1 / sqrt(x)
 #if defined(__AVX512F__)
     return _mm512_rsqrt14_ps(x);
-#else
+#elif defined(__AVX2__)
     return _mm256_rsqrt_ps(x);
+#else
+    return splat<f32v>(1) / sqrt(x);
 #endif
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 #include "simd/vec.hpp"
 
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 namespace clay {
 namespace CLAY_ISA {
 
@@ -14,8 +14,10 @@ typedef uint32_t u32v __attribute__((vector_size(CLAY_VECTOR_BYTES)));
 inline bool anywhere(i32v mask) {
 #if defined(__AVX512F__)
     return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask);
-#else
+#elif defined(__AVX2__)
     return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
+    return any_set((bits64v)mask);
 #endif
 }
 

@@ -49,7 +49,7 @@ inline void separate(f64v x, f64v y, f64v& even, f64v& odd) {
     even = _mm256_permute4x64_pd(_mm256_unpacklo_pd(x, y), 0xd8);
     odd = _mm256_permute4x64_pd(_mm256_unpackhi_pd(x, y), 0xd8);
 }
-#else
+#elif !defined(CLAY_VECTOR_BYTES)
 template <class T> void interleave(T, T, T&, T&) {}
 #endif
 

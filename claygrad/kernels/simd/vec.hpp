@@ -1,10 +1,11 @@
 // A vector of the instruction set this file is compiled for; on "base" a vector is one number, so that the
-// functors instantiated there are the scalar specification of all others (style P10).
+// functors instantiated there are the scalar specification of all others (style P10). CLAY_VECTOR_BYTES is how wide
+// vectors are, and defined where there are any; sets without intrinsics of their own ask for 16 (simd/vec_portable.hpp).
 // Everything lives in the namespace of the set: the linker must never keep an AVX copy for everyone.
 #pragma once
 #include <stdint.h>
 #if defined(__AVX2__)
-#include <immintrin.h>
+#include "simd/intrinsics.hpp"
 #endif
 
 namespace clay {
@@ -45,12 +46,13 @@ template <class V> struct Memory {
     static V splat(V value) { return value; }
 };
 
-#if defined(__AVX2__)
 #if defined(__AVX512F__)
 #define CLAY_VECTOR_BYTES 64
-#else
+#elif defined(__AVX2__)
 #define CLAY_VECTOR_BYTES 32
 #endif
+
+#if defined(CLAY_VECTOR_BYTES)
 typedef float f32v __attribute__((vector_size(CLAY_VECTOR_BYTES)));
 typedef double f64v __attribute__((vector_size(CLAY_VECTOR_BYTES)));
 
@@ -113,7 +115,7 @@ template <> struct Memory<f64v> {
     static void store_part(double* p, f64v v, int64_t n) { _mm512_mask_storeu_pd(p, first(n), v); }
     static f64v splat(double value) { return _mm512_set1_pd(value); }
 };
-#else
+#elif defined(__AVX2__)
 inline f32v sqrt(f32v x) { return _mm256_sqrt_ps(x); }
 inline f64v sqrt(f64v x) { return _mm256_sqrt_pd(x); }
 inline f32v floor(f32v x) { return _mm256_round_ps(x, 0x09); }
@@ -172,6 +174,12 @@ template <> struct Memory<f64v> {
     static void store_part(double* p, f64v v, int64_t n) { _mm256_maskstore_pd(p, first(n), v); }
     static f64v splat(double value) { return _mm256_set1_pd(value); }
 };
+#else
+}  // namespace CLAY_ISA
+}  // namespace clay
+#include "simd/vec_portable.hpp"
+namespace clay {
+namespace CLAY_ISA {
 #endif
 #endif
 
@@ -179,7 +187,7 @@ template <class T> using vec = typename VecOf<T>::type;
 
 inline float first_lane(float x) { return x; }
 inline double first_lane(double x) { return x; }
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 inline float first_lane(f32v x) { return x[0]; }
 inline double first_lane(f64v x) { return x[0]; }
 #endif
@@ -200,7 +208,7 @@ template <class M, class V> V pick(M condition, V yes, V no) { return condition 
 // NaN if either is; the second of two zeros
 template <class V> V maximum(V x, V y) { return pick((x > y) | (x != x), x, y); }
 template <class V> V minimum(V x, V y) { return pick((x < y) | (x != x), x, y); }
-#if defined(__AVX2__)
+#if defined(CLAY_VECTOR_BYTES)
 inline f32v maximum(f32v x, f32v y) { return pick(x != x, x, larger(x, y)); }
 inline f64v maximum(f64v x, f64v y) { return pick(x != x, x, larger(x, y)); }
 inline f32v minimum(f32v x, f32v y) { return pick(x != x, x, smaller(x, y)); }

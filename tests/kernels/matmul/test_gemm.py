@@ -84,7 +84,7 @@ i, p = ctypes.c_int64, ctypes.c_void_p
 lib.clay_gemm.argtypes = [ctypes.c_int] * 3 + [i, i, i, p, i, p, i, p, i, ctypes.c_int]
 assert not lib.clay_blas_load(b"there/is/no/such.so")
 assert not lib.clay_blas_ready()
-for isa in (b"base", b"avx2", b"avx512"):
+for isa in (b"base", b"portable", b"neon", b"avx2", b"avx512"):
     if not lib.clay_use_isa(isa):
         continue
     for code, dtype in ((6, "f4"), (7, "f8"), (8, "c8"), (9, "c16")):

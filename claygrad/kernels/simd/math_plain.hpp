@@ -1,4 +1,4 @@
-// What simd/math_f32.hpp promises, with the instructions of AVX2.
+// What simd/math_f32.hpp promises, by what vectors of every processor can do.
 #pragma once
 
 namespace clay {
@@ -9,11 +9,11 @@ namespace CLAY_ISA {
 // Moved to the place of the exponent that is a power of two, and with the bias in the addend the float itself.
 struct Rounded {
     f32v n;                              // a whole number
-    __m256i power;                       // n + BIAS, in the place of the exponent
+    i32v power;                          // n + BIAS, in the place of the exponent
 };
 template <int BIAS> f32v far_out() { return splat<f32v>(12582912 + BIAS); }
 template <int BIAS> Rounded taken_from(f32v sum) {
-    return {sum - far_out<BIAS>(), _mm256_slli_epi32(_mm256_castps_si256(sum), 23)};
+    return {sum - far_out<BIAS>(), (i32v)sum << 23};
 }
 template <int BIAS> Rounded rounded(f32v x) { return taken_from<BIAS>(x + far_out<BIAS>()); }
 template <int BIAS> Rounded in_powers(f32v x) {                        // x / ln 2
@@ -22,11 +22,8 @@ template <int BIAS> Rounded in_powers(f32v x) {                        // x / ln
 
 // x * 2**n for whole n from -300 to 300, subnormal results rounded once
 inline f32v times_power_of_two(f32v x, f32v n) {
-    const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1), rest = _mm256_sub_epi32(whole, half);
-    const __m256i bias = _mm256_set1_epi32(127);
-    const f32v first = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
-    const f32v second = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23));
-    return x * first * second;
+    const i32v whole = __builtin_convertvector(n, i32v), half = whole >> 1, rest = whole - half;
+    return x * (f32v)((half + 127) << 23) * (f32v)((rest + 127) << 23);
 }
 
 // exp of anything: of what may be 0, subnormal, infinite or NaN
@@ -40,12 +37,12 @@ inline __attribute__((noinline, cold)) f32v exp_far(f32v x) {
 inline f32v exp_near(f32v x) {
     const Rounded by = in_powers<0>(x);
     const f32v e = exponential(x, by.n) + splat<f32v>(1);
-    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(e), by.power));
+    return (f32v)((i32v)e + by.power);
 }
 
 inline f32v exp(f32v x) {
-    const __m256 far = _mm256_cmp_ps(abs(x), splat<f32v>(87), _CMP_NLE_UQ);
-    return __builtin_expect(_mm256_movemask_ps(far), 0) ? exp_far(x) : exp_near(x);
+    const i32v far = ~(i32v)(abs(x) <= splat<f32v>(87));              // NaN too
+    return __builtin_expect(anywhere(far), 0) ? exp_far(x) : exp_near(x);
 }
 
 inline f32v exp_finest(f32v x) { return exp(x); }
@@ -54,7 +51,7 @@ inline f32v exp_finest(f32v x) { return exp(x); }
 template <int MORE> inline f32v exp_times(f32v x) {
     x = larger(splat<f32v>(-88 - MORE * 2 / 3), x);
     const Rounded by = in_powers<127 + MORE>(x);
-    const f32v power = _mm256_castsi256_ps(by.power);
+    const f32v power = (f32v)by.power;
     return multiply_add(exponential(x, by.n), power, power);
 }
 
@@ -65,7 +62,7 @@ inline f32v expm1(f32v x) {
     using V = f32v;
     const V bounded = larger(splat<V>(-80), smaller(splat<V>(89), x));
     const Rounded by = in_powers<126>(bounded);
-    const V half = _mm256_castsi256_ps(by.power);                      // half of the power: the whole may be too large
+    const V half = (f32v)by.power;                                     // half of the power: the whole may be too large
     const V sum = multiply_add(half, exponential(bounded, by.n), half - splat<V>(0.5));
     return pick(abs(x) < splat<V>(1e-8), x, sum + sum);
 }
@@ -75,7 +72,7 @@ inline f32v tanh(f32v x) {
     using V = f32v;
     const V twice = smaller(splat<V>(20), abs(x + x));                 // tanh is 1 from 10 on
     const Rounded by = in_powers<127>(twice);
-    const V power = _mm256_castsi256_ps(by.power), e = multiply_add(exponential(twice, by.n), power, power - splat<V>(1));
+    const V power = (f32v)by.power, e = multiply_add(exponential(twice, by.n), power, power - splat<V>(1));
     return with_sign(e / (e + splat<V>(2)), x);
 }
 
@@ -119,7 +116,7 @@ inline f32v normal_density(f32v x) {
     p = multiply_add(p, f, splat<V>(0.24022242426872253));
     p = multiply_add(p, f, splat<V>(0.6931470036506653));
     p = multiply_add(p, f, splat<V>(1));
-    return p * (f32v)_mm256_castsi256_ps(by.power);
+    return p * (f32v)by.power;
 }
 
 struct Tail { f32v a, density, ratio; };
@@ -138,7 +135,7 @@ inline Tail tail_of(f32v x) {
 }
 
 // f below 0, 1 - f above
-inline f32v mirrored(f32v f, f32v x) { return _mm256_blendv_ps(splat<f32v>(1) - f, f, x); }
+inline f32v mirrored(f32v f, f32v x) { return pick((i32v)x < 0, f, splat<f32v>(1) - f); }
 
 // The share of a normal distribution below x
 inline f32v normal_cdf(f32v x) {
