@@ -145,11 +145,19 @@ def _lexsort(xp: Any) -> Callable[..., Any]:
     return lexsort
 
 
+def _moveaxis(module: Any) -> Callable[..., Any]:
+    def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+        as_int = isinstance(source, (int, np.integer))
+        return module.moveaxis(x, source if as_int else tuple(source), destination if as_int else tuple(destination))
+    return moveaxis
+
+
 def namespace(module: Any, name: str, strided: Callable[..., Any], own: dict[str, Any] | None = None,
               linalg: dict[str, Any] | None = None) -> Part:
     """The module under NumPy's names. `strided`: as numpy.lib.stride_tricks.as_strided; `own`: functions in place of
     its own or where it has none; `linalg`: the same for its linear algebra."""
     xp = Part(module, name, {key: getattr(np, key) for key in _PLAIN if hasattr(np, key)})
+    xp.moveaxis = _moveaxis(module)
     xp.errstate = lambda **_: contextlib.nullcontext()
     xp.lexsort = _lexsort(xp)
     xp.partition = lambda x, kth, axis=-1: xp.sort(x, axis=axis)
@@ -162,6 +170,7 @@ def namespace(module: Any, name: str, strided: Callable[..., Any], own: dict[str
     xp.fft = Part(getattr(module, "fft", None), f"{name}.fft", {})
     for key, value in (own or {}).items():
         setattr(xp, key, value)
-    for key in ("add", "subtract", "maximum", "minimum", "logaddexp", "logical_or", "bitwise_xor", "multiply"):
+    for key in ("add", "subtract", "maximum", "minimum", "logaddexp", "logical_or", "logical_and", "bitwise_xor",
+                "multiply"):
         setattr(xp, key, Function(xp, key, getattr(xp, key)))
     return xp

@@ -142,6 +142,11 @@ class Table:
     def leave_stream(self, raw: Any, outer: Any) -> None:
         """Make the former stream the current one."""
 
+    def generator(self, where: Any) -> Any:
+        """The stream that the device draws from where no other is given."""
+        from claygrad.native.random import generator_of
+        return generator_of(where)
+
     def pinned(self, nbytes: int) -> np.ndarray | None:
         """Bytes of main memory that the device reads by itself; None where there is no such memory."""
         return None
@@ -242,7 +247,7 @@ class Table:
     def to_bfloat16(self, values: Any) -> Any:
         """Rounded to nearest, ties to even; a NaN stays one."""
         xp = self.xp
-        bits = xp.ascontiguousarray(values).view(np.uint32)
+        bits = values.view(np.uint32)
         rounded = (bits + np.uint32(0x7fff) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
         return xp.where(xp.isnan(values), np.uint32(0x7fc0), rounded).astype(np.uint16)
 

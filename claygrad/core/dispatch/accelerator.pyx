@@ -41,6 +41,8 @@ cdef object _arguments(Op op, PyObject** slots, int code, device where, int* hal
     cdef Layout v
     cdef list args = []
     half[0] = code if narrow(code) else -1
+    if op.name == "bincount" and isinstance(<object>slots[1], Tensor) and (<Tensor>slots[1]).layout.dtype.code == BF16:
+        raise _Lacking("weights of dtype bfloat16")
     for i in range(op.n_params):
         value = <object>slots[i]
         if i == op.inplace_at:
@@ -129,10 +131,17 @@ cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
     return out
 
 
+# Random numbers are made in main memory, from the stream of the device: so are draws with parameters of their own, and how they
+# move with these.
+cdef frozenset _DRAWN = frozenset(("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad", "poisson", "_binomial"))
+
+
 cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
     cdef int half
     cdef list args, blocks
     table = where.table
+    if op.name in _DRAWN:
+        return _on_host(op, slots, where)
     ctx = enter_quiet()
     try:
         with table.on(where.index):
@@ -143,8 +152,8 @@ cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
             if isinstance(result, tuple):
                 keep = op.kind != REDUCTION and not op.info.get("contiguous")
                 several = []
-                for x in result:
-                    several.append(_result(op, x, code, half, where, blocks, keep))
+                for x in result:                     # what an operation that tells halves apart adds to its result is no half
+                    several.append(_result(op, x, code, -1 if several and op.info.get("half") == "raw" else half, where, blocks, keep))
                     blocks.append((<Layout>several[-1]).storage.owner)
                 return several
             made = _result(op, result, code, half, where, blocks, op.kind != REDUCTION)
@@ -156,18 +165,19 @@ cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
             raise NotImplementedError(table.lacking_text(op.name, error)) from error
     finally:
         leave_quiet(ctx)
+    table.note_host_use(op.name)
     return _on_host(op, slots, where)
 
 
 cdef object _on_host(Op op, PyObject** slots, device where):
-    """The same on copies in main memory, if the user asked for that: the result goes back."""
+    """The same on copies in main memory: the result goes back."""
     cdef int i
     cdef PyObject* copies[24]
     cdef list held = []
     cdef object made = None
-    where.table.note_host_use(op.name)
     for i in range(op.n_params):
-        held.append(_hosted(<object>slots[i]))
+        held.append(where.table.generator(where) if op.params[i] == "generator" and <object>slots[i] is None
+                    else _hosted(<object>slots[i]))
         copies[i] = <PyObject*>held[i]
     if op.fast != NULL:
         made = op.fast(op, copies, None)
