@@ -3,6 +3,7 @@
 #   make demo       train a convolutional network on handwritten digits and draw what it learnt; half a minute
 #   make test       the tests that need claygrad alone;   make test FAMILY=conv   those of the operations in ops/conv*.py
 #   make test-all   these, the slow ones, and the comparison with PyTorch
+#   make test-xpu   operations, models and optimizers on a second device: dpnp on the CPU, through OpenCL (docs/devices.md)
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
 #   make ecosystem  forty of them: installs all and writes docs/ecosystem.md
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
@@ -32,7 +33,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
+.PHONY: help demo test test-oracle test-xpu devices test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -50,6 +51,20 @@ ORACLE_PYTEST := CLAYGRAD_ORACLE=1 OMP_NUM_THREADS=1 $(ORACLE_BIN)/pytest
 
 test-oracle: .venv-oracle/.claygrad
 	$(ORACLE_PYTEST) -n $(WORKERS) tests/oracle $(PYTEST_ARGS)
+
+# A real second device without a GPU: SYCL on the CPU. Its libraries must be found before the process starts, and the kernels that
+# it compiles as they are met are kept for the next run.
+XPU := $(CURDIR)/.venv-xpu
+WITH_XPU := OCL_ICD_FILENAMES=$(XPU)/lib/libintelocl.so LD_LIBRARY_PATH=$(XPU)/lib \
+  SYCL_CACHE_PERSISTENT=1 SYCL_CACHE_DIR=$(CURDIR)/build/sycl
+
+test-xpu: .venv-xpu/.claygrad
+	$(WITH_XPU) $(XPU)/bin/pytest tests/devices $(PYTEST_ARGS)
+
+# The table of docs/devices.md: every declared operation, with all its samples.
+devices: .venv-xpu/.claygrad
+	$(WITH_XPU) $(XPU)/bin/python -c "import sys; sys.path.append('.'); from tests.devices.coverage import main; \
+	  main(['xpu', '--write', 'docs/devices.md'])"
 
 test-packages: .venv-packages/.claygrad
 	.venv-packages/bin/python tests/packages/run.py compare --light
@@ -128,11 +143,11 @@ wheel: build/wheel.stamp
 	@mkdir -p dist && cp build/wheel/*.whl dist/ && ls dist/*.whl
 
 clean:
-	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .venv-xpu .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The environments. A stamp is newer than what it was made from.
 
-.venv/.made .venv-oracle/.made .venv-packages/.made:
+.venv/.made .venv-oracle/.made .venv-packages/.made .venv-xpu/.made:
 	@$(PYTHON) tools/preflight.py
 	@rm -rf build/meson        # it may have been set up for another Python
 	$(PYTHON) -m venv --clear $(@D)
@@ -147,6 +162,10 @@ clean:
 	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) --group $*
 	@touch $@
 
+.venv-xpu/.xpu: .venv-xpu/.made pyproject.toml
+	.venv-xpu/bin/python -m pip install $(PIP_FLAGS) --group xpu
+	@touch $@
+
 # Without dependencies: nothing may bring torch. What the packages need is in the list too.
 .venv-packages/.light: .venv-packages/.made tests/packages/light.txt
 	.venv-packages/bin/python -m pip install $(PIP_FLAGS) --no-deps -r tests/packages/light.txt
@@ -155,7 +174,8 @@ clean:
 .venv/.claygrad: .venv/.made build/wheel.stamp
 .venv-packages/.claygrad: .venv-packages/.light build/wheel.stamp
 .venv-oracle/.claygrad: .venv-oracle/.oracle build/wheel.stamp
-.venv/.claygrad .venv-oracle/.claygrad .venv-packages/.claygrad:
+.venv-xpu/.claygrad: .venv-xpu/.xpu build/wheel.stamp
+.venv/.claygrad .venv-oracle/.claygrad .venv-packages/.claygrad .venv-xpu/.claygrad:
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) build/wheel/*.whl
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@

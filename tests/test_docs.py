@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/debugging-memory.md", "docs/debugging-time-and-nans.md", "docs/graph.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/debugging-memory.md", "docs/debugging-time-and-nans.md", "docs/graph.md",
+             "docs/devices.md")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

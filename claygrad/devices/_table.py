@@ -211,14 +211,15 @@ class Table:
 
     def assign(self, into: Any, array: Any) -> None:
         """Write an array into another, broadcast and cast."""
-        into[...] = array
+        if into.size:
+            into[...] = array
 
     def as_array(self, value: Any, index: int) -> Any:
         return value if self.is_array(value) else self.from_host(np.asarray(value), index)
 
     def block_of(self, array: Any, keep_order: bool, others: Sequence[Block]
                  ) -> tuple[Block, int, tuple[int, ...]] | None:
-        """A block for the memory of a result, its bytes, and the strides of the result there; None if it must be copied.
+        """A block for the memory of a result, its bytes, and the strides of the result; None if it must be copied.
 
         That is where it lies in the memory of an input, has gaps, or is not in the order that is wanted.
         """
@@ -230,7 +231,8 @@ class Table:
             return None
         if any(self.address_of(block.raw) == begin for block in others) or not self.at_start(array, begin):
             return None
-        return Block(raw, size, self.counted(self.index_of(array))), size, steps if not plain else _row_major(array.shape)
+        block = Block(raw, size, self.counted(self.index_of(array)))
+        return block, size, _row_major(array.shape) if plain else steps
 
     def at_start(self, array: Any, begin: int) -> bool:
         """Whether the first element of an array lies where its memory begins."""
@@ -277,7 +279,8 @@ class Table:
         return os.environ.get(HOST_FALLBACK, "0") not in ("", "0")
 
     def note_host_use(self, operation: str) -> None:
-        warn_once(f"{self.type} {operation}", f"The operator 'aten::{operation}' is not currently supported on the {self.type} backend and will "
+        warn_once(f"{self.type} {operation}",
+                  f"The operator 'aten::{operation}' is not currently supported on the {self.type} backend and will "
                   "fall back to run on the CPU. This may have performance implications.")
 
 

@@ -24,8 +24,8 @@ class Xpu(Table):
     def __init__(self) -> None:
         devices = dpctl.get_devices()
         self.devices = [d for d in devices if d.is_gpu] or devices
-        # dpnp's own queues, which it keeps in order itself. One that is in order by the runtime deadlocks: a wait with the
-        # interpreter's lock held then waits for the host tasks that drop references, and these for the lock.
+        # dpnp's own queues, which it keeps in order itself. One that is in order by the runtime deadlocks: a wait with
+        # the interpreter's lock held then waits for the host tasks that drop references, and these for the lock.
         self.queues = [dpctl.get_device_cached_queue(d) for d in self.devices]
         solve = {"solve": lambda a, b: dpnp.ascontiguousarray(dpnp.linalg.solve(a, b))}
         super().__init__(namespace(dpnp, "dpnp", self.strided, _own(self), solve))
@@ -77,7 +77,8 @@ class Xpu(Table):
 
     def properties(self, index: int) -> dict[str, Any]:
         device = self.devices[index]
-        return {"vendor": device.vendor, "driver_version": device.driver_version, "max_compute_units": device.max_compute_units,
+        return {"vendor": device.vendor, "driver_version": device.driver_version,
+                "max_compute_units": device.max_compute_units,
                 "has_fp16": device.has_aspect_fp16, "has_fp64": device.has_aspect_fp64,
                 "type": "gpu" if device.is_gpu else "cpu"}
 

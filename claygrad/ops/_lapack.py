@@ -54,8 +54,8 @@ def _of_scipy(name: str):
 
 
 def routine(name: str, a):
-    """LAPACK's routine for an array's dtype as a function of its arguments: text, int, or array. It returns `info`. None
-    for arrays of other modules than NumPy."""
+    """LAPACK's routine for an array's dtype as a function of its arguments: text, int, or array. It returns `info`.
+    None for arrays of other modules than NumPy."""
     return _callable(LETTERS[a.dtype.name] + name) if isinstance(a, np.ndarray) else None
 
 

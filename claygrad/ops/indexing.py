@@ -74,7 +74,7 @@ def _key(positions: list) -> tuple:
 
 
 def _in_front(xp, array, key: tuple) -> tuple:
-    """The array and the key; indexed axes that are separated by whole ones are in front, where what they name stands."""
+    """The array and the key; indexed axes with whole ones between them are in front, where what they name stands."""
     taken = [i for i, index in enumerate(key) if not isinstance(index, slice)]
     if taken[-1] - taken[0] + 1 == len(taken):
         return array, key

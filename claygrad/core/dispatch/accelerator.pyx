@@ -1,19 +1,16 @@
 """Operations on an accelerator: the declared forward over the device's array module (Note [Accelerators] in core/data/device.pxd)."""
 import sys
 
-import numpy
-
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.data.device cimport ACCELERATOR, device
-from claygrad.core.data.dtype cimport BF16, C32, F16, F32, F64, C64, C128, BOOL, CAT_COMPLEX, N_COMPUTING, dtype, from_numpy, narrow, \
-    of_code, promote, wider
+from claygrad.core.data.dtype cimport BF16, C32, F16, dtype, from_numpy, narrow, of_code, promote, wider
 from claygrad.core.data.layout cimport Layout, bytes_of, new_layout
 from claygrad.core.data.storage cimport storage_on
 from claygrad.core.data.transfer cimport adopt_array, array_on, cast_on, to_host
-from claygrad.core.dispatch.reference cimport (call_declared, cast_code, elsewhere_t, enter_quiet, final_dtype, general, iterated_order, leave_quiet,
-                                               number_array, run_elsewhere_by)
+from claygrad.core.dispatch.reference cimport (call_declared, cast_code, enter_quiet, final_dtype, general, iterated_strides,
+                                               leave_quiet, number_array, run_elsewhere_by)
 from claygrad.core.op cimport P_TENSORS, POINTWISE, REDUCTION, Op
 from claygrad.core.tensor cimport Tensor, new_tensor
 
@@ -106,24 +103,8 @@ cdef Layout _result(Op op, object array, int code, int half, device where, list 
 cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
     """A pointwise result with torch's strides."""
     cdef int64_t strides[64]
-    cdef int order[64]
-    cdef int i, k
-    cdef int64_t step = 1
     cdef Layout out
-    cdef bint contiguous = made.contiguous
-    for i in range(op.n_tensors):
-        value = <object>slots[op.tensors[i]]
-        contiguous = contiguous and (not isinstance(value, Tensor) or (<Tensor>value).layout.contiguous)
-    if contiguous or made.numel == 0:
-        return made
-    iterated_order(op, slots, made.ndim, made.shape, order)
-    for k in range(made.ndim):
-        strides[order[k]] = step
-        step *= made.shape[order[k]]
-    for k in range(made.ndim):
-        if strides[k] != made.strides[k]:
-            break
-    else:
+    if not iterated_strides(op, slots, made, strides):
         return made
     out = new_layout(storage_on(made.storage.where, bytes_of(made.dtype, made.ndim, made.shape)), made.dtype, made.ndim, made.shape,
                      strides, 0)
@@ -133,7 +114,8 @@ cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
 
 # Random numbers are made in main memory, from the stream of the device: so are draws with parameters of their own, and how they
 # move with these.
-cdef frozenset _DRAWN = frozenset(("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad", "poisson", "_binomial"))
+cdef frozenset _DRAWN = frozenset(("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad", "poisson",
+                                   "_binomial"))
 
 
 cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
