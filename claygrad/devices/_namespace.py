@@ -160,7 +160,7 @@ def namespace(module: Any, name: str, strided: Callable[..., Any], own: dict[str
               linalg: dict[str, Any] | None = None) -> Part:
     """The module under NumPy's names. `strided`: as numpy.lib.stride_tricks.as_strided; `own`: functions in place of
     its own or where it has none; `linalg`: the same for its linear algebra."""
-    xp = Part(module, name, {key: getattr(np, key) for key in _PLAIN if hasattr(np, key)})
+    xp: Any = Part(module, name, {key: getattr(np, key) for key in _PLAIN if hasattr(np, key)})
     xp.moveaxis = _moveaxis(module)
     xp.errstate = lambda **_: contextlib.nullcontext()
     xp.lexsort = _lexsort(xp)

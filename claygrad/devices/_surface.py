@@ -32,6 +32,10 @@ def place(kind: str, given: Any = None) -> Device:
     return found
 
 
+def _number(where: Device) -> int:
+    return where.index or 0
+
+
 class Stream:
     """An order in which a device works. One device has one here, unless its array module has more (`cuda`)."""
 
@@ -40,13 +44,14 @@ class Stream:
     def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
         self.device = place(self.kind, device)
         self.table: Table = self.device.table
+        self.index: int = _number(self.device)
         self.priority = priority
-        self.raw = self.table.new_stream(self.device.index, priority)
+        self.raw = self.table.new_stream(self.index, priority)
         self._outer: Any = None
 
     def synchronize(self) -> None:
         """Wait until all that was asked of it is done."""
-        self.table.wait_for_stream(self.raw, self.device.index)
+        self.table.wait_for_stream(self.raw, self.index)
 
     def query(self) -> bool:
         """Whether all that was asked of it is done."""
@@ -131,8 +136,7 @@ class _Current:
     kind = ""
 
     def __init__(self, device: Any) -> None:
-        self.idx = -1 if device is None or (isinstance(device, int) and device < 0) else \
-            device if isinstance(device, int) else place(self.kind, device).index
+        self.idx = -1 if device is None else device if isinstance(device, int) else _number(place(self.kind, device))
         self.prev_idx = -1
 
     def __enter__(self) -> None:
@@ -167,7 +171,7 @@ def surface(kind: str) -> dict[str, Any]:
 
     def set_device(device: Any) -> None:
         if not (isinstance(device, int) and device < 0):
-            table_of(kind).set_current(device if isinstance(device, int) else place(kind, device).index)
+            table_of(kind).set_current(device if isinstance(device, int) else _number(place(kind, device)))
 
     def get_device_name(device: Any = None) -> str:
         where = place(kind, device)

@@ -176,7 +176,7 @@ class Table:
         found = self._kept.get(kind)
         if found is None:
             known = kind.isbuiltin == 1 and kind.kind in "biufc" and kind.names is None
-            found = self._kept[kind] = kind if known else np.dtype(f"u{kind.itemsize}") if kind.itemsize <= 8 else None
+            found = self._kept[kind] = kind if known else np.dtype(f"u{kind.itemsize}")
         return found
 
     def view(self, block: Block, kind: dtype, shape: tuple[int, ...], strides: tuple[int, ...], offset: int,

@@ -11,6 +11,7 @@ from claygrad.core.data.storage cimport storage_on
 from claygrad.core.data.transfer cimport adopt_array, array_on, cast_on, to_host
 from claygrad.core.dispatch.reference cimport (call_declared, cast_code, enter_quiet, final_dtype, general, iterated_strides,
                                                leave_quiet, number_array, run_elsewhere_by)
+from claygrad.core.errors import Lacking
 from claygrad.core.op cimport P_TENSORS, POINTWISE, REDUCTION, Op
 from claygrad.core.tensor cimport Tensor, new_tensor
 
@@ -39,7 +40,7 @@ cdef object _arguments(Op op, PyObject** slots, int code, device where, int* hal
     cdef list args = []
     half[0] = code if narrow(code) else -1
     if op.name == "bincount" and isinstance(<object>slots[1], Tensor) and (<Tensor>slots[1]).layout.dtype.code == BF16:
-        raise _Lacking("weights of dtype bfloat16")
+        raise Lacking("weights of dtype bfloat16")
     for i in range(op.n_params):
         value = <object>slots[i]
         if i == op.inplace_at:
@@ -64,15 +65,11 @@ cdef object _arguments(Op op, PyObject** slots, int code, device where, int* hal
         elif isinstance(value, dtype):
             told = True
             if (<dtype>value).code == BF16 or (<dtype>value).code >= C32:
-                raise _Lacking(f"results of dtype {(<dtype>value).name}")
+                raise Lacking(f"results of dtype {(<dtype>value).name}")
         args.append(value)
     if op.half_raw and half[0] == F16 or told or (code >= 0 and not narrow(code)):
         half[0] = -1
     return args
-
-
-class _Lacking(NotImplementedError):
-    """Something that the device's array module has not."""
 
 
 cdef list _blocks(Op op, PyObject** slots):
@@ -96,7 +93,7 @@ cdef Layout _result(Op op, object array, int code, int half, device where, list 
     if want is None:
         want = have
     if want.code == C32:
-        raise _Lacking("results of dtype complex32")
+        raise Lacking("results of dtype complex32")
     return adopt_array(where, cast_on(table, array, have, want), want, keep_order, blocks)
 
 
@@ -141,7 +138,7 @@ cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
             made = _result(op, result, code, half, where, blocks, op.kind != REDUCTION)
             return _in_iterated_order(op, slots, made) if op.kind == POINTWISE else made
     except Exception as error:
-        if not isinstance(error, _Lacking) and not table.lacks(error, sys.exc_info()[2]):
+        if not table.lacks(error, sys.exc_info()[2]):
             raise
         if not table.may_use_host():
             raise NotImplementedError(table.lacking_text(op.name, error)) from error
