@@ -204,4 +204,6 @@ cdef device common_device(Op op, PyObject** slots):
                     raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                                        f"{found} and {t.layout.storage.where}!")
                 raise RuntimeError(f"Tensor on device {t.layout.storage.where} is not on the expected device {found}!")
+            elif first.layout.ndim == 0:
+                first = t                        # one with elements decides
     return found
