@@ -5,6 +5,7 @@
 #   make test-all   these, the slow ones, and the comparison with PyTorch
 #   make test-distributed   several processes through MPI: 1, 2 and 4 ranks, in .venv-mpi; some two minutes
 #   make test-browser    the graph viewer and the flame graph in a real Chromium
+#   make test-xpu   operations, models and optimizers on a second device: dpnp on the CPU, through OpenCL (docs/devices.md)
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
 #   make ecosystem  forty of them: installs all and writes docs/ecosystem.md
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
@@ -37,7 +38,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel test-browser wheels arm release clean FORCE
+.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel test-browser wheels arm release test-xpu devices clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -63,6 +64,20 @@ test-distributed: .venv-mpi/.claygrad
 # The pages in a real Chromium. `make test` leaves these out where there is none; here that is a failure.
 test-browser: .venv/.claygrad .venv/.test
 	CLAYGRAD_BROWSER=1 $(BIN)/pytest tests/debug/test_graph_page.py tests/profiler/test_flame_graph.py $(PYTEST_ARGS)
+
+# A real second device without a GPU: SYCL on the CPU. Its libraries must be found before the process starts, and the kernels that
+# it compiles as they are met are kept for the next run.
+XPU := $(CURDIR)/.venv-xpu
+WITH_XPU := OCL_ICD_FILENAMES=$(XPU)/lib/libintelocl.so LD_LIBRARY_PATH=$(XPU)/lib \
+  SYCL_CACHE_PERSISTENT=1 SYCL_CACHE_DIR=$(CURDIR)/build/sycl
+
+test-xpu: .venv-xpu/.claygrad
+	$(WITH_XPU) $(XPU)/bin/pytest tests/devices $(PYTEST_ARGS)
+
+# The table of docs/devices.md: every declared operation, with all its samples.
+devices: .venv-xpu/.claygrad
+	$(WITH_XPU) $(XPU)/bin/python -c "import sys; sys.path.append('.'); from tests.devices.coverage import main; \
+	  main(['xpu', '--write', 'docs/devices.md'])"
 
 test-packages: .venv-packages/.claygrad
 	.venv-packages/bin/python tests/packages/run.py compare --light
@@ -157,11 +172,11 @@ release: .venv/.release
 	$(BIN)/python tools/release.py $(VERSION) $(RELEASE_ARGS)
 
 clean:
-	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .venv-mpi .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .venv-mpi .venv-xpu .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The environments. A stamp is newer than what it was made from.
 
-.venv/.made .venv-oracle/.made .venv-packages/.made .venv-mpi/.made:
+.venv/.made .venv-oracle/.made .venv-packages/.made .venv-mpi/.made .venv-xpu/.made:
 	@$(PYTHON) tools/preflight.py
 	@rm -rf build/meson        # it may have been set up for another Python
 	$(PYTHON) -m venv --clear $(@D)
@@ -180,6 +195,10 @@ clean:
 	.venv-mpi/bin/python -m pip install $(PIP_FLAGS) --group mpi
 	@touch $@
 
+.venv-xpu/.xpu: .venv-xpu/.made pyproject.toml
+	.venv-xpu/bin/python -m pip install $(PIP_FLAGS) --group xpu
+	@touch $@
+
 # Without dependencies: nothing may bring torch. What the packages need is in the list too.
 .venv-packages/.light: .venv-packages/.made tests/packages/light.txt
 	.venv-packages/bin/python -m pip install $(PIP_FLAGS) --no-deps -r tests/packages/light.txt
@@ -189,7 +208,8 @@ clean:
 .venv-packages/.claygrad: .venv-packages/.light build/wheel.stamp
 .venv-oracle/.claygrad: .venv-oracle/.oracle build/wheel.stamp
 .venv-mpi/.claygrad: .venv-mpi/.mpi build/wheel.stamp
-.venv/.claygrad .venv-oracle/.claygrad .venv-packages/.claygrad .venv-mpi/.claygrad:
+.venv-xpu/.claygrad: .venv-xpu/.xpu build/wheel.stamp
+.venv/.claygrad .venv-oracle/.claygrad .venv-packages/.claygrad .venv-mpi/.claygrad .venv-xpu/.claygrad:
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) build/wheel/*.whl
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@

@@ -75,14 +75,15 @@ default_device = get_default_device
 
 # What other parts may import from here; type checkers ask for such a list.
 __all__ = [
-    "DTYPES", "LATE", "AccumulateGrad", "Function", "Node", "Op", "RemovableHandle", "Size", "Storage",
-    "Tensor", "adopt", "array_of", "ask_for_self", "attach", "bfloat16", "bool", "complex64", "complex128", "conj",
-    "constant", "current_run", "declare", "default_device", "default_dtype", "device", "dtype",
-    "dtype_of_numpy", "empty", "empty_cache", "empty_strided", "float16", "float32", "float64", "fresh_storage",
-    "get_default_device", "get_default_dtype", "get_num_threads", "gradient_edge_of", "has_blas", "increment_version",
+    "DTYPES", "LATE", "AccumulateGrad", "Function", "Node", "Op", "RemovableHandle", "Size", "Storage", "Tensor",
+    "adopt", "array_of", "ask_for_self", "attach", "bfloat16", "bool", "complex64", "complex128", "conj", "constant",
+    "current_run", "declare", "default_device", "default_dtype", "device", "dtype", "dtype_of_numpy", "empty",
+    "empty_cache", "empty_strided", "float16", "float32", "float64", "fresh_storage", "get_default_device",
+    "get_default_dtype", "get_num_threads", "gradient_edge_of", "has_blas", "host_array", "increment_version",
     "install", "install_verbs", "instruction_set", "int8", "int16", "int32", "int64", "into", "memory_stats",
     "missing", "on_storage", "once_differentiable", "one_like", "op_named", "parse_device", "parse_dtype", "prefix",
     "promote_types", "recast", "recast_array", "refuse_unwritable", "require_grad", "result_type", "run_backward",
-    "set_default_device", "set_default_dtype", "set_num_threads", "set_prefix", "share", "sharing", "storage_shares",
-    "take_grads_as", "uint8", "will_run", "without_writes", "wrap", "write_into", "zero",
+    "set_default_device", "set_default_dtype", "set_elements", "set_num_threads", "set_prefix", "settled", "share",
+    "sharing", "storage_shares", "take_grads_as", "uint8", "will_run", "without_writes", "wrap", "wrap_on",
+    "write_into", "zero",
 ]

@@ -1,4 +1,4 @@
-"""`torch.cuda`, by CuPy (docs/devices.md). Where there is no GPU, questions are answered and uses refused as PyTorch does."""
+"""`torch.cuda`, by CuPy (docs/devices.md). Without a GPU questions are answered and uses refused as PyTorch does."""
 from __future__ import annotations
 
 from typing import Any

@@ -4,10 +4,9 @@ It has not run on a GPU yet: no machine of ours has one. docs/devices.md says wh
 """
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-import cupy
 import numpy as np
 
 from claygrad.devices._namespace import namespace
@@ -22,15 +21,19 @@ class Cuda(Table):
     none_there = "CuPy finds no GPU"
     packages = ("cupy", "cupyx", "cupy_backends")
 
-    def __init__(self, module: Any = cupy) -> None:
-        self.module = module
+    def __init__(self, module: Any, errors: Any) -> None:
+        self.module, self.errors = module, errors
         super().__init__(namespace(module, "cupy", module.lib.stride_tricks.as_strided))
 
     def count(self) -> int:
         return self.module.cuda.runtime.getDeviceCount()         # as CUDA_VISIBLE_DEVICES lets it
 
     def on(self, index: int) -> AbstractContextManager[Any]:
-        return self.module.cuda.Device(index) if self.count() > 1 else nullcontext()
+        """Also: a matrix that cannot be factored is an error, which CuPy overlooks unless it is told."""
+        stack = ExitStack()
+        stack.enter_context(self.module.cuda.Device(index))
+        stack.enter_context(self.errors(linalg="raise"))
+        return stack
 
     def new_memory(self, nbytes: int, index: int) -> Any:
         with self.module.cuda.Device(index):
@@ -109,4 +112,6 @@ class Cuda(Table):
 
 
 def make() -> Table:
-    return Cuda()
+    import cupy
+    import cupyx
+    return Cuda(cupy, cupyx.errstate)

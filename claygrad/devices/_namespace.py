@@ -46,6 +46,8 @@ class Function:
 
     def at(self, x: Any, index: Any, values: Any) -> None:
         """Combine values with elements of x, as often as each is named."""
+        if x.size == 0:
+            return
         if self.__name__ in ("add", "subtract"):
             sums = _sums_at(self.xp, x, index, values)
             x[...] = x + sums if self.__name__ == "add" else x - sums
@@ -85,9 +87,10 @@ class Function:
     def reduce(self, x: Any, axis: Any = 0, keepdims: bool = False, **_: Any) -> Any:
         """All elements along axes (None: all of them) combined, half with half."""
         axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        kept = [1 if i in {a % x.ndim for a in axes} else n for i, n in enumerate(x.shape)]
+        gone = {a % x.ndim for a in axes}
+        kept = [1 if i in gone else n for i, n in enumerate(x.shape)]
         out = self.xp.moveaxis(x, axes, tuple(range(-len(axes), 0))) if axes else x[..., None]
-        out = out.reshape(*[n for i, n in enumerate(x.shape) if kept[i] == n and i not in {a % x.ndim for a in axes}], -1)
+        out = out.reshape(*[n for i, n in enumerate(x.shape) if i not in gone], -1)
         if out.shape[-1] == 0:
             raise Lacking(f"{self.xp.__name__} has no {self.__name__}.reduce of nothing")
         while out.shape[-1] > 1:
@@ -102,7 +105,8 @@ class Function:
         ends = [*starts[1:], x.shape[axis]]
         whole = (slice(None),) * (axis % x.ndim)
         fold = {"add": "sum", "maximum": "max", "minimum": "min"}[self.__name__]
-        parts = [getattr(x[(*whole, slice(a, max(b, a + 1)))], fold)(axis=axis) for a, b in zip(starts, ends, strict=True)]
+        parts = [getattr(x[(*whole, slice(a, max(b, a + 1)))], fold)(axis=axis)
+                 for a, b in zip(starts, ends, strict=True)]
         return self.xp.stack(parts, axis=axis)
 
 
@@ -145,11 +149,19 @@ def _lexsort(xp: Any) -> Callable[..., Any]:
     return lexsort
 
 
+def _moveaxis(module: Any) -> Callable[..., Any]:
+    def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+        as_int = isinstance(source, (int, np.integer))
+        return module.moveaxis(x, source if as_int else tuple(source), destination if as_int else tuple(destination))
+    return moveaxis
+
+
 def namespace(module: Any, name: str, strided: Callable[..., Any], own: dict[str, Any] | None = None,
               linalg: dict[str, Any] | None = None) -> Part:
     """The module under NumPy's names. `strided`: as numpy.lib.stride_tricks.as_strided; `own`: functions in place of
     its own or where it has none; `linalg`: the same for its linear algebra."""
-    xp = Part(module, name, {key: getattr(np, key) for key in _PLAIN if hasattr(np, key)})
+    xp: Any = Part(module, name, {key: getattr(np, key) for key in _PLAIN if hasattr(np, key)})
+    xp.moveaxis = _moveaxis(module)
     xp.errstate = lambda **_: contextlib.nullcontext()
     xp.lexsort = _lexsort(xp)
     xp.partition = lambda x, kth, axis=-1: xp.sort(x, axis=axis)
@@ -158,10 +170,11 @@ def namespace(module: Any, name: str, strided: Callable[..., Any], own: dict[str
     xp.ndarray = lambda shape, dtype, buffer, strides: strided(buffer, shape, strides)
     xp.lib = Part(None, f"{name}.lib", {"stride_tricks": tricks})
     xp.linalg = Part(getattr(module, "linalg", None), f"{name}.linalg",
-                     {"LinAlgError": np.linalg.LinAlgError, **(linalg or {})})
+                     {"LinAlgError": getattr(module.linalg, "LinAlgError", np.linalg.LinAlgError), **(linalg or {})})
     xp.fft = Part(getattr(module, "fft", None), f"{name}.fft", {})
     for key, value in (own or {}).items():
         setattr(xp, key, value)
-    for key in ("add", "subtract", "maximum", "minimum", "logaddexp", "logical_or", "bitwise_xor", "multiply"):
+    for key in ("add", "subtract", "maximum", "minimum", "logaddexp", "logical_or", "logical_and", "bitwise_xor",
+                "multiply"):
         setattr(xp, key, Function(xp, key, getattr(xp, key)))
     return xp

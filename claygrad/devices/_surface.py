@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,10 @@ def place(kind: str, given: Any = None) -> Device:
     return found
 
 
+def _number(where: Device) -> int:
+    return where.index or 0
+
+
 class Stream:
     """An order in which a device works. One device has one here, unless its array module has more (`cuda`)."""
 
@@ -39,13 +44,14 @@ class Stream:
     def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
         self.device = place(self.kind, device)
         self.table: Table = self.device.table
+        self.index: int = _number(self.device)
         self.priority = priority
-        self.raw = self.table.new_stream(self.device.index, priority)
+        self.raw = self.table.new_stream(self.index, priority)
         self._outer: Any = None
 
     def synchronize(self) -> None:
         """Wait until all that was asked of it is done."""
-        self.table.wait_for_stream(self.raw, self.device.index)
+        self.table.wait_for_stream(self.raw, self.index)
 
     def query(self) -> bool:
         """Whether all that was asked of it is done."""
@@ -115,11 +121,13 @@ class Event:
         return (end_event._at - self._at) * 1000
 
 
-def _classes(kind: str, made: dict[str, dict[str, Any]] = {}) -> dict[str, Any]:        # noqa: B006 (a cache)
-    if kind not in made:
-        made[kind] = {name: type(name, (base,), {"kind": kind, "__module__": f"claygrad.{kind}", "__doc__": base.__doc__})
-                      for name, base in (("Stream", Stream), ("Event", Event))}
-    return made[kind]
+def _class(kind: str, name: str, base: type) -> type:
+    return type(name, (base,), {"kind": kind, "__module__": f"claygrad.{kind}", "__doc__": base.__doc__})
+
+
+@cache
+def _classes(kind: str) -> dict[str, Any]:
+    return {"Stream": _class(kind, "Stream", Stream), "Event": _class(kind, "Event", Event)}
 
 
 class _Current:
@@ -128,8 +136,7 @@ class _Current:
     kind = ""
 
     def __init__(self, device: Any) -> None:
-        self.idx = -1 if device is None or (isinstance(device, int) and device < 0) else \
-            device if isinstance(device, int) else place(self.kind, device).index
+        self.idx = -1 if device is None else device if isinstance(device, int) else _number(place(self.kind, device))
         self.prev_idx = -1
 
     def __enter__(self) -> None:
@@ -164,7 +171,7 @@ def surface(kind: str) -> dict[str, Any]:
 
     def set_device(device: Any) -> None:
         if not (isinstance(device, int) and device < 0):
-            table_of(kind).set_current(device if isinstance(device, int) else place(kind, device).index)
+            table_of(kind).set_current(device if isinstance(device, int) else _number(place(kind, device)))
 
     def get_device_name(device: Any = None) -> str:
         where = place(kind, device)
@@ -172,8 +179,9 @@ def surface(kind: str) -> dict[str, Any]:
 
     def get_device_properties(device: Any = None) -> Any:
         where = place(kind, device)
-        return SimpleNamespace(name=where.table.name_of(where.index), total_memory=where.table.total_memory(where.index),
-                               **where.table.properties(where.index))
+        table, index = where.table, where.index
+        return SimpleNamespace(name=table.name_of(index), total_memory=table.total_memory(index),
+                               **table.properties(index))
 
     def get_device_capability(device: Any = None) -> Any:
         where = place(kind, device)
@@ -254,7 +262,7 @@ def surface(kind: str) -> dict[str, Any]:
     def set_stream(stream: Any) -> None:
         stream.table.enter_stream(stream.raw)
 
-    context = type("device", (_Current,), {"kind": kind, "__module__": f"claygrad.{kind}", "__doc__": _Current.__doc__})
+    context = _class(kind, "device", _Current)
 
     def device_of(obj: Any) -> Any:
         return context(obj.get_device() if obj.device.type == kind else -1)
@@ -269,7 +277,8 @@ def surface(kind: str) -> dict[str, Any]:
              "reset_accumulated_memory_stats": reset_peak_memory_stats, "default_stream": current_stream,
              "reset_max_memory_allocated": reset_peak_memory_stats,
              "device": context, "stream": _stream_context, "StreamContext": _stream_context,
-             "is_bf16_supported": lambda including_emulation=True: available(kind) and including_emulation, **_classes(kind)}
+             "is_bf16_supported": lambda including_emulation=True: available(kind) and including_emulation,
+             **_classes(kind)}
     return made
 
 

@@ -142,6 +142,11 @@ class Table:
     def leave_stream(self, raw: Any, outer: Any) -> None:
         """Make the former stream the current one."""
 
+    def generator(self, where: Any) -> Any:
+        """The stream that the device draws from where no other is given."""
+        from claygrad.native.random import generator_of
+        return generator_of(where)
+
     def pinned(self, nbytes: int) -> np.ndarray | None:
         """Bytes of main memory that the device reads by itself; None where there is no such memory."""
         return None
@@ -171,7 +176,7 @@ class Table:
         found = self._kept.get(kind)
         if found is None:
             known = kind.isbuiltin == 1 and kind.kind in "biufc" and kind.names is None
-            found = self._kept[kind] = kind if known else np.dtype(f"u{kind.itemsize}") if kind.itemsize <= 8 else None
+            found = self._kept[kind] = kind if known else np.dtype(f"u{kind.itemsize}")
         return found
 
     def view(self, block: Block, kind: dtype, shape: tuple[int, ...], strides: tuple[int, ...], offset: int,
@@ -206,14 +211,15 @@ class Table:
 
     def assign(self, into: Any, array: Any) -> None:
         """Write an array into another, broadcast and cast."""
-        into[...] = array
+        if into.size:
+            into[...] = array
 
     def as_array(self, value: Any, index: int) -> Any:
         return value if self.is_array(value) else self.from_host(np.asarray(value), index)
 
     def block_of(self, array: Any, keep_order: bool, others: Sequence[Block]
                  ) -> tuple[Block, int, tuple[int, ...]] | None:
-        """A block for the memory of a result, its bytes, and the strides of the result there; None if it must be copied.
+        """A block for the memory of a result, its bytes, and the strides of the result; None if it must be copied.
 
         That is where it lies in the memory of an input, has gaps, or is not in the order that is wanted.
         """
@@ -225,7 +231,8 @@ class Table:
             return None
         if any(self.address_of(block.raw) == begin for block in others) or not self.at_start(array, begin):
             return None
-        return Block(raw, size, self.counted(self.index_of(array))), size, steps if not plain else _row_major(array.shape)
+        block = Block(raw, size, self.counted(self.index_of(array)))
+        return block, size, _row_major(array.shape) if plain else steps
 
     def at_start(self, array: Any, begin: int) -> bool:
         """Whether the first element of an array lies where its memory begins."""
@@ -242,7 +249,7 @@ class Table:
     def to_bfloat16(self, values: Any) -> Any:
         """Rounded to nearest, ties to even; a NaN stays one."""
         xp = self.xp
-        bits = xp.ascontiguousarray(values).view(np.uint32)
+        bits = values.view(np.uint32)
         rounded = (bits + np.uint32(0x7fff) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
         return xp.where(xp.isnan(values), np.uint32(0x7fc0), rounded).astype(np.uint16)
 
@@ -272,7 +279,8 @@ class Table:
         return os.environ.get(HOST_FALLBACK, "0") not in ("", "0")
 
     def note_host_use(self, operation: str) -> None:
-        warn_once(f"{self.type} {operation}", f"The operator 'aten::{operation}' is not currently supported on the {self.type} backend and will "
+        warn_once(f"{self.type} {operation}",
+                  f"The operator 'aten::{operation}' is not currently supported on the {self.type} backend and will "
                   "fall back to run on the CPU. This may have performance implications.")
 
 

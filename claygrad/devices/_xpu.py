@@ -24,10 +24,11 @@ class Xpu(Table):
     def __init__(self) -> None:
         devices = dpctl.get_devices()
         self.devices = [d for d in devices if d.is_gpu] or devices
-        # dpnp's own queues, which it keeps in order itself. One that is in order by the runtime deadlocks: a wait with the
-        # interpreter's lock held then waits for the host tasks that drop references, and these for the lock.
+        # dpnp's own queues, which it keeps in order itself. One that is in order by the runtime deadlocks: a wait with
+        # the interpreter's lock held then waits for the host tasks that drop references, and these for the lock.
         self.queues = [dpctl.get_device_cached_queue(d) for d in self.devices]
-        super().__init__(namespace(dpnp, "dpnp", self.strided, _own(self)))
+        solve = {"solve": lambda a, b: dpnp.ascontiguousarray(dpnp.linalg.solve(a, b))}
+        super().__init__(namespace(dpnp, "dpnp", self.strided, _own(self), solve))
 
     def count(self) -> int:
         return len(self.devices)
@@ -76,7 +77,8 @@ class Xpu(Table):
 
     def properties(self, index: int) -> dict[str, Any]:
         device = self.devices[index]
-        return {"vendor": device.vendor, "driver_version": device.driver_version, "max_compute_units": device.max_compute_units,
+        return {"vendor": device.vendor, "driver_version": device.driver_version,
+                "max_compute_units": device.max_compute_units,
                 "has_fp16": device.has_aspect_fp16, "has_fp64": device.has_aspect_fp64,
                 "type": "gpu" if device.is_gpu else "cpu"}
 
@@ -122,24 +124,53 @@ def _own(table: Xpu) -> dict[str, Any]:
 
     def joined(name: str) -> Callable[..., Any]:
         call = getattr(dpnp, name)
-        return lambda arrays, axis=0: call([asarray(x) for x in arrays], axis=axis)
+
+        def join(arrays: Any, axis: int = 0, out: Any = None) -> Any:
+            made = call([asarray(x) for x in arrays], axis=axis)
+            if out is None:
+                return made
+            out[...] = made
+            return out
+        return join
 
     def elementwise(name: str) -> Callable[..., Any]:
         call = getattr(dpnp, name)
 
-        def run(*args: Any, **kwargs: Any) -> Any:
+        def run(*args: Any, out: Any = None, **kwargs: Any) -> Any:
             if not any(isinstance(x, dpnp.ndarray) for x in args):        # numbers alone
                 return getattr(np, name)(*args, **kwargs)
-            return call(*args, **kwargs)
+            made = call(*args, **kwargs)
+            if out is None:
+                return made
+            out[...] = made
+            return out
         return run
 
     def where(condition: Any, *values: Any) -> Any:
         return dpnp.where(asarray(condition), *values)
 
+    def product(name: str) -> Callable[..., Any]:
+        """dpnp multiplies no matrices that are broadcast over an axis of them."""
+        call = getattr(dpnp, name)
+
+        def run(a: Any, b: Any, **kwargs: Any) -> Any:
+            return call(*(x.copy() if 0 in x.strides and x.size else x for x in (a, b)), **kwargs)
+        return run
+
+    def ordered(name: str) -> Callable[..., Any]:
+        """dpnp sorts the last axis, and returns a transposed array for another."""
+        call = getattr(dpnp, name)
+        return lambda x, axis=-1, **kwargs: dpnp.ascontiguousarray(call(x, axis=axis, **kwargs))
+
     own: dict[str, Any] = {name: made(name) for name in ("empty", "zeros", "ones", "full")}
     own |= {name: joined(name) for name in ("concatenate", "stack")}
     own |= {name: elementwise(name) for name in _ELEMENTWISE if hasattr(dpnp, name)}
-    return own | {"arange": arange, "asarray": asarray, "array": array, "where": where}
+    own |= {name: product(name) for name in ("matmul", "dot")}
+    own |= {name: ordered(name) for name in ("sort", "argsort")}
+    return own | {"arange": arange, "asarray": asarray, "array": array, "where": where,
+                  "tril": lambda x, k=0: dpnp.tril(x, k=k), "triu": lambda x, k=0: dpnp.triu(x, k=k),
+                  "take": lambda x, indices, axis=None: dpnp.take(x, indices, axis=axis),
+                  "broadcast_arrays": lambda *arrays: dpnp.broadcast_arrays(*map(asarray, arrays))}
 
 
 # Functions of elements, which forwards also call with numbers.
@@ -148,7 +179,7 @@ _ELEMENTWISE = ("absolute abs add angle arccos arccosh arcsin arcsinh arctan arc
                 "fmod gcd greater hypot imag invert isfinite isinf isnan isneginf isposinf lcm left_shift less log "
                 "log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor maximum minimum "
                 "multiply negative nextafter power real reciprocal remainder right_shift rint sign signbit sin sinc "
-                "sinh sqrt square subtract tan tanh true_divide trunc").split()
+                "sinh sqrt square subtract tan tanh true_divide trunc any all").split()
 
 
 def make() -> Table:

@@ -9,6 +9,10 @@ from __future__ import annotations
 from functools import cache
 from math import prod
 
+import numpy as np
+
+from claygrad.core.errors import Lacking
+
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 BLOCK = 32
 
@@ -49,9 +53,10 @@ def _of_scipy(name: str):
     return ctypes.CFUNCTYPE(None)(pointer), 32
 
 
-def routine(name: str, dtype):
-    """LAPACK's routine for a dtype as a function of its arguments: text, int, or array. It returns `info`."""
-    return _callable(LETTERS[dtype.name] + name)
+def routine(name: str, a):
+    """LAPACK's routine for an array's dtype as a function of its arguments: text, int, or array. It returns `info`.
+    None for arrays of other modules than NumPy."""
+    return _callable(LETTERS[a.dtype.name] + name) if isinstance(a, np.ndarray) else None
 
 
 @cache
@@ -81,8 +86,10 @@ def _callable(name: str):
     return call
 
 
-def needed(name: str, dtype, wanted_by: str):
-    found = routine(name, dtype)
+def needed(name: str, a, wanted_by: str):
+    found = routine(name, a)
+    if not isinstance(a, np.ndarray):
+        raise Lacking(f"LAPACK's {name} computes it, on the CPU alone")
     if found is None:
         from claygrad.ops._scipy import need
         need("linalg", wanted_by)
@@ -111,7 +118,7 @@ def lu(xp, a, pivot: bool = True):
     pivots = xp.zeros((count, k), "int32")
     if not work.size:
         return work, pivots.reshape((*batch, k)), xp.zeros(batch, "int32")
-    factor = routine("getrf", a.dtype) if pivot and (count <= 8 or k > 32) else None
+    factor = routine("getrf", a) if pivot and (count <= 8 or k > 32) else None
     if factor is None:
         pivots = _lu_of_arrays(xp, work, pivot).reshape((count, k))
     else:
@@ -184,7 +191,7 @@ def triangular(xp, a, b, upper: bool, unit: bool = False):
 
 def _triangular_by_lapack(xp, a, b, upper: bool, unit: bool):
     """None where there is no LAPACK, or a zero on a diagonal, with which it does not divide."""
-    solve = routine("trtrs", a.dtype)
+    solve = routine("trtrs", a)
     if solve is None:
         return None
     n, k = b.shape[-2:]
@@ -247,7 +254,7 @@ def ldl(xp, a, hermitian: bool):
     pivots, info = xp.zeros((*batch, n), "int32"), xp.zeros(batch, "int32")
     if work.size:
         kind = "hetrf" if hermitian and a.dtype.kind == "c" else "sytrf"
-        factor = needed(kind, a.dtype, "torch.linalg.ldl_factor")
+        factor = needed(kind, a, "torch.linalg.ldl_factor")
         found, scratch = xp.zeros(n, factor.integers), xp.empty(64 * n, a.dtype)
         flat, failed = pivots.reshape((-1, n)), info.reshape(-1)
         for i, matrix in enumerate(stack(work)):
@@ -263,7 +270,7 @@ def ldl_solve(xp, factors, pivots, b, hermitian: bool):
     out = columns(xp, xp.broadcast_to(b, (*batch, *b.shape[-2:])))
     if out.size:
         kind = "hetrs" if hermitian and factors.dtype.kind == "c" else "sytrs"
-        solve = needed(kind, factors.dtype, "torch.linalg.ldl_solve")
+        solve = needed(kind, factors, "torch.linalg.ldl_solve")
         each = stack(columns(xp, xp.broadcast_to(factors, (*batch, n, n))))
         exchanged = xp.ascontiguousarray(xp.broadcast_to(pivots, (*batch, n)).reshape((-1, n)), solve.integers)
         for matrix, rows, x in zip(each, exchanged, stack(out)):
@@ -279,7 +286,7 @@ def reflected(xp, a, tau, c, left: bool = True, adjoint: bool = False):
     k, (m, n) = tau.shape[-1], c.shape[-2:]
     if not out.size or not k:
         return out
-    multiply = routine("unmqr" if a.dtype.kind == "c" else "ormqr", a.dtype)
+    multiply = routine("unmqr" if a.dtype.kind == "c" else "ormqr", a)
     if multiply is not None and prod(c.shape[:-2]) <= 8:
         rows, scratch = a.shape[-2], xp.empty(64 * (m + n) + 4160, a.dtype)
         form = "N" if not adjoint else "C" if a.dtype.kind == "c" else "T"

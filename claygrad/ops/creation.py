@@ -12,7 +12,6 @@ from claygrad.core import (
     array_of,
     default_device,
     default_dtype,
-    empty,
     empty_strided,
     parse_device,
     parse_dtype,

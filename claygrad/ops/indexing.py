@@ -73,6 +73,14 @@ def _key(positions: list) -> tuple:
     return tuple(slice(None) if index is None else index for index in positions)
 
 
+def _in_front(xp, array, key: tuple) -> tuple:
+    """The array and the key; indexed axes with whole ones between them are in front, where what they name stands."""
+    taken = [i for i, index in enumerate(key) if not isinstance(index, slice)]
+    if taken[-1] - taken[0] + 1 == len(taken):
+        return array, key
+    return xp.moveaxis(array, taken, range(len(taken))), tuple(key[i] for i in taken)
+
+
 def _parts(ndim: int, positions: list) -> tuple[list[int], list[int], list[int]]:
     """The axes taken whole before and after the indexed ones, and the indexed ones: what they name stands where they
     stand if they stand together, else in front."""
@@ -121,7 +129,8 @@ def index(xp, input: Tensor, indices: list[Tensor | None]):
         return xp.array(input)
     shape = _result_shape(input.shape, positions)
     out = empty_array(xp, shape, _result_strides(xp, input, positions, shape), input.dtype)
-    out[...] = input[_key(positions)]
+    array, key = _in_front(xp, input, _key(positions))
+    out[...] = array[key]
     return out
 index.rule(input=lambda g, input_shape, indices: index_put(g.new_zeros(input_shape), indices, g, True),
            indices=constant)
@@ -168,12 +177,13 @@ def index_put(xp, input: Tensor, indices: list[Tensor | None], values: Tensor, a
     if values.dtype != input.dtype:
         raise RuntimeError(f"Index put requires the source and destination dtypes match, got {legacy(input)} for the "
                            f"destination and {legacy(values)} for the source.")
+    written, key = _in_front(xp, out, key) if any(p is not None for p in positions) else (out, key)
     if not accumulate:
-        out[key] = values
+        written[key] = values
     elif out.dtype == bool:
-        xp.logical_or.at(out, key, values)
+        xp.logical_or.at(written, key, values)
     else:
-        xp.add.at(out, key, values)
+        xp.add.at(written, key, values)
     return out.astype(input.dtype, copy=False)
 index_put.rule(input=lambda g, indices, accumulate: g if accumulate else index_put(g, indices, g.new_zeros(())),
                indices=constant, values=lambda g, indices: index(g, indices))

@@ -195,7 +195,7 @@ LARGE = 64              # rows or columns from which on LAPACK's own exchange of
 def with_exchanges(xp, a, b, rcond: float):
     """The solution and the rank by QR with columns exchanged, for few large matrices; or None."""
     m, n = a.shape[-2:]
-    solve = _lapack.routine("gelsy", a.dtype) if a.dtype.kind == "f" and min(m, n) >= LARGE else None
+    solve = _lapack.routine("gelsy", a) if a.dtype.kind == "f" and min(m, n) >= LARGE else None
     if solve is None or not (xp.isfinite(a).all() and xp.isfinite(b).all()):
         return None
     k, rows, work = b.shape[-1], max(m, n), _lapack.columns(xp, a)

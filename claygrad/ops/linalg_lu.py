@@ -90,7 +90,8 @@ def parts(xp, LU):
     m, n = LU.shape[-2:]
     k = min(m, n)
     lower = xp.tril(LU[..., :k], -1)
-    lower[..., range(k), range(k)] = 1
+    diagonal = xp.arange(k)
+    lower[..., diagonal, diagonal] = 1
     return lower, xp.triu(LU[..., :k, :])
 
 

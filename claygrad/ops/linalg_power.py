@@ -81,7 +81,7 @@ def exponential(xp, a, coefficients: tuple[int, ...] = PADE, near: float = NEAR)
         below[~finite] = eye
     out = xp.linalg.solve(below, even + odd)
     out[~finite] = xp.nan
-    for k in range(int(halvings.max(initial=0))):
+    for k in range(int(halvings.max()) if halvings.size else 0):
         again = halvings > k
         out[again] = out[again] @ out[again]
     return out

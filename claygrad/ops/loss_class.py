@@ -165,7 +165,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 def rows_loss(xp, input: Tensor, target: Tensor, reduction: str, ignore_index: int):
     "nll_loss(log_softmax(input)), and what its gradient needs."
     safe, counted = sorted_out(xp, target, None, ignore_index, input.shape[1])
-    top = input.max(axis=1, initial=-xp.inf)
+    top = input.max(axis=1) if input.shape[1] else xp.full(input.shape[:1], -xp.inf, input.dtype)
     scores = input - top[:, None]
     logs = xp.log(xp.exp(scores).sum(axis=1))
     picked = xp.take_along_axis(scores, safe[:, None], 1)[:, 0] if len(safe) else logs

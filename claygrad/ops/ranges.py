@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claygrad.core import DTYPES, Tensor, default_dtype, empty, recast_array, wrap, wrap_on
+from claygrad.core import DTYPES, Tensor, default_dtype, empty, recast_array, wrap_on
 from claygrad.core.user_warnings import warn
 from claygrad.ops._data import default_complex
 from claygrad.ops._numbers import C_NAMES, fits
@@ -47,7 +47,8 @@ def _finished(name: str, n: int, make: Callable[[], np.ndarray], kind: dtype, ou
     where = chosen_device(name, device) if out is None else out.device
     if n * kind.itemsize >= 1 << 32 and where.type == "cpu":
         empty((n,), kind, where)                # refuses what there is no memory for
-    return ranged(name, empty((n,), kind, where) if where.type == "meta" else wrap_on(make(), where), out, requires_grad)
+    made = empty((n,), kind, where) if where.type == "meta" else wrap_on(make(), where)
+    return ranged(name, made, out, requires_grad)
 
 
 def ranged(name: str, made: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:

@@ -67,7 +67,9 @@ cumsum.rule(input=lambda g, dim: cumsum_from_end(g, dim))
 def cumsum_from_end(xp, input: Tensor, dim: int):
     """The running sum from the end of the axis: out[i] = input[i] + ... + input[-1]."""
     axis = axis_of(dim, input.ndim)
-    return xp.flip(running(xp, xp.cumsum, xp.flip(input, axis), axis, None), axis) if input.ndim else input
+    if not input.ndim:
+        return input
+    return xp.ascontiguousarray(xp.flip(running(xp, xp.cumsum, xp.flip(input, axis), axis, None), axis))
 cumsum_from_end.rule(input=lambda g, dim: g.cumsum(dim))
 
 

@@ -92,7 +92,7 @@ def lay_over(xp, input: Tensor, src: Tensor, own: ints, size: ints, stride: ints
     "`input` and then `src` written to memory, each under its own strides, and read back as `input`."
     low = min(offset, 0)
     here, there = _positions(xp, input.shape, own, -low), _positions(xp, size, stride, offset - low)
-    memory = xp.zeros(1 + max(int(here.max(initial=0)), int(there.max(initial=0))), input.dtype)
+    memory = xp.zeros(1 + max(int(at.max()) if at.size else 0 for at in (here, there)), input.dtype)
     memory[here] = input
     memory[there] = src.astype(input.dtype)
     return memory[here]

@@ -177,9 +177,10 @@ def _restored(storage: Storage, location: str, place: Place) -> Storage:
         try:
             where = parse_device(wanted)
         except AssertionError as error:
-            raise RuntimeError(f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() "
-                               "is False. If you are running on a CPU-only machine, please use torch.load with "
-                               f"map_location=torch.device('cpu') to map your storages to the CPU.\n  {error}") from None
+            raise RuntimeError(f"Attempting to deserialize object on a {kind.upper()} device but "
+                               f"torch.{kind}.is_available() is False. If you are running on a CPU-only machine, "
+                               "please use torch.load with map_location=torch.device('cpu') to map your storages to "
+                               f"the CPU.\n  {error}") from None
         return Storage(storage.nbytes(), device=where).copy_(storage)
     raise RuntimeError("don't know how to restore data location of torch.storage.UntypedStorage "
                        f"(tagged with {wanted})")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import claygrad

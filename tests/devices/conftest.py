@@ -1,7 +1,8 @@
-"""The test device for this folder: "privateuseone", NumPy behind a wall (strict.py)."""
+"""The devices that this folder tests: "privateuseone", NumPy behind a wall (strict.py), and "xpu" where dpnp is installed."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 
 import pytest
@@ -9,8 +10,16 @@ import pytest
 from claygrad.devices import use
 from tests.devices.strict import use_strict
 
+HAS_XPU = importlib.util.find_spec("dpnp") is not None
+collect_ignore = [] if HAS_XPU else ["test_xpu.py"]
+
 
 @pytest.fixture(scope="package", autouse=True)
 def strict() -> Iterator[str]:
     yield use_strict()
     use("privateuseone", None)
+
+
+@pytest.fixture(params=["privateuseone", *(["xpu"] if HAS_XPU else [])])
+def there(request: pytest.FixtureRequest, strict: str) -> str:
+    return request.param

@@ -51,10 +51,10 @@ class Array:
         return operator.index(self.a)
 
     def __getitem__(self, key: Any) -> Array:
-        return wrapped(self.a[bare(key)])
+        return wrapped(self.a[_index(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.a[bare(key)] = bare(value)
+        self.a[_index(key)] = bare(value)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -86,6 +86,18 @@ class Array:
 
     def __repr__(self) -> str:
         return f"strict{self.a!r}"
+
+
+def _index(key: Any) -> Any:
+    """An index of integers, slices and arrays next to each other: other array modules take no more."""
+    parts = key if isinstance(key, tuple) else (key,)
+    for part in parts:
+        if isinstance(part, list | range):
+            raise TypeError(f"strict: an index is an array, not a {type(part).__name__}")
+    arrays = [i for i, part in enumerate(parts) if isinstance(part, Array) and part.a.ndim]
+    if arrays and any(isinstance(parts[i], slice) for i in range(arrays[0], arrays[-1])):
+        raise TypeError("strict: arrays of an index are separated by a slice")
+    return bare(key)
 
 
 def bare(value: Any) -> Any:

@@ -76,7 +76,6 @@ cdef class Layout:
             out.flags.writeable = False          # what would be written into a copy would be lost
         return out
 
-
     cdef object array_there(self):
         """The same of an accelerator: Note [Accelerators] in core/data/device.pxd."""
         table = self.storage.where.table

@@ -1,19 +1,17 @@
 """Operations on an accelerator: the declared forward over the device's array module (Note [Accelerators] in core/data/device.pxd)."""
 import sys
 
-import numpy
-
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.data.device cimport ACCELERATOR, device
-from claygrad.core.data.dtype cimport BF16, C32, F16, F32, F64, C64, C128, BOOL, CAT_COMPLEX, N_COMPUTING, dtype, from_numpy, narrow, \
-    of_code, promote, wider
+from claygrad.core.data.dtype cimport BF16, C32, F16, dtype, from_numpy, narrow, of_code, promote, wider
 from claygrad.core.data.layout cimport Layout, bytes_of, new_layout
 from claygrad.core.data.storage cimport storage_on
 from claygrad.core.data.transfer cimport adopt_array, array_on, cast_on, to_host
-from claygrad.core.dispatch.reference cimport (call_declared, cast_code, elsewhere_t, enter_quiet, final_dtype, general, iterated_order, leave_quiet,
-                                               number_array, run_elsewhere_by)
+from claygrad.core.dispatch.reference cimport (call_declared, cast_code, enter_quiet, final_dtype, general, iterated_strides,
+                                               leave_quiet, number_array, run_elsewhere_by)
+from claygrad.core.errors import Lacking
 from claygrad.core.op cimport P_TENSORS, POINTWISE, REDUCTION, Op
 from claygrad.core.tensor cimport Tensor, new_tensor
 
@@ -41,6 +39,8 @@ cdef object _arguments(Op op, PyObject** slots, int code, device where, int* hal
     cdef Layout v
     cdef list args = []
     half[0] = code if narrow(code) else -1
+    if op.name == "bincount" and isinstance(<object>slots[1], Tensor) and (<Tensor>slots[1]).layout.dtype.code == BF16:
+        raise Lacking("weights of dtype bfloat16")
     for i in range(op.n_params):
         value = <object>slots[i]
         if i == op.inplace_at:
@@ -65,15 +65,11 @@ cdef object _arguments(Op op, PyObject** slots, int code, device where, int* hal
         elif isinstance(value, dtype):
             told = True
             if (<dtype>value).code == BF16 or (<dtype>value).code >= C32:
-                raise _Lacking(f"results of dtype {(<dtype>value).name}")
+                raise Lacking(f"results of dtype {(<dtype>value).name}")
         args.append(value)
     if op.half_raw and half[0] == F16 or told or (code >= 0 and not narrow(code)):
         half[0] = -1
     return args
-
-
-class _Lacking(NotImplementedError):
-    """Something that the device's array module has not."""
 
 
 cdef list _blocks(Op op, PyObject** slots):
@@ -97,31 +93,15 @@ cdef Layout _result(Op op, object array, int code, int half, device where, list 
     if want is None:
         want = have
     if want.code == C32:
-        raise _Lacking("results of dtype complex32")
+        raise Lacking("results of dtype complex32")
     return adopt_array(where, cast_on(table, array, have, want), want, keep_order, blocks)
 
 
 cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
     """A pointwise result with torch's strides."""
     cdef int64_t strides[64]
-    cdef int order[64]
-    cdef int i, k
-    cdef int64_t step = 1
     cdef Layout out
-    cdef bint contiguous = made.contiguous
-    for i in range(op.n_tensors):
-        value = <object>slots[op.tensors[i]]
-        contiguous = contiguous and (not isinstance(value, Tensor) or (<Tensor>value).layout.contiguous)
-    if contiguous or made.numel == 0:
-        return made
-    iterated_order(op, slots, made.ndim, made.shape, order)
-    for k in range(made.ndim):
-        strides[order[k]] = step
-        step *= made.shape[order[k]]
-    for k in range(made.ndim):
-        if strides[k] != made.strides[k]:
-            break
-    else:
+    if not iterated_strides(op, slots, made, strides):
         return made
     out = new_layout(storage_on(made.storage.where, bytes_of(made.dtype, made.ndim, made.shape)), made.dtype, made.ndim, made.shape,
                      strides, 0)
@@ -129,10 +109,18 @@ cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
     return out
 
 
+# Random numbers are made in main memory, from the stream of the device: so are draws with parameters of their own, and how they
+# move with these.
+cdef frozenset _DRAWN = frozenset(("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad", "poisson",
+                                   "_binomial"))
+
+
 cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
     cdef int half
     cdef list args, blocks
     table = where.table
+    if op.name in _DRAWN:
+        return _on_host(op, slots, where)
     ctx = enter_quiet()
     try:
         with table.on(where.index):
@@ -143,31 +131,32 @@ cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
             if isinstance(result, tuple):
                 keep = op.kind != REDUCTION and not op.info.get("contiguous")
                 several = []
-                for x in result:
-                    several.append(_result(op, x, code, half, where, blocks, keep))
+                for x in result:                     # what an operation that tells halves apart adds to its result is no half
+                    several.append(_result(op, x, code, -1 if several and op.info.get("half") == "raw" else half, where, blocks, keep))
                     blocks.append((<Layout>several[-1]).storage.owner)
                 return several
             made = _result(op, result, code, half, where, blocks, op.kind != REDUCTION)
             return _in_iterated_order(op, slots, made) if op.kind == POINTWISE else made
     except Exception as error:
-        if not isinstance(error, _Lacking) and not table.lacks(error, sys.exc_info()[2]):
+        if not table.lacks(error, sys.exc_info()[2]):
             raise
         if not table.may_use_host():
             raise NotImplementedError(table.lacking_text(op.name, error)) from error
     finally:
         leave_quiet(ctx)
+    table.note_host_use(op.name)
     return _on_host(op, slots, where)
 
 
 cdef object _on_host(Op op, PyObject** slots, device where):
-    """The same on copies in main memory, if the user asked for that: the result goes back."""
+    """The same on copies in main memory: the result goes back."""
     cdef int i
     cdef PyObject* copies[24]
     cdef list held = []
     cdef object made = None
-    where.table.note_host_use(op.name)
     for i in range(op.n_params):
-        held.append(_hosted(<object>slots[i]))
+        held.append(where.table.generator(where) if op.params[i] == "generator" and <object>slots[i] is None
+                    else _hosted(<object>slots[i]))
         copies[i] = <PyObject*>held[i]
     if op.fast != NULL:
         made = op.fast(op, copies, None)

@@ -170,6 +170,12 @@ def facts(Tensor t):
             requires(t))
 
 
+# Operations that are not elementwise and take a 0-dim CPU tensor for a number, or indices on the CPU, as PyTorch does.
+cdef frozenset _TAKE_SCALARS = frozenset(("fill", "fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_", "index_put",
+                                          "index_put_", "_index_put_impl_"))
+cdef frozenset _TAKE_INDICES = frozenset(("index", "index_put", "index_put_"))
+
+
 cdef device common_device(Op op, PyObject** slots):
     """The device of all tensor arguments, or of the first if they may differ; a 0-dim CPU tensor goes anywhere."""
     cdef device found = None
@@ -187,7 +193,8 @@ cdef device common_device(Op op, PyObject** slots):
             elif t.layout.storage.where is not found and apart(t.layout.storage.where, found):
                 if op.info.get("across"):
                     continue
-                if t.layout.ndim == 0 and t.layout.storage.where.kind == CPU and op.kind == POINTWISE:
+                if t.layout.storage.where.kind == CPU and (t.layout.ndim == 0 and (op.kind == POINTWISE or op.name in _TAKE_SCALARS)
+                                                           or i == op.list_at and op.name in _TAKE_INDICES):
                     continue
                 if first.layout.ndim == 0 and found.kind == CPU and op.kind == POINTWISE:
                     found = t.layout.storage.where
@@ -197,4 +204,6 @@ cdef device common_device(Op op, PyObject** slots):
                     raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                                        f"{found} and {t.layout.storage.where}!")
                 raise RuntimeError(f"Tensor on device {t.layout.storage.where} is not on the expected device {found}!")
+            elif first.layout.ndim == 0:
+                first = t                        # one with elements decides
     return found

@@ -10,6 +10,7 @@ from claygrad.core.op cimport Op
 cdef object general(Op op, PyObject** slots)             # Layout, or list of Layouts
 cdef object call_declared(Op op, list args, int lead)
 cdef int iterated_order(Op op, PyObject** slots, int ndim, const int64_t* shape, int* order) except -1
+cdef bint iterated_strides(Op op, PyObject** slots, Layout made, int64_t* strides) except -1
 
 # Runs an operation on an accelerator; the code is that of the result (core/dispatch/accelerator.pyx).
 ctypedef object (*elsewhere_t)(Op op, PyObject** slots, int code, device where)

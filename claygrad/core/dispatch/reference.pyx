@@ -301,31 +301,44 @@ cdef int iterated_order(Op op, PyObject** slots, int ndim, const int64_t* shape,
     return 0
 
 
-cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
-    """A pointwise result with torch's strides."""
-    cdef int64_t strides[64]
+cdef bint iterated_strides(Op op, PyObject** slots, Layout made, int64_t* strides) except -1:
+    """Torch's strides for a pointwise result; whether they differ from those that it has."""
     cdef int order[64]
-    cdef int i, k, ndim = made.ndim
+    cdef int i, k
     cdef bint plain = made.contiguous
     cdef int64_t step = 1
-    cdef Layout out
     for i in range(op.n_tensors):
         value = <object>slots[op.tensors[i]]
         plain = plain and (not isinstance(value, Tensor) or (<Tensor>value).layout.contiguous)
     if plain or made.numel == 0:
-        return made
-    iterated_order(op, slots, ndim, made.shape, order)
-    for k in range(ndim):
+        return False
+    iterated_order(op, slots, made.ndim, made.shape, order)
+    for k in range(made.ndim):
         strides[order[k]] = step
         step *= made.shape[order[k]]
-    for k in range(ndim):
+    for k in range(made.ndim):
         if strides[k] != made.strides[k]:
-            break
-    else:
+            return True
+    return False
+
+
+cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
+    """A pointwise result with torch's strides."""
+    cdef int64_t strides[64]
+    cdef Layout out
+    if not iterated_strides(op, slots, made, strides):
         return made
-    out = new_layout(storage_on(made.storage.where, made.numel * made.dtype.itemsize), made.dtype, ndim, made.shape, strides, 0)
+    out = new_layout(storage_on(made.storage.where, made.numel * made.dtype.itemsize), made.dtype, made.ndim, made.shape, strides, 0)
     numpy.copyto(out.array(), made.array())
     return out
+
+
+cdef Layout _ordered(Op op, PyObject** slots, Layout made):
+    """The same of one without memory."""
+    cdef int64_t strides[64]
+    if not iterated_strides(op, slots, made, strides):
+        return made
+    return new_layout(made.storage, made.dtype, made.ndim, made.shape, strides, 0)
 
 
 cdef bint _channels_last(Layout v, int ndim, const int64_t* shape) noexcept:
@@ -409,7 +422,7 @@ cdef object _on_meta(Op op, PyObject** slots, int code, device where):
         out_shape = _common_sizes(op, slots)
         if d is None or (category_of(code) == CAT_COMPLEX):
             d = _probe_dtype(op, slots, code)
-        return _meta_layout(where, d, out_shape)
+        return _ordered(op, slots, _meta_layout(where, d, out_shape))
     if op.meta == "data":
         raise NotImplementedError(f"{op.name}: the shape of the result depends on the data, which a meta tensor does not have")
     values = [<object>slots[i] for i in range(op.n_params)]

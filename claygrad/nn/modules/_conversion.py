@@ -88,7 +88,7 @@ class Convertible:
 
     def xpu(self, device: Place = None) -> Self:
         """Move everything to a GPU of Intel's."""
-        return self._apply(lambda t: t.xpu(device))      # type: ignore[arg-type, return-value]
+        return self._apply(lambda t: t.xpu(device))
 
     def ipu(self, device: Place = None) -> Self:
         """Move everything to an IPU."""

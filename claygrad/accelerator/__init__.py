@@ -9,8 +9,9 @@ from claygrad.devices import first_there
 from claygrad.devices._surface import surface
 
 __all__ = ["current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count",
-           "device_index", "empty_cache", "get_device_capability", "get_memory_info", "is_available",
-           "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats",
+           "device_index", "empty_cache", "empty_host_cache", "get_device_capability", "get_memory_info",
+           "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved",
+           "memory_stats",
            "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx", "set_device_index",
            "set_stream", "synchronize"]
 
@@ -34,7 +35,8 @@ def device_count() -> int:
 def _call(name: str) -> Any:
     kind = first_there()
     if kind is None:
-        raise RuntimeError("Cannot access accelerator device when none is available.\n  docs/devices.md says how to get one.")
+        raise RuntimeError("Cannot access accelerator device when none is available.\n"
+                           "  docs/devices.md says how to get one.")
     return surface(kind)[name]
 
 
@@ -59,6 +61,11 @@ max_memory_reserved = _forward("max_memory_reserved", "max_memory_reserved")
 memory_stats = _forward("memory_stats", "memory_stats")
 reset_peak_memory_stats = _forward("reset_peak_memory_stats", "reset_peak_memory_stats")
 reset_accumulated_memory_stats = _forward("reset_accumulated_memory_stats", "reset_accumulated_memory_stats")
+
+
+def empty_host_cache() -> None:
+    """Nothing is kept in main memory for the accelerator."""
+    _call("device_count")
 
 
 class device_index:
