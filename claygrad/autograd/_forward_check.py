@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor
 
 
-def compare(func: Callable[..., Any], args: tuple[Any, ...], eps: float, rtol: float, atol: float, check_dtypes: bool, fast: bool,
-            error: type[Exception]) -> None:
+def compare(func: Callable[..., Any], args: tuple[Any, ...], eps: float, rtol: float, atol: float, check_dtypes: bool,
+            fast: bool, error: type[Exception]) -> None:
     """Refuse tangents that are not what finite differences say."""
     wanted = [i for i, x in enumerate(args) if requires_grad(x)]
     several = any(args[i].is_complex() for i in wanted)
@@ -29,7 +29,8 @@ def compare(func: Callable[..., Any], args: tuple[Any, ...], eps: float, rtol: f
                     a = a.reshape(-1)
                     if not close(a, n, rtol, atol):
                         said = f"While considering the {part} part of complex inputs only, " if several else ""
-                        raise error(f"{said}Jacobian computed with forward mode mismatch for output {k} with respect to input {j},\n"
+                        raise error(f"{said}Jacobian computed with forward mode mismatch for output {k} with respect "
+                                    f"to input {j},\n"
                                     f"numerical:{n}\nanalytical:{a}\n")
 
 
@@ -67,5 +68,6 @@ def check_undefined(func: Callable[..., Any], args: tuple[Any, ...], error: type
             for out in floating(as_tuple(func(*duals))):
                 tangent = unpack_dual(out).tangent
                 if tangent is not None and not tangent.eq(0).all():
-                    raise error("Expected all output tangents to be zero or undefined where those of the inputs are: the forward "
+                    raise error("Expected all output tangents to be zero or undefined where those of the inputs are: "
+                                "the forward "
                                 "derivative of the function is not linear in the tangents")

@@ -69,8 +69,10 @@ class Level:
             raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level "
                                f"{self.number} is not supported.")
         if tangent.shape != x.shape:
-            raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, "
-                               f"this is not supported. Tensor is of size {list(x.shape)} while the given forward gradient is "
+            raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original "
+                               "Tensor, "
+                               f"this is not supported. Tensor is of size {list(x.shape)} while the given forward "
+                               "gradient is "
                                f"of size {list(tangent.shape)}.")
         base = x._base
         with self.below():
@@ -101,7 +103,8 @@ def levels() -> list[Level]:
 def level_at(number: int) -> Level:
     """The level of a number, which must be there."""
     if number >= len(levels()):
-        raise RuntimeError(f"Trying to access a forward AD level with an invalid index. This index was either not created or is "
+        raise RuntimeError("Trying to access a forward AD level with an invalid index. This index was either not "
+                           "created or is "
                            f"already deleted.\n  there are {len(levels())} levels, and level {number} was named")
     return levels()[number]
 
@@ -143,7 +146,7 @@ def _laid_out_alike(x: Tensor, tangent: Tensor) -> bool:
         return False
     if any(a != b for n, a, b in zip(x.shape, x.stride(), tangent.stride(), strict=True) if n > 1):
         return False
-    return x.numel() == 0 or x.storage_offset() == tangent.storage_offset() and _places(x) == _places(tangent)
+    return x.numel() == 0 or (x.storage_offset() == tangent.storage_offset() and _places(x) == _places(tangent))
 
 
 def _places(x: Tensor) -> int:
@@ -234,15 +237,18 @@ _CONSTANT = frozenset("_ones bernoulli normal poisson _binomial multinomial".spl
 
 def _without_rules(call: Operation) -> Any:
     result = call.run()
-    if call.name not in _CONSTANT and any(isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex()) for x in _as_tuple(result)):
+    if call.name not in _CONSTANT and any(isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
+                                          for x in _as_tuple(result)):
         raise _not_there(call.name, "it has no derivative")
     return result
 
 
 def _not_there(name: str, why: str) -> NotImplementedError:
     return NotImplementedError(
-        f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet.\nPlease file an "
-        "issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize "
+        f"Trying to use forward AD with {name} that does not support it because it has not been implemented "
+        "yet.\nPlease file an "
+        "issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we "
+        "can prioritize "
         f"its implementation or submit a PR adding the implementation to derivatives.yaml.\n  {why}")
 
 

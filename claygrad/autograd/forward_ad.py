@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import claygrad.autograd._function_tangents  # custom Functions: registers itself
+from claygrad.autograd._function_tangents import register
 from claygrad.autograd._tangents import enable, enter, is_enabled, leave, level_at, levels
 from claygrad.autograd.grad_mode import _Mode
 from claygrad.core import Tensor, op_named
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+register()
 
 
 def __getattr__(name: str) -> Any:
@@ -56,7 +57,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
     where = level_at(number)
     if where.get(tensor) is not None:
-        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same "
+                           "level "
                            f"{number} is not supported.")
     with where.below():
         dual: Tensor = op_named("alias")(tensor)
@@ -86,7 +88,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 class dual_level(_Mode):
     """A context in which tensors can have tangents."""
 
-    def __enter__(self) -> int:
+    def __enter__(self) -> int:  # type: ignore[override]
         return enter_dual_level()
 
     def __exit__(self, *error: object) -> None:

@@ -371,24 +371,28 @@ def _check_depends(tensors: Sequence[Tensor | None], strict: bool, flat: str) ->
             raise RuntimeError(flat.format(i))
 
 
-def _forward_jacobian(func: Callable[..., Tensors], inputs: Tensors, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+def _forward_jacobian(
+    func: Callable[..., Tensors], inputs: Tensors, create_graph: bool, strict: bool, vectorize: bool
+) -> Any:
     """The Jacobian in forward mode: a column, of all outputs, for each element of the inputs."""
-    from claygrad.autograd.forward_ad import dual_level, make_dual, unpack_dual    # loaded where it is used
+    from claygrad.autograd.forward_ad import dual_level, make_dual, unpack_dual  # loaded where it is used
 
     if strict:
         raise NotImplementedError(
-            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together '
-            "(yet). Please either set `strict=False` or `strategy=\"reverse-mode\"`."
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            "together (yet). Please either set `strict=False` or `strategy=\"reverse-mode\"`."
         )
     if not vectorize:
         raise NotImplementedError(
-            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
+            "`vectorize=True`."
         )
     with enable_grad():
         given, several = _tensors(inputs, "inputs", "jacobian")
         given = tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach() for x in given)
         columns: list[tuple[tuple[Tensor, ...], list[Tensor]]] = []
-        several_out, outputs = False, ()
+        several_out = False
+        outputs: tuple[Tensor, ...] = ()
         for k, x in enumerate(given):
             for i in range(x.numel()):
                 step = zeros_like(x).detach().contiguous()

@@ -94,7 +94,8 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    _refuse(check_batched_forward_grad, "check_batched_forward_grad", "claygrad does not compute batches of tangents at once")
+    _refuse(check_batched_forward_grad, "check_batched_forward_grad", "claygrad does not compute batches of tangents "
+                                                                      "at once")
     args = as_tuple(inputs)
     if any(map(is_sparse, args)):
         if check_batched_grad and any(is_sparse(x) and x.requires_grad for x in args):
@@ -206,7 +207,7 @@ def _check_jacobians(func: Callable, args: tuple, rules: _Rules, fast: bool) -> 
 
 
 def _check_forward(func: Callable, args: tuple, rules: _Rules, fast: bool, undefined: bool) -> None:
-    from claygrad.autograd import _forward_check           # forward mode is loaded where it is used
+    from claygrad.autograd import _forward_check  # forward mode is loaded where it is used
 
     _forward_check.compare(func, args, rules.eps, rules.rtol, rules.atol, rules.check_grad_dtypes, fast, GradcheckError)
     if undefined:

@@ -1,4 +1,5 @@
-"""Functions of functions: derivatives (`grad`, `vjp`, `jvp`, Jacobians), and modules as functions of their parameters."""
+"""Functions of functions: derivatives (`grad`, `vjp`, `jvp`, Jacobians), and modules as functions of their "
+  "parameters."""
 from claygrad._late import late
 from claygrad.func._jacobians import hessian, jacfwd, jacrev
 from claygrad.func._modules import functional_call, stack_module_state

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def _refuse_complex(name: str, tensors: list[Any], what: str) -> None:
-    for x in tensors:
+    for i, x in enumerate(tensors):
         if isinstance(x, Tensor) and x.is_complex():
-            raise RuntimeError(f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: "
-                               f"{tensors.index(x) if len(tensors) == 1 else next(i for i, y in enumerate(tensors) if y is x)}")
+            raise RuntimeError(f"{name}: Expected all {what} to be real but received complex tensor at flattened input "
+                               f"idx: {i}")
 
 
 def _basis(tensors: list[Tensor]) -> Iterator[list[Tensor]]:
@@ -34,8 +34,8 @@ def _basis(tensors: list[Tensor]) -> Iterator[list[Tensor]]:
 
 def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
            chunk_size: int | None = None, _preallocate_and_copy: bool = False) -> Callable[..., Any]:
-    """A function that gives the Jacobian of `func`, in reverse mode: a row at a time. `chunk_size`, how many at once, must
-    be positive and changes nothing."""
+    """A function that gives the Jacobian of `func`, in reverse mode: a row at a time. `chunk_size`, how many at once,
+    must be positive and changes nothing."""
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
@@ -63,7 +63,8 @@ def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_
 def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *,
            randomness: str = "error") -> Callable[..., Any]:
     """A function that gives the Jacobian of `func`, in forward mode: a column at a time, so func is run for each.
-    `randomness` says what random operations in it do: "error", or numbers that are the "same" or "different" in each."""
+    `randomness` says what random operations in it do: "error", or numbers that are the "same" or "different" in
+    each."""
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 
@@ -73,7 +74,9 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
         _refuse_complex("jacfwd", tree_flatten(args)[0], "inputs")
         primals = tuple(args[i] for i in numbers)
         inputs, spec = tree_flatten(primals)
-        columns, aux, outputs, out_spec = [], None, [], None
+        columns: list[list[Tensor]] = []
+        outputs: list[Any] = []
+        aux, out_spec = None, None
         state = random.get_rng_state()
         for column in _basis(inputs):
             if randomness == "same":
@@ -81,8 +84,10 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
             answer = jvp_by(func, args, numbers, tree_unflatten(column, spec), has_aux=has_aux)
             aux = answer[2] if has_aux else None
             if randomness == "error" and not random.get_rng_state().equal(state):
-                raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                                   "'different' randomness flags on vmap or perform the randomness operation out of vmap")
+                raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use "
+                                   "the 'same' or "
+                                   "'different' randomness flags on vmap or perform the randomness operation out of "
+                                   "vmap")
             outputs, out_spec = tree_flatten(answer[0])
             _refuse_complex("jacfwd", outputs, "outputs")
             columns.append(tree_flatten(answer[1])[0])

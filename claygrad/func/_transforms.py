@@ -5,7 +5,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd import grad as gradients
-import claygrad.autograd.forward_ad  # custom Functions take part
+from claygrad.autograd._function_tangents import register
 from claygrad.autograd._tangents import cut, enter, leave, levels
 from claygrad.autograd.grad_mode import enable_grad
 from claygrad.core import AccumulateGrad, Tensor
@@ -15,6 +15,7 @@ from claygrad.utils.pytree import tree_flatten, tree_map, tree_unflatten
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+register()
 _JVP = "jvp(f, primals, tangents)"
 
 
@@ -56,7 +57,7 @@ def fresh(x: Any) -> Any:
 
 def outer(x: Any, own: set[int]) -> Any:
     """A result without the history that leads to nothing but tensors of the transform itself (`own`, by their ids)."""
-    if not isinstance(x, Tensor) or not x.requires_grad or x.grad_fn is None and id(x) not in own:
+    if not isinstance(x, Tensor) or not x.requires_grad or (x.grad_fn is None and id(x) not in own):
         return x
     if _leads_out(x, own):
         return x
@@ -101,7 +102,8 @@ def pulled(outputs: Sequence[Tensor], inputs: Sequence[Tensor], starts: Sequence
 
 # --- reverse mode ----------------------------------------------------------------------------------------------
 
-def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
+                   has_aux: bool = False) -> Callable[..., Any]:
     """A function that gives the gradient of `func`, which returns a scalar, and its value."""
 
     @functools.wraps(func)
@@ -114,13 +116,16 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
             aux = None
             if has_aux:
                 if not (isinstance(output, tuple) and len(output) == 2):
-                    raise RuntimeError("grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if "
+                    raise RuntimeError("grad_and_value(f)(*args): output of function f should be a tuple: (output, "
+                                       "aux) if "
                                        "has_aux is True")
                 output, aux = output
             if not isinstance(output, Tensor):
-                raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got "
+                                   f"{type(output)}")
             if output.dim() != 0:
-                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
+                                   "with "
                                    f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
             found = pulled((output,), leaves, (ones_like(output).detach(),))
             own = own_leaves(leaves)
@@ -164,13 +169,15 @@ def vjp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, 
         aux = None
         if has_aux:
             if not (isinstance(output, tuple) and len(output) == 2):
-                raise RuntimeError("vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True")
+                raise RuntimeError("vjp(f, *primals): output of function f should be a tuple: (output, aux) if "
+                                   "has_aux is True")
             output, aux = output
         outputs, out_spec = tree_flatten(output)
         _check_outputs(outputs, "vjp(f, *primals)")
         for out in outputs:
             if not (out.is_floating_point() or out.is_complex()):
-                raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with "
+                raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                                   "Tensor with "
                                    f"dtype {out.dtype}")
         own = own_leaves(leaves)
         shown = tree_unflatten([outer(out, own) for out in outputs], out_spec)
@@ -178,7 +185,8 @@ def vjp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, given_spec = tree_flatten(cotangents)
         if given_spec != out_spec:
-            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs "
+                               "to the "
                                f"function. cotangents: {given_spec}, primal output: {out_spec}")
         with enable_grad():
             found = pulled(outputs, leaves, given)
@@ -189,7 +197,7 @@ def vjp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, 
 
 
 def _check_outputs(outputs: list[Any], api: str) -> None:
-    if len(outputs) < 1 or len(outputs) == 1 and outputs[0] is None:
+    if len(outputs) < 1 or (len(outputs) == 1 and outputs[0] is None):
         raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {outputs})")
     for out in outputs:
         if not isinstance(out, Tensor):
@@ -213,14 +221,16 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     return jvp_by(func, primals, tuple(range(len(primals))), tangents, strict, has_aux)
 
 
-def jvp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, ...], tangents: Any, strict: bool = False,
-           has_aux: bool = False) -> Any:
+def jvp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, ...], tangents: Any,
+           strict: bool = False, has_aux: bool = False) -> Any:
     """The same in the directions of some arguments."""
     flat, spec = tree_flatten(tuple(args[i] for i in numbers))
     directions, directions_spec = tree_flatten(tangents)
     if spec != directions_spec:
-        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is "
-                           f"a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with "
+        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if "
+                           "primals is "
+                           f"a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
+                           "tangents with "
                            f"structure {directions_spec}")
     _check_tensors(flat, "primals")
     _check_tensors(directions, "tangents")
@@ -246,7 +256,8 @@ def jvp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, 
             with level.below():
                 if tangent is None:
                     if strict:
-                        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of "
+                                           "the "
                                            "inputs. This is not allowed with strict=True.")
                     tangent = zeros_like(out).detach()
                 values.append(out.view_as(out))
@@ -258,7 +269,8 @@ def jvp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, 
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """func(*primals), and the linear function from tangents of the primals to those of the output, computed only once."""
+    """func(*primals), and the linear function from tangents of the primals to those of the output, computed only "
+      "once."""
     with enable_grad():
         values = tree_map(fresh, tuple(primals))
         leaves, spec = tree_flatten(values)
@@ -279,7 +291,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             for what, ours, wanted in (("shape", tangent.shape, x.shape), ("device", tangent.device, x.device),
                                        ("dtype", tangent.dtype, x.dtype)):
                 if ours != wanted:
-                    raise RuntimeError(f"tangent:{i} with {what} {ours} in flattened pytree doesn't match the {what} {wanted} of "
+                    raise RuntimeError(f"tangent:{i} with {what} {ours} in flattened pytree doesn't match the {what} "
+                                       f"{wanted} of "
                                        "the corresponding primal.")
         with enable_grad():
             found = pulled(by_start, starts, given)

@@ -230,7 +230,7 @@ def _declared(name: str) -> Callable[..., Any] | None:
 def is_public(name: str) -> bool:
     """Whether programs can have this name of an operation or a method."""
     found = _declared(name)
-    return found is not None and (name not in _INNER and found is not op_named(name) or hasattr(Tensor, name)
+    return found is not None and ((name not in _INNER and found is not op_named(name)) or hasattr(Tensor, name)
                                   or name in sys.modules["claygrad.ops._registry"].NAMESPACES["torch"]
                                   or name in sys.modules["claygrad.ops._registry"].NAMESPACES["nn.functional"])
 
@@ -238,4 +238,5 @@ def is_public(name: str) -> bool:
 # PyTorch's inner operators that claygrad's operations or methods have by other names.
 _INNER: dict[str, Callable[..., Any]] = {
     "_to_copy": lambda x, **how: x.to(**how, copy=True), "_local_scalar_dense": lambda x: x.item(),
-    "_unsafe_view": lambda x, size: x.view(size), "lift_fresh": lambda x: x, "_reshape_alias": lambda x, size, stride: x.view(size)}
+    "_unsafe_view": lambda x, size: x.view(size), "lift_fresh": lambda x: x,
+    "_reshape_alias": lambda x, size, stride: x.view(size)}

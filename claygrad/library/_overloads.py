@@ -33,8 +33,9 @@ def name_of(op: Op, values: list[Any]) -> str:
 def _words(op: Op) -> tuple[tuple[str, Any, bool], ...]:
     """Parameters of an operation: name, default (`...` without one), whether by keyword alone."""
     known = inspect.signature(op.forward).parameters
-    return tuple((name, ... if name not in known or known[name].default is inspect.Parameter.empty else known[name].default,
-                  name in known and known[name].kind is inspect.Parameter.KEYWORD_ONLY) for name in op.params)
+    empty, keyword = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+    return tuple((name, ... if name not in known or known[name].default is empty else known[name].default,
+                  name in known and known[name].kind is keyword) for name in op.params)
 
 
 @functools.cache
@@ -52,22 +53,22 @@ def _public_words(call: Any) -> tuple[tuple[str, bool], ...] | None:
 
 
 def arguments_of(op: Op, values: list[Any], call: Any = None) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments as PyTorch hands them on: without defaults at the end, keywords only where they must be. `call` is what
-    takes them; None if it has other parameters than the operation."""
+    """The arguments as PyTorch hands them on: without defaults at the end, keywords only where they must be. `call` is
+    what takes them; None if it has other parameters than the operation."""
     public = _words(op) if call is None else _public_words(call)
     if public is None:
         return None
     at = {one[0]: (i, one[-1]) for i, one in enumerate(public)}
     args: list[Any] = []
-    kwargs = {}
+    kwargs: dict[str, Any] = {}
     last = 0
     for (name, default, keyword), value in zip(_words(op), values, strict=True):
         if name == "inplace":
             continue
         given = list(value) if type(value) is tuple and not any(isinstance(x, Tensor) for x in value) else value
-        same = default is not ... and not isinstance(value, Tensor) and type(value) is type(default) and value == default
+        same = default is not ... and type(value) is type(default) and value == default
         if name not in at:
-            if same or len(args) == 0 and not kwargs:            # the first may have any name: input, self
+            if same or (len(args) == 0 and not kwargs):            # the first may have any name: input, self
                 args.append(given)
                 last = len(args)
                 continue
@@ -108,18 +109,21 @@ def choose(name: str, op: Op, values: list[Any]) -> str:
         found = "correction"
     elif len(values) > 1 and ("Scalar" in overloads or "Tensor" in overloads):
         rest = [value for value in values[1:] if value is not None]
-        tensor = any(isinstance(x, Tensor) for value in rest for x in (value if isinstance(value, (list, tuple)) else (value,)))
+        tensor = any(isinstance(x, Tensor) for value in rest
+                     for x in (value if isinstance(value, (list, tuple)) else (value,)))
         numbers = any(type(value) in (int, float, complex, bool) for value in rest[:1] + rest[-1:])
-        if "default" not in overloads or "Scalar" in overloads or tensor and "Tensor" in overloads:
-            found = _first(overloads, "Tensor", "Scalar") if tensor and not (
-                numbers and name.startswith("masked_fill")) else _first(overloads, *(["Scalar"] if numbers else []), "Tensor")
+        if "default" not in overloads or "Scalar" in overloads or (tensor and "Tensor" in overloads):
+            by_tensor = tensor and not (numbers and name.startswith("masked_fill"))
+            found = _first(overloads, "Tensor", "Scalar") if by_tensor else _first(
+                overloads, *(["Scalar"] if numbers else []), "Tensor")
     if found is None and name == "where" and len(values) == 3:
         found = "self" if all(tensors) else _first(overloads, "ScalarSelf" if tensors[2] else "ScalarOther")
     return found or _first(overloads, "default", "self", "int") or overloads[0]
 
 
 def overload_for(op: Op, values: list[Any]) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
-    """The operator that an operation is in PyTorch's library, and its arguments; one of claygrad's own where it is none."""
+    """The operator that an operation is in PyTorch's library, and its arguments; one of claygrad's own where it is "
+      "none."""
     name = name_of(op, values)
     packet = getattr(ops.aten, name, None) if is_known(name) or is_public(name) else None
     overload = None if packet is None else packet._overloads.get(choose(name, op, values))

@@ -255,7 +255,9 @@ def einsum(equation, operands):
     cdef Equation e
     cdef Layout made, a
     cdef Py_ssize_t n = len(operands)
-    if type(equation) is not str or n == 0 or n > 2 or modes().autocast or intercepting() or not _factor(operands[0]) or not _read(equation, &e):
+    if type(equation) is not str or n == 0 or n > 2 or modes().autocast or intercepting():
+        return None
+    if not _factor(operands[0]) or not _read(equation, &e):
         return None
     a = (<Tensor>operands[0]).layout
     if e.operands != n or e.ranks[0] != a.ndim:

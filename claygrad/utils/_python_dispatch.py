@@ -184,7 +184,8 @@ def _ask(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return result
     lines = [] if mode is None else [f"  - mode object {mode!r}"]
     lines += [f"  - tensor subclass {type(x)!r}" for x in found]
-    raise TypeError(f"Multiple dispatch failed for '{func.__module__}.{func.__name__}'; all __torch_dispatch__ handlers "
+    raise TypeError(f"Multiple dispatch failed for '{func.__module__}.{func.__name__}'; all __torch_dispatch__ "
+                    "handlers "
                     "returned NotImplemented:\n\n" + "\n".join(lines)
                     + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
@@ -197,7 +198,8 @@ def _answer(op: Any, values: list[Any]) -> Any:
     func, args, kwargs = _overloads().overload_for(op, values)
     result = _ask(func, args, kwargs)
     if result is None:
-        raise RuntimeError(f"Unable to cast None to Tensor: __torch_dispatch__ returned None for {func}, which gives a tensor")
+        raise RuntimeError(f"Unable to cast None to Tensor: __torch_dispatch__ returned None for {func}, which gives "
+                           "a tensor")
     return result
 
 
@@ -224,7 +226,8 @@ def _local_scalar(x: Tensor) -> tuple[Any] | None:
 
 
 # Functions that take tensors and give what has no derivative: a mode is given them whole.
-_ATOMS = frozenset("rand_like randn_like randint_like bernoulli multinomial nonzero bernoulli_ cauchy_ exponential_ geometric_ "
+_ATOMS = frozenset("rand_like randn_like randint_like bernoulli multinomial nonzero bernoulli_ cauchy_ exponential_ "
+                   "geometric_ "
                    "log_normal_ normal_ random_ uniform_ resize_".split())
 
 
@@ -234,7 +237,7 @@ def _make(function: Any, takes_none: bool, args: list[Any], kwargs: dict[str, An
         switch_dispatch(True)
         return None
     atom = function.__name__ in _ATOMS
-    if not (_stack() and takes_none or atom and (_stack() or _overriding((args, kwargs)))):
+    if not ((_stack() and takes_none) or (atom and (_stack() or _overriding((args, kwargs))))):
         return None
     func = _overloads().factory_overload(function)
     if func is None:
@@ -247,17 +250,24 @@ def _make(function: Any, takes_none: bool, args: list[Any], kwargs: dict[str, An
 
 # --- classes ---------------------------------------------------------------------------------------------------
 
-def make_wrapper(cls: type, size: Any, strides: Any = None, storage_offset: int | None = None, memory_format: Any = None,
-                 dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                 requires_grad: bool = False, dispatch_sizes_strides_policy: str | None = None,
-                 dispatch_device: bool = False, dispatch_layout: bool = False, _extra_dispatch_keys: Any = None,
+def make_wrapper(cls: type, size: Any, strides: Any = None, storage_offset: int | None = None,
+                 memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+                 pin_memory: bool = False, requires_grad: bool = False,
+                 dispatch_sizes_strides_policy: str | None = None, dispatch_device: bool = False,
+                 dispatch_layout: bool = False, _extra_dispatch_keys: Any = None,
                  storage_size: int | None = None) -> Tensor:
     """A tensor of this class without memory: `Tensor._make_wrapper_subclass`."""
     if getattr(cls, "__torch_dispatch__", _disabled_torch_dispatch_impl) is _disabled_torch_dispatch_impl:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
     if dispatch_sizes_strides_policy not in (None, "None") or dispatch_device or dispatch_layout:
-        raise NotImplementedError("_make_wrapper_subclass: claygrad asks no class for its sizes, strides, device or layout\n"
+        raise NotImplementedError("_make_wrapper_subclass: claygrad asks no class for its sizes, strides, device or "
+                                  "layout\n"
                                   "  instead: make the wrapper with the sizes and the device that it shall have")
+    if storage_size is not None or _extra_dispatch_keys is not None:
+        raise NotImplementedError("_make_wrapper_subclass: claygrad takes no storage_size and no _extra_dispatch_keys: "
+                                  "a wrapper has no memory, and nothing is dispatched by keys")
+    if memory_format is not None and getattr(memory_format, "name", "") not in ("contiguous_format", "preserve_format"):
+        raise NotImplementedError("_make_wrapper_subclass: give strides= in place of memory_format=")
     if pin_memory:
         raise RuntimeError("_make_wrapper_subclass: a tensor without memory cannot be pinned")
     if layout is not None and getattr(layout, "name", "strided") != "strided":
@@ -273,7 +283,9 @@ def make_wrapper(cls: type, size: Any, strides: Any = None, storage_offset: int 
         raise ValueError(f"_make_wrapper_subclass: {len(shape)} sizes but {len(strides)} strides")
     kind = default_dtype() if dtype is None else dtype
     where = device if device is not None else parse_device(None)
-    return new_wrapper(cls, shape, [int(n) for n in strides], int(storage_offset or 0), kind, where, bool(requires_grad))
+    made: Tensor = new_wrapper(cls, shape, [int(n) for n in strides], int(storage_offset or 0), kind, where,
+                               bool(requires_grad))
+    return made
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
@@ -295,14 +307,15 @@ def transform_subclass(t: Any, callback: Any, outer_size: Any = None, outer_stri
     inner = {name: callback(name, getattr(t, name)) for name in names}
     out = type(t).__tensor_unflatten__(inner, context, outer_size, outer_stride)
     if tuple(out.shape) != tuple(outer_size) or tuple(out.stride()) != tuple(outer_stride):
-        raise AssertionError(f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size} "
+        raise AssertionError(f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to "
+                             f"{outer_size} "
                              f"and stride equal to {outer_stride}, but got shape {out.shape} and stride {out.stride()}")
     return out
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """The result of a wrapper's `__torch_dispatch__`: the argument itself where an operation writes to it. (Autograd sees
-    to it that a view is one of its base.)"""
+    """The result of a wrapper's `__torch_dispatch__`: the argument itself where an operation writes to it. (Autograd
+    sees to it that a view is one of its base.)"""
     name = func.__name__.partition(".")[0]
     if name.endswith("_") and not name.endswith("__") and args:
         return args[0]

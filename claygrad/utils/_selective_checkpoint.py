@@ -15,7 +15,8 @@ from claygrad.utils.pytree import tree_map
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MISMATCH = ("This can happen if the operations in the checkpointed region are nondeterministic or depend on global state "
+_MISMATCH = ("This can happen if the operations in the checkpointed region are nondeterministic or depend on global "
+             "state "
              "that changed between forward and backward.")
 _RECOMPUTE, _CONSUMED = object(), object()
 _IGNORED = ("aten::detach", "aten::alias")         # a checkpoint takes another number of these when it runs again
@@ -118,9 +119,11 @@ class _CachedTorchDispatchMode(TorchDispatchMode):
             raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
         entry = kept_results.get(at)
         if entry is None:
-            raise RuntimeError(f"{func} invocation index {at} encountered during backward but not found in storage. {_MISMATCH}")
+            raise RuntimeError(f"{func} invocation index {at} encountered during backward but not found in storage. "
+                               f"{_MISMATCH}")
         if entry is _CONSUMED:
-            raise RuntimeError("Trying to backward an extra time. You are only allowed to backward once on any region computed "
+            raise RuntimeError("Trying to backward an extra time. You are only allowed to backward once on any region "
+                               "computed "
                                "under selective activation checkpoint.")
         if entry is _RECOMPUTE:
             return func(*args, **kwargs)
@@ -144,7 +147,8 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
                 extra = ("Please update the OpOverloadPacket to a specific OpOverload.For example, if you have "
                          "`torch.ops.aten.mm`, change it to `torch.ops.aten.mm.default`."
                          ) if isinstance(op, operators.OpOverloadPacket) else ""
-                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {extra}")
+                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. "
+                                 f"{extra}")
         chosen = list(policy_fn_or_list)
 
         def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:

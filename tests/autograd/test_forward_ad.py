@@ -83,7 +83,8 @@ def test_without_grad_mode_and_after_detach():
         with torch.no_grad():
             y = x * 3
         assert tangent(y).equal(torch.full((2,), 3.0))
-        assert not y.requires_grad and not tangent(y).requires_grad
+        assert not y.requires_grad
+        assert not tangent(y).requires_grad
         assert tangent(x.detach() * 2) is None
         z = x.clone()
         z.detach_()
@@ -98,7 +99,7 @@ def test_tangents_can_be_differentiated():
     foo, bar = torch.rand(3, dtype=torch.float64, requires_grad=True), torch.rand(3, dtype=torch.float64, requires_grad=True)
     with fw.dual_level():
         x = fw.make_dual(foo, bar)
-        value, t = fw.unpack_dual(x * x * foo.sum())
+        _value, t = fw.unpack_dual(x * x * foo.sum())
         by_foo, by_bar = torch.autograd.grad(t.sum(), (foo, bar), retain_graph=True)
     expected = lambda a, b: (2 * a * b * foo.sum().detach()).sum() + 0 * a.sum()
     a, b = foo.detach().requires_grad_(), bar.detach().requires_grad_()
@@ -126,7 +127,7 @@ def test_out_is_refused():
     with fw.dual_level():
         x = fw.make_dual(torch.ones(2), torch.ones(2))
         for out in (lambda: torch.add(x, 1, out=torch.zeros(2)), lambda: torch.add(torch.ones(2), 1, out=x)):
-            with pytest.raises(NotImplementedError, match="Trying to use forward AD with add_out .* out= function"):
+            with pytest.raises(NotImplementedError, match=r"Trying to use forward AD with add_out .* out= function"):
                 out()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import close, is_torch, leaf, raises
+from tests.support import close, leaf, raises
 
 NAMES = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
 PRODUCTS = ["vjp", "jvp", "hvp", "vhp"]

@@ -19,11 +19,15 @@ SECOND = torch.diag(2 * X.cos() * X.exp())
 def test_grad():
     assert torch.allclose(grad(f)(X), (X.sin() + X.cos()) * X.exp())
     g, value = grad_and_value(f)(X)
-    assert torch.allclose(value, f(X)) and not g.requires_grad and not value.requires_grad
+    assert torch.allclose(value, f(X))
+    assert not g.requires_grad
+    assert not value.requires_grad
     g, aux = grad(lambda x: (f(x), x * 2), has_aux=True)(X)
-    assert aux.equal(X * 2) and not aux.requires_grad
+    assert aux.equal(X * 2)
+    assert not aux.requires_grad
     both = grad(lambda x, y: (x * y["a"]).sum(), argnums=(0, 1))(X, {"a": X + 1})
-    assert both[0].equal(X + 1) and both[1]["a"].equal(X)
+    assert both[0].equal(X + 1)
+    assert both[1]["a"].equal(X)
     with torch.no_grad():
         assert torch.allclose(grad(f)(X), (X.sin() + X.cos()) * X.exp())
 
@@ -67,12 +71,14 @@ def test_vjp_and_jvp():
     def g(x, y):
         return {"a": x * y, "b": (x.sum(),)}
 
-    value, pull = vjp(g, X, X + 1)
+    _, pull = vjp(g, X, X + 1)
     ones = {"a": torch.ones_like(X), "b": (torch.tensor(1.0, dtype=torch.float64),)}
     by_x, by_y = pull(ones)
-    assert torch.allclose(by_x, X + 2) and torch.allclose(by_y, X)
-    value, pushed = jvp(g, (X, X + 1), (torch.ones_like(X), torch.zeros_like(X)))
-    assert torch.allclose(pushed["a"], X + 1) and pushed["b"][0].item() == 3
+    assert torch.allclose(by_x, X + 2)
+    assert torch.allclose(by_y, X)
+    _value, pushed = jvp(g, (X, X + 1), (torch.ones_like(X), torch.zeros_like(X)))
+    assert torch.allclose(pushed["a"], X + 1)
+    assert pushed["b"][0].item() == 3
     with pytest.raises(RuntimeError, match="Expected pytree structure of cotangents"):
         pull((X,))
     with pytest.raises(RuntimeError, match="same python structure"):
@@ -82,7 +88,7 @@ def test_vjp_and_jvp():
 
 
 def test_linearize():
-    value, push = linearize(lambda x: x.exp(), X)
+    _value, push = linearize(lambda x: x.exp(), X)
     for step in torch.eye(3, dtype=torch.float64):
         assert torch.allclose(push(step), X.exp() * step)
     with pytest.raises(RuntimeError, match="doesn't match the shape"):
@@ -96,9 +102,11 @@ def test_jacobians():
         (first, second), (third, fourth) = jacobian(g, argnums=(0, 1))(x, y)
         assert torch.allclose(first, torch.einsum("ik,j->ijk", torch.eye(3, dtype=torch.float64), y))
         assert torch.allclose(second, torch.einsum("i,jk->ijk", x, torch.eye(2, dtype=torch.float64)))
-        assert torch.allclose(third, torch.ones(3, dtype=torch.float64)) and fourth.equal(torch.zeros(2, dtype=torch.float64))
+        assert torch.allclose(third, torch.ones(3, dtype=torch.float64))
+        assert fourth.equal(torch.zeros(2, dtype=torch.float64))
         found, aux = jacobian(lambda x: (x * 2, x), has_aux=True)(X)
-        assert torch.allclose(found, 2 * torch.eye(3, dtype=torch.float64)) and aux.equal(X)
+        assert torch.allclose(found, 2 * torch.eye(3, dtype=torch.float64))
+        assert aux.equal(X)
     with pytest.raises(ValueError, match="chunk_size"):
         jacrev(f, chunk_size=0)
 
@@ -129,4 +137,5 @@ def test_modules():
     parameters = dict(model.named_parameters())
     x = torch.ones(4, 2)
     found = grad(lambda p: torch.func.functional_call(model, p, (x,)).sum())(parameters)
-    assert found["weight"].equal(torch.full((1, 2), 4.0)) and found["bias"].item() == 4
+    assert found["weight"].equal(torch.full((1, 2), 4.0))
+    assert found["bias"].item() == 4

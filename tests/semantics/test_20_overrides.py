@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 
-from tests.support import close, exact, fresh, is_torch, raises
+from tests.support import close, exact, fresh, raises
 
 
 def subclass(lib):

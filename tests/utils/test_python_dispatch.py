@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import threading
+from typing import ClassVar
 
 import pytest
 
@@ -31,7 +32,7 @@ class Log(TorchDispatchMode):
 class Wrapper(torch.Tensor):
     """Answers by what it wraps, and counts."""
 
-    calls: list = []
+    calls: ClassVar[list] = []
 
     @staticmethod
     def __new__(cls, elem, requires_grad=False):
@@ -64,7 +65,8 @@ def test_a_mode_sees_operators_below_autograd():
     x.grad = w.grad = None
     y = torch.nn.functional.linear(x, w)
     (y @ y.t()).softmax(-1)[0, 1:].sum().backward()
-    assert x.grad.equal(found[0]) and w.grad.equal(found[1])
+    assert x.grad.equal(found[0])
+    assert w.grad.equal(found[1])
 
 
 def test_a_mode_sees_writes_and_backward():
@@ -75,7 +77,9 @@ def test_a_mode_sees_writes_and_backward():
         assert log.seen == [aten.clone.default, aten.slice.Tensor, aten.mul_.Tensor, aten.add_.Tensor]
         del log.seen[:]
         y.exp().sum().backward()
-    assert aten.exp.default in log.seen and aten.expand.default in log.seen and aten.mul.Tensor in log.seen
+    assert aten.exp.default in log.seen
+    assert aten.expand.default in log.seen
+    assert aten.mul.Tensor in log.seen
     a = x.detach().requires_grad_()
     b = torch.cat([a[:1], a[1:] * 2 + 1])
     b.exp().sum().backward()
@@ -105,7 +109,9 @@ def test_an_argument_may_be_the_answer():
     x = torch.ones(2, requires_grad=True)
     with Same():
         y = x.sin()
-    assert y is not x and x.is_leaf and y.grad_fn.name() == "SinBackward0"
+    assert y is not x
+    assert x.is_leaf
+    assert y.grad_fn.name() == "SinBackward0"
 
 
 def test_modes_nest_and_can_be_left():
@@ -132,7 +138,7 @@ def test_a_mode_belongs_to_its_thread_and_ends_with_an_exception():
         thread.start()
         thread.join()
         assert log.seen == []
-        1 / 0  # noqa: B018
+        1 / 0
     x.sin()
     assert log.seen == []
 
@@ -157,9 +163,13 @@ def test_every_operation_can_be_run_again_by_its_operator():
 
 def test_wrappers():
     x = Wrapper(torch.tensor([1.0, 2.0]), requires_grad=True)
-    assert x.shape == (2,) and x.device == torch.device("cpu") and x.is_cpu and x.is_leaf
+    assert x.shape == (2,)
+    assert x.device == torch.device("cpu")
+    assert x.is_cpu
+    assert x.is_leaf
     y = (x.exp() * x).sum()
-    assert type(y) is Wrapper and y.grad_fn.name() == "SumBackward0"
+    assert type(y) is Wrapper
+    assert y.grad_fn.name() == "SumBackward0"
     y.backward()
     assert type(x.grad) is Wrapper
     plain = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -204,7 +214,7 @@ def test_not_implemented_everywhere_is_an_error():
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
             return NotImplemented
 
-    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.ops.aten.sin.default'"):
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch.ops.aten.sin.default'"):
         No(torch.ones(2)).sin()
 
 

@@ -87,7 +87,7 @@ def test_a_kept_result_that_is_written_later(mutable):
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="Expected op in `op_list` to be an OpOverload but got: aten.mm"):
+    with pytest.raises(ValueError, match=r"Expected op in `op_list` to be an OpOverload but got: aten.mm"):
         create_selective_checkpoint_contexts([aten.mm])
     with pytest.raises(TypeError, match="must be either a function or a list of ops"):
         create_selective_checkpoint_contexts(aten.mm.default._overloadname)

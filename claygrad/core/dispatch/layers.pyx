@@ -6,7 +6,7 @@ from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.layout cimport new_layout
 from claygrad.core.graph.inplace cimport check_writable, rebase
 from claygrad.core.graph.intercept cimport Operation, forward_levels
-from claygrad.core.graph.modes cimport Modes, modes
+from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.graph.rules cimport call_rules
