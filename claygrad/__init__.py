@@ -1,6 +1,8 @@
 """claygrad: tensors with automatic differentiation. `import claygrad as torch` runs PyTorch's programs."""
 from __future__ import annotations
 
+import importlib as _importlib
+
 import claygrad.ops as _ops  # declares every operation, before anything names one
 from claygrad import _friends, _late, autograd, cuda, memory, random, version
 from claygrad.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -67,7 +69,9 @@ from claygrad.native.random import default_generator
 
 _find_accelerators_by(lambda kind: __getattr__("devices").table_of(kind), lambda: __getattr__("devices").first_there())
 LATE.update({"tensor_text": tensor_text, "print_options": get_printoptions, "autograd.backward": autograd.backward,
-             "sparse_module": lambda: __getattr__("sparse")})
+             "sparse_module": lambda: __getattr__("sparse"),
+             "dispatch_module": lambda: _importlib.import_module("claygrad.utils._python_dispatch"),
+             "wrapper": lambda *args, **kwargs: LATE["dispatch_module"]().make_wrapper(*args, **kwargs)})
 __version__ = version.__version__
 inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
 newaxis = None

@@ -12,6 +12,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from claygrad import core
+from claygrad.core.graph.intercept import set_levels
 from claygrad.core.sparse_tensor import parts
 
 if TYPE_CHECKING:
@@ -85,8 +86,18 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 def tensor_text(t: Tensor, tensor_contents: str | None = None) -> str:
     """What `repr(t)` says. `tensor_contents`, if given, stands where the elements would."""
+    was = set_levels(0)                               # what is computed to print needs no tangents
+    try:
+        return _tensor_text(t, tensor_contents)
+    finally:
+        set_levels(was)
+
+
+def _tensor_text(t: Tensor, tensor_contents: str | None) -> str:
     plain = type(t) is core.Tensor or type(t) in plain_classes
     opening = "tensor(" if plain else f"{type(t).__name__}("
+    if tensor_contents is None and not plain and core.is_wrapper(t):
+        tensor_contents = "..."                       # its class knows what it holds
     if tensor_contents is None and t.layout.name != "strided":
         text = _sparse_text(t, opening)
     else:
@@ -120,6 +131,8 @@ def _suffixes(t: Tensor) -> list[str]:
     history = _history(t)
     if history is not None:
         suffixes.append(history)
+    for tangent in (core.LATE["tangents"](t) or {}).values():
+        suffixes.append(f"tangent={tensor_text(tangent)}")
     return suffixes
 
 

@@ -30,7 +30,7 @@ RANK = {
     "autograd": 3, "_foreach": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "quasirandom": 3, "signal": 3, "sparse": 3, "special": 3, "storage": 3,
     "nn": 4,
     "multiprocessing": 5, "optim": 5, "amp": 5, "distributions": 5, "serialization": 5, "backends": 5,
-    "hub": 5.5, "utils": 6, "distributed": 6.5, "func": 6, "futures": 6, "overrides": 6, "types": 6,
+    "hub": 5.5, "utils": 6, "distributed": 6.5, "func": 6.5, "futures": 6, "overrides": 6, "types": 6,
     "compiler": 7, "jit": 7, "library": 7, "__config__": 7, "__future__": 7,
     "claygrad": 9,
     "testing": 10, "array_api": 10, "debug": 10,

@@ -40,6 +40,6 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = late(__name__, ("forward_ad",))
 
 guard_package(__name__)          # Note [Leaving]

@@ -112,7 +112,7 @@ def jacobian(
             'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
-        _refuse_forward_mode("jacobian", "strategy")
+        return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
     with enable_grad():
         given, several = _tensors(inputs, "inputs", "jacobian")
         given = _fresh(given, create_graph)
@@ -143,18 +143,19 @@ def hessian(
     given, several = _tensors(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
-    if outer_jacobian_strategy == "forward-mode":
-        _refuse_forward_mode("hessian", "outer_jacobian_strategy")
 
     def scalar(*args: Tensor) -> Tensor:
         return _single_output(func, args, "hessian", strict).squeeze()
 
     def gradient(*args: Tensor) -> tuple[Tensor, ...]:
+        if outer_jacobian_strategy == "forward-mode":           # of duals, which do not require grad
+            args = tuple(x.requires_grad_() if x.is_leaf else x for x in args)
         grads = jacobian(scalar, args, create_graph=True)
         _check_depends(grads, strict, _FLAT_GRADIENT)
         return grads
 
-    rows = jacobian(gradient, given, create_graph=create_graph, strict=strict, vectorize=vectorize)
+    rows = jacobian(gradient, given, create_graph=create_graph, strict=strict, vectorize=vectorize,
+                    strategy=outer_jacobian_strategy)
     return rows if several else rows[0][0]
 
 
@@ -370,8 +371,49 @@ def _check_depends(tensors: Sequence[Tensor | None], strict: bool, flat: str) ->
             raise RuntimeError(flat.format(i))
 
 
-def _refuse_forward_mode(name: str, argument: str) -> None:
-    raise NotImplementedError(
-        f'{name}: {argument}="forward-mode" needs forward-mode differentiation, which claygrad does not have yet. '
-        f'Use {argument}="reverse-mode": it gives the same values.'
-    )
+def _forward_jacobian(
+    func: Callable[..., Tensors], inputs: Tensors, create_graph: bool, strict: bool, vectorize: bool
+) -> Any:
+    """The Jacobian in forward mode: a column, of all outputs, for each element of the inputs."""
+    from claygrad.autograd.forward_ad import dual_level, make_dual, unpack_dual  # loaded where it is used
+
+    if strict:
+        raise NotImplementedError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            "together (yet). Please either set `strict=False` or `strategy=\"reverse-mode\"`."
+        )
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
+            "`vectorize=True`."
+        )
+    with enable_grad():
+        given, several = _tensors(inputs, "inputs", "jacobian")
+        given = tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach() for x in given)
+        columns: list[tuple[tuple[Tensor, ...], list[Tensor]]] = []
+        several_out = False
+        outputs: tuple[Tensor, ...] = ()
+        for k, x in enumerate(given):
+            for i in range(x.numel()):
+                step = zeros_like(x).detach().contiguous()
+                step.view(-1)[i] = 1
+                with dual_level():
+                    duals = [make_dual(y, step if j == k else zeros_like(y).detach()) for j, y in enumerate(given)]
+                    found, several_out = _tensors(func(*duals), "outputs of the user-provided function", "jacobian")
+                    pairs = [unpack_dual(out) for out in found]
+                outputs = tuple(pair.primal for pair in pairs)
+                columns.append((outputs, [zeros_like(pair.primal).detach() if pair.tangent is None else pair.tangent
+                                          for pair in pairs]))
+        if not columns:
+            outputs, several_out = _outputs(func, given, "jacobian", strict)
+        blocks = []
+        for n, out in enumerate(outputs):
+            row, start = [], 0
+            for x in given:
+                part = [tangents[n] for _, tangents in columns[start:start + x.numel()]]
+                start += x.numel()
+                shape = (*x.shape, *out.shape)
+                turned = stack(part).view(shape) if part else out.new_zeros(shape)
+                row.append(turned.permute(*range(x.ndim, len(shape)), *range(x.ndim)))
+            blocks.append(row)
+    return _as_given(tuple(_as_given(_cut(row, create_graph), several) for row in blocks), several_out)

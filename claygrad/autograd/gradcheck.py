@@ -81,7 +81,8 @@ def gradcheck(
     are for float64. Backward is run twice and may differ by `nondet_tol` at most; it must give zeros for a zero
     gradient (to within rounding if `masked`) and, with `check_undefined_grad`, bear with an absent one. With
     `check_batched_grad`, `grad(..., is_grads_batched=True)` must give what the seeds give one by one. Of sparse inputs
-    all elements are checked, or only their entries if `masked`.
+    all elements are checked, or only their entries if `masked`. With `check_forward_ad` the tangents of forward mode
+    are compared with finite differences too.
 
     >>> x = claygrad.tensor([1.0, 2.0], dtype=claygrad.float64, requires_grad=True)
     >>> claygrad.autograd.gradcheck(lambda x: x**2, x)
@@ -93,7 +94,8 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    _refuse(check_forward_ad, "check_forward_ad", "claygrad has no forward-mode differentiation yet")
+    _refuse(check_batched_forward_grad, "check_batched_forward_grad", "claygrad does not compute batches of tangents "
+                                                                      "at once")
     args = as_tuple(inputs)
     if any(map(is_sparse, args)):
         if check_batched_grad and any(is_sparse(x) and x.requires_grad for x in args):
@@ -103,7 +105,13 @@ def gradcheck(
         func, args = as_dense(func, args, bool(masked), fast_mode, GradcheckError)
     rules = _Rules(eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
-        _check(func, args, rules, fast_mode, check_batched_grad, check_undefined_grad, bool(masked))
+        _check_inputs(args)
+        if check_backward_ad:
+            _check_jacobians(func, args, rules, fast_mode)
+        if check_forward_ad:
+            _check_forward(func, args, rules, fast_mode, check_undefined_grad)
+        if check_backward_ad:
+            _check_backward(func, args, check_batched_grad, check_undefined_grad, bool(masked))
     except GradcheckError:
         if raise_exception:
             raise
@@ -140,7 +148,6 @@ def gradgradcheck(
         raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
     if check_batched_grad and not check_rev_over_rev:
         raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
-    _refuse(check_fwd_over_rev, "check_fwd_over_rev", "claygrad has no forward-mode differentiation yet")
     args = as_tuple(inputs)
     if grad_outputs is None:
         outputs = differentiable(as_tuple(func(*args)))
@@ -170,6 +177,8 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )
@@ -183,10 +192,7 @@ def _refuse(asked: bool, argument: str, why: str) -> None:
 # ---- the check ------------------------------------------------------------------------------------------------------
 
 
-def _check(
-    func: Callable, args: tuple, rules: _Rules, fast: bool, batched: bool, undefined: bool, masked: bool
-) -> None:
-    _check_inputs(args)
+def _check_jacobians(func: Callable, args: tuple, rules: _Rules, fast: bool) -> None:
     outputs = as_tuple(func(*args))
     compare = _compare_products if fast else _compare_jacobians
     complex_outputs = {i for i, out in enumerate(differentiable(outputs)) if out.is_complex()}
@@ -198,6 +204,18 @@ def _check(
             compare(part_func, args, as_tuple(part_func(*args)), rules, prefixes)
     else:
         compare(func, args, outputs, rules, {})
+
+
+def _check_forward(func: Callable, args: tuple, rules: _Rules, fast: bool, undefined: bool) -> None:
+    from claygrad.autograd import _forward_check  # forward mode is loaded where it is used
+
+    _forward_check.compare(func, args, rules.eps, rules.rtol, rules.atol, rules.check_grad_dtypes, fast, GradcheckError)
+    if undefined:
+        _forward_check.check_undefined(func, args, GradcheckError)
+
+
+def _check_backward(func: Callable, args: tuple, batched: bool, undefined: bool, masked: bool) -> None:
+    outputs = as_tuple(func(*args))
     if batched:
         _check_batched(differentiable(outputs), args)
     _check_linear_in_seed(differentiable(outputs), args, masked)

@@ -27,6 +27,7 @@ from claygrad.core.python_api import (
     host_array,
     increment_version,
     instruction_set,
+    is_wrapper,
     memory_stats,
     on_storage,
     recast,
@@ -45,6 +46,7 @@ from claygrad.core.python_api import (
 )
 import claygrad.core.dispatch.accelerator
 from claygrad.core.dispatch.call import conj, install, into
+import claygrad.core.dispatch.layers
 from claygrad.core.op import Op, constant, declare, missing, op_named, zero
 from claygrad.core.data.device import device, get_default_device, parse_device, set_default_device
 from claygrad.core.data.dtype import (
@@ -80,7 +82,8 @@ __all__ = [
     "current_run", "declare", "default_device", "default_dtype", "device", "dtype", "dtype_of_numpy", "empty",
     "empty_cache", "empty_strided", "float16", "float32", "float64", "fresh_storage", "get_default_device",
     "get_default_dtype", "get_num_threads", "gradient_edge_of", "has_blas", "host_array", "increment_version",
-    "install", "install_verbs", "instruction_set", "int8", "int16", "int32", "int64", "into", "memory_stats",
+    "install", "install_verbs", "instruction_set", "int8", "int16", "int32", "int64", "into", "is_wrapper",
+    "memory_stats",
     "missing", "on_storage", "once_differentiable", "one_like", "op_named", "parse_device", "parse_dtype", "prefix",
     "promote_types", "recast", "recast_array", "refuse_unwritable", "require_grad", "result_type", "run_backward",
     "set_default_device", "set_default_dtype", "set_elements", "set_num_threads", "set_prefix", "settled", "share",

@@ -79,8 +79,16 @@ def no_storage(tensor: Any) -> NotImplementedError:
 
 def no_array(tensor: Any) -> TypeError:
     """Why a sparse tensor is no NumPy array."""
+    if tensor.layout.name == "strided":
+        return TypeError(f"can't convert {type(tensor).__name__} to numpy: it is a wrapper without memory of its own.")
     return TypeError(f"can't convert {_LAYOUTS[tensor.layout.name]} layout tensor to numpy. Use Tensor.to_dense() "
                      "first.")
+
+
+def no_memory(tensor: Any) -> RuntimeError:
+    """Why the elements of a tensor without memory cannot be read."""
+    return RuntimeError("Cannot access data pointer of Tensor that doesn't have storage\n"
+                        f"  {type(tensor).__name__} is a wrapper: its __torch_dispatch__ must answer for it.")
 
 
 def no_array_on_meta() -> TypeError:

@@ -215,8 +215,7 @@ def note_class(cls):
     cdef PyObject* method = _PyType_Lookup(<PyTypeObject*>cls, _WORD)
     cdef PyObject* dispatch = _PyType_Lookup(<PyTypeObject*>cls, "__torch_dispatch__")
     if dispatch != NULL and <object>dispatch is not _disabled_torch_dispatch_impl:
-        raise NotImplementedError(f"{cls.__name__}: claygrad calls no __torch_dispatch__, so its instances would be plain tensors\n"
-                                  "  __torch_function__ is called for every public function, method and operator")
+        LATE["note_dispatch"](cls)
     if not _for_good and method != NULL and <object>method is not _disabled_torch_function_impl:
         meet()
 

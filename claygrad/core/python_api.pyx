@@ -6,9 +6,9 @@ import numpy
 from cpython.object cimport PyTypeObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.device cimport ACCELERATOR, CPU, device
+from claygrad.core.data.device cimport ACCELERATOR, CPU, WRAPPED, device, wrapped_as
 from claygrad.core.data.device cimport parse as parse_device_c
-from claygrad.core.data.dtype cimport cast_array, default_float, dtype
+from claygrad.core.data.dtype cimport CAT_FLOAT, cast_array, default_float, dtype
 from claygrad.core.data.dtype cimport parse as parse_dtype_c
 from claygrad.core.graph.inplace cimport begin_write, check_writable, write_layout
 from claygrad.core.data.kernels cimport (blas_ready, isa, max_threads, pool_stats, pool_trim, set_max_threads)
@@ -338,3 +338,24 @@ def without_writes(Tensor t):
     if t.counter is None and t.layout.storage.shared_version is None:
         t.layout.storage.version = 0
     return t
+
+
+def is_wrapper(Tensor t):
+    """Whether a tensor has no memory, and its class answers for it."""
+    return t.layout.storage.where.kind == WRAPPED
+
+
+def new_wrapper(cls, shape, strides, offset, dtype kind, where, bint requires_grad):
+    """A tensor without memory: Note [Interception]."""
+    cdef int64_t dims[64]
+    cdef int64_t steps[64]
+    cdef Py_ssize_t i, n = len(shape)
+    cdef Tensor out = bare_of(cls)
+    check_dims(n)
+    for i in range(n):
+        dims[i], steps[i] = shape[i], strides[i]
+    out.layout = new_layout(storage_on(wrapped_as(where), 0), kind, <int>n, dims, steps, offset)
+    if requires_grad and kind.category < CAT_FLOAT:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    out.leaf_grad = requires_grad
+    return mark_made(out)

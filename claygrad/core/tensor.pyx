@@ -3,7 +3,7 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.device cimport ACCELERATOR, CPU, META, cpu
+from claygrad.core.data.device cimport ACCELERATOR, CPU, META, WRAPPED, told
 from claygrad.core.data.device cimport SPARSE as SPARSE_PLACE
 from claygrad.core.data.dtype cimport BF16, C32, CAT_FLOAT
 from claygrad.core.data.scalar cimport number_at
@@ -43,12 +43,18 @@ cdef class Counter:
 
 
 cdef bint _grad_dtypes = False         # whether a leaf was ever given a `grad_dtype`
+cdef bint _intercepting = False        # Note [Interception]: detach and item ask too
 cdef bint _watched = False             # Note [Overrides]: the functions below that are slots ask who else may answer
 
 
 def watch_slots(bint on):
     global _watched
     _watched = on
+
+
+def watch_detaching(bint on):
+    global _intercepting
+    _intercepting = on
 
 
 def watch_grad_dtypes():
@@ -110,7 +116,7 @@ cdef class Tensor:
 
     @property
     def device(self):
-        return self.layout.storage.where if self.layout.storage.where.kind != SPARSE_PLACE else cpu
+        return self.layout.storage.where if self.layout.storage.where.kind < SPARSE_PLACE else told(self.layout.storage.where)
 
     @property
     def ndim(self):
@@ -161,11 +167,12 @@ cdef class Tensor:
 
     @property
     def is_cpu(self):
-        return self.layout.storage.where.kind == CPU or self.layout.bits & SPARSE != 0
+        return self.layout.storage.where.kind == CPU or self.layout.storage.where.kind > META and self.layout.storage.where.type == "cpu"
 
     @property
     def is_meta(self):
-        return self.layout.storage.where.kind == META
+        return self.layout.storage.where.kind == META or (self.layout.storage.where.kind == WRAPPED
+                                                          and self.layout.storage.where.type == "meta")
 
     @property
     def is_sparse(self):
@@ -257,6 +264,8 @@ cdef class Tensor:
 
     @property
     def data(self):
+        if _intercepting and type(self) is not Tensor and (answer := LATE["detach"](self)) is not None:
+            return answer
         return mark_cut(alias(self, True)) if requires(self) else alias(self, True)
 
     @data.setter
@@ -279,11 +288,15 @@ cdef class Tensor:
 
     def detach(self):
         """A tensor on the same memory, cut from the graph."""
+        if _intercepting and (answer := LATE["detach"](self)) is not None:
+            return answer
         return LATE["observed_detach"](self) if anomaly() & WATCHED else detached(self)
 
     def detach_(self):
         if self.base is not None:
             raise refusals.view_detached()
+        if _intercepting:
+            LATE["forget_tangents"](self)
         self.node = None
         self.leaf_grad = False
         self.output_nr = 0
@@ -500,11 +513,15 @@ cdef class Tensor:
         """The only element, as a Python number."""
         if self.layout.numel != 1:
             raise RuntimeError(f"a Tensor with {self.layout.numel} elements cannot be converted to Scalar")
+        if _intercepting and (answer := LATE["local_scalar"](self)) is not None:
+            return answer[0]
         if self.layout.storage.where.kind != CPU:
             if self.layout.storage.where.kind == META:
                 raise RuntimeError("Tensor.item() cannot be called on meta tensors")
             if self.layout.storage.where.kind == ACCELERATOR:
                 return number_at(to_host(self.layout), 0)
+            if self.layout.storage.where.kind == WRAPPED:
+                raise refusals.no_memory(self)
         return number_at(self.layout, self.layout.offset)
 
     def __float__(self):
@@ -588,10 +605,9 @@ cdef class Tensor:
 
     @staticmethod
     def _make_wrapper_subclass(cls, *args, **kwargs):
-        """In PyTorch, a tensor without memory for a class that handles every operation itself."""
+        """A tensor without memory, of a class that answers every operation by its `__torch_dispatch__`."""
         _check_subclass(cls)
-        raise TypeError(f"{cls.__name__} must define __torch_dispatch__\n"
-                        "  claygrad has no __torch_dispatch__: every tensor has its own memory; see Tensor._make_subclass")
+        return LATE["wrapper"](cls, *args, **kwargs)
 
 
 cdef int _check_subclass(object cls) except -1:

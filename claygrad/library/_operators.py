@@ -6,7 +6,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from claygrad.core import Tensor
+from claygrad.core import Tensor, op_named
 from claygrad.library._schema import FunctionSchema
 
 if TYPE_CHECKING:
@@ -224,4 +224,19 @@ def _declared(name: str) -> Callable[..., Any] | None:
     if name in registry.REGISTRY:
         return registry.REGISTRY[name].op
     method = getattr(Tensor, name, None)
-    return method if callable(method) else None
+    return method if callable(method) else _INNER.get(name) or op_named(name)
+
+
+def is_public(name: str) -> bool:
+    """Whether programs can have this name of an operation or a method."""
+    found = _declared(name)
+    return found is not None and ((name not in _INNER and found is not op_named(name)) or hasattr(Tensor, name)
+                                  or name in sys.modules["claygrad.ops._registry"].NAMESPACES["torch"]
+                                  or name in sys.modules["claygrad.ops._registry"].NAMESPACES["nn.functional"])
+
+
+# PyTorch's inner operators that claygrad's operations or methods have by other names.
+_INNER: dict[str, Callable[..., Any]] = {
+    "_to_copy": lambda x, **how: x.to(**how, copy=True), "_local_scalar_dense": lambda x: x.item(),
+    "_unsafe_view": lambda x, size: x.view(size), "lift_fresh": lambda x: x,
+    "_reshape_alias": lambda x, size, stride: x.view(size)}

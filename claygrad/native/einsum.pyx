@@ -8,6 +8,7 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, gemm_takes, reduce_fn
 from claygrad.core.data.layout cimport Layout, bytes_of, fresh, new_contiguous, new_layout
 from claygrad.native.matmul cimport products
+from claygrad.core.graph.intercept cimport intercepting
 from claygrad.core.graph.modes cimport modes
 from claygrad.native.reduce cimport reduced
 from claygrad.core.tensor cimport CUT, Tensor, new_tensor, requires
@@ -254,7 +255,9 @@ def einsum(equation, operands):
     cdef Equation e
     cdef Layout made, a
     cdef Py_ssize_t n = len(operands)
-    if type(equation) is not str or n == 0 or n > 2 or modes().autocast or not _factor(operands[0]) or not _read(equation, &e):
+    if type(equation) is not str or n == 0 or n > 2 or modes().autocast or intercepting():
+        return None
+    if not _factor(operands[0]) or not _read(equation, &e):
         return None
     a = (<Tensor>operands[0]).layout
     if e.operands != n or e.ranks[0] != a.ndim:

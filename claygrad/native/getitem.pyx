@@ -14,6 +14,9 @@ from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.data.kernels cimport take_rows
 from claygrad.core.data.layout cimport Layout, check_dims, fresh, new_layout
 from claygrad.core.graph.node cimport Node
+from claygrad.core.graph.conj_view cimport INTERCEPTED, unusual
+from claygrad.core.graph.intercept cimport applies, intercepting
+from claygrad.core.graph.intercept import on_intercepting
 from claygrad.core.graph.observe cimport INDEX, Event, begin, finish, observing, wanted
 from claygrad.core.graph.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
@@ -46,9 +49,15 @@ cdef Ops ops():
     return _ops
 
 
+cdef int* _unusual = unusual()
+
+
 cdef inline Tensor _recorded(Op op, PyObject** slots, Tensor t, Layout layout):
-    cdef Tensor out = make_view(t, layout, False)
+    cdef Tensor out
     cdef Node node
+    if _unusual[0] & INTERCEPTED:
+        return <Tensor?>op(*[<object>slots[i] for i in range(op.n_params)])
+    out = make_view(t, layout, False)
     if requires(t) and not t.inference and should_record(op, slots):
         node = record_inputs(op, slots)
         record_output(node, out)
@@ -79,7 +88,7 @@ cdef Tensor _select(Tensor t, int dim, object index, object shown):
         shape[i] = v.shape[i if i < dim else i + 1]
         strides[i] = v.strides[i if i < dim else i + 1]
     v = new_layout(v.storage, v.dtype, v.ndim - 1, shape, strides, v.offset + at * v.strides[dim])
-    if not requires(t):
+    if not requires(t) and not _unusual[0] & INTERCEPTED:
         return make_view(t, v, False)
     cdef object where = dim
     index = at
@@ -114,7 +123,7 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
     shape[dim] = length
     strides[dim] = apart(v.strides[dim], step, length)
     v = new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset + start * v.strides[dim])
-    if not requires(t):
+    if not requires(t) and not _unusual[0] & INTERCEPTED:
         return make_view(t, v, False)
     cdef object where = dim, first = start, last = stop, by = step
     slots[0] = <PyObject*>t
@@ -467,12 +476,35 @@ cdef int _setitem_asking(Tensor t, object key, object value) except -1:
     return 0
 
 
+# --- where somebody may answer: Note [Interception] -------------------------------------------------------------------------
+cdef bint applies_to(Tensor t, object key) noexcept:
+    cdef PyObject* args[2]
+    args[0], args[1] = <PyObject*>t, <PyObject*>key
+    return applies(args, 2)
+
+
+cdef object _getitem_open(Tensor t, object key):
+    """The same by operations alone."""
+    cdef PyObject* args[2]
+    cdef list found
+    args[0], args[1] = <PyObject*>t, <PyObject*>key
+    found = overriding(args, 2)
+    if found is not None:
+        return hand_on(Tensor.__getitem__, found, (t, key), None)
+    if not isinstance(key, Tensor):
+        return clay_getitem_door(t, key)
+    out, tensors = _apply(t, (key,))
+    return out if tensors is None else ops().index(out, tensors)
+
+
 # --- where somebody observes: Note [Observers] ------------------------------------------------------------------------------
 cdef object _getitem_observed(Tensor t, object key):
     cdef PyObject* args[2]
     cdef Event event
     cdef object what = "__getitem__"
-    if not wanted():
+    if intercepting() and applies_to(t, key):
+        return _getitem_open(t, key)
+    if not observing()[0] or not wanted():
         return _getitem_asking(t, key)
     args[0], args[1] = <PyObject*>t, <PyObject*>key
     event.kind, event.what, event.args, event.n = INDEX, <PyObject*>what, args, 2
@@ -490,7 +522,7 @@ cdef int _setitem_observed(Tensor t, object key, object value) except -1:
     cdef PyObject* args[3]
     cdef Event event
     cdef object what = "__setitem__"
-    if not wanted():
+    if not observing()[0] or not wanted():
         return _setitem_asking(t, key, value)
     args[0], args[1], args[2] = <PyObject*>t, <PyObject*>key, <PyObject*>value
     event.kind, event.what, event.args, event.n = INDEX, <PyObject*>what, args, 3
@@ -505,7 +537,7 @@ cdef int _setitem_observed(Tensor t, object key, object value) except -1:
 
 
 def _switch(bint _):
-    if observing()[0]:
+    if observing()[0] or intercepting():
         index_by(_getitem_observed, _setitem_observed)
     elif asking()[0]:
         index_by(_getitem_asking, _setitem_asking)
@@ -515,3 +547,4 @@ def _switch(bint _):
 
 on_asking(_switch)
 on_observing(_switch)
+on_intercepting(_switch)

@@ -10,6 +10,7 @@ from claygrad.core.dispatch.convert_half cimport cast_half
 from claygrad.core.data.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
 from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout, permuted,
                                         same_shape, stretched)
+from claygrad.core.graph.intercept cimport intercepting
 from claygrad.core.graph.modes cimport modes
 from claygrad.native.view cimport narrowed
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
@@ -301,7 +302,7 @@ def spread_over(Tensor t, shape):
     cdef int64_t zeros[64]
     cdef int i = 0
     cdef Tensor out
-    if t.layout.numel != 1 or len(shape) > 64 or requires(t) and not modes().no_grad or t.layout.bits:
+    if t.layout.numel != 1 or len(shape) > 64 or requires(t) and not modes().no_grad or t.layout.bits or intercepting():
         return None
     for n in shape:
         dims[i] = n

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core.dispatch.convert_half import recast
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype
@@ -112,7 +112,7 @@ def second(a: Tensor | None, b: Tensor | None, c: Tensor | None, g: Tensor, x: T
 
 def live(x: Tensor) -> bool:
     """Whether a rule is itself recorded: then moments must be computed anew, as functions of x."""
-    return x.requires_grad and get_grad_enabled()
+    return differentiated(x)
 
 
 def check_parameters(kernel: str, input: Tensor, *parameters: Tensor | None) -> None:

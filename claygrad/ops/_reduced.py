@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.ops._places import add_at
 from claygrad.ops._registry import op
 
@@ -17,7 +17,7 @@ REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 def refuse_complex_gradients(name: str, *tensors: Tensor) -> None:
     """Only real reductions have derivatives."""
-    if tensors[0].dtype.is_complex and get_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+    if tensors[0].dtype.is_complex and differentiated(*tensors):
         raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import bool as bool_dtype
 from claygrad.core import complex128, float64
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, conj, missing, pointwise, zero
 from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, refuse_overflow, zeros
@@ -317,7 +317,7 @@ def pow(xp, input: Tensor | Number, exponent: Tensor | Number):
 def pow_input_grad(g, input, exponent):
     if is_number(exponent):
         if exponent == 0 or exponent == 1:
-            if exponent and input.requires_grad and get_grad_enabled():     # so that its derivative is 0, not absent
+            if exponent and differentiated(input):     # so that its derivative is 0, not absent
                 return g * input ** 0
             return g if exponent else zeros(g)
         if not (isinstance(exponent, complex) or input.dtype.is_complex):

@@ -5,7 +5,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from claygrad.core import float32
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.ops._norms import HALVES, wide
 from claygrad.ops._registry import composite, op
 from claygrad.ops._words import FLOATS, need
@@ -53,7 +53,7 @@ def fuses(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, d
             and query.shape[:2] == key.shape[:2] == value.shape[:2] and key.shape[2] == value.shape[2]
             and query.shape[3] == key.shape[3] == value.shape[3]
             and query.numel() > 0 and key.numel() > 0 and (attn_mask is None or 2 <= attn_mask.ndim <= 4)
-            and not (attn_mask is not None and attn_mask.requires_grad and get_grad_enabled()))
+            and not (attn_mask is not None and differentiated(attn_mask)))
 
 
 def causal(xp, rows: int, columns: int):
@@ -92,7 +92,7 @@ def scored(xp, query, key, mask, is_causal: bool, scale: float):
 
 @fused_attention.rules(constant=("attn_mask",))
 def fused_grads(g, query, key, value, attn_mask, is_causal, scale, outs, needs):
-    if not get_grad_enabled():
+    if not differentiated():
         return (*fused_attention_backward(g, query, key, value, attn_mask, is_causal, scale, *outs), None)
     weights = attended(query, key, attn_mask, is_causal, scale)          # second derivatives are those of the parts
     to_value = weights.transpose(-2, -1).matmul(g) if needs[2] else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.core.user_warnings import warn
 from claygrad.ops._norms import wide
 from claygrad.ops._places import out_of_bounds
@@ -234,7 +234,7 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
                                      include_last_offset, padding_idx)
     if mode == SUM:
         length = sizes.shape[0]
-        if include_last_offset and not (get_grad_enabled() and weight.requires_grad):
+        if include_last_offset and not (differentiated(weight)):
             length += 1
         sizes, best = sizes.new_zeros((length,)), sizes.new_zeros((length,))
         if padding_idx is None and weight.dtype.name != "float64":

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64, result_type
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast
 from claygrad.ops._out import EXACT
@@ -155,7 +155,7 @@ def gap_gradient(g: Tensor, gap: Tensor, p: float, out: Tensor) -> Tensor:
 
 
 def pdist_gradient(g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor | None:
-    if p in (1, 2) and input.numel() and not get_grad_enabled():
+    if p in (1, 2) and input.numel() and not differentiated():
         return pdist_back(g, input, out, p)
     first, second = (g.new_tensor(at, dtype=int64) for at in pairs(input.shape[0]))
     if not input.shape[1]:

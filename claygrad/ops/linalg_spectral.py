@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import host_array
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.ops import _lapack
 from claygrad.ops._linalg import (
     LinAlgError,
@@ -126,7 +126,7 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
 
 def needs_vectors(input: Tensor) -> bool:
     """The derivatives of values need vectors, which are dear to compute for nothing."""
-    return input.requires_grad and get_grad_enabled()
+    return differentiated(input)
 
 
 # Any square matrix. The results are complex.

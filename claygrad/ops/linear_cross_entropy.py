@@ -5,7 +5,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.core.user_warnings import warn
 from claygrad.ops._recurrent import gradients_again, linear
 from claygrad.ops._registry import NAMESPACES, composite, constant, op
@@ -55,7 +55,7 @@ def at_once(input, linear_weight, linear_bias, target, share):
 @chunked.rules
 def chunked_grads(g, aux, input, linear_weight, linear_bias, target, share, size, needs):
     needs = needs[:3]
-    if get_grad_enabled():
+    if differentiated():
         return (*gradients_again(at_once, (input, linear_weight, linear_bias), needs, (g,), target, share), None, None)
     made = chunked_backward(g, aux[0], input, linear_weight, linear_bias, target, share, size, needs)
     return (*(x if need else None for x, need in zip(made, needs)), None, None)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import int64
 from claygrad.core.dispatch.determinism import alert
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.ops import _pool
 from claygrad.ops._conv import same_format
 from claygrad.ops._formats import product
@@ -98,7 +98,7 @@ def run(dims: int, input, kernel_size, stride, padding, dilation, ceil_mode, pla
     kernel, stride, padding, dilation = _pool.arguments(name, dims, kernel_size, stride, padding, dilation)
     if places:
         return maxima_at(input, kernel, stride, padding, dilation, ceil_mode)
-    if input.requires_grad and get_grad_enabled():
+    if differentiated(input):
         return maxima_at(input, kernel, stride, padding, dilation, ceil_mode)[0]
     return maxima(input, kernel, stride, padding, dilation, ceil_mode)
 
@@ -134,7 +134,7 @@ def run_line(input, kernel_size, stride, padding, dilation, ceil_mode, places: b
     count = _pool.out_size(input.shape[-1], k, s, p, d, ceil_mode)
     if count <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {count}")
-    if input.requires_grad:
+    if input.requires_grad or differentiated(input):
         return run(2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode, False).squeeze(-2)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{input.dtype.legacy}'")

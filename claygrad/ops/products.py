@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.core.user_warnings import warn, warn_once
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import broadcast, product, text
@@ -258,7 +258,7 @@ def direct(xp, x1: Tensor, x2: Tensor, p: float):
 
 @direct.rules
 def direct_gradient(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tuple[bool, bool]) -> tuple:
-    if p in (1, 2) and x1.shape[:-2] == x2.shape[:-2] and x1.numel() and x2.numel() and not get_grad_enabled():
+    if p in (1, 2) and x1.shape[:-2] == x2.shape[:-2] and x1.numel() and x2.numel() and not differentiated():
         made = direct_back(g, x1, x2, out, p, needs)
         return made[0] if needs[0] else None, made[1] if needs[1] else None
     rows = x1.shape[-2]

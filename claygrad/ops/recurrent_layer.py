@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.intercept import differentiated
 from claygrad.ops._recurrent import (
     before,
     both,
@@ -83,7 +83,7 @@ def rnn_steps(input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, relu):
 
 @rnn_layer.rules
 def rnn_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, relu, needs):
-    if get_grad_enabled():
+    if differentiated():
         return gradients_again(rnn_steps, (input, hx, w_ih, w_hh, b_ih, b_hh), needs, gs, sizes, reverse, relu)
     return only(rnn_layer_backward(*gs, outs[0], input, hx, w_ih, w_hh, sizes, reverse, relu, needs), needs)
 
@@ -168,7 +168,7 @@ def gru_steps(input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse):
 
 @gru_layer.rules
 def gru_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, needs):
-    if get_grad_enabled():
+    if differentiated():
         return gradients_again(gru_steps, (input, hx, w_ih, w_hh, b_ih, b_hh), needs, gs, sizes, reverse)
     made = gru_layer_backward(*gs[:2], outs[0], outs[2], input, hx, w_ih, w_hh, sizes, reverse, needs)
     return only(made, needs)
@@ -268,7 +268,7 @@ def lstm_steps(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse):
 
 @lstm_layer.rules
 def lstm_layer_grads(gs, outs, input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse, needs):
-    if get_grad_enabled():
+    if differentiated():
         return gradients_again(lstm_steps, (input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr), needs, gs, sizes, reverse)
     made = lstm_layer_backward(*gs[:3], outs[0], *outs[3:], input, hx, cx, w_ih, w_hh, w_hr, sizes, reverse, needs)
     return only(made, needs)

@@ -21,6 +21,13 @@ from claygrad.core.graph.handles import Placeholder
 from claygrad.core.graph.saved_values import keep, kept
 from claygrad.core.user_warnings import is_ours, warn
 from claygrad.nn.modules.container import Sequential
+from claygrad.utils._selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    _CachedTorchDispatchMode,
+    _CachingTorchDispatchMode,
+    create_selective_checkpoint_contexts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,8 +35,10 @@ if TYPE_CHECKING:
 
     Run: TypeAlias = "int | GraphExecGroup"        # what recomputed values are kept for: a backward pass, or several
 
-__all__ = ["CheckpointError", "CheckpointFunction", "DefaultDeviceType", "GraphExecGroup", "check_backward_validity",
-           "checkpoint", "checkpoint_sequential", "detach_variable", "get_device_states", "noop_context_fn",
+__all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType", "GraphExecGroup",
+           "SelectiveCheckpointContext", "_CachedTorchDispatchMode", "_CachingTorchDispatchMode",
+           "check_backward_validity", "checkpoint", "checkpoint_sequential", "create_selective_checkpoint_contexts",
+           "detach_variable", "get_device_states", "noop_context_fn",
            "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states"]
 
 _early_stop: bool | None = None

@@ -146,5 +146,5 @@ def test_a_tensor_has_no_tangent() -> None:
     assert value is not x
     assert value.data_ptr() == x.data_ptr()
     assert tangent is None
-    with pytest.raises(NotImplementedError, match=r"forward_ad\.make_dual is only a name"):
+    with pytest.raises(RuntimeError, match="no level exists"):
         forward_ad.make_dual(x, x)

@@ -227,16 +227,16 @@ def test_operators_of_compiled_libraries_that_are_not_there() -> None:
         library = torch.library.Library("elsewhere", "DEF")
         library.define("nms(Tensor a, Tensor b) -> Tensor")
         assert torch.ops.elsewhere.nms(torch.ones(2, device="meta"), torch.ones(2, device="meta")).shape == (0,)
-        table = {torch.ops.aten._to_copy.default: 1, torch.ops.aten.slice.Tensor: 2}
+        table = {torch.ops.aten._assert_scalar.default: 1, torch.ops.aten.slice.Tensor: 2}
         try:
-            torch.ops.aten._to_copy.default(torch.ones(1))
+            torch.ops.aten._assert_scalar.default(torch.ones(1))
         except NotImplementedError as wrong:
-            print(table[torch.ops.aten._to_copy.default], str(wrong).split()[0])
+            print(table[torch.ops.aten._assert_scalar.default], str(wrong).split()[0])
         try:
             torch.ops.aten.no_such_operator
         except AttributeError as wrong:
             print(wrong)
-    """) == "1 aten::_to_copy\n'_OpNamespace' 'aten' object has no attribute 'no_such_operator'\n"
+    """) == "1 aten::_assert_scalar\n'_OpNamespace' 'aten' object has no attribute 'no_such_operator'\n"
 
 
 def test_the_package_that_comes_with_torch() -> None:

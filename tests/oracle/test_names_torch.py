@@ -46,8 +46,7 @@ LEFT_OUT = {
         "utils.data.MapDataPipe utils.data.argument_validation "
         "utils.data.guaranteed_datapipes_determinism utils.data.non_deterministic utils.data.runtime_validation "
         "utils.data.runtime_validation_disabled utils.data._DatasetKind",
-    "recomputation that chooses among operations, below autograd": "utils.checkpoint.SAC_IGNORED_OPS utils.checkpoint.SelectiveCheckpointContext "
-        "utils.checkpoint.create_selective_checkpoint_contexts",
+    "operators that a selective checkpoint does not count": "utils.checkpoint.SAC_IGNORED_OPS",
     "the old file format, other devices, and options of PyTorch's reader": "serialization.SourceChangeWarning "
         "serialization.StorageType serialization.check_module_version_greater_or_equal "
         "serialization.default_restore_location serialization.get_crc32_options serialization.get_default_mmap_options "

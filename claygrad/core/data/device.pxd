@@ -3,6 +3,7 @@ cdef enum:
     ACCELERATOR = 1               # any other type of device: Note [Accelerators]
     META = 2
     SPARSE = 4                    # main memory, but not as elements in a row: Note [Sparse tensors]
+    WRAPPED = 5                   # no memory: the tensor stands for others, and its class answers (Note [Interception])
 
 # Note [Accelerators]
 # A device with memory of its own is an array module and a table of native forms, which claygrad/devices/ loads on first use. A
@@ -20,3 +21,5 @@ cdef device cpu
 cdef device scattered                         # the CPU, as the place of sparse tensors
 cdef bint apart(device a, device b) noexcept   # whether memory of one is not that of the other
 cdef device parse(object spec)                # device, str, int, None (the default device)
+cdef device wrapped_as(object spec)           # the place of a tensor without memory that says it is on this device
+cdef device told(device where)                # what the attribute `device` says of a place that is no device of its own

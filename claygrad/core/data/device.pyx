@@ -1,6 +1,6 @@
 """Where a tensor's bytes live."""
 cimport cython
-from claygrad.core.data.device cimport ACCELERATOR, CPU, META, SPARSE
+from claygrad.core.data.device cimport ACCELERATOR, CPU, META, SPARSE, WRAPPED
 
 _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
           "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")
@@ -170,6 +170,19 @@ cdef device parse(object spec):
     if d.kind == ACCELERATOR and d.table is None:
         return _usable(d)
     return d
+
+
+cdef device wrapped_as(object spec):
+    cdef device said = _default if spec is None else <device>spec if isinstance(spec, device) else device(spec)
+    cdef device out = device(said.type) if said.index is None else device(said.type, said.index)
+    out.kind = WRAPPED
+    return out
+
+
+cdef device told(device where):
+    if where.type == "cpu":
+        return cpu
+    return device(where.type) if where.index is None else device(where.type, where.index)
 
 
 def parse_device(spec):

@@ -13,7 +13,8 @@ from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT
 from claygrad.core.dispatch.reference cimport call_declared, general
 from claygrad.core.graph.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
 from claygrad.core.data.layout cimport SPARSE, Layout, dense, new_layout, same_shape, stretched
-from claygrad.core.graph.conj_view cimport OBSERVED, any_lazy, resolve, unusual
+from claygrad.core.graph.conj_view cimport INTERCEPTED, OBSERVED, any_lazy, resolve, unusual
+from claygrad.core.graph.intercept cimport applies, forward_levels, intercept
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.observe cimport FORWARD, observed, wanted
@@ -195,6 +196,13 @@ cdef object run(Op op, PyObject** slots):
     cdef object result
     cdef int i
     if _unusual[0]:
+        if _unusual[0] & INTERCEPTED and applies(slots, op.n_params):
+            result = intercept(run, FORWARD, op, slots)
+            if result is not None:
+                return result
+            if op.kind == COMPOSITE:
+                result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
+                return op.returns(result) if op.returns is not None and type(result) is tuple else result
         if _unusual[0] & OBSERVED and wanted():
             return observed(run, FORWARD, op, slots)
         if any_lazy(slots, op.n_params):
@@ -317,6 +325,11 @@ cdef object _into(Op op, PyObject** slots, object out):
     if should_record(op, slots) or (not was and any([requires(<Tensor>t) for t in targets])):
         raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
+    if forward_levels():
+        for x in [*_flat(op, slots), *targets]:
+            if isinstance(x, Tensor) and LATE["tangents"](x) is not None:
+                raise NotImplementedError(f"Trying to use forward AD with {op.name}_out that does not support it because it is an out= "
+                                          "function")
     if op.info.get("out") == "dtype":             # what is computed in the dtype of out=
         at = op.params.index("dtype")
         kind = <object>(<Tensor>targets[0]).layout.dtype

@@ -3,11 +3,14 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.op cimport vectorcall_t
+from claygrad.core.graph.intercept cimport applies, intercepting
+from claygrad.core.graph.intercept import on_intercepting
 from claygrad.core.graph.observe cimport MAKE, Event, begin, finish, observing, wanted
 from claygrad.core.graph.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, hand_over, meet, overriding, to_nobody, to_somebody
 from claygrad.core.overrides import on_asking
 from claygrad.core.dispatch.registry cimport factory, make_t
+from claygrad.core.tensor import LATE
 
 cdef extern from "Python.h":
     object PyObject_Vectorcall(object, PyObject**, size_t, PyObject*)
@@ -112,7 +115,14 @@ cdef object _observed(object self, PyObject** args, size_t nargsf, PyObject* kwn
     """A call where somebody observes: Note [Observers]."""
     cdef vectorcall_t form = clay_ask_door if asking()[0] else clay_make_door
     cdef Event event
-    if not wanted():
+    cdef Factory own = <Factory>self
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf), named = 0 if kwnames == NULL else PyTuple_GET_SIZE(kwnames)
+    if intercepting() and applies(args, <int>(n + named)):
+        if not asking()[0] or overriding(args, 0 if own.takes_none else n + named) is None:
+            return LATE["make"](self, own.takes_none, [<object>args[i] for i in range(n)],
+                                {(<tuple>kwnames)[i]: <object>args[n + i] for i in range(named)})
+        return form(self, args, nargsf, kwnames)
+    if not observing()[0] or not wanted():
         return form(self, args, nargsf, kwnames)
     event.kind, event.what, event.args = MAKE, <PyObject*>self, args
     event.n = PyVectorcall_NARGS(nargsf) + (0 if kwnames == NULL else PyTuple_GET_SIZE(kwnames))
@@ -127,7 +137,7 @@ cdef object _observed(object self, PyObject** args, size_t nargsf, PyObject* kwn
 
 
 cdef vectorcall_t _form():
-    return _observed if observing()[0] else clay_ask_door if asking()[0] else clay_make_door
+    return _observed if observing()[0] or intercepting() else clay_ask_door if asking()[0] else clay_make_door
 
 
 cdef list _all = []
@@ -141,6 +151,7 @@ def _switch(bint _):
 
 on_asking(_switch)
 on_observing(_switch)
+on_intercepting(_switch)
 
 
 def made_by(fn, name=None, bint takes_none=False):

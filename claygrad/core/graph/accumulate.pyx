@@ -10,11 +10,13 @@ from claygrad.core.data.dtype cimport CAT_COMPLEX, F32
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport SPARSE, Layout, dense, fresh_like
 from claygrad.core.graph.hooks cimport checked, own_array
+from claygrad.core.graph.intercept cimport dispatching, forward_levels, intercepting
 from claygrad.core.graph.modes cimport anomaly_checks_nan, modes
 from claygrad.core.graph.node cimport Node
 from claygrad.core.overrides cimport from_user, to_user
 from claygrad.core.graph.provenance cimport where_text
 from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, bare_tensor, leaf_of, shape_text, verbs
+from claygrad.core.tensor import LATE
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
@@ -85,6 +87,14 @@ cdef int _after(Tensor variable) except -1:
 cdef Tensor _own(Tensor variable, Tensor g):
     """The gradient in memory of its own, laid out as its leaf."""
     cdef Tensor out
+    cdef PyObject* args[1]
+    if intercepting():
+        args[0] = <PyObject*>g
+        if forward_levels() or dispatching(args, 1):       # as torch: what nobody else sees is kept as it is
+            alone = Py_REFCNT(<PyObject*>g) == 1 and private(g) and g.base is None and _laid_out_as(g.layout, variable.layout)
+            if not forward_levels() and (alone or type(g) is not Tensor):
+                return <Tensor?>g.detach()
+            return <Tensor?>LATE["unrecorded"](g.clone)
     if Py_REFCNT(<PyObject*>g) == 1 and private(g) and _laid_out_as(g.layout, variable.layout):
         if g.base is None:
             return g
@@ -144,7 +154,7 @@ cdef Tensor seed_of(Tensor t):
                            + ("" if t.node is None else where_text("it was made", t.node.code, t.node.lasti)))
     if t.layout.dtype.category == CAT_COMPLEX:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.layout.dtype!r}")
-    if t.layout.dtype.code == F32 and t.layout.storage.ptr != NULL:
+    if t.layout.dtype.code == F32 and t.layout.storage.ptr != NULL and not intercepting():
         v = fresh_like(t.layout)
         (<float*>v.data())[0] = 1
         out = bare_tensor()

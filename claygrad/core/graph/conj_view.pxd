@@ -21,6 +21,7 @@ from claygrad.core.data.layout cimport Layout
 cdef enum:
     LAZY = 1                                             # a layout with bits was made
     OBSERVED = 2                                         # somebody observes: Note [Observers]
+    INTERCEPTED = 4                                      # somebody may answer in place of operations: Note [Interception]
 
 cdef int* unusual() noexcept                             # which of these the process has seen
 cdef Layout with_bits(Layout v, int bits)                # the same memory under other bits

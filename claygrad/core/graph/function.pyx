@@ -5,6 +5,8 @@ import weakref
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
+from claygrad.core.graph.intercept cimport forward_levels, swap_levels
+from claygrad.core.tensor import LATE
 from claygrad.core.graph.anomaly import forward_notes
 from claygrad.core.user_warnings import warn
 from claygrad.core.errors import no_node
@@ -48,6 +50,8 @@ cdef class FunctionNode(Node):
     cdef tuple is_tensor            # by argument: whether it has an edge
     cdef int n_args
     cdef bint looked_at             # and so let go of what it saved: OneLook
+    cdef tuple for_forward          # what jvp reads as saved_tensors
+    cdef bint in_jvp
 
     def __cinit__(self):
         self.materialize = True
@@ -85,6 +89,7 @@ cdef class FunctionNode(Node):
             if not isinstance(t, Tensor) and t is not None:
                 raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
                                      "on ctx.")
+        self.for_forward = tensors
 
     def mark_dirty(self, *tensors):
         """Say that these inputs were changed in place."""
@@ -110,6 +115,8 @@ cdef class FunctionNode(Node):
 
     @property
     def saved_tensors(self):
+        if self.in_jvp:
+            return self.for_forward or ()
         if self.freed:
             raise freed_error(self)
         if self.saved is None:
@@ -362,7 +369,8 @@ cdef object _apply(object cls, tuple args, dict kwargs):
     cdef FunctionNode ctx = _new_context(cls._backward_cls)
     cdef bint was = modes().no_grad, record = False
     cdef Node target
-    cdef int nr = 0
+    cdef int nr = 0, levels = forward_levels()
+    cdef object before = None
     if kwargs or cls.setup_context is not Function.setup_context:
         args = _positional(cls, ctx, args, kwargs)
     needs, tensors = [], []
@@ -386,6 +394,9 @@ cdef object _apply(object cls, tuple args, dict kwargs):
                 target = gradient_edge(<Tensor>a, &nr)
                 ctx.add_edge(target, nr)
     modes().no_grad = True
+    if levels:
+        before = LATE["before_function"](args)
+        swap_levels(0)
     try:
         if cls.setup_context is not Function.setup_context:
             made = cls.forward(*args)
@@ -394,17 +405,34 @@ cdef object _apply(object cls, tuple args, dict kwargs):
             made = cls.forward(ctx, *args)
     finally:
         modes().no_grad = was
+        if levels:
+            swap_levels(levels)
     if record:
         ctx.seq = next_seq()
         ctx.holds = True
         ctx.always = True
         if anomaly() & ANOMALY:
             ctx.notes = forward_notes()
+    dirty, constant = ctx.dirty, ctx.constant
     outs = _wrapped(ctx, made, args, record)
     ctx.dirty = ctx.constant = None               # a node must not hold its own outputs
+    if levels:
+        _push_forward(cls, ctx, args, made, outs, before, dirty or (), constant or ())
     if record:
         _save(ctx)
+    ctx.for_forward = None
     return outs
+
+
+cdef int _push_forward(object cls, FunctionNode ctx, tuple args, object made, object outs, object before, tuple dirty,
+                       tuple constant) except -1:
+    """Tangents of the outputs, by the Function's jvp."""
+    ctx.in_jvp = True
+    try:
+        LATE["after_function"](cls, ctx, args, made, outs, before, dirty, constant, bool(ctx.materialize))
+    finally:
+        ctx.in_jvp = False
+    return 0
 
 
 cdef tuple _positional(object cls, FunctionNode ctx, tuple args, dict kwargs):

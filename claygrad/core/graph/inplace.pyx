@@ -16,7 +16,8 @@ from claygrad.core.dispatch.promotion cimport result_code
 from claygrad.core.errors import no_elements
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
-from claygrad.core.graph.conj_view cimport OBSERVED, any_lazy, resolve, resolved, unusual, with_bits, write_lazy
+from claygrad.core.graph.conj_view cimport INTERCEPTED, OBSERVED, any_lazy, resolve, resolved, unusual, with_bits, write_lazy
+from claygrad.core.graph.intercept cimport intercept
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node, clay_scope_take, next_seq
 from claygrad.core.graph.observe cimport INPLACE, observed, wanted
@@ -210,6 +211,10 @@ cdef object call_inplace(Op op, PyObject** slots):
     cdef bint record, lazy = False
     cdef Node node = None
     if _unusual[0]:
+        if _unusual[0] & INTERCEPTED:
+            answer = intercept(call_inplace, INPLACE, op, slots)
+            if answer is not None:
+                return answer
         if _unusual[0] & OBSERVED and wanted():
             return observed(call_inplace, INPLACE, op, slots)
         lazy = any_lazy(slots, op.n_params)

@@ -34,6 +34,8 @@ cdef class SavedTensor:
     cdef bint is_output
     cdef bint requires_grad
     cdef object original         # the very object (weak or strong), for `ctx.saved_tensors`
+    cdef bint whole              # `packed` is the tensor, of a class that answers operations (Note [Interception]); print_ its version
+    cdef object tangents         # what forward mode knows of the tensor
     cdef void release(self)
 
 cdef class Hooks:

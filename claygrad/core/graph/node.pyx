@@ -97,6 +97,7 @@ cdef class SavedTensor:
         self.layout = None
         self.unpack = None
         self.memory = None
+        self.tangents = None
         cdef PyObject* held
         if self.packed is not None:                # which may hold another graph: Note [Iterative free]
             held = <PyObject*>self.packed

@@ -10,12 +10,15 @@ from claygrad.core.op cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTAN
 from claygrad.core.data.kernels cimport copy_strided, fingerprint
 from claygrad.core.data.layout cimport Layout, fresh, new_layout
 from claygrad.core.data.mapped_memory cimport Mapping
+from claygrad.core.graph.conj_view cimport INTERCEPTED, unusual
+from claygrad.core.graph.intercept cimport dispatches, forward_levels
 from claygrad.core.graph.modes cimport ANOMALY, Modes, anomaly, modes, saved_hooks
 from claygrad.core.graph.saved_hooks cimport NO, YES, as_it_was, leads_to
 from claygrad.core.graph.node cimport BOXED, PLAIN, Node, SavedTensor, clay_scope, clay_scope_take, new_node, new_saved, next_seq
 from claygrad.core.graph.provenance cimport here, where_text
 from claygrad.core.data.storage cimport Storage
-from claygrad.core.tensor cimport AccumulateGrad, Tensor, bare_tensor, gradient_edge, leaf_of, requires, shape_text, size_of
+from claygrad.core.tensor cimport AccumulateGrad, Tensor, alias, bare_tensor, gradient_edge, leaf_of, requires, shape_text, size_of
+from claygrad.core.tensor import LATE
 
 # Memory that was handed out is copied when saved up to this size, fingerprinted above it. Memory of several processes is always
 # copied: the others write it while this one trains (Hogwild), and that is no error.
@@ -247,6 +250,10 @@ cdef SavedTensor box(Tensor t, bint is_output):
     if not is_output and s.requires_grad:
         s.node = gradient_edge(t, &s.output_nr)
     hooks = saved_hooks() if modes().tracing_saves else None
+    if unusual()[0] & INTERCEPTED:
+        s.tangents = LATE["tangents"](t)
+        if hooks is None and dispatches(t):
+            return _whole(s, t)
     if hooks is not None:
         return pack(s, t, hooks)
     if storage.exports != 0 and (layout.numel * layout.dtype.itemsize <= COPY_LIMIT or isinstance(storage.owner, Mapping)):
@@ -262,6 +269,52 @@ cdef SavedTensor box(Tensor t, bint is_output):
     return s
 
 
+cdef SavedTensor _whole(SavedTensor s, Tensor t):
+    s.whole = True
+    s.print_ = <unsigned long long>t.version()
+    s.packed = LATE["unrecorded"](t.detach) if s.is_output else t      # a node must not hold its own output
+    return s
+
+
+cdef Tensor _from_whole(SavedTensor s, Node node, bint create_graph):
+    cdef Tensor t
+    if s.packed is None:
+        raise freed_error(node)
+    t = <Tensor>s.packed
+    if not s.is_output and <unsigned long long>t.version() != s.print_:
+        raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
+                           f"[{type(t).__name__} {shape_text(t.layout)}] is at version {t.version()}; expected version {s.print_} "
+                           f"instead.{where_text('it was saved', node.code, node.lasti)}\n"
+                           "  The class of this tensor keeps its values itself, so they could not be copied before the write.")
+    if not create_graph or not s.is_output and t.node is s.node:
+        return t
+    if s.node is not None and isinstance(s.node, AccumulateGrad) and leaf_of(s.node) is t:
+        return t
+    t = <Tensor?>LATE["unrecorded"](t.detach)
+    if s.is_output or s.node is not None:
+        t.node = _giver(node) if s.is_output else s.node
+        t.output_nr = s.output_nr
+    return t
+
+
+cdef Tensor _with_tangents(SavedTensor s, Node node, Tensor t):
+    tangents = s.tangents
+    if s.is_output and node is not None and node.notes is not None:
+        tangents = node.notes.get(TANGENTS, {}).get(s.output_nr)
+    if tangents is not None:
+        LATE["with_tangents"](t, tangents)
+    return t
+
+
+def note_tangent(Tensor t, level, tangent):
+    """Let what the node of this tensor saved of it have the tangent too."""
+    if t.node is not None and t.node.op is not None and t.node.holds:
+        if t.node.notes is None:
+            t.node.notes = {}
+        t.node.notes.setdefault(TANGENTS, {}).setdefault(t.output_nr, {})[level] = tangent
+
+
+cdef object TANGENTS = object()         # a key that no user of .metadata can have
 cdef object AS_PACKED = object()        # in place of `memory`: the layout is that of the packed tensor itself
 
 
@@ -271,7 +324,7 @@ cdef SavedTensor pack(SavedTensor s, Tensor t, tuple hooks):
     cdef int leads
     modes().no_grad = True
     try:
-        s.packed = hooks[0](t if not s.is_output else t.detach())
+        s.packed = hooks[0](t if not s.is_output else alias(t, False) if type(t) is Tensor else t.detach())
     finally:
         modes().no_grad = was
     if t.version() != before:
@@ -403,6 +456,14 @@ cdef int _check_unpacked(SavedTensor s, Tensor t, Node node) except -1:
 
 
 cdef Tensor unbox(SavedTensor s, Node node, bint create_graph):
+    if s.whole:
+        return _from_whole(s, node, create_graph)
+    if forward_levels():
+        return _with_tangents(s, node, _unbox(s, node, create_graph))
+    return _unbox(s, node, create_graph)
+
+
+cdef Tensor _unbox(SavedTensor s, Node node, bint create_graph):
     cdef Tensor t, out
     cdef Storage now
     if s.hooked:

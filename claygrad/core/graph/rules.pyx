@@ -4,11 +4,12 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE, R_ZERO, Op, find_op, straight)
-from claygrad.core.data.device cimport ACCELERATOR
+from claygrad.core.data.device cimport ACCELERATOR, WRAPPED, device, told
 from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
 from claygrad.core.data.layout cimport Layout, bytes_of, new_contiguous
-from claygrad.core.graph.conj_view cimport any_lazy, unusual
+from claygrad.core.graph.conj_view cimport INTERCEPTED, any_lazy, unusual
 from claygrad.core.graph.accumulate cimport private
+from claygrad.core.graph.intercept cimport applies
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.observe cimport rules_are_open
 from claygrad.core.graph.provenance cimport where_text
@@ -37,7 +38,7 @@ cdef Tensor zeros_for(Node node, int nr):
         i += 1
     n = bytes_of(d, i, dims)
     t = bare_tensor()
-    t.layout = new_contiguous(storage_on(node.device_of(nr), n), d, i, dims)
+    t.layout = new_contiguous(storage_on(_place(node.device_of(nr)), n), d, i, dims)
     if t.layout.storage.ptr != NULL:
         memset(t.layout.storage.ptr, 0, n)
     elif t.layout.storage.where.kind == ACCELERATOR and n:
@@ -45,9 +46,13 @@ cdef Tensor zeros_for(Node node, int nr):
     return t
 
 
+cdef inline device _place(device where):
+    return where if where.kind < WRAPPED else told(where)
+
+
 cdef bint _by_operations(PyObject** args, int n) except -1:
     """Whether a rule must run as the operations that it is made of: an argument is lazy, or somebody wants to see them."""
-    return rules_are_open() or any_lazy(args, n)
+    return rules_are_open() or any_lazy(args, n) or _unusual[0] & INTERCEPTED and applies(args, n)
 
 
 cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long long skip, PyObject** out) except -1:

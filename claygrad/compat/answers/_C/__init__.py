@@ -6,6 +6,8 @@ import weakref
 from typing import Any
 
 import claygrad
+from claygrad.autograd._tangents import enable
+from claygrad.autograd._tangents import is_enabled as _is_fwd_grad_enabled
 from claygrad.autograd.grad_mode import is_grad_enabled
 from claygrad.autograd.grad_mode import is_multithreading_enabled as _is_multithreading_enabled
 from claygrad.autograd.grad_mode import set_multithreading_enabled as _multithreading
@@ -29,6 +31,9 @@ from claygrad.core.overrides import overrides_are_on as _is_torch_function_enabl
 from claygrad.core.overrides import pop_mode as _pop_torch_function_stack
 from claygrad.core.overrides import push_mode as _push_on_torch_function_stack
 from claygrad.core.tensor import AccumulateGrad
+from claygrad.utils._python_dispatch import _DisableTorchDispatch, _get_current_dispatch_mode_stack
+from claygrad.utils._python_dispatch import _pop_mode as _pop_torch_dispatch_stack
+from claygrad.utils._python_dispatch import _push_mode as _push_on_torch_dispatch_stack
 
 _nothing = always(None)
 _no = always(False)
@@ -53,8 +58,17 @@ has_openmp = has_mkl = has_lapack = has_mkldnn = True
 _GLIBCXX_USE_CXX11_ABI = True
 _get_accelerator = always(device("cpu"))
 _get_privateuse1_backend_name = always("privateuseone")
-_len_torch_dispatch_stack = _get_dispatch_stack_len = always(0)
 _storage_Use_Count = always(1)
+
+
+def _len_torch_dispatch_stack() -> int:
+    """How many dispatch modes are entered."""
+    return len(_get_current_dispatch_mode_stack())
+
+
+def _set_fwd_grad_enabled(mode: bool) -> None:
+    """Whether operations compute tangents."""
+    enable(mode)
 
 
 def _len_torch_function_stack() -> int:
@@ -65,18 +79,14 @@ def _get_function_stack_at(place: int) -> Any:
     return mode_stack()[place]
 
 
-class _DisableTorchDispatch(contextlib.ContextDecorator):
-    """A context without dispatch modes: none is on."""
+class _DisableFuncTorch(contextlib.ContextDecorator):
+    """A context without function transforms: none of them stays on between operations."""
 
     def __enter__(self) -> None:
         """Nothing to turn off."""
 
     def __exit__(self, *exc: object) -> None:
         """Nothing to turn on again."""
-
-
-class _DisableFuncTorch(_DisableTorchDispatch):
-    """A context without function transforms: none is on."""
 
 
 class _AutoDispatchBelowAutograd(claygrad.no_grad):

@@ -1,0 +1,3 @@
+from claygrad.core.tensor import Tensor
+
+def note_tangent(t: Tensor, level: object, tangent: Tensor) -> None: ...
