@@ -1,4 +1,4 @@
-"""The general path: the declared forward over an array module, or over shapes alone on the meta device."""
+"""The reference of an operation: its declared forward over an array module, or over shapes alone on the meta device."""
 import contextvars
 
 import numpy
@@ -11,12 +11,11 @@ from claygrad.core.op cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROM
 from claygrad.core.data.device cimport CPU, META, device
 from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F16, F32, F64, I64,
                                        N_COMPUTING, cast_array, category_of, dtype, narrow, of_code, promote, wider)
-from claygrad.core.dispatch.convert_half cimport by_float, cast_half
+from claygrad.core.dispatch.convert_half cimport cast_half
 from claygrad.core.dispatch.kernel_names import COMPUTED_BY_BYTES, loop_of
 from claygrad.core.data.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
 from claygrad.core.dispatch.promotion cimport broadcast, check_broadcast, common_device, result_code
 from claygrad.core.data.storage cimport storage_on
-from claygrad.core.dispatch.convert cimport by_copies
 from claygrad.core.tensor cimport Tensor
 
 cnp.import_array()
@@ -180,25 +179,22 @@ def references_run():
     return _references_run
 
 
-cdef object general(Op op, PyObject** slots):
-    global _references_run
+cdef device check_call(Op op, PyObject** slots, int* code):
     _check_kept(op, slots)
     run_check(op, slots)
     cdef device where = common_device(op, slots)
-    cdef int code = result_code(op, slots)
+    code[0] = result_code(op, slots)
+    if op.kind == POINTWISE:
+        check_broadcast(op, slots)
+    return where if where is not None and where.kind == META else None
+
+
+cdef object reference(Op op, PyObject** slots, int code):
+    global _references_run
     cdef int i, half = -1
     cdef bint told = False
     cdef list args = [numpy]
     cdef Layout v
-    if op.kind == POINTWISE:
-        check_broadcast(op, slots)
-    if where is not None and where.kind == META:
-        return _on_meta(op, slots, code, where)
-    result = by_float(op, slots)
-    if result is None:
-        result = by_copies(op, slots)
-    if result is not None:
-        return result
     _references_run += 1
     if narrow(code):
         half = code
@@ -393,7 +389,7 @@ cdef list _common_sizes(Op op, PyObject** slots):
     return [shape[64 - ndim + i] for i in range(ndim)]
 
 
-cdef object _on_meta(Op op, PyObject** slots, int code, device where):
+cdef object on_meta(Op op, PyObject** slots, int code, device where):
     cdef int i
     if op.kind == POINTWISE:
         d = _final(op, code, numpy.empty(0, of_code(code).numpy), -1) if code >= 0 else None
