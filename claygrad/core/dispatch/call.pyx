@@ -189,7 +189,6 @@ cdef object run_in_autocast(Op op, PyObject** slots):
 
 cdef object run(Op op, PyObject** slots):
     """Compute and record; the arguments are bound."""
-    cdef Layout made
     cdef Tensor t
     cdef Node node
     cdef object result
@@ -213,9 +212,8 @@ cdef object run(Op op, PyObject** slots):
     result = compute(op, slots, native)
     if type(result) is not Layout:
         return _several(op, slots, <list>result)
-    made = <Layout>result
-    t = new_tensor(made)
-    if should_record(op, slots) and made.dtype.category >= CAT_FLOAT:
+    t = new_tensor(<Layout>result)
+    if should_record(op, slots) and t.layout.dtype.category >= CAT_FLOAT:
         node = record_inputs(op, slots)
         record_output(node, t, True)
     else:
@@ -227,17 +225,24 @@ cdef object run(Op op, PyObject** slots):
 # An operation is computed by its native form; else, where a dtype or a layout alone was in the way, by its native form on converted
 # arguments; else by its reference, the declared forward over an array module. This is the only place that tries one after the other.
 # Native forms are the CPU's: `native` says that no argument is elsewhere, so that none of them asks.
-cdef object compute(Op op, PyObject** slots, bint native):
+cdef inline object compute(Op op, PyObject** slots, bint native):
     """The layout of the result, or a list of them."""
-    cdef object result = None
-    cdef int code = -1
-    if native:
-        if op.fast != NULL:
-            result = op.fast(op, slots, None)
-        elif op.many != NULL:
-            result = op.many(op, slots)
+    cdef object result
+    if native and op.fast != NULL:
+        result = op.fast(op, slots, None)
         if result is not None:
             return result
+    elif native and op.many != NULL:
+        result = op.many(op, slots)
+        if result is not None:
+            return result
+    return _otherwise(op, slots, native)
+
+
+cdef object _otherwise(Op op, PyObject** slots, bint native):
+    """The rungs below the native form."""
+    cdef object result = None
+    cdef int code = -1
     where = check_call(op, slots, &code)             # refusals, in torch's words, before anything is cast
     if where is not None:
         return on_meta(op, slots, code, where)
