@@ -1,13 +1,13 @@
-"""Fast paths of elementwise operations: contiguous CPU tensors of one dtype, with scalars and row/column broadcasting."""
+"""Elementwise operations: contiguous tensors of one dtype, with scalars and row/column broadcasting."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, Op, run_check
-from claygrad.core.data.device cimport CPU
+from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, POINTWISE, Op, run_check
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I32, I64, U8, dtype, of_code
 from claygrad.core.data.kernels cimport binary_by_column, binary_by_lines, binary_by_row, binary_fn, unary_fn
 from claygrad.core.data.layout cimport Layout, dense, fresh, fresh_like, fresh_strided, same_shape
+from claygrad.core.dispatch.registry cimport ELEMENTWISE_TABLE, offer_table
 from claygrad.core.tensor cimport Tensor
 
 # Elements above which a kernel runs without the interpreter lock.
@@ -49,13 +49,13 @@ cdef inline bint _plain_attributes(Op op, PyObject** slots) except -1:
 
 
 cdef inline bint _native(Layout v) noexcept:
-    return v.contiguous and v.storage.where.kind == CPU
+    return v.contiguous
 
 
 cdef bint uniform(Layout v) noexcept:
     """One element stretched over the whole shape: the gradient of a sum."""
     cdef int i
-    if v.storage.where.kind != CPU or v.numel == 0:
+    if v.numel == 0:
         return False
     for i in range(v.ndim):
         if v.strides[i] and v.shape[i] > 1:
@@ -68,9 +68,9 @@ cdef bint uniform(Layout v) noexcept:
 # the result lies as its operands do, as the general path lets it. Axes of one element have strides of their own there.
 
 cdef bint turned(Layout v) noexcept:
-    """One run of memory on the CPU, its axes in another order."""
+    """One run of memory, its axes in another order."""
     cdef int i
-    if v.contiguous or v.storage.where.kind != CPU or not dense(v):
+    if v.contiguous or not dense(v):
         return False
     for i in range(v.ndim):
         if v.shape[i] == 1:
@@ -81,7 +81,7 @@ cdef bint turned(Layout v) noexcept:
 cdef bint same_run(Layout a, Layout b) noexcept:
     """Whether a tensor lies as a turned one does."""
     cdef int i
-    if a.storage.where.kind != CPU or not same_shape(a, b):
+    if not same_shape(a, b):
         return False
     for i in range(a.ndim):
         if a.strides[i] != b.strides[i]:
@@ -294,8 +294,6 @@ cdef bint _row_major(Layout v) noexcept:
     """Axes from the farthest to the nearest, the last of neighbours or of one element: read by lines it is read in order."""
     cdef int i
     cdef int64_t near = 0
-    if v.storage.where.kind != CPU:
-        return False
     for i in range(v.ndim - 1, -1, -1):
         if v.shape[i] == 1:
             continue
@@ -344,9 +342,14 @@ cdef Layout _by_lines(Op op, binary_fn f, Layout x, Layout y):
     return out
 
 
-cdef bint prepare(Op op) except -1:
+cdef bint _table(Op op, str name, bint found) except -1:
+    if op.kind != POINTWISE:
+        return False
     if op.family == FAMILY_UNARY:
         op.fast = _unary
     elif op.family == FAMILY_BINARY or op.family == FAMILY_COMPARE:
         op.fast = _binary
     return op.family != FAMILY_NONE
+
+
+offer_table(ELEMENTWISE_TABLE, _table)

@@ -14,7 +14,7 @@ from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.data.kernels cimport take_rows
 from claygrad.core.data.layout cimport Layout, check_dims, fresh, new_layout
 from claygrad.core.graph.node cimport Node
-from claygrad.core.graph.conj_view cimport INTERCEPTED, unusual
+from claygrad.core.data.storage cimport INTERCEPTED, unusual
 from claygrad.core.graph.intercept cimport applies, intercepting
 from claygrad.core.graph.intercept import on_intercepting
 from claygrad.core.graph.observe cimport INDEX, Event, begin, finish, observing, wanted

@@ -5,7 +5,6 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
@@ -144,7 +143,7 @@ cdef bint _single(object value, dtype d, void* into):
     if not isinstance(value, Tensor):
         return element_of(value, d, into)
     v = (<Tensor>value).layout
-    if v.ndim or v.dtype is not d or v.storage.where.kind != CPU:
+    if v.ndim or v.dtype is not d:
         return False
     memcpy(into, v.data(), d.itemsize)
     return True

@@ -194,13 +194,3 @@ def _same_plain(x: Any, y: Any) -> bool:
     return x == y if type(x) is type(y) else str(x).replace("claygrad.", "torch.") == str(y)
 
 
-@contextmanager
-def general() -> Iterator[None]:
-    """Elementwise operations on the general path, which is what the native one is compared with."""
-    from claygrad.native import elementwise_strided as each
-
-    was = each.leave_to_general(True)
-    try:
-        yield
-    finally:
-        each.leave_to_general(was)

@@ -2,7 +2,7 @@
 cimport cython
 from cpython.object cimport PyObject
 
-from claygrad.core.graph.conj_view cimport INTERCEPTED, unusual
+from claygrad.core.data.storage cimport INTERCEPTED, unusual
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.observe cimport INPLACE, EventKind, form_t
 from claygrad.core.op cimport COMPOSITE, MULTI_VIEW, POINTWISE, VIEW, Op

@@ -10,7 +10,7 @@ from claygrad.core.op cimport (POINTWISE, P_TENSOR_NUM_OPT, P_TENSORS, R_CONSTAN
 from claygrad.core.data.kernels cimport copy_strided, fingerprint
 from claygrad.core.data.layout cimport Layout, fresh, new_layout
 from claygrad.core.data.mapped_memory cimport Mapping
-from claygrad.core.graph.conj_view cimport INTERCEPTED, unusual
+from claygrad.core.data.storage cimport INTERCEPTED, unusual
 from claygrad.core.graph.intercept cimport dispatches, forward_levels
 from claygrad.core.graph.modes cimport ANOMALY, Modes, anomaly, modes, saved_hooks
 from claygrad.core.graph.saved_hooks cimport NO, YES, as_it_was, leads_to
