@@ -109,7 +109,7 @@ instructions: .venv/.claygrad
 # Everything compiled, built again with the compiler's sanitizers, in a folder of its own that comes before .venv on the path.
 # Leaks are not counted: Python leaves much to the end. Masked loads and stores pass unseen: the base instruction set has none,
 # and the tests keep guards around results. SANITIZE=-Dbase_only=true builds the kernels of that set alone, in a third of the time.
-WATCHED := $(addprefix tests/ops/test_,orders.py narrow_types.py gaps.py native_moves.py views_in_place.py)
+WATCHED := $(addprefix tests/ops/test_,orders.py narrow_types.py gaps.py native_moves.py views_in_place.py overflows.py)
 SANITIZE ?=
 SANITIZED_SITE := $(CURDIR)/build/sanitized/usr/lib
 SANITIZERS = $(foreach name,asan ubsan stdc++,$(shell $${CC:-cc} -print-file-name=lib$(name).so))

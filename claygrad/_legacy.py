@@ -63,6 +63,10 @@ CUDA_TYPES: dict[str, tensortype] = {name: _named(kind.dtype, True) for name, ki
 def set_default_tensor_type(t: tensortype | str, /) -> None:
     """Deprecated: change the default dtype by the old name of its tensors. Use `set_default_dtype`."""
     found = TYPES.get(t.removeprefix("torch.").removeprefix("claygrad.")) if isinstance(t, str) else t
+    name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}" if isinstance(t, type) else ""
+    if name.startswith(("torch.cuda.", "claygrad.cuda.")) and name.endswith("Tensor"):
+        raise TypeError(f"type torch.cuda.{name.rpartition('.')[2]} not available. Torch not compiled with CUDA "
+                        "enabled.")
     if not isinstance(found, tensortype):
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
     if found.is_cuda:

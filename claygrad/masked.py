@@ -1,5 +1,7 @@
 """`torch.masked`: reductions that leave masked elements out, as declared in `claygrad.ops`."""
+from claygrad._late import late
 from claygrad.ops._registry import NAMESPACES
 
 globals().update(NAMESPACES["masked"])
 __all__ = sorted(NAMESPACES["masked"])
+__getattr__ = late(__name__)

@@ -1,4 +1,4 @@
-"""Prints the coefficients of simd/math_plain.hpp's normal tail: polynomials whose largest error is least."""
+"""Prints coefficients of simd/math_plain.hpp, of tanh and the normal tail: polynomials whose largest error is least."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ def main() -> None:
     chebyshev = numpy.cos(numpy.pi * (numpy.arange(POINTS) + 0.5) / POINTS)
     f = chebyshev / 2
     show("2**f - 1, from f**5 down", least_largest(numpy.stack([f**k for k in range(1, 6)], 1), 2**f - 1, 2**-f))
+
+    u = (1 - chebyshev) / 2 * 0.6**2
+    x = numpy.sqrt(u)
+    bend = numpy.where(u < 0.002, -1 / 3 + u * (2 / 15 - u * (17 / 315 - u * 62 / 2835)), (numpy.tanh(x) / x - 1) / u)
+    show("(tanh(x) / x - 1) / u for u = x * x, from u**4 down",
+         least_largest(numpy.stack([u**k for k in range(5)], 1), bend, u))
 
     # The tail of a normal distribution, over its density times sqrt(2 pi). Its error counts twice: against 1, with the
     # density, where gelu is x times nearly 1, and against the tail itself, where gelu is x times that.

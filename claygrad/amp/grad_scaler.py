@@ -118,6 +118,8 @@ class GradScaler:
                     continue
                 if not allow_fp16 and param.grad.dtype is float16:
                     raise ValueError("Attempting to unscale FP16 gradients.")
+                if param.grad.is_sparse and param.grad.dtype is float16:
+                    param.grad = param.grad.coalesce()       # the sum of finite entries may not be finite
                 grads.setdefault(param.grad.device, []).append(param.grad)
         found = {where: found_inf.to(where, copy=True) for where in grads}
         for where, these in grads.items():

@@ -47,9 +47,6 @@ def backward(
     seeds = _seeds(roots, grad_tensors)
     if create_graph:
         _warn_of_cycles()
-    for target in targets or ():
-        if isinstance(target, Tensor):
-            target.retain_grad()  # a leaf keeps its gradient anyway
     run_backward(
         roots, seeds, create_graph if retain_graph is None else retain_graph, create_graph, targets, True, True
     )

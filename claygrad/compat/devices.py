@@ -91,9 +91,12 @@ def _out_of_memory() -> type:
 def _needs_device(name: str, error: Any) -> type:
     """A class that is refused for want of a device when it is instantiated."""
     made = refusing_class(name)
+    said = {"torch.cuda.Stream": "torch.cuda.Stream requires CUDA support",
+            "torch.cuda.Event": "Tried to instantiate dummy base class Event",
+            "torch.cuda.CUDAGraph": "Tried to instantiate dummy base class CUDAGraph"}.get(name)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        raise error()
+        raise error() if said is None else RuntimeError(f"{said}\n  {str(error()).partition(chr(10))[2]}")
 
     made.__init__ = __init__                        # type: ignore[misc]
     return made

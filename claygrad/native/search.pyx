@@ -1,7 +1,7 @@
 """Fast paths of operations that give numbers for elements: where they are found, how many there are, sums along a diagonal.
 None: the declaration decides, and says what is wrong."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.native.mask cimport common, spread
@@ -111,7 +111,8 @@ cdef Layout _one_hot(Op op, PyObject** slots, Layout target):
 cdef Layout _trace(Op op, PyObject** slots, Layout target):
     """trace(input)"""
     cdef Layout x = some(slots[0]), out
-    cdef int64_t i, n, step, whole = 0
+    cdef int64_t i, n, step
+    cdef uint64_t whole = 0                        # sums of whole numbers wrap around
     cdef double total = 0
     cdef char* data
     if target is not None or x is None or x.ndim != 2:
@@ -125,7 +126,7 @@ cdef Layout _trace(Op op, PyObject** slots, Layout target):
             total += (<double*>data)[i * step]
     elif x.dtype.code == I64:
         for i in range(n):
-            whole += (<int64_t*>data)[i * step]
+            whole += (<uint64_t*>data)[i * step]
     else:
         return None
     out = fresh(x.dtype, 0, NULL)
@@ -134,7 +135,7 @@ cdef Layout _trace(Op op, PyObject** slots, Layout target):
     elif x.dtype.code == F64:
         (<double*>out.data())[0] = total
     else:
-        (<int64_t*>out.data())[0] = whole
+        (<uint64_t*>out.data())[0] = whole
     return out
 
 

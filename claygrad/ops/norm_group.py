@@ -86,7 +86,8 @@ def group_norm_grads(gs, aux, input, weight, N, C, HxW, group, eps, needs):
     if g is not None:
         made = group_norm_backward(g, input, *aux, weight, N, C, HxW, group, eps, needs[:2])
         to_x, to_weight = (x if need else None for x, need in zip(made, needs))
-        to_bias = g.reshape(N, C, HxW).sum((0, 2)) if needs[2] else None
+        if needs[2]:                                     # in the dtype of the parameters: float32 beside halves
+            to_bias = g.reshape(N, C, HxW).sum((0, 2), dtype=None if aux[0].dtype is g.dtype else aux[0].dtype)
     if needs[0] and (to_mean is not None or to_rstd is not None):
         through = through_moments(to_mean, to_rstd, grouped(input, N, C, HxW, group), *aux, eps).reshape(input.shape)
         to_x = through if to_x is None else to_x + through

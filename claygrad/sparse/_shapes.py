@@ -85,12 +85,47 @@ def turned(x: Tensor) -> Tensor:
     return transposed(x, 0, 1) if x.ndim == 2 else x
 
 
-@operation("conj", "real")
-def real(x: Tensor) -> Tensor:
+@operation("conj")
+def conj(x: Tensor) -> Tensor:
     """The tensor itself, which has no imaginary part."""
     if x.dtype.is_complex:
         raise refusal("conj", [x])
     return x
+
+
+def _entries(x: Tensor, change: Any, shape: tuple[int, ...]) -> Tensor:
+    """The same places with changed entries."""
+    if parts(x).layout is not COO:
+        raise refusal(change.__name__, [x])
+    of, values = entries(x)
+    return scattered(of.indices[0], change(values), shape, of.coalesced)
+
+
+@operation("real")
+def real(x: Tensor) -> Tensor:
+    """The real parts of the entries."""
+    return _entries(x, TORCH["real"], tuple(x.shape)) if x.dtype.is_complex else x
+
+
+@operation("imag")
+def imag(x: Tensor) -> Tensor:
+    """The imaginary parts of the entries."""
+    return _entries(x, TORCH["imag"], tuple(x.shape))
+
+
+@operation("view_as_real")
+def view_as_real(x: Tensor) -> Tensor:
+    """Complex entries as pairs of numbers, along a further dense dimension."""
+    return _entries(x, TORCH["view_as_real"], (*x.shape, 2))
+
+
+@operation("view_as_complex")
+def view_as_complex(x: Tensor) -> Tensor:
+    """Pairs of numbers along the last dimension, a dense one, as complex entries."""
+    if parts(x).layout is COO and (x.shape[-1] != 2 or x.dense_dim() == 0):
+        raise RuntimeError("view_as_complex_sparse is only supported for sparse tensors with the last dim == 2 and "
+                           "dense_dim > 0.")
+    return _entries(x, TORCH["view_as_complex"], tuple(x.shape[:-1]))
 
 
 # --- pieces ----------------------------------------------------------------------------------------------------------

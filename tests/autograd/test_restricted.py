@@ -195,3 +195,15 @@ def test_an_error_far_down_reaches_the_top(lib):
 
     with pytest.raises(KeyError, match="deep"):
         Failing.apply(lib.ones(1, requires_grad=True), 200).sum().backward()
+
+
+def test_a_refused_root_leaves_no_gradient_kept(lib):
+    x = double(lib, 1.0, 2.0)
+    y = x * 1
+    square = y * y
+    with raises(lib, RuntimeError, "element 0 of tensors does not require grad and does not have a grad_fn"):
+        lib.autograd.backward([lib.ones(2, dtype=lib.float64)], [lib.ones(2, dtype=lib.float64)], inputs=[y])
+    assert not y.retains_grad
+    lib.autograd.grad(square.sum(), [x])
+    y.retain_grad()                      # so that asking for the gradient is no mistake
+    assert y.grad is None

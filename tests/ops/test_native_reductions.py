@@ -379,3 +379,16 @@ def test_extremes_of_narrow_columns(columns, dtype):
             assert numpy.array_equal(at.numpy(), expected)
             best = numpy.take_along_axis(x, expected[:, None], 1)[:, 0]
             assert numpy.array_equal(found.numpy(), best, equal_nan=dtype.startswith("f"))
+
+
+@pytest.mark.parametrize("shape", [(300, 40), (2048, 3), (7, 129), (5, 3000), (1, 300_000)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_squares_of_single_precision_are_added_in_double(shape, axis):
+    x = (numpy.random.default_rng(5).standard_t(1.5, shape) + 3).astype(numpy.float32)
+    if x.shape[axis] == 1:
+        return
+    want = x.astype(numpy.float64).var(axis, ddof=1)
+    found = claygrad.tensor(x).var(axis).numpy()
+    assert (abs(found - want) <= 0.51 * numpy.spacing(want.astype(numpy.float32))).all()
+    root = claygrad.tensor(x).std(axis).numpy()
+    assert (abs(root - numpy.sqrt(want)) <= numpy.spacing(root)).all()

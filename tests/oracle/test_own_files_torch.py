@@ -67,6 +67,26 @@ torch.asarray([1], copy=0)
 torch.nonzero(torch.ones(2), as_tuple=0)
 torch.nonzero(torch.ones(2), out=0)
 torch.ones(2).to(0, 3)
+torch.cuda.Stream()
+torch.cuda.Event()
+torch.cuda.CUDAGraph()
+torch.set_default_tensor_type(torch.cuda.FloatTensor)
+torch.set_default_tensor_type("torch.cuda.FloatTensor")
+torch.view_as_real(torch.tensor([[1+2j, 0], [0, 3j]]).to_sparse()).to_dense()
+torch.tensor([[1+2j, 0], [0, 3j]]).to_sparse().real.to_dense()
+torch.tensor([[1+2j, 0], [0, 3j]]).to_sparse().imag.to_dense()
+torch.ones(2, 2).to_sparse().imag
+torch.view_as_complex(torch.sparse_coo_tensor(torch.tensor([[0, 1]]), torch.tensor([[1., 2.], [3., 4.]]), (2, 2))).to_dense()
+torch.view_as_complex(torch.ones(2, 2).to_sparse())
+torch.batch_norm_update_stats(torch.rand(0, 1), torch.rand(1), torch.rand(1), 0.)
+[torch.masked._reduction_identity(name, torch.ones(2)) for name in ("sum", "prod", "amax", "argmin", "logsumexp", "median", "var")]
+[torch.masked._reduction_identity(name, torch.ones(2).int()) for name in ("sum", "masked.prod", "amax", "amin", "mean")]
+torch.masked._reduction_identity("norm", torch.ones(2), float("-inf"))
+torch.masked._reduction_identity("softmax", torch.ones(2))
+unscaled(torch, [64000., 32., 64000.])
+unscaled(torch, [64., 32., 64.])
+group_norm_bias(torch, torch.bfloat16)
+group_norm_bias(torch, torch.float16)
 """.strip().splitlines()
 
 
@@ -74,6 +94,26 @@ def swapped(lib: ModuleType, x: Any, y: Any) -> Any:
     view = x[1:]
     x.untyped_storage()._swap_data_ptr_(y.untyped_storage())
     return x, view, y.untyped_storage().nbytes(), x.untyped_storage().nbytes()
+
+
+def unscaled(lib: ModuleType, values: list[float]) -> Any:
+    """Entries in half precision at one place: finite ones, of which the sum need not be."""
+    where = lib.tensor([[0, 1, 0], [2, 0, 2]])
+    p = lib.ones(2, 3, dtype=lib.float16).to_sparse()
+    p.grad = lib.sparse_coo_tensor(where, lib.tensor(values), (2, 3), dtype=lib.float16)
+    scaler = lib.amp.GradScaler("cpu", init_scale=1.0)
+    found = scaler._unscale_grads_(lib.optim.SGD([p], lr=1.0), lib.tensor(0.25), lib.tensor(0.0), True)
+    return list(found.values()), p.grad.is_coalesced()
+
+
+def group_norm_bias(lib: ModuleType, kind: Any) -> Any:
+    """The gradient of a float32 bias beside an input of halves is added in float32."""
+    layer = lib.nn.GroupNorm(2, 4)
+    x = lib.linspace(-3, 3, 200).reshape(2, 4, 5, 5).to(kind).requires_grad_()
+    g = lib.linspace(-1, 7, 200).sin().reshape(2, 4, 5, 5).to(kind)
+    layer(x).backward(g)
+    assert (layer.bias.grad - g.float().sum((0, 2, 3))).abs().max() < 1e-5
+    return str(layer.bias.grad.dtype).partition(".")[2]
 
 
 def plain(value: Any) -> Any:
@@ -86,7 +126,8 @@ def plain(value: Any) -> Any:
 
 
 def outcome(lib: ModuleType, text: str) -> Any:
-    names = {"torch": lib, "F": lib.nn.functional, "nn": lib.nn, "swapped": swapped}
+    names = {"torch": lib, "F": lib.nn.functional, "nn": lib.nn, "swapped": swapped, "unscaled": unscaled,
+             "group_norm_bias": group_norm_bias}
     try:
         return plain(eval(text, names))
     except Exception as error:

@@ -105,6 +105,9 @@ def _log_softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
 def batch_norm_update_stats(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
                             momentum: float) -> tuple[Tensor, Tensor]:
     """Mean and variance of each channel; those that run are moved towards them."""
+    if not input.numel():
+        raise RuntimeError("input tensor must have at least one element, but got input_sizes = "
+                           f"[{', '.join(map(str, input.shape))}]")
     axes = [axis for axis in range(input.dim()) if axis != 1]
     var, mean = claygrad.var_mean(input, axes, correction=0)
     with claygrad.no_grad():

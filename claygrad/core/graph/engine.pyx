@@ -62,7 +62,7 @@ def run_backward(tuple roots, list seeds, bint retain_graph, bint create_graph, 
     """Run backward from roots with these gradients, a list that is emptied: nobody but the caller's caller keeps them.
 
     Without inputs every leaf accumulates. With inputs, the gradients of just those are returned (accumulate=False) or
-    accumulated (True: leaves; a computed tensor keeps its own if retain_grad was asked of it, and its node runs).
+    accumulated (True: leaves; a computed tensor keeps its own from then on, and its node runs).
     """
     cdef Run run
     cdef int i
@@ -99,6 +99,10 @@ cdef int _run_from(Run run, tuple roots, list seeds, object inputs, bint accumul
     for i in range(len(roots)):
         nodes.append(_edge_of(roots[i], i, &nr, True))
         numbers.append(nr)
+    if inputs is not None and accumulate:
+        for x in inputs:
+            if isinstance(x, Tensor):
+                x.retain_grad()                    # a leaf keeps its gradient anyway
     quiet = _begin(run)
     try:
         run.discover(nodes)

@@ -155,7 +155,7 @@ struct Distances {
             sum += d, squares += d * d;
         }
     }
-    template <class T> void settle(int64_t n, T* mean, T* about_it) const {
+    template <class T, class S> void settle(int64_t n, T* mean, S* about_it) const {
         const double less = squares - sum * (sum / n);
         *about_it = less > 0 ? less : 0, *mean = *mean + sum / n;
     }

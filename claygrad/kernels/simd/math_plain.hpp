@@ -67,13 +67,21 @@ inline f32v expm1(f32v x) {
     return pick(abs(x) < splat<V>(1e-8), x, sum + sum);
 }
 
-// e / (e + 2) for e = expm1(2 x)
+// A polynomial near 0, 1 - 2 / (exp(2 |x|) + 1) beyond: at most 1.3 ulp, and half of one where x - tanh(x) cancels.
 inline f32v tanh(f32v x) {
     using V = f32v;
-    const V twice = smaller(splat<V>(20), abs(x + x));                 // tanh is 1 from 10 on
+    const V size = abs(x), u = x * x;
+    V p = splat<V>(-0.005905868485569954);
+    p = multiply_add(p, u, splat<V>(0.02080538496375084));
+    p = multiply_add(p, u, splat<V>(-0.053786683827638626));
+    p = multiply_add(p, u, splat<V>(0.13331958651542664));
+    p = multiply_add(p, u, splat<V>(-0.33333298563957214));
+    const V near = multiply_add(p * u, size, size);
+    const V twice = smaller(splat<V>(20), size + size);                // tanh is 1 from 10 on
     const Rounded by = in_powers<127>(twice);
-    const V power = (f32v)by.power, e = multiply_add(exponential(twice, by.n), power, power - splat<V>(1));
-    return with_sign(e / (e + splat<V>(2)), x);
+    const V power = (f32v)by.power;
+    const V far = splat<V>(1) - splat<V>(2) / multiply_add(exponential(twice, by.n), power, power + splat<V>(1));
+    return with_sign(pick(size < splat<V>(0.6), near, far), x);
 }
 
 inline f32v erf(f32v x) {

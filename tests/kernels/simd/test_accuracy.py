@@ -23,6 +23,7 @@ FUNCTIONS = {
     "asin": (np.arcsin, [(-1, 1), (0.49, 0.51), (0.999, 1)]),
     "acos": (np.arccos, [(-1, 1), (0.49, 0.51), (0.999, 1)]),
     "atan": (np.arctan, [(-10, 10), (-1, 1), (1e3, 1e6)]),
+    "tanh": (np.tanh, [(-10, 10), (-1, 1), (0.59, 0.61), (-1e-3, 1e-3)]),
     "cosh": (np.cosh, [(-80, 80), (-1, 1), (87, 89.4)]),
 }
 
@@ -37,6 +38,16 @@ def test_single_precision_is_within_two_units(kernels: Kernels, isa: str, name: 
     for low, high in ranges:
         x = spread(low, high)
         assert ulps(kernels.unary(name, x), reference(x.astype(F64))).max() <= 2, (low, high)
+
+
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_small_arguments_of_tanh_come_back(kernels: Kernels, isa: str, dtype: type):
+    tiny = 0.5 * np.sqrt(np.finfo(dtype).eps) * np.random.default_rng(3).uniform(-1, 1, COUNT)
+    found = kernels.unary("tanh", tiny.astype(dtype))
+    if dtype is F32 or isa == "base":
+        assert (found == tiny.astype(dtype)).all()
+    else:
+        assert ulps(found, tiny).max() <= 2
 
 
 def test_sigmoid_stays_close_where_it_is_small(kernels: Kernels, isa: str):
@@ -88,7 +99,7 @@ def test_a_rising_function_does_not_fall(kernels: Kernels, isa: str, name: str):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name", ["log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "cosh"])
+@pytest.mark.parametrize("name", ["log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "cosh", "tanh"])
 def test_special_values_are_those_of_numpy(kernels: Kernels, isa: str, name: str):
     x = np.concatenate([special(F32), np.array([1e-40, -1e-40, 1e-45, 1.0, -1.0], F32)])
     names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
