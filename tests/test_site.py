@@ -65,7 +65,6 @@ def test_programs_and_messages_of_the_mistakes_are_told_apart():
 
 
 def test_formulas_become_mathml_and_dollars_in_code_stay():
-    pytest.importorskip("latex2mathml")
     made = pages.prepared("the $x^2$ of `$y$` for 5 $ or 6 $\n\n$$\\frac{1}{2}$$\n", HERE)
     assert made.count("<math") == 2
     assert "`$y$` for 5 $ or 6 $" in made
