@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -26,10 +29,17 @@ OWN = {"debug", "memory", "array_api", "serialization.safetensors", "utils.model
 
 def names_in(module: ModuleType) -> list[str]:
     """The public names of a module."""
-    given = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
+    given = getattr(module, "__all__", None) or names_at_import(module.__name__)
     return sorted(name for name in given if name not in INNER and not name.startswith("_")
-                  and not isinstance(value := getattr(module, name), ModuleType)
-                  and getattr(value, "__module__", None) != "torch")      # put there while claygrad stood in for it
+                  and not isinstance(getattr(module, name), ModuleType))
+
+
+@functools.cache
+def names_at_import(module: str) -> tuple[str, ...]:
+    """What a module without `__all__` has in a fresh process; standing in for torch brings more."""
+    program = f"import json, importlib; print(json.dumps(dir(importlib.import_module({module!r}))))"
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    return tuple(json.loads(done.stdout))
 
 
 def entry(name: str, value: object) -> Entry:
