@@ -13,6 +13,7 @@ from tools.docs import examples, reference
 from tools.docs.catalogue import PAGES
 from tools.docs.entries import Entry, declaration
 from tools.docs.rules import rules_of
+from tools.docs.words import SIGNATURES
 
 ENTRIES: dict[str, Entry] = {}
 for page in PAGES:
@@ -97,7 +98,15 @@ def test_gradients_are_the_rules_of_the_declarations():
     assert sum(bool(rules_of(declaration(one.value))) for one in ENTRIES.values()) > 150
 
 
+@pytest.mark.parametrize("name", ["torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN"])
+def test_signatures_that_are_written_by_hand_can_be_called(name):
+    inside = SIGNATURES[name].strip("()").replace("input_size", "input_size=3", 1).replace("hidden_size", "hidden_size=4", 1)
+    layer = getattr(claygrad.nn, name.rpartition(".")[2])
+    assert eval(f"layer({inside})", {"layer": layer})(claygrad.zeros(5, 2, 3))[0].shape == (5, 2, 4)
+
+
 def test_signatures_are_short_and_name_no_machine():
     for name, one in ENTRIES.items():
         assert "/" not in one.signature.replace(", /", ""), name
         assert " at 0x" not in one.signature, name
+        assert "(...)" not in one.signature, name

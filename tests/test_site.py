@@ -57,8 +57,14 @@ def test_blocks_of_code_stay_as_they_are_but_for_the_language_of_sessions():
     assert pages.prepared(text, HERE) == text.replace('python title', 'pycon title', 1)
 
 
+def test_programs_and_messages_of_the_mistakes_are_told_apart():
+    text = "## 1. A\n\n```text\nx = 1\n```\n\nPyTorch\n\n```text\nError\n```\n"
+    made = '## 1. A\n\n```python\nx = 1\n```\n\n```text title="PyTorch"\nError\n```\n'
+    assert pages.prepared(text, PurePosixPath("mistakes.md")) == made
+    assert pages.prepared(text, HERE) == text
+
+
 def test_formulas_become_mathml_and_dollars_in_code_stay():
-    pytest.importorskip("latex2mathml")
     made = pages.prepared("the $x^2$ of `$y$` for 5 $ or 6 $\n\n$$\\frac{1}{2}$$\n", HERE)
     assert made.count("<math") == 2
     assert "`$y$` for 5 $ or 6 $" in made

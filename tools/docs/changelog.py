@@ -11,16 +11,16 @@ KINDS = {"feature": "New", "change": "Changed", "fix": "Mended", "speed": "Faste
 
 def page() -> str:
     """The text of the page."""
-    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "changes").glob("*.md")):
         if path.name != "README.md":
             texts = re.split(r"^- ", path.read_text(), flags=re.MULTILINE)         # one sentence, or a list of them
-            found[path.stem.rpartition(".")[2]] += [" ".join(text.split()) for text in texts if text.strip()]
+            told = found.setdefault(path.stem.rpartition(".")[2], [])
+            told += [" ".join(text.split()) for text in texts if text.strip()]
     parts = ["# Changelog\n", "What a user can see of each change, as the files in `changes/` tell it.\n",
              "## Not yet released\n"]
-    for kind, title in KINDS.items():
-        if found[kind]:
-            parts += [f"### {title}\n", *(f"- {shielded(text)}" for text in found[kind]), ""]
+    for kind in sorted(found, key=lambda kind: [*KINDS, kind].index(kind)):
+        parts += [f"### {KINDS.get(kind, kind.capitalize())}\n", *(f"- {shielded(text)}" for text in found[kind]), ""]
     released = ROOT / "CHANGELOG.md"
     if released.exists():
         parts.append(re.sub(r"\A# .*\n", "", released.read_text()).strip() + "\n")

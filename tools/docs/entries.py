@@ -8,7 +8,9 @@ import re
 from dataclasses import dataclass, field
 
 from claygrad.core import dtype
+from claygrad.nn import Module
 from claygrad.ops._registry import METHODS, REGISTRY, Declaration
+from tools.docs.words import SIGNATURES
 
 LONGEST = 24         # characters of a default that is worth showing
 BY_FUNCTION = {id(said.op): said for said in REGISTRY.values()}
@@ -45,12 +47,16 @@ def first_sentence(words: str) -> str:
 
 def signature(name: str, value: object) -> str:
     """How it is called, without annotations: `torch.add(input, other, *, alpha=1, out=None)`."""
-    if isinstance(value, enum.EnumMeta):
+    if name in SIGNATURES:
+        return f"{name}{SIGNATURES[name]}"
+    if isinstance(value, enum.EnumMeta) or (isinstance(value, type) and issubclass(value, BaseException)):
         return name
+    if isinstance(value, type) and issubclass(value, Module) and value.__init__ is Module.__init__:
+        return f"{name}()"
     try:
         found = inspect.signature(value)          # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return f"{name}(...)" if callable(value) else name
+        return f"{name}{written(value, name.startswith('Tensor.'))}"
     parts, marked, before = [], False, None
     for parameter in found.parameters.values():
         if parameter.name.startswith("_") and parameter.default is not parameter.empty:
@@ -69,6 +75,14 @@ def signature(name: str, value: object) -> str:
     return f"{name}({', '.join(part for part in parts if part not in ('self', 'cls'))})"
 
 
+def written(value: object, method: bool) -> str:
+    """A signature that Python cannot read, as it is written."""
+    text = getattr(value, "__text_signature__", None) or ""
+    if method:
+        text = re.sub(r"^\((?:input|self)(?:, )?(?:/, )?", "(", text)          # the tensor itself
+    return text.replace("claygrad.", "torch.")
+
+
 def default(parameter: inspect.Parameter) -> str:
     value = parameter.default
     if value is parameter.empty:
@@ -78,14 +92,16 @@ def default(parameter: inspect.Parameter) -> str:
 
 
 def words_of(value: object, known: str | None = None) -> str:
-    """The docstring; for what has none, what `known` says."""
+    """What `known` says, or the docstring."""
     said = declaration(value)
+    if known:
+        return known
     text = said.fn.__doc__ if said is not None else getattr(value, "__doc__", None)
     if isinstance(value, dtype | int | float | str | tuple | dict) or text == getattr(type(value), "__doc__", None):
         text = None          # the words of a type are not those of its values
     if isinstance(value, type) and text and text.startswith(f"{value.__name__}("):
         text = None          # what dataclasses and named tuples write for themselves
-    return inspect.cleandoc(text or known or "")
+    return inspect.cleandoc(text or "")
 
 
 def members(value: object) -> list[tuple[str, str]]:

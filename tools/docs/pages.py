@@ -20,6 +20,9 @@ INLINE = re.compile(r"(?<![\\$\w])\$(?=\S)([^$\n]+?)(?<=\S)\$(?![\w$])")
 
 def prepared(text: str, page: PurePosixPath | Path) -> str:
     """The Markdown that mkdocs gets. Blocks of code stay as they are, but for the name of their language."""
+    if page.name == "mistakes.md":
+        text = re.sub(r"^(## .+\n\n```)text$", r"\1python", text, flags=re.MULTILINE)
+        text = re.sub(r"^(PyTorch|claygrad)\n\n```text$", r'```text title="\1"', text, flags=re.MULTILINE)
     parts, end = [], 0
     for match in FENCE.finditer(text):
         parts += [prose(text[end:match.start()], page), fence(match)]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -26,9 +29,17 @@ OWN = {"debug", "memory", "array_api", "serialization.safetensors", "utils.model
 
 def names_in(module: ModuleType) -> list[str]:
     """The public names of a module."""
-    given = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
+    given = getattr(module, "__all__", None) or names_at_import(module.__name__)
     return sorted(name for name in given if name not in INNER and not name.startswith("_")
                   and not isinstance(getattr(module, name), ModuleType))
+
+
+@functools.cache
+def names_at_import(module: str) -> tuple[str, ...]:
+    """What a module without `__all__` has in a fresh process; standing in for torch brings more."""
+    program = f"import json, importlib; print(json.dumps(dir(importlib.import_module({module!r}))))"
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    return tuple(json.loads(done.stdout))
 
 
 def entry(name: str, value: object) -> Entry:
@@ -72,17 +83,16 @@ def canonical(name: str, value: object) -> str:
     return said.name if said is not None else name
 
 
-def module_entries(path: str) -> list[Entry]:
-    """The names of `torch.path`; of torch itself those that are no operations."""
+def module_entries(path: str, first: dict[int, Entry]) -> list[Entry]:
+    """The names of `torch.path` that `first` does not have already; of torch itself those that are no operations."""
     module = importlib.import_module("claygrad" if path == "torch" else f"claygrad.{path}")
     prefix = "torch" if path == "torch" else spelled(path)
     found: list[Entry] = []
-    first: dict[int, Entry] = {}
     for name in names_in(module):
         value = getattr(module, name)
         if path == "torch" and family_of(value):
             continue
-        if id(value) in first and callable(value):
+        if id(value) in first and callable(value) and not isinstance(value, dtype):
             first[id(value)].aliases.append(f"{prefix}.{name}")
             continue
         if name.endswith("_") and found and found[-1].name == f"{prefix}.{name[:-1]}" and family_of(value):
@@ -130,8 +140,9 @@ def sections(page: Page) -> list[tuple[str, str, list[Entry]]]:
         words = (sys.modules[f"claygrad.ops.{family}"].__doc__ or "").strip().partition("\n")[0]
         if family in by_family:
             found.append((words.partition(":")[0].rstrip("."), words, by_family[family]))
+    first: dict[int, Entry] = {}
     for path in page.modules:
-        entries = module_entries(path)
+        entries = module_entries(path, first)
         module = importlib.import_module("claygrad" if path == "torch" else f"claygrad.{path}")
         title = "Types, modes and settings" if path == "torch" else spelled(path)
         found.append((title, "" if path == "torch" else first_sentence(module.__doc__ or ""), entries))

@@ -59,6 +59,9 @@ torch.contiguous_format | The memory format whose last axis is the fastest.
 torch.channels_last | The memory format of images whose channels are the fastest axis.
 torch.channels_last_3d | The memory format of volumes whose channels are the fastest axis.
 torch.preserve_format | The memory format of the input.
+torch.get_num_threads | How many threads large operations share.
+torch.set_num_threads | Sets how many threads large operations share.
+torch.types.FileLike | For annotations: a path or an open file.
 torch.is_anomaly_enabled | Whether `autograd.detect_anomaly` is on.
 torch.is_anomaly_check_nan_enabled | Whether anomaly detection also looks for NaN.
 torch.autograd.profiler.emit_itt | A context for a profiler of Intel's; does nothing here.
@@ -85,6 +88,34 @@ torch.types.Number | For annotations: an int, a float or a bool.
 """
 _CONSTRAINTS = ("boolean corr_cholesky dependent lower_cholesky lower_triangular nonnegative nonnegative_integer one_hot positive "
                 "positive_definite positive_integer positive_semidefinite real real_vector simplex square symmetric unit_interval")
+
+# How to call what says so of itself in words, or says only that it takes anything.
+SIGNATURES = {
+    "Tensor.to": "(*args, non_blocking=False, copy=False, memory_format=torch.preserve_format)",
+    "Tensor.new": "(*args, device=None)",
+    "Tensor.as_strided_": "(size, stride, storage_offset=None)",
+    "Tensor.squeeze_": "(dim=None)",
+    "Tensor.unsqueeze_": "(dim)",
+    "Tensor.transpose_": "(dim0, dim1)",
+    "Tensor.t_": "()",
+    "torch.Generator": "(device='cpu')",
+    "torch.Tensor": "(*args, device=None)",
+    "torch.device": "(type, index=None)",
+    "torch.dtype": "",
+    "torch.autograd.Function": "",
+    "torch.autograd.graph.Node": "",
+    "torch.nn.Module": "()",
+    "torch.nn.Identity": "(*args, **kwargs)",
+    **dict.fromkeys(("torch.nn.GRU", "torch.nn.RNN"),
+                    "(input_size, hidden_size, num_layers=1, {kind}bias=True, batch_first=False, dropout=0.0, bidirectional=False, "
+                    "device=None, dtype=None)"),
+    "torch.nn.LSTM": "(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, "
+                     "proj_size=0, device=None, dtype=None)",
+    **dict.fromkeys(("torch.gru", "torch.rnn_tanh", "torch.rnn_relu", "torch.lstm"),
+                    "(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)"),
+}
+SIGNATURES["torch.nn.RNN"] = SIGNATURES["torch.nn.RNN"].format(kind="nonlinearity='tanh', ")
+SIGNATURES["torch.nn.GRU"] = SIGNATURES["torch.nn.GRU"].format(kind="")
 
 
 def _rows(text: str) -> dict[str, str]:
