@@ -1,11 +1,12 @@
 """How training scales over ranks: measured on 1 and 2, predicted for 8 to 256, as a page and a chart.
 
     python benchmarks/distributed.py                # measures, prints, writes docs/distributed-scaling.md and .svg
-    python benchmarks/distributed.py --rounds 10    # more rounds: on a shared machine the best of many is near the truth
+    python benchmarks/distributed.py --rounds 10    # more rounds, for a busy machine
 
-The prediction is a model of a step: backward fills buckets one after the other, a bucket is summed while the next fills, and
-a sum takes what Rabenseifner's algorithm takes (MPICH's for large arrays): T = 2 log2(p) a + 2 (p-1)/p n b + (p-1)/p n c, with the
-latency a and the time per byte b of the link, and the time c to add a byte. All three are measured here.
+The prediction is a model of a step: backward fills buckets one after the other, a bucket is summed while the next
+fills, and a sum takes what Rabenseifner's algorithm takes (MPICH's for large arrays):
+T = 2 log2(p) a + 2 (p-1)/p n b + (p-1)/p n c, with the latency a and the time per byte b of the link, and the time c to
+add a byte. All three are measured here.
 """
 
 from __future__ import annotations
@@ -96,19 +97,19 @@ def rank_program(what: str) -> None:
         layers = [layer for _ in range(4) for layer in (nn.Conv2d(64, 64, 3, padding=1), nn.ReLU())]
         net = DistributedDataParallel(nn.Sequential(*layers))
         opt = torch.optim.SGD(net.parameters(), 1e-4)
-        x = torch.randn(2, 64, 32, 32)
-        times = []
-        for _ in range(150):
-            began = time.perf_counter()
+        x = torch.randn(1, 64, 32, 32)
+        wall, busy = [], []
+        for _ in range(300):
+            began, spent = time.perf_counter(), time.process_time()
             opt.zero_grad()
             net(x).square().mean().backward()
             opt.step()
-            times.append(time.perf_counter() - began)
-        told = {
-            "best": min(times[5:]),
-            "middle": sorted(times[5:])[72],
-            "bytes": 4.0 * sum(p.numel() for p in net.parameters()),
-        }
+            wall.append(time.perf_counter() - began)
+            busy.append(time.process_time() - spent)
+        slowest = torch.tensor([min(wall[5:]), sorted(wall[5:])[147], min(busy[5:])], dtype=torch.float64)
+        dist.all_reduce(slowest, dist.ReduceOp.MAX)
+        told = dict(zip(("best", "middle", "busy"), slowest.tolist()))
+        told["bytes"] = 4.0 * sum(p.numel() for p in net.parameters())
     else:
 
         def best(function: Any, times: int) -> float:
@@ -213,57 +214,73 @@ def chart(lines: list[tuple[str, list[float]]]) -> str:
     return "\n".join([*out, "</svg>\n"])
 
 
+TEXT = """# How training scales over ranks
+
+`python benchmarks/distributed.py` measures, computes and writes this page and its chart.
+
+**Measured** on {machine}, one thread per rank: a convolutional network with {megabytes:.1f} MB of gradients, each rank with
+its own inputs, the best of {rounds} rounds of 300 steps. Other programs used the machine too (load {load:.0f} on
+{processors} processors): so the best step counts, and beside it the processor time of the best step, in which waiting for
+a processor does not count.
+
+| ranks | step, best | step, middle | processor time, best | speed-up by the best step | by processor time |
+|--:|--:|--:|--:|--:|--:|
+| 1 | {one:.2f} ms | {one_middle:.1f} ms | {one_busy:.2f} ms | 1 | 1 |
+| 2 | {two:.2f} ms | {two_middle:.1f} ms | {two_busy:.2f} ms | {speed_up:.2f} | {by_busy:.2f} (the model: {by_model:.2f}) |
+
+**Links**, by a message of 8 bytes and one of 8 MB:
+
+| link | latency | bandwidth |
+|---|--:|--:|
+{links}
+
+Adding takes {add:.3f} ns per byte. An all_reduce of 8 MB between 2 ranks took {all_reduce:.1f} ms here; the model says
+{all_reduce_model:.1f} ms.
+
+**Predicted**, the share of the computation that is left after communication, with buckets of 25 MB:
+
+![efficiency over ranks](distributed-scaling.svg)
+
+| workload | link | {columns} |
+|---|---|{rule}
+{rows}
+
+The size of buckets, for {workload} over {link} on 64 ranks: {buckets}.
+
+**Assumptions.** Every rank has a processor of its own and computes as fast as one rank does here. Two thirds of a step are
+backward, and gradients arrive evenly. A bucket's sum runs beside backward at no cost to it: the link has a processor of its
+own (where the rank's processor moves the bytes, as on one host, the sum's time comes on top). A sum takes 2 log2(p)
+messages, moves 2 (p-1)/p of its bytes and adds (p-1)/p of them. All ranks send at once without slowing each other, and nobody
+is late. Real clusters have slower links between racks, and ranks that wait for the slowest. The prediction was compared
+with 2 ranks only: there is no machine for more here.
+"""
+
+
 def page(facts: dict[str, Any], works: list[Work], links: list[Link], add: float) -> str:
-    p2 = efficiency(2, works[0], links[0], add)
-    lines = [
-        "# How training scales over ranks",
-        "",
-        "`python benchmarks/distributed.py` measures, computes and writes this page and its chart.",
-        "",
-        f"**Measured** on {facts['machine']}, one thread per rank, a convolutional network of {works[0].gradients / 1e6:.1f} MB of "
-        f"gradients, each rank with its own inputs, the best of {facts['rounds']} rounds of 150 steps"
-        f"{', beside other work on the machine' if facts['load'] > 1 else ''} (load {facts['load']:.0f}):",
-        "",
-        "| ranks | step, best | step, middle | speed-up |",
-        "|--:|--:|--:|--:|",
-        f"| 1 | {facts['one'] * 1e3:.1f} ms | {facts['one_middle'] * 1e3:.1f} ms | 1 |",
-        f"| 2 | {facts['two'] * 1e3:.1f} ms | {facts['two_middle'] * 1e3:.1f} ms | {2 * facts['one'] / facts['two']:.2f} (the model: {2 * p2:.2f}) |",
-        "",
-        "**Links**, a message of 8 bytes and the time per byte of 8 MB:",
-        "",
-        "| link | latency | bandwidth |",
-        "|---|--:|--:|",
-        *[f"| {link.name} | {link.latency * 1e6:,.0f} µs | {1e-9 / link.byte:.2f} GB/s |" for link in links],
-        "",
-        f"Adding takes {add * 1e9:.2f} ns per byte. An all_reduce of 8 MB between 2 ranks took {facts['all_reduce'] * 1e3:.1f} ms here; the model says "
-        f"{sum_of(2, 8e6, links[0], add) * 1e3:.1f} ms.",
-        "",
-        "**Predicted**, the share of the computation that is left after communication:",
-        "",
-        "![efficiency over ranks](distributed-scaling.svg)",
-        "",
-        "| workload | link | " + " | ".join(map(str, RANKS[3:])) + " |",
-        "|---|---|" + "--:|" * len(RANKS[3:]),
+    short = lambda link: link.name.split(" (")[0]
+    rows = [
+        f"| {work.name} | {short(link)} | "
+        + " | ".join(f"{efficiency(p, work, link, add):.0%}" for p in RANKS[3:])
+        + " |"
+        for work in works
+        for link in links
     ]
-    for work in works:
-        for link in links:
-            values = " | ".join(f"{efficiency(p, work, link, add):.0%}" for p in RANKS[3:])
-            lines.append(f"| {work.name} | {link.name.split(' (')[0]} | {values} |")
-    lines += [
-        "",
-        f"Size of buckets, {works[1].name}, {links[-1].name.split(' (')[0]}, 64 ranks: "
-        + ", ".join(f"{size} MB {efficiency(64, works[1], links[-1], add, size * 1e6):.0%}" for size in (1, 5, 25, 100))
-        + ".",
-        "",
-        "**Assumptions.** Every rank has a processor of its own and computes as fast as one rank does here; two thirds of a step are "
-        "backward; gradients arrive evenly; a bucket's sum runs beside backward at no cost to it (a link with a processor of its own: "
-        "where MPI moves the bytes with the rank's processor, as on one host, the sum's time is added instead); a sum takes "
-        "2 log2(p) messages and moves 2 (p-1)/p of its bytes, adding (p-1)/p of them; all ranks send at once without "
-        "slowing each other; nobody is late. Real clusters have slower links between racks and ranks that wait for the slowest.",
-        "The prediction has been compared with 2 ranks only; for more there is no machine here.",
-        "",
-    ]
-    return "\n".join(lines)
+    sizes = [f"{size} MB {efficiency(64, works[1], links[-1], add, size * 1e6):.0%}" for size in (1, 5, 25, 100)]
+    table = [f"| {link.name} | {link.latency * 1e6:,.0f} µs | {1e-9 / link.byte:.2f} GB/s |" for link in links]
+    return TEXT.format(
+        **facts,
+        megabytes=works[0].gradients / 1e6,
+        by_model=2 * efficiency(2, works[0], links[0], add),
+        links="\n".join(table),
+        add=add * 1e9,
+        all_reduce_model=sum_of(2, 8e6, links[0], add) * 1e3,
+        columns=" | ".join(map(str, RANKS[3:])),
+        rule="--:|" * len(RANKS[3:]),
+        rows="\n".join(rows),
+        workload=works[1].name,
+        link=short(links[-1]),
+        buckets=", ".join(sizes),
+    )
 
 
 def main() -> None:
@@ -274,46 +291,47 @@ def main() -> None:
     if options.rank_program:
         rank_program(options.rank_program)
         return
-    one, two = {"best": math.inf, "middle": math.inf}, {"best": math.inf, "middle": math.inf}
+    names = ("best", "middle", "busy")
+    one, two = dict.fromkeys(names, math.inf), dict.fromkeys(names, math.inf)
     for _ in range(options.rounds):
         for n, kept in ((1, one), (2, two)):
             told = measured(n, "train")
-            kept.update(
-                best=min(kept["best"], told["best"]), middle=min(kept["middle"], told["middle"]), bytes=told["bytes"]
-            )
-        print(
-            f"step on 1 rank {one['best'] * 1e3:.1f} ms, on 2 {two['best'] * 1e3:.1f} ms: speed-up {2 * one['best'] / two['best']:.2f}",
-            flush=True,
-        )
+            kept.update({name: min(kept[name], told[name]) for name in names}, bytes=told["bytes"])
+        ratios = [2 * one[name] / two[name] for name in ("best", "busy")]
+        print(f"1 rank {one['best'] * 1e3:.2f} ms, 2 ranks {two['best'] * 1e3:.2f} ms: speed-up", end=" ")
+        print(f"{ratios[0]:.2f}, by processor time {ratios[1]:.2f}", flush=True)
     tries = [measured(2, "link") for _ in range(options.rounds)]
-    here = {name: min(one_try[name] for one_try in tries) for name in tries[0]}
+    here = {name: min(each[name] for each in tries) for name in tries[0]}
     links = [link_of("shared memory, one host", here)]
     links += [link for delay in (0, 1) if (link := between_hosts(delay)) is not None]
     works = [
-        Work(f"the network above, {one['best'] * 1e3:.0f} ms", one["best"], one["bytes"]),
+        Work("the network above", one["busy"], one["bytes"]),
         Work("25 M parameters, 1 s a step", 1.0, 100e6),
         Work("1,000 M parameters, 60 s a step", 60.0, 4e9),
     ]
-    facts = {
-        "machine": f"{os.cpu_count()} processors, Linux",
-        "rounds": options.rounds,
+    facts = {"machine": f"{os.cpu_count()} processors, Linux", "processors": os.cpu_count(), "rounds": options.rounds}
+    facts |= {
         "load": os.getloadavg()[0],
-        "one": one["best"],
-        "two": two["best"],
-        "one_middle": one["middle"],
-        "two_middle": two["middle"],
-        "all_reduce": here["all_reduce"],
+        "all_reduce": here["all_reduce"] * 1e3,
+        "speed_up": ratios[0],
+        "by_busy": ratios[1],
     }
+    for which, kept in (("one", one), ("two", two)):
+        facts |= {
+            which: kept["best"] * 1e3,
+            f"{which}_middle": kept["middle"] * 1e3,
+            f"{which}_busy": kept["busy"] * 1e3,
+        }
     PAGE.write_text(page(facts, works, links, here["add"]))
-    shown = [
+    lines = [
         (
-            f"{work.name.split(',')[0]}: {link.name.split(' (')[0]}"[:34],
+            f"{work.name.split(',')[0].replace('1,000 M', '1000 M')}: {link.name.split(' (')[0]}"[:34],
             [efficiency(p, work, link, here["add"]) for p in RANKS],
         )
         for work in works[1:]
         for link in links
     ]
-    CHART.write_text(chart(shown))
+    CHART.write_text(chart(lines))
     print(PAGE.read_text())
 
 

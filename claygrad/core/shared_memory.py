@@ -303,8 +303,8 @@ def register(reduction: Any) -> None:
 
 
 def _reduce_if_shared(storage: Storage) -> tuple:
-    """How a storage crosses to a worker of joblib: shared memory stays shared, other memory is copied, since workers may
-    write to what they get."""
+    """How a storage crosses to a worker of joblib: shared memory stays shared, other memory is copied, since workers
+    may write to what they get."""
     reduced: tuple = reduce_storage(storage) if mapping_of(storage) is not None else storage.__reduce_ex__(5)
     return reduced
 
