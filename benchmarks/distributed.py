@@ -192,7 +192,7 @@ def chart(lines: list[tuple[str, list[float]]]) -> str:
     out = [
         f'<svg viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" font-family="sans-serif" font-size="12">',
         f'<rect width="{wide}" height="{high}" fill="white"/>',
-        f'<text x="{left}" y="18" font-size="14">share of the computation left after communication (25 MB buckets)</text>',
+        f'<text x="{left}" y="18" font-size="14">computation left after communication, buckets of 25 MB</text>',
     ]
     for tenth in range(0, 11, 2):
         out.append(
@@ -218,15 +218,15 @@ TEXT = """# How training scales over ranks
 
 `python benchmarks/distributed.py` measures, computes and writes this page and its chart.
 
-**Measured** on {machine}, one thread per rank: a convolutional network with {megabytes:.1f} MB of gradients, each rank with
-its own inputs, the best of {rounds} rounds of 300 steps. Other programs used the machine too (load {load:.0f} on
-{processors} processors): so the best step counts, and beside it the processor time of the best step, in which waiting for
-a processor does not count.
+**Measured** on {machine}, one thread per rank: a convolutional network with {megabytes:.1f} MB of gradients, each
+rank with its own inputs, the best of {rounds} rounds of 300 steps. Other programs used the machine too (load {load:.0f} on
+{processors} processors): so the best step counts, and beside it the processor time of the best step, in which waiting
+for a processor does not count.
 
 | ranks | step, best | step, middle | processor time, best | speed-up by the best step | by processor time |
 |--:|--:|--:|--:|--:|--:|
 | 1 | {one:.2f} ms | {one_middle:.1f} ms | {one_busy:.2f} ms | 1 | 1 |
-| 2 | {two:.2f} ms | {two_middle:.1f} ms | {two_busy:.2f} ms | {speed_up:.2f} | {by_busy:.2f} (the model: {by_model:.2f}) |
+| 2 | {two:.2f} ms | {two_middle:.1f} ms | {two_busy:.2f} ms | {speed_up:.2f} | {by_busy:.2f} (model {by_model:.2f}) |
 
 **Links**, by a message of 8 bytes and one of 8 MB:
 
@@ -247,12 +247,14 @@ Adding takes {add:.3f} ns per byte. An all_reduce of 8 MB between 2 ranks took {
 
 The size of buckets, for {workload} over {link} on 64 ranks: {buckets}.
 
-**Assumptions.** Every rank has a processor of its own and computes as fast as one rank does here. Two thirds of a step are
-backward, and gradients arrive evenly. A bucket's sum runs beside backward at no cost to it: the link has a processor of its
-own (where the rank's processor moves the bytes, as on one host, the sum's time comes on top). A sum takes 2 log2(p)
-messages, moves 2 (p-1)/p of its bytes and adds (p-1)/p of them. All ranks send at once without slowing each other, and nobody
-is late. Real clusters have slower links between racks, and ranks that wait for the slowest. The prediction was compared
-with 2 ranks only: there is no machine for more here.
+**Assumptions.** Every rank has a processor of its own and computes as fast as one rank does here. Two thirds of a step
+are backward, and gradients arrive evenly. A bucket's sum runs beside backward at no cost to it: the link has a
+processor of its own (where the rank's processor moves the bytes, as on one host, the sum's time comes on top). A sum
+takes 2 log2(p) messages, moves 2 (p-1)/p of its bytes and adds (p-1)/p of them. All ranks send at once without slowing
+each other, and nobody is late. Real clusters have slower links between racks, and ranks that wait for the slowest.
+The links of this page are those of this machine: shared memory has its bytes in the cache, which is why the model is
+too fast there; TCP goes through a process of Python, which limits its bandwidth, so it is the worst case. The prediction
+was compared with 2 ranks only: there is no machine for more here.
 """
 
 

@@ -22,6 +22,7 @@ from claygrad import core as core
 from claygrad import cpu as cpu
 from claygrad import cuda as cuda
 from claygrad import debug as debug
+from claygrad import distributed as distributed
 from claygrad import distributions as distributions
 from claygrad import fft as fft
 from claygrad import func as func

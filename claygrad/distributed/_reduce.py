@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype
 
 
-class Kind(enum.IntEnum):
+class RedOpType(enum.IntEnum):
     """The kinds of reduction."""
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
@@ -29,6 +29,9 @@ class Kind(enum.IntEnum):
         return f"RedOpType.{self.name}"
 
     __repr__ = enum.Enum.__repr__
+
+
+Kind = RedOpType
 
 
 class ReduceOp:

@@ -1,4 +1,4 @@
-"""Batch normalisation with the mean and variance over the inputs of all ranks: what `nn.SyncBatchNorm` does in a group."""
+"""Batch normalisation with the statistics of the inputs of all ranks: what `nn.SyncBatchNorm` does in a group."""
 from __future__ import annotations
 
 from typing import Any

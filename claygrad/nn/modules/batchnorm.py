@@ -138,8 +138,8 @@ class SyncBatchNorm(_BatchNorm):
                 share = self._share_of_batch()
                 kept = self.training and self.track_running_stats
                 out: Tensor = synced.synced_batch_norm(
-                    input, self.running_mean if kept else None, self.running_var if kept else None, self.weight, self.bias,
-                    share, self.eps, self.process_group)
+                    input, self.running_mean if kept else None, self.running_var if kept else None, self.weight,
+                    self.bias, share, self.eps, self.process_group)
                 return out
         return super().forward(input)
 
