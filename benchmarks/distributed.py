@@ -186,8 +186,8 @@ def between_hosts(delay: float) -> Link | None:
 
 def chart(lines: list[tuple[str, list[float]]]) -> str:
     """Efficiency over ranks, as SVG."""
-    wide, high, left, top = 720, 420, 60, 30
-    x = lambda at: left + at * (wide - left - 230) / (len(RANKS) - 1)
+    wide, high, left, top = 800, 420, 60, 30
+    x = lambda at: left + at * (wide - left - 290) / (len(RANKS) - 1)
     y = lambda value: top + (1 - value) * (high - top - 50)
     out = [
         f'<svg viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" font-family="sans-serif" font-size="12">',
@@ -208,8 +208,8 @@ def chart(lines: list[tuple[str, list[float]]]) -> str:
         out.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
         row = top + 14 + 18 * number
         out.append(
-            f'<path d="M{wide - 222} {row - 4}h22" stroke="{colour}" stroke-width="2"{dash}/>'
-            f'<text x="{wide - 195}" y="{row}">{name}</text>'
+            f'<path d="M{wide - 272} {row - 4}h22" stroke="{colour}" stroke-width="2"{dash}/>'
+            f'<text x="{wide - 244}" y="{row}">{name}</text>'
         )
     return "\n".join([*out, "</svg>\n"])
 
@@ -219,9 +219,9 @@ TEXT = """# How training scales over ranks
 `python benchmarks/distributed.py` measures, computes and writes this page and its chart.
 
 **Measured** on {machine}, one thread per rank: a convolutional network with {megabytes:.1f} MB of gradients, each
-rank with its own inputs, the best of {rounds} rounds of 300 steps. Other programs used the machine too (load {load:.0f} on
-{processors} processors): so the best step counts, and beside it the processor time of the best step, in which waiting
-for a processor does not count.
+rank with its own inputs, the best of {rounds} rounds of 300 steps. Other programs used the machine too (load
+{load:.0f} on {processors} processors): so the best step counts, and beside it the processor time of the best step, in
+which waiting for a processor does not count.
 
 | ranks | step, best | step, middle | processor time, best | speed-up by the best step | by processor time |
 |--:|--:|--:|--:|--:|--:|
@@ -253,8 +253,8 @@ processor of its own (where the rank's processor moves the bytes, as on one host
 takes 2 log2(p) messages, moves 2 (p-1)/p of its bytes and adds (p-1)/p of them. All ranks send at once without slowing
 each other, and nobody is late. Real clusters have slower links between racks, and ranks that wait for the slowest.
 The links of this page are those of this machine: shared memory has its bytes in the cache, which is why the model is
-too fast there; TCP goes through a process of Python, which limits its bandwidth, so it is the worst case. The prediction
-was compared with 2 ranks only: there is no machine for more here.
+too fast there; TCP goes through a process of Python, which limits its bandwidth: the worst case. The prediction was
+compared with 2 ranks only: there is no machine for more here.
 """
 
 
@@ -327,7 +327,7 @@ def main() -> None:
     PAGE.write_text(page(facts, works, links, here["add"]))
     lines = [
         (
-            f"{work.name.split(',')[0].replace('1,000 M', '1000 M')}: {link.name.split(' (')[0]}"[:34],
+            f"{work.name.split(',')[0].replace('1,000 M', '1000 M')}: {link.name.split(' (')[0]}"[:42],
             [efficiency(p, work, link, here["add"]) for p in RANKS],
         )
         for work in works[1:]

@@ -486,7 +486,10 @@ class _Shadow(JoinHook):
                 bucket.finish()
                 bucket.pending = set()
             ddp._local_used[:] = 0
-            ddp._used_anywhere()
+            used = ddp._used_anywhere()
+            for index, param in enumerate(ddp._params):       # an optimizer that joins too takes its step with them
+                if used is None or used[index]:
+                    ddp._give(index, param)
 
     def post_hook(self, is_last_joiner: bool) -> None:
         ddp = self.ddp
