@@ -44,7 +44,7 @@ def test_a_document_has_blocks_to_run(document):
 
 
 def test_files_that_the_documents_name_exist():
-    for document in (*DOCUMENTS, "changes/README.md"):
+    for document in (*DOCUMENTS, "changes/README.md", "docs/distributed.md", "docs/distributed-scaling.md", "docs/parallel-work.md"):
         text = (ROOT / document).read_text()
         folder = (ROOT / document).parent
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
