@@ -23,6 +23,7 @@ from claygrad import cpu as cpu
 from claygrad import cuda as cuda
 from claygrad import debug as debug
 from claygrad import devices as devices
+from claygrad import distributed as distributed
 from claygrad import distributions as distributions
 from claygrad import fft as fft
 from claygrad import func as func

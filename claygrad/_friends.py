@@ -77,5 +77,7 @@ def _matplotlib(cbook: Any) -> None:
 
 sys.meta_path.insert(0, _Finder())
 tell("multiprocessing.reduction", sharing.register)
+tell("joblib.externals.loky.backend.reduction", sharing.register_with_loky)
+tell("loky.backend.reduction", sharing.register_with_loky)
 tell("einops._backends", _einops)
 tell("matplotlib.cbook", _matplotlib)

@@ -5,8 +5,10 @@ python -m claygrad.cli.rank [-m] PROGRAM [ARGS...]
 
 from __future__ import annotations
 
+import contextlib
 import os
 import runpy
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -47,17 +49,45 @@ def environment(MPI: Any) -> dict[str, str]:
     return {name: str(value) for name, value in told.items() if name not in given or name not in os.environ}
 
 
+def supervised(notes: str) -> None:
+    """Go on in a child, and note the signal that kills it. The launcher cannot tell who died first: MPI's kills the
+    others at once."""
+    import ctypes
+
+    rank = os.environ.get("PMI_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK")
+    if not sys.platform.startswith("linux") or rank is None or not os.path.isdir(notes):
+        return
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)          # PR_SET_PDEATHSIG: it does not outlive the supervisor
+        if os.getppid() != parent:
+            os._exit(1)
+        return
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: os.kill(child, number))
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        os._exit(code)
+    Path(notes, f"{rank}.died").write_text(str(-code))
+    with contextlib.suppress(OSError, ValueError):
+        signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+    os._exit(128 - code)
+
+
 def main(arguments: list[str]) -> None:
     """Run the program as this rank."""
+    notes = os.environ.get("CLAYGRAD_LAUNCH_NOTES", "")
+    supervised(notes)
     from claygrad.compat import as_torch
     from claygrad.distributed import _leaving, _mpi
 
     MPI = _mpi.load()
     world = MPI.COMM_WORLD
     os.environ.update(environment(MPI))
-    notes = os.environ.get("CLAYGRAD_LAUNCH_NOTES")
-    if notes and os.path.isdir(notes):
-        Path(notes, f"{world.rank}.pid").write_text(str(os.getpid()))
+    if os.path.isdir(notes):
         os.environ["TORCHELASTIC_ERROR_FILE"] = os.path.join(notes, f"{world.rank}.error")
     if arguments[0] == "--no-python":
         os.execvp(arguments[1], arguments[1:])

@@ -300,3 +300,15 @@ def register(reduction: Any) -> None:
     """Tell Python's multiprocessing (its module `reduction`) how tensors cross."""
     reduction.ForkingPickler.register(Storage, reduce_storage)
     reduction.ForkingPickler.register(Tensor, reduce_tensor)
+
+
+def _reduce_if_shared(storage: Storage) -> tuple:
+    """How a storage crosses to a worker of joblib: shared memory stays shared, other memory is copied, since workers
+    may write to what they get."""
+    reduced: tuple = reduce_storage(storage) if mapping_of(storage) is not None else storage.__reduce_ex__(5)
+    return reduced
+
+
+def register_with_loky(reduction: Any) -> None:
+    """Tell loky, which starts the processes of joblib, how tensors cross that are in shared memory."""
+    reduction.register(Storage, _reduce_if_shared)

@@ -334,7 +334,7 @@ def get_default_backend_for_device(device: Any) -> str:
     return str(found)
 
 
-def get_process_group_ranks(group: Any = None) -> list[int]:
+def get_process_group_ranks(group: Any) -> list[int]:
     """The ranks in a group by their numbers among all."""
     return list(of(group).ranks)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -72,42 +71,14 @@ def _once(start: list[str], env: dict[str, str]) -> int:
             start, stdout=subprocess.PIPE, env={**os.environ, **env, "CLAYGRAD_LAUNCH_NOTES": notes}
         )
         codes: list[int] = []
-        deaths: list[int] = []
-        ended = threading.Event()
-        watch = threading.Thread(target=_watch, args=(Path(notes), deaths, ended), daemon=True)
         reader = threading.Thread(target=_pass_on, args=(process.stdout, codes), daemon=True)
-        for thread in (watch, reader):
-            thread.start()
+        reader.start()
         with _forwarded(process):
             code = process.wait()
         reader.join(5)
-        ended.set()
-        watch.join(1)
         if code:
-            _report(Path(notes), deaths, codes)
+            _report(Path(notes), codes)
     return code if 0 <= code < 256 else 1
-
-
-def _watch(notes: Path, deaths: list[int], ended: threading.Event) -> None:
-    """Note the order in which the ranks of this host die. The launcher's own word is not enough: it kills the others
-    at once, and then names any of them."""
-    if not hasattr(os, "pidfd_open"):
-        return
-    poll, ranks = select.poll(), {}
-    known: set[str] = set()
-    while not ended.is_set():
-        for path in notes.glob("*.pid"):
-            text = path.read_text()
-            if path.name not in known and text:
-                known.add(path.name)
-                with contextlib.suppress(OSError):
-                    handle = os.pidfd_open(int(text))
-                    ranks[handle] = int(path.stem)
-                    poll.register(handle, select.POLLIN)
-        for handle, _ in poll.poll(50):
-            deaths.append(ranks[handle])
-            poll.unregister(handle)
-            os.close(handle)
 
 
 def _pass_on(stream: Any, codes: list[int]) -> None:
@@ -125,26 +96,24 @@ def _pass_on(stream: Any, codes: list[int]) -> None:
                 sys.stdout.write(line.decode(errors="replace"))
 
 
-def _report(notes: Path, deaths: list[int], codes: list[int]) -> None:
+def _report(notes: Path, codes: list[int]) -> None:
     """Say which rank ended all, and how."""
-    raised = sorted(notes.glob("*.error"), key=lambda path: path.stat().st_mtime)
-    for path in raised:
-        print(
-            f"claygrad launch: rank {path.stem} raised {path.read_text().partition(chr(10))[0]}; all ranks "
-            "were stopped",
-            file=sys.stderr,
-        )
-    if raised or not codes:
-        return
-    how = f"ended with exit code {codes[0]}"
+    told = []
+    for path in sorted(notes.glob("*.error"), key=lambda path: path.stat().st_mtime):
+        told.append(f"rank {path.stem} raised {path.read_text().partition(chr(10))[0]}")
+    if not told:
+        for path in sorted(notes.glob("*.died"), key=lambda path: path.stat().st_mtime)[:1]:
+            told.append(f"rank {path.stem} was killed by {_signal(int(path.read_text()))}")
+    if not told and codes:             # on another host, whose notes are not here
+        told.append(f"a rank ended with exit code {codes[0]}")
+    for line in told:
+        print(f"claygrad launch: {line}; all ranks were stopped", file=sys.stderr)
+
+
+def _signal(number: int) -> str:
     with contextlib.suppress(ValueError):
-        if codes[0] < 65:
-            how = f"was killed by signal {codes[0]} ({signal.Signals(codes[0]).name})"
-    first = next((rank for rank in deaths if not (notes / f"{rank}.left").exists()), None)
-    print(
-        f"claygrad launch: {'a rank' if first is None else f'rank {first}'} {how}; all ranks were stopped",
-        file=sys.stderr,
-    )
+        return f"signal {number} ({signal.Signals(number).name})"
+    return f"signal {number}"
 
 
 @contextlib.contextmanager

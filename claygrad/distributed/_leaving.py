@@ -90,10 +90,6 @@ def leave() -> None:
     MPI = _mpi.load()
     if _failed or MPI.Is_finalized():
         return
-    notes = os.environ.get("CLAYGRAD_LAUNCH_NOTES")
-    if notes and os.path.isdir(notes):
-        with contextlib.suppress(OSError), open(os.path.join(notes, f"{_control.rank}.left"), "w"):
-            pass
     size, rank = _control.size, _control.rank
     requests = [_control.isend(None, other, _TAG) for other in range(size) if other != rank]
     while len(_left) < size - 1:

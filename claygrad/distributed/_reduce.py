@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype
 
 
-class Kind(enum.IntEnum):
+class RedOpType(enum.IntEnum):
     """The kinds of reduction."""
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
@@ -29,6 +29,9 @@ class Kind(enum.IntEnum):
         return f"RedOpType.{self.name}"
 
     __repr__ = enum.Enum.__repr__
+
+
+Kind = RedOpType
 
 
 class ReduceOp:
@@ -92,11 +95,11 @@ class Reduction:
             raise RuntimeError(f"Cannot use ReduceOp.{self.op.name} with non-integral dtype")
         if self.op in (Kind.AVG, Kind.PREMUL_SUM) and not floats:
             raise RuntimeError(
-                f"Cannot use ReduceOp.{self.op.name} with integral dtype\n  got {kind}; convert to a floating dtype, "
-                "or use ReduceOp.SUM"
+                f"result type Float can't be cast to the desired output type {kind.legacy}\n"
+                f"  ReduceOp.{self.op.name} of {kind}: convert to a floating dtype, or use ReduceOp.SUM"
             )
         if (kind.itemsize == 1 and floats) or kind.name.endswith("complex32"):
-            raise RuntimeError(f"Invalid scalar type: {kind} cannot be reduced\n  convert to bfloat16 or float32")
+            raise RuntimeError(f"Invalid scalar type\n  {kind} cannot be reduced: convert to bfloat16 or float32")
         self.how = Kind.SUM if self.op in (Kind.AVG, Kind.PREMUL_SUM) else self.op
 
     def before(self, array: numpy.ndarray) -> numpy.ndarray:

@@ -218,7 +218,7 @@ class DistributedDataParallel(Module, Joinable):
                 self._divisor = int(joining.result()[0])
         if self._join_config.enable:
             self._agree_on_sync(False)
-        if self._will_sync_buffers():
+        if self.will_sync_module_buffers():
             self._sync_buffers()
         if syncing and not self._rebuilt and self._arrived and not self._join_config.enable:
             self._rebuild()
@@ -244,7 +244,8 @@ class DistributedDataParallel(Module, Joinable):
             return
         self._build(sent_to_all(self.process_group, self._arrived, 0))
 
-    def _will_sync_buffers(self) -> bool:
+    def will_sync_module_buffers(self) -> bool:
+        """Whether the next forward brings the buffers of rank 0."""
         return self.require_forward_param_sync and self.forward_sync_buffers and bool(self._buffers_to_sync)
 
     def _sync_buffers(self) -> None:
@@ -470,7 +471,7 @@ class _Shadow(JoinHook):
     def main_hook(self) -> None:
         ddp = self.ddp
         syncing = ddp._agree_on_sync(True)
-        if ddp._will_sync_buffers():
+        if ddp.will_sync_module_buffers():
             root = ddp._common_rank(False)
             sync(ddp._buffers_to_sync, ddp.process_group, root)
         ddp.require_forward_param_sync = syncing
@@ -485,7 +486,10 @@ class _Shadow(JoinHook):
                 bucket.finish()
                 bucket.pending = set()
             ddp._local_used[:] = 0
-            ddp._used_anywhere()
+            used = ddp._used_anywhere()
+            for index, param in enumerate(ddp._params):       # an optimizer that joins too takes its step with them
+                if used is None or used[index]:
+                    ddp._give(index, param)
 
     def post_hook(self, is_last_joiner: bool) -> None:
         ddp = self.ddp

@@ -27,10 +27,23 @@ MODULES = """nn nn.functional nn.init nn.modules nn.parallel nn.parameter nn.att
     utils.checkpoint utils.data utils.data.dataloader utils.data.dataset utils.data.distributed utils.data.sampler
     utils.hooks
     amp cpu cpu.amp cuda.amp random serialization autograd.functional
-    backends backends.cpu backends.mkl backends.mkldnn backends.openmp backends.opt_einsum""".split()
+    backends backends.cpu backends.mkl backends.mkldnn backends.openmp backends.opt_einsum
+    distributed distributed.nn.functional distributed.algorithms.join distributed.algorithms.ddp_comm_hooks.default_hooks
+    distributed.optim distributed.fsdp.wrap""".split()
 
 LEFT_OUT = {
-    "more than one process": "nn.parallel.DistributedDataParallel",
+    "processes find each other through MPI, without stores": "distributed.FileStore distributed.HashStore distributed.PrefixStore "
+        "distributed.Store distributed.TCPStore distributed.QueueEmptyError distributed.register_rendezvous_handler distributed.rendezvous",
+    "arguments and parts of PyTorch's engines": "distributed.AllToAllOptions distributed.AllreduceCoalescedOptions distributed.AllreduceOptions "
+        "distributed.BackendConfig distributed.BarrierOptions distributed.BroadcastOptions distributed.GatherOptions distributed.Logger "
+        "distributed.ProcessGroupGloo distributed.ReduceOptions distributed.ReduceScatterOptions distributed.Reducer "
+        "distributed.ScatterOptions distributed.breakpoint distributed.get_debug_level distributed.record_comm distributed.set_debug_level "
+        "distributed.set_debug_level_from_env",
+    "groups that change or have a shape; several tensors in one call": "distributed.DeviceMesh distributed.init_device_mesh distributed.shrink_group "
+        "distributed.split_group distributed.all_gather_coalesced distributed.all_reduce_coalesced",
+    "of rpc, and rare ways to train": "distributed.optim.DistributedOptimizer distributed.optim.PostLocalSGDOptimizer "
+        "distributed.optim.as_functional_optim distributed.fsdp.wrap.CustomPolicy distributed.fsdp.wrap.enable_wrap "
+        "distributed.fsdp.wrap.lambda_auto_wrap_policy distributed.fsdp.wrap.wrap",
     "kernels of GPUs, and of dtypes of eight bits": "nn.functional.ScalingType nn.functional.SwizzleType "
         "nn.functional.grouped_mm nn.functional.scaled_grouped_mm nn.functional.scaled_mm "
         "nn.attention.activate_flash_attention_impl "
@@ -41,7 +54,7 @@ LEFT_OUT = {
     "tensors that are not tensors; claygrad's protocol is another": "nn.functional.handle_torch_function "
         "nn.functional.has_torch_function nn.functional.has_torch_function_unary "
         "nn.functional.has_torch_function_variadic",
-    "an import, not an offer": "nn.functional.Tensor serialization.mkdtemp",
+    "an import, not an offer": "nn.functional.Tensor serialization.mkdtemp distributed.nn.functional.group",
     "pipes, which PyTorch gave up": "utils.data.DFIterDataPipe utils.data.DataChunk utils.data.IterDataPipe "
         "utils.data.MapDataPipe utils.data.argument_validation "
         "utils.data.guaranteed_datapipes_determinism utils.data.non_deterministic utils.data.runtime_validation "
@@ -63,7 +76,10 @@ MORE = {"utils.hooks.RemovableHandle": {"fn"}}
 # Members of classes that are PyTorch's inside, or types.
 INNER = {"T_destination", "OptimizerPreHook", "OptimizerPostHook", "compile"}
 OTHERS = {"RNNBase.forward", "DataParallel.gather", "DataParallel.parallel_apply", "DataParallel.replicate",
-          "DataParallel.scatter"}
+          "DataParallel.scatter", "DistributedDataParallel.gather", "DistributedDataParallel.scatter",
+          "DistributedDataParallel.to_kwargs", "DistributedDataParallel.broadcast_buffers"}
+# Classes of PyTorch's C++ that programs hold and hand on; what they call is compared as functions.
+HANDLES = {"Backend", "BuiltinCommHookType", "DebugLevel", "ProcessGroup", "ReduceOp", "Work"}
 # Methods of tensors and of their functions are compared elsewhere; this enumeration is C++.
 ELSEWHERE = torch.Tensor | torch.autograd.Function | torch.nn.attention.SDPBackend
 
@@ -131,7 +147,7 @@ def test_public_names_are_there_with_the_same_arguments(path: str):
 def test_classes_have_the_same_methods(path: str):
     for name in names(found(torch, path)):
         ours, theirs = getattr(found(claygrad, path), name, None), getattr(found(torch, path), name, None)
-        if not inspect.isclass(theirs) or f"{path}.{name}" in REASONS or issubclass(theirs, enum.Enum | ELSEWHERE):
+        if not inspect.isclass(theirs) or f"{path}.{name}" in REASONS or issubclass(theirs, enum.Enum | ELSEWHERE) or name in HANDLES:
             continue
         for key, value in inspect.getmembers(theirs):
             if key.startswith("_") or key in INNER or f"{name}.{key}" in OTHERS:

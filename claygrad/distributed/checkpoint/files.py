@@ -9,6 +9,7 @@ writes. Between the two renames of a replacement the former one is `<target>.for
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import pickle
 import shutil
@@ -92,6 +93,8 @@ def save(
                 f"{', '.join(differ[:5])}"
             )
     if ranks.rank == 0:
+        for left in target.parent.glob(f"{glob.escape(target.name)}.partial-*"):       # by a run that was killed
+            shutil.rmtree(left, ignore_errors=True)
         partial.mkdir()
     ranks.exchange(None)
     loads = [0] * ranks.size

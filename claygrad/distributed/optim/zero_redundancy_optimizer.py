@@ -149,7 +149,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """Of all parameters, those of other ranks too."""
         super().zero_grad(set_to_none)
 
-    def join_hook(self, **kwargs: Any) -> JoinHook:
+    def join_hook(self, **_kwargs: Any) -> JoinHook:
         """What a rank does that is out of inputs: the step of each iteration."""
         return _Stepping(self)
 

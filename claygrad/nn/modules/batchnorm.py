@@ -1,6 +1,8 @@
 """Batch normalisation: each channel with the mean and variance it has over the batch."""
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import Any
 
 from claygrad.core import DTYPES, Tensor
@@ -119,16 +121,27 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over all processes; in a single process it is plain batch normalisation."""
+    """Batch normalisation over the inputs of all ranks; in a single process it is plain batch normalisation."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
                  bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-        if process_group is not None:
-            raise NotImplementedError("SyncBatchNorm: process groups are not supported; without one it normalises "
-                                      "with the statistics of this process")
         self.process_group = process_group
+
+    def forward(self, input: Tensor) -> Tensor:
+        of_batch = self.training or (self.running_mean is None and self.running_var is None)
+        if of_batch and "claygrad.distributed" in sys.modules:          # otherwise there is no group
+            synced = importlib.import_module("claygrad.distributed.batch_norm")
+            if synced.is_wanted(self.process_group):
+                self._check_input_dim(input)
+                share = self._share_of_batch()
+                kept = self.training and self.track_running_stats
+                out: Tensor = synced.synced_batch_norm(
+                    input, self.running_mean if kept else None, self.running_var if kept else None, self.weight,
+                    self.bias, share, self.eps, self.process_group)
+                return out
+        return super().forward(input)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:

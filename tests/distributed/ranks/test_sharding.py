@@ -35,3 +35,4 @@ def test_a_rank_killed_while_it_writes_leaves_the_former_checkpoint(tmp_path: Pa
     ranks(2, "checkpoint.py", folder, "3", "5", "fsdp", "die", wrong=True)
     assert {path.name: path.read_bytes() for path in Path(folder).iterdir()} == before
     ranks(2, "checkpoint.py", folder, "3", "5", "fsdp")
+    assert [path.name for path in tmp_path.iterdir()] == ["parts"]            # what the killed one left is gone

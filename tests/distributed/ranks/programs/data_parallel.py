@@ -1,6 +1,7 @@
 """DistributedDataParallel against one process on the joined batch, in all its variants. Runs on any number of ranks."""
 
 import contextlib
+import copy
 
 import claygrad as torch
 import claygrad.distributed as dist
@@ -131,6 +132,20 @@ everywhere_the_same(net.parameters())
 net.eval()
 with torch.no_grad():
     net(share(x))
+
+# Statistics over all ranks.
+torch.manual_seed(0)
+alone = nn.Sequential(nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)).double()
+net = DDP(nn.SyncBatchNorm.convert_sync_batchnorm(copy.deepcopy(alone)), forward_sync_buffers=False)
+for step in range(3):
+    x, y = batch(step)
+    for one in (net, alone):
+        one.zero_grad()
+    loss_of(net, share(x), share(y)).backward()
+    loss_of(alone, x, y).backward()
+    close(net.module, alone, "SyncBatchNorm", rtol=1e-8, atol=1e-12)
+for (name, ours), theirs in zip(net.module.named_buffers(), alone.buffers()):
+    assert torch.allclose(ours, theirs), name
 
 # Communication hooks.
 for hook, limits in ((default_hooks.allreduce_hook, {"rtol": 1e-10}), (default_hooks.fp16_compress_hook, {"rtol": 1e-2, "atol": 1e-3}),

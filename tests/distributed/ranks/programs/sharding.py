@@ -5,6 +5,7 @@ import gc
 import claygrad as torch
 import claygrad.distributed as dist
 from claygrad import nn
+from claygrad.distributed.algorithms.join import Join
 from claygrad.distributed.fsdp import FullyShardedDataParallel as FSDP
 from claygrad.distributed.fsdp import ShardingStrategy
 from claygrad.distributed.fsdp.wrap import ModuleWrapPolicy
@@ -72,6 +73,25 @@ train(alone, own, 2, True)
 for p, q in zip(net.parameters(), alone.parameters()):
     assert torch.allclose(p, q, rtol=1e-9), "ZeRO, loaded"
 assert len(again.state) == len(list(net.parameters()))
+
+# ZeRO with ranks that have different numbers of inputs: who is done goes on with its share of the parameters.
+net, alone = DDP(model()), model()
+zero = ZeroRedundancyOptimizer(net.parameters(), torch.optim.SGD, lr=0.05, momentum=0.9)
+own = torch.optim.SGD(alone.parameters(), lr=0.05, momentum=0.9)
+with Join([net, zero]):
+    for step in range(2 + rank):
+        x, y = (t[rank * EACH:(rank + 1) * EACH] for t in batch(step))
+        zero.zero_grad()
+        ((net(x) - y) ** 2).mean().backward()
+        zero.step()
+for step in range(2 + size - 1):
+    x, y = batch(step)
+    own.zero_grad()
+    parts = [slice(r * EACH, (r + 1) * EACH) for r in range(size) if step < 2 + r]
+    (sum(((alone(x[part]) - y[part]) ** 2).mean() for part in parts) / size).backward()
+    own.step()
+for p, q in zip(net.parameters(), alone.parameters()):
+    assert torch.allclose(p, q, rtol=1e-9), "ZeRO and join"
 
 # FSDP: the same parameters as in one process.
 for strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP):

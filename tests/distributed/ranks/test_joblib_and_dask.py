@@ -1,0 +1,59 @@
+"""Tensors in the processes of joblib and Dask: by shared memory, or by buffers beside the pickle."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from distributed.protocol import deserialize, serialize
+
+import claygrad as torch
+from tests.distributed.starting import start
+
+JOBLIB = """
+import claygrad as torch
+from joblib import Parallel, delayed
+
+def look(t, at):
+    t[at] = at
+    return t.is_shared(), t
+
+if __name__ == "__main__":
+    shared, own = torch.zeros(1000).share_memory_(), torch.zeros(1000)
+    with Parallel(n_jobs=2) as parallel:
+        there = parallel(delayed(look)(shared, at) for at in (1, 2))
+        assert all(is_shared for is_shared, _ in there)
+        assert shared[:3].tolist() == [0, 1, 2]                 # the workers wrote to this memory
+        assert there[0][1].data_ptr() == shared.data_ptr()      # and what they send back is it
+        there = parallel(delayed(look)(own, at) for at in (1, 2))
+        assert not any(is_shared for is_shared, _ in there)
+        assert own.tolist() == [0] * 1000                       # a copy each
+        assert there[1][1][:3].tolist() == [0, 0, 2]
+        view = shared.view(10, 100)[3]
+        _, back = parallel([delayed(look)(view, 5)])[0]
+        assert shared[305] == 5 and back.untyped_storage().data_ptr() == shared.untyped_storage().data_ptr()
+    print("well")
+"""
+
+
+def test_shared_memory_stays_shared_in_joblib(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(JOBLIB)
+    done = start([sys.executable, str(file)], 60)
+    assert done.out == "well\n", done.err
+
+
+def test_dask_sends_buffers_beside_the_pickle() -> None:
+    model = torch.nn.Linear(300, 300)
+    optimizer = torch.optim.Adam(model.parameters())
+    model(torch.ones(1, 300)).sum().backward()
+    optimizer.step()
+    for value, tensors in ((torch.ones(1000, 100), 1), (model, 2), (optimizer, 6)):
+        header, frames = serialize(value)
+        assert header["serializer"] == "pickle"
+        large = [frame for frame in frames if len(memoryview(frame).cast("B")) > 1000]
+        assert len(frames) > tensors, "the tensors are inside the pickle"
+        assert large
+        deserialize(header, frames)
+    t = torch.arange(1000.0)
+    assert deserialize(*serialize(t)).data_ptr() == t.data_ptr()
