@@ -71,8 +71,8 @@ def seeing(inside: Path) -> dict[str, str]:
 
 
 def built(python: str, name: str) -> Path:
-    """The wheel as meson-python makes it, from a build folder of its own that stays. All are as deep as build/meson, so that
-    the same file is compiled by the same command: what ccache knows it by."""
+    """The wheel as meson-python makes it, from a build folder of its own that stays. All lie as deep as build/meson, so
+    that the same file is compiled by the same command: what ccache knows it by."""
     inside = environment(python, f"build-{name}")
     run(inside, "-m", "pip", "install", "--quiet", "--group", f"{ROOT}/pyproject.toml:build")
     raw = WORK / f"raw-{name}"
