@@ -28,7 +28,8 @@ WORK = ROOT / "build" / "wheels"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t")
 # The tests of what differs between Pythons: the core, autograd, where errors point, what an import does.
 SHORT = ("tests/test_import.py", "tests/test_exchange.py", "tests/test_protocol.py", "tests/autograd", "tests/core",
-         "tests/errors", "tests/semantics", "tests/serialization")
+         "tests/errors", "tests/semantics", "tests/serialization", "tests/nn/behaviour",
+         "--ignore=tests/errors/test_notebook.py")          # needs Jupyter
 TEST_NEEDS = ("pytest>=8.3", "pytest-timeout>=2.3", "hypothesis>=6.100", "safetensors>=0.5")
 
 
