@@ -44,19 +44,21 @@ def compiled() -> Path:
     (WORK / "cross.ini").write_text(CROSS)
     folder = WORK / "meson"
     if not (folder / "build.ninja").exists():
-        subprocess.run(["meson", "setup", folder, ROOT, "--cross-file", WORK / "cross.ini"], check=True)
+        subprocess.run(["meson", "setup", folder, ROOT, "--cross-file", WORK / "cross.ini", "-Dkernels_only=true"],
+                       check=True)
     subprocess.run(["ninja", "-C", folder, "claygrad/kernels/libclay_kernels.so"], check=True)
     return folder / "claygrad" / "kernels" / "libclay_kernels.so"
 
 
 def emulated(system: Path) -> list[str]:
     """The command that runs this system's Python."""
-    if not (system / "usr" / "bin" / "python3").exists():
+    packed = system / "var" / "cache" / "apt" / "archives"
+    if not (system / "usr" / "bin" / "python3").exists() and not list(packed.glob("python3*.deb")):
         tool = needed("debootstrap", "debootstrap")
         what = ["--foreign", "--arch=arm64", "--variant=minbase", f"--include={PACKAGES}"]
         subprocess.run([tool, *what, "stable", system], check=True)
     # The first stage unpacks what Debian cannot do without; the rest lies there as packages.
-    for package in sorted(system.glob("var/cache/apt/archives/*.deb")):
+    for package in sorted(packed.glob("*.deb")):
         subprocess.run(["dpkg-deb", "--extract", package, system], check=True)
         package.unlink()
     return [needed("qemu-aarch64", "qemu-user"), "-L", str(system), str((system / "usr" / "bin" / "python3").resolve())]
@@ -72,8 +74,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-tests", action="store_true")
     parser.add_argument("--system", type=Path, default=SYSTEM, help="Debian for ARM; made where there is none")
-    parser.add_argument("more", nargs="*", help="for pytest")
-    asked = parser.parse_args()
+    asked, more = parser.parse_known_args()          # the others are for pytest; tests among them take the place of all
     library = compiled()
     print(subprocess.run(["file", library], text=True, capture_output=True).stdout)
     if asked.no_tests:
@@ -84,7 +85,8 @@ def main() -> int:
     python = emulated(asked.system)
     settings = {"PYTHONPATH": f"{WORK}/site:{ROOT}", "PYTHONHOME": f"{asked.system}/usr", "OPENBLAS_NUM_THREADS": "1"}
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--confcutdir={ROOT}/tests/kernels", "-o", "timeout=0"]
-    return subprocess.call([*python, *pytest, *tests(), *asked.more], cwd=ROOT, env={**os.environ, **settings})
+    chosen = [] if any(word.startswith("tests/") for word in more) else tests()
+    return subprocess.call([*python, *pytest, *chosen, *more], cwd=ROOT, env={**os.environ, **settings})
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ cdef list kept = []             # what the C side points to
 
 
 for _i, _name in enumerate(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")):        # not every version has all of them
-    clay_loads[_i] = opcode.opmap.get(_name, 0)
+    _number = opcode.opmap.get(_name, 0)
+    clay_loads[_i] = _number if _number < 256 else 0          # from 256 on: steps of the compiler, in no code object
 
 
 cdef PyObject* keep(object value):

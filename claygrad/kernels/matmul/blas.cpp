@@ -22,6 +22,7 @@ enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 
 void *gemm_of[4], *gemv_of[4];           // s, d, c, z
 bool wide = false;                       // the library has 64-bit integers
+bool tuned = false;                      // it is tuned for the processor; the reference BLAS of Debian is not
 void (*set_threads)(int) = nullptr;
 int (*get_threads)() = nullptr;
 
@@ -201,9 +202,13 @@ void product(const Product& p, bool by_blas) {
 int index_of(int dtype) { return dtype == F32 ? 0 : dtype == F64 ? 1 : dtype == C64 ? 2 : 3; }
 
 // Whether BLAS is faster than our own loops for a product of this size.
+// Our own products of real numbers are faster than an untuned library, if they have vectors.
+constexpr int64_t NO_VECTORS = 1024;     // the limit of an instruction set without them
 bool wants_blas(const Product& p) {
     if (p.dtype == BF16 || p.dtype == BF16_WIDE || !gemm_of[index_of(p.dtype)] || !blas_can(p)) return false;
-    return p.m * p.n * p.k > current_isa().gemm_most || p.dtype == C64 || p.dtype == C128;
+    if (p.dtype == C64 || p.dtype == C128) return true;
+    const int64_t most = current_isa().gemm_most;
+    return p.m * p.n * p.k > most && (tuned || most <= NO_VECTORS);
 }
 
 // The cost of a product, in real multiply-adds
@@ -273,6 +278,11 @@ bool take(void* library, const Spelling& spelling) {
     wide = spelling.wide;
     set_threads = (void (*)(int))dlsym(library, spelling.set_threads);
     get_threads = (int (*)())dlsym(library, spelling.get_threads);
+    // OpenBLAS, MKL, BLIS and Apple's
+    tuned = set_threads || dlsym(library, "MKL_Get_Max_Threads") || dlsym(library, "bli_thread_set_num_threads");
+#if defined(__APPLE__)
+    tuned = true;
+#endif
     return true;
 }
 

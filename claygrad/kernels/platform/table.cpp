@@ -37,6 +37,8 @@ const IsaSet isa_set = {CLAY_TEXT(CLAY_ISA), families, sizeof families / sizeof 
                         1 << 28, nullptr};
 #elif defined(__AVX2__)
                         1 << 24, nullptr};
+#elif defined(CLAY_VECTOR_BYTES)
+                        1 << 16, nullptr};
 #else
                         1024, nullptr};
 #endif

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -102,6 +103,41 @@ for isa in (b"base", b"portable", b"neon", b"avx2", b"avx512"):
                     assert abs(c - want).max() <= 4 * k * np.finfo(dtype).eps, (isa, dtype, m, n, k, ta, tb)
 print("fine")
 """
+
+
+SLOW = """
+#include <math.h>
+#define GEMM(name, T) void name(int o, int ta, int tb, int m, int n, int k, T alpha, const T* a, int lda, const T* b, int ldb, T beta, \\
+                                T* c, int ldc) { for (int i = 0; i < m * n; i++) c[i] = NAN; }
+GEMM(cblas_sgemm, float)
+GEMM(cblas_dgemm, double)
+"""
+BESIDE_SLOW = """
+import ctypes, numpy as np
+lib = ctypes.CDLL({path!r})
+i, p = ctypes.c_int64, ctypes.c_void_p
+lib.clay_gemm.argtypes = [ctypes.c_int] * 3 + [i, i, i, p, i, p, i, p, i, ctypes.c_int]
+assert lib.clay_blas_load({blas!r}.encode()) and lib.clay_blas_ready()
+n = 660
+a, b, c = np.ones((n, n), "f4"), np.ones((n, n), "f4"), np.zeros((n, n), "f4")
+for isa in (b"portable", b"neon", b"avx2", b"avx512"):
+    if lib.clay_use_isa(isa):
+        c[:] = 0
+        lib.clay_gemm(6, 0, 0, n, n, n, a.ctypes.data, n, b.ctypes.data, n, c.ctypes.data, n, 0)
+        assert (c == n).all(), isa
+print("fine")
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="makes a BLAS of its own, with a compiler")
+def test_a_blas_that_is_not_tuned_gets_no_large_products(kernels: Kernels, tmp_path):
+    """Debian's reference BLAS, for one: a thirtieth of the speed. The one made here answers NaN."""
+    (tmp_path / "slow.c").write_text(SLOW)
+    blas = tmp_path / "libslow.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", blas, tmp_path / "slow.c"], check=True)
+    program = BESIDE_SLOW.format(path=str(kernels.path), blas=str(blas))
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout.strip() == "fine", run.stderr
 
 
 def test_without_a_blas_the_products_are_our_own(kernels: Kernels):
