@@ -11,6 +11,7 @@ import types
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from claygrad.autograd.grad_mode import enable_grad
 from claygrad.core import Tensor
 from claygrad.core.overrides import (
     DisableTorchFunction,
@@ -179,8 +180,9 @@ def _enable_torch_function() -> Iterator[None]:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """In PyTorch, lets operations be dispatched inside a `__torch_dispatch__`; there is nothing to do here."""
-    yield
+    """Inside a `__torch_dispatch__`, where operations are not recorded: let them be."""
+    with enable_grad():
+        yield
 
 
 # --- what can be overridden -----------------------------------------------------------------------------------------

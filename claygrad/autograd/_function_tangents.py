@@ -49,8 +49,7 @@ def _after(cls: Any, ctx: Any, args: tuple[Any, ...], made: Any, outs: Any,
                            f"{len(results)} but got {len(pushed)})")
     for i, (x, was, tangent) in enumerate(zip(results, raw, pushed, strict=True)):
         if tangent is not None and not isinstance(tangent, Tensor):
-            raise RuntimeError(f"{cls.__name__}'s jvp must return Tensors or None, but position {i} has "
-                               f"{type(tangent).__name__}")
+            raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}.")
         differentiable = _differentiable(x) and all(was is not one for one in constant)
         if not differentiable:
             if tangent is not None:
@@ -102,9 +101,9 @@ def _give(level: Level, x: Tensor, was: Any, tangent: Tensor, args: tuple[Any, .
                                    "is not returning "
                                    "a view.")
             if tangent._base is not (former if former._base is None else former._base):
+                given = "given grad input." if former._base is None else "same base as the given grad input."
                 raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the "
-                                   "same base as "
-                                   "the given grad input.")
+                                   + given)
     level.set(x, tangent)
 
 

@@ -414,6 +414,6 @@ def _forward_jacobian(
                 start += x.numel()
                 shape = (*x.shape, *out.shape)
                 turned = stack(part).view(shape) if part else out.new_zeros(shape)
-                row.append(turned.permute(*range(x.ndim, len(shape)), *range(x.ndim)))
+                row.append(turned.permute((*range(x.ndim, len(shape)), *range(x.ndim))))
             blocks.append(row)
     return _as_given(tuple(_as_given(_cut(row, create_graph), several) for row in blocks), several_out)

@@ -102,7 +102,7 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
                 part = [column[k] for column in columns[start:start + x.numel()]]
                 start += x.numel()
                 parts.append(_stacked(part, (*x.shape, *out.shape), out).permute(
-                    *range(x.ndim, x.ndim + out.ndim), *range(x.ndim)))
+                    (*range(x.ndim, x.ndim + out.ndim), *range(x.ndim))))
             made.append(_by_argument(tree_unflatten(parts, spec), argnums))
         result = tree_unflatten(made, out_spec)
         return (result, aux) if has_aux else result

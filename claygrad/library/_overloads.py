@@ -125,7 +125,7 @@ def overload_for(op: Op, values: list[Any]) -> tuple[OpOverload, tuple[Any, ...]
     """The operator that an operation is in PyTorch's library, and its arguments; one of claygrad's own where it is "
       "none."""
     name = name_of(op, values)
-    packet = getattr(ops.aten, name, None) if is_known(name) or is_public(name) else None
+    packet = getattr(ops.aten, name, None) if is_known(name) or is_public(name) or name == "alias" else None
     overload = None if packet is None else packet._overloads.get(choose(name, op, values))
     if overload is not None:
         if name == "_to_copy":

@@ -49,15 +49,11 @@ class _Entry:
     """A result that is kept: its value as it was, or (`mutable`) whatever it holds when it is asked for."""
 
     def __init__(self, value: Any, mutable: bool) -> None:
-        self.mutable = mutable
-        self.is_tensor = isinstance(value, Tensor)
-        detached = unrecorded(value.detach) if self.is_tensor else value
-        self.val = keep(detached) if self.is_tensor and not mutable and type(detached) is Tensor else detached
+        self.val = unrecorded(value.detach) if isinstance(value, Tensor) else value
+        self.kept = keep(self.val) if type(self.val) is Tensor and not mutable else None
 
     def get(self) -> Any:
-        if not self.is_tensor or isinstance(self.val, Tensor):
-            return self.val
-        return kept(self.val)
+        return self.val if self.kept is None else kept(self.kept)
 
 
 class _CachingTorchDispatchMode(TorchDispatchMode):

@@ -81,14 +81,16 @@ def dispatched(Operation call):
     cdef int i
     cdef Node node = None
     cdef Tensor first, out
-    cdef bint record
+    cdef bint record, floating = False
     for i in range(op.n_params):
         slots[i] = <PyObject*>call.values[i]
     if call.in_place:
         return _written(call, slots)
+    record = should_record(op, slots)
+    if record:                       # before anybody answers, as in torch: a hook on what is saved may end it here
+        node = _recorded(op, slots)
     result = _answer(call)
     outs = list(result) if isinstance(result, (tuple, list)) else [result]
-    record = should_record(op, slots)
     for i in range(len(outs)):
         if isinstance(outs[i], Tensor):
             outs[i] = out = _own(call, <Tensor>outs[i])
@@ -97,9 +99,8 @@ def dispatched(Operation call):
                 if out.layout.storage is first.layout.storage or (
                         first.layout.storage.where.kind == WRAPPED and out.layout.storage.where.kind == WRAPPED):
                     _as_view(first, out, op.kind == MULTI_VIEW)
-            if record and node is None and out.layout.dtype.category >= CAT_FLOAT:
-                node = _recorded(op, slots)
-    if node is not None:
+            floating = floating or out.layout.dtype.category >= CAT_FLOAT
+    if floating and node is not None:
         _outputs(op, node, outs)
     if not isinstance(result, (tuple, list)):
         return outs[0]
@@ -135,7 +136,8 @@ def begin_node(Operation call, list values):
 
 def end_node(Operation call, Node node, list results):
     """Aliases of the results as outputs of a node that was begun."""
-    cdef list outs = [alias(<Tensor>x, False) if isinstance(x, Tensor) else x for x in results]
+    cdef list outs = [alias(<Tensor>x, False) if type(x) is Tensor else unrecorded(x.detach) if isinstance(x, Tensor) else x
+                      for x in results]
     _outputs(call.op, node, outs)
     return outs
 
