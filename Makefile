@@ -7,7 +7,7 @@
 #   make test-browser    the graph viewer and the flame graph in a real Chromium
 #   make test-xpu   operations, models and optimizers on a second device: dpnp on the CPU, through OpenCL (docs/devices.md)
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
-#   make ecosystem  forty of them: installs all and writes docs/ecosystem.md
+#   make ecosystem  eighty of them: installs all and writes docs/ecosystem.md
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
 #   make sanitize   the kernels' tests, some of the operations' and hostile calls, on a build that watches every access to memory
 #                   and every undefined operation;   make hostile CALLS=200000   hostile calls on the usual build

@@ -126,6 +126,9 @@ _late.listen()
 
 @_guard
 def __getattr__(name: str) -> object:
+    if name == "__all__":               # packages read it; made when it is asked for, as most of it is late
+        return [one for one in __dir__() if not one.startswith("_") and one not in _LAZY
+                and type(globals().get(one)) is not type(_late)]
     return _STORAGES[f"{get_default_dtype().legacy}Storage"] if name == "Storage" else _late_name(name)
 
 

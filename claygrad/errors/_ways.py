@@ -109,6 +109,8 @@ def way_out(context: Context) -> list[str]:
 def _how_it_is_called(context: Context) -> list[str]:
     call = context.call
     called: Any = call.called if call.kind in ("operation", "function") else None
+    if call.name.startswith("__"):
+        return []                                # nobody writes it so
     if called is None or not call.name:
         called = None if context.module is None else type(context.module)
     if called is None:

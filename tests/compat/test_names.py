@@ -148,3 +148,21 @@ def test_a_tensor_has_no_tangent() -> None:
     assert tangent is None
     with pytest.raises(RuntimeError, match="no level exists"):
         forward_ad.make_dual(x, x)
+
+
+def test_names_that_only_refuse_can_be_imported() -> None:
+    import claygrad
+    assert callable(claygrad.vmap)
+    try:
+        claygrad.vmap(lambda x: x)
+    except NotImplementedError as error:
+        assert "there is no vmap yet" in str(error)
+    else:
+        raise AssertionError("vmap was not refused")
+
+
+def test_the_list_of_public_names_is_there() -> None:
+    import claygrad
+    assert {"abs", "Tensor", "float32", "autocast", "no_grad"} <= set(claygrad.__all__)
+    assert not {"nn", "optim"} & set(claygrad.__all__)
+    assert all(hasattr(claygrad, name) for name in claygrad.__all__)

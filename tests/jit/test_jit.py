@@ -154,7 +154,7 @@ def test_classes_enums_and_containers_stay():
     assert torch.jit.script(Pair) is Pair
     assert torch.jit.script(Color) is Color
     assert torch.jit.script({"a": 1}) == {"a": 1}
-    with pytest.raises(RuntimeError, match="cannot be compiled since it inherits from nn.Module"):
+    with pytest.raises(RuntimeError, match=r"cannot be compiled since it inherits from nn\.Module"):
         torch.jit.script(Net)
     assert torch.jit.interface(Pair) is Pair
 

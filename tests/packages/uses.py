@@ -49,6 +49,9 @@ def _uses() -> list[Use]:
               "perceiver_pytorch": ("perceiver-pytorch", "performer-pytorch", "reformer-pytorch", "local-attention",
                                     "egnn-pytorch", "siren-pytorch"),
               "facenet_pytorch": ("facenet-pytorch", "fair-esm", "openai-whisper"),
+              "loralib": ("loralib", "mup", "came-pytorch", "adan-pytorch", "pytorch-ranger", "torch-dct", "torchbnn",
+                          "soft-moe-pytorch", "pytorch-wavelets"),
+              "neuraloperator": ("neuraloperator", "tensorly-torch"),
               "pennylane": ("pennylane", "cvxpylayers")}
     wider: dict[str, dict[str, float]] = {}
     names = sorted(path.stem.removeprefix("use_") for path in PROGRAMS.glob("use_*.py"))
