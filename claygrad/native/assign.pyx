@@ -1,4 +1,4 @@
-"""Fast paths of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add, cat."""
+"""Native forms of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add, cat."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
@@ -14,7 +14,7 @@ from claygrad.core.data.kernels cimport copy_bytes, gather_along, join_rows, sca
 from claygrad.core.data.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
                                         same_shape, stretched)
 from claygrad.native.rearrange cimport channels_at_the_end
-from claygrad.native.elementwise cimport fresh_run, turned
+from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
 
@@ -115,7 +115,7 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
             return channels_at_the_end(v)
         if name != "contiguous_format":
             return None
-    elif turned(v):
+    elif is_permuted(v):
         out = fresh_run(v, v.dtype)
         write_layout(out, v)
         return out
@@ -184,7 +184,7 @@ cdef Layout _gather(Op op, PyObject** slots, Layout target):
         return out
     index = in_order(index)
     if gather_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner, x.dtype.itemsize) >= 0:
-        return None                                # out of range: the general path says which
+        return None                                # out of range: the reference says which
     return out
 
 

@@ -65,9 +65,9 @@ cdef bint uniform(Layout v) noexcept:
 
 # Note [Runs of memory]
 # A transposed tensor without gaps is one run of memory all the same: what is computed element by element runs along it, and
-# the result lies as its operands do, as the general path lets it. Axes of one element have strides of their own there.
+# the result lies as its operands do, as the reference lets it. Axes of one element have strides of their own there.
 
-cdef bint turned(Layout v) noexcept:
+cdef bint is_permuted(Layout v) noexcept:
     """One run of memory, its axes in another order."""
     cdef int i
     if v.contiguous or not dense(v):
@@ -105,7 +105,7 @@ cdef Layout _unary(Op op, PyObject** slots, Layout target):
         return None
     if _native(x):
         out = fresh_like(x) if target is None else target
-    elif target is None and turned(x):
+    elif target is None and is_permuted(x):
         out = fresh_run(x, x.dtype)
     else:
         return _unary_of_one(f, x, numbers) if target is None and uniform(x) else None
@@ -191,7 +191,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         if f == NULL or (op.n_kernel_if and not _plain_attributes(op, slots)):
             return None
         if not _native(x) or not _native(y):
-            if target is None and turned(x) and same_run(y, x):
+            if target is None and is_permuted(x) and same_run(y, x):
                 out = _out_for(op, x)
                 _run(f, x.data(), y.data(), out.data(), x.numel, 0)
                 return out
@@ -210,7 +210,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         return _by_lines(op, f, x, y) if out is None and target is None else out
     x = (<Tensor>(a if a_is else b)).layout
     f = <binary_fn>op.kernels[x.dtype.code]
-    if f == NULL or not _native(x) and (target is not None or not turned(x)) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
+    if f == NULL or not _native(x) and (target is not None or not is_permuted(x)) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
         return None
     if op.n_kernel_if and not _plain_attributes(op, slots):
         return None
@@ -233,11 +233,11 @@ cdef Layout _stretched(Op op, binary_fn f, Layout x, Layout y, Layout target):
     cdef Layout out
     if not same_shape(x, y) or target is not None and y.storage is target.storage:
         return None
-    if uniform(y) and (_native(x) or target is None and turned(x)):
+    if uniform(y) and (_native(x) or target is None and is_permuted(x)):
         out = _out_for(op, x) if target is None else target
         _run(f, x.data(), y.data(), out.data(), x.numel, 1)
         return out
-    if uniform(x) and target is None and (_native(y) or turned(y)):
+    if uniform(x) and target is None and (_native(y) or is_permuted(y)):
         out = _out_for(op, y)
         _run(f, x.data(), y.data(), out.data(), y.numel, 2)
         return out

@@ -1,4 +1,4 @@
-"""Fast paths of elementwise operations with numbers beside their operands, of losses, gates and casts."""
+"""Native forms of elementwise operations with numbers beside their operands, of losses, gates and casts."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
@@ -10,7 +10,7 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, same_shape
 from claygrad.native.rearrange cimport channels_at_the_end
-from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, turned, uniform
+from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, is_permuted, uniform
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport PARAMS_TABLE, offer, offer_many, take_loops, offer_table
 
@@ -49,7 +49,7 @@ cdef Layout _shaped(Op op, PyObject** slots, Layout target):
     if f == NULL or b.numel == 0:
         return None
     plain = _native(b)
-    if not plain and not turned(b):
+    if not plain and not is_permuted(b):
         return None
     if op.n_tensors == 3:
         c = _of(slots[2])

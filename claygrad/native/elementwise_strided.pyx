@@ -11,7 +11,7 @@ from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, 
 from claygrad.core.data.scalar cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.dispatch.reference cimport iterated_order
 from claygrad.core.data.layout cimport Layout, by_stride, fresh, fresh_strided, row_major, same_place
-from claygrad.native.elementwise cimport fresh_run, same_run, turned
+from claygrad.native.elementwise cimport fresh_run, same_run, is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast, result_code
 from claygrad.core.dispatch.registry cimport STRIDED_TABLE, offer_table
 from claygrad.core.tensor cimport Tensor
@@ -95,7 +95,7 @@ cdef bint _attributes(Op op, PyObject** slots, int code, Numbers* out) except -1
 
 
 cdef bint _passes(Op op, PyObject** slots) except -1:
-    """Whether the operation takes these arguments; what it says against them is left to the general path."""
+    """Whether the operation takes these arguments; what it says against them is left to the reference."""
     try:
         run_check(op, slots)
     except Exception:
@@ -222,7 +222,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 v = <Layout>layouts[k] if layouts[k] != NULL else None
                 if v is None or v.numel == 1 and v.ndim == 0:
                     continue
-                if not (turned(first) if v is first else same_run(v, first)):
+                if not (is_permuted(first) if v is first else same_run(v, first)):
                     mixed = True                     # in different orders, or with gaps
             if target is not None:
                 return None

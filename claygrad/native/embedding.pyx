@@ -1,4 +1,4 @@
-"""Fast paths of embedding and embedding_bag and their gradients, and of the sliding blocks of images; claygrad/ops/embedding.py,
+"""Native forms of embedding and embedding_bag and their gradients, and of the sliding blocks of images; claygrad/ops/embedding.py,
 bag.py and fold.py say what they compute."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t

@@ -1,4 +1,4 @@
-"""Fast paths of the Fourier transforms; claygrad/ops/_fft.py says what they compute."""
+"""Native forms of the Fourier transforms; claygrad/ops/_fft.py says what they compute."""
 from cpython.object cimport PyObject
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t

@@ -1,4 +1,4 @@
-"""Fast paths of x[i, j] and x[i, j] = y: entries named by several index tensors, numbers and masks. None: the declaration decides,
+"""Native forms of x[i, j] and x[i, j] = y: entries named by several index tensors, numbers and masks. None: the declaration decides,
 and says what is wrong."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
@@ -13,7 +13,7 @@ from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh
                                         same_shape, stretched)
 from claygrad.native.rearrange cimport copied, plain, some
 from claygrad.native.scatter cimport entries_apart
-from claygrad.native.elementwise cimport turned
+from claygrad.native.elementwise cimport is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
@@ -169,7 +169,7 @@ cdef Layout _first_axis(Layout x, object indices):
     for i in range(1, x.ndim):
         shape[i] = x.shape[i]
         farthest = farthest and x.strides[i] < x.strides[0]
-    if farthest and turned(x):                           # entries are runs of memory
+    if farthest and is_permuted(x):                           # entries are runs of memory
         for k in range(at.numel):
             offsets[k] = offsets[k] // x.strides[0]
         out = fresh_strided(x.dtype, x.ndim, shape, x.strides)

@@ -375,7 +375,14 @@ cdef Layout _triangular(Op op, PyObject** slots, Layout target):
     cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out
     cdef LinearAlgebra job
     cdef bint right = <object>slots[3] is not True
-    if b.numel == 0 or not (_from_right(&job, a, b) if right else _system(&job, a, b)):
+    if b.numel == 0:
+        return None
+    if not right and a.ndim == 2 and b.ndim > 2:             # one matrix for all right-hand sides
+        if a.dtype is not b.dtype or not _begin(&job, a) or job.m != job.n or not _take(&job.b, b) or b.shape[b.ndim - 2] != job.n:
+            return None
+        job.k = b.shape[b.ndim - 1]
+        job.a.step, job.count = 0, b.numel // (job.n * job.k)
+    elif not (_from_right(&job, a, b) if right else _system(&job, a, b)):
         return None
     job.upper, job.unit = (<object>slots[2] is True) != right, <object>slots[4] is True
     out = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, False)

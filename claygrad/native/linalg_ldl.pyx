@@ -1,4 +1,4 @@
-"""Fast paths of L D L^T of small symmetric matrices: D has blocks of one or two rows, chosen by Bunch and Kaufman's rule, and
+"""Native forms of L D L^T of small symmetric matrices: D has blocks of one or two rows, chosen by Bunch and Kaufman's rule, and
 pivots are as LAPACK has them: the row exchanged with, from 1, negative for both rows of a block of two."""
 from cpython.object cimport PyObject
 from libc.math cimport fabs

@@ -385,7 +385,7 @@ cdef Layout _dot(Op op, PyObject** slots, Layout target):
 
 # --- the rules of mm and addmm, for a run that records nothing ---------------------------------------------------
 cdef Layout _turned(Layout a, bint turn_a, Layout b, bint turn_b):
-    """The product of two real matrices, read transposed where `turn` says so; None where the general way is needed."""
+    """The product of two real matrices, read transposed where `turn` says so; None where the reference is needed."""
     cdef bint ta, tb
     cdef int64_t lda, ldb, k
     cdef int64_t shape[2]

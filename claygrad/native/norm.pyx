@@ -1,4 +1,4 @@
-"""Fast paths of the normalisations, for tensors of one dtype, float32 or float64; claygrad/ops/norm_*.py say what they compute."""
+"""Native forms of the normalisations, for tensors of one dtype, float32 or float64; claygrad/ops/norm_*.py say what they compute."""
 from cpython.object cimport PyObject
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t

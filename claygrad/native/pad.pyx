@@ -1,4 +1,4 @@
-"""Fast paths of operations that lay the elements of a tensor out anew: repetitions, pads, channels dealt out as space.
+"""Native forms of operations that lay the elements of a tensor out anew: repetitions, pads, channels dealt out as space.
 None: the declaration decides."""
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t

@@ -1,4 +1,4 @@
-"""Fast paths of operations that put the elements of a tensor in other places: flips, rolls, diagonals, triangles, parts.
+"""Native forms of operations that put the elements of a tensor in other places: flips, rolls, diagonals, triangles, parts.
 None: the declaration decides."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
@@ -9,7 +9,7 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, copy_strided
 from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, same_shape
 from claygrad.native.view cimport axis_of, narrowed, on_diagonal, sizes_of
-from claygrad.native.elementwise cimport fresh_run, turned
+from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
 
@@ -125,7 +125,7 @@ cdef inline bint _axes(object dims, int ndim, unsigned long long* chosen) except
 cdef Layout _flipped(Layout x, unsigned long long chosen):
     cdef int64_t steps[64]
     cdef int64_t start = 0
-    cdef Layout out = fresh_run(x, x.dtype) if turned(x) else fresh_like(x)
+    cdef Layout out = fresh_run(x, x.dtype) if is_permuted(x) else fresh_like(x)
     cdef int i
     for i in range(x.ndim):
         steps[i] = x.strides[i]
@@ -140,7 +140,7 @@ cdef Layout _flip(Op op, PyObject** slots, Layout target):
     """flip(input, dims)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef unsigned long long chosen = 0
-    if target is not None or not plain(x) and not falling(x) and not turned(x):
+    if target is not None or not plain(x) and not falling(x) and not is_permuted(x):
         return None
     return _flipped(x, chosen) if _axes(<object>slots[1], x.ndim, &chosen) else None
 

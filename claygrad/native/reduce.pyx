@@ -1,4 +1,4 @@
-"""Fast paths of reductions and of the softmax family."""
+"""Native forms of reductions and of the softmax family."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy

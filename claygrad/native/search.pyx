@@ -1,4 +1,4 @@
-"""Fast paths of operations that give numbers for elements: where they are found, how many there are, sums along a diagonal.
+"""Native forms of operations that give numbers for elements: where they are found, how many there are, sums along a diagonal.
 None: the declaration decides, and says what is wrong."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t

@@ -1,4 +1,4 @@
-"""Fast paths of what picks elements along an axis: the largest, the smallest, the middle, the most frequent, the first in order;
+"""Native forms of what picks elements along an axis: the largest, the smallest, the middle, the most frequent, the first in order;
 and of running sums and extremes."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
@@ -8,7 +8,7 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout
-from claygrad.native.elementwise cimport fresh_run, turned
+from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.native.reduce cimport arranged, without
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many
@@ -211,10 +211,10 @@ cdef list _sort(Op op, PyObject** slots):
     cdef list made
     cdef Layout turned_
     cdef int i
-    if axes is None or not (x.contiguous or falling(x) or turned(x)):
+    if axes is None or not (x.contiguous or falling(x) or is_permuted(x)):
         return None
     made = _order(x, <object>slots[1], x.shape[<int>axes[0]] if x.ndim else 1, <object>slots[2] is True)
-    if made is None or not turned(x):
+    if made is None or not is_permuted(x):
         return made
     for i in range(2):                               # they lie as the elements did
         turned_ = fresh_run(x, (<Layout>made[i]).dtype)

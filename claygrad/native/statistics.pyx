@@ -1,4 +1,4 @@
-"""Fast paths of variances, norms and sums of exponentials."""
+"""Native forms of variances, norms and sums of exponentials."""
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY, fabs, isfinite, pow, sqrt
 from libc.stdint cimport int64_t

@@ -1,4 +1,4 @@
-"""Fast paths of distinct values: of all elements, or of neighbours. NaN equals nothing."""
+"""Native forms of distinct values: of all elements, or of neighbours. NaN equals nothing."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy

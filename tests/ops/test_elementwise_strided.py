@@ -1,4 +1,4 @@
-"""Elementwise kernels for operands of any layout and dtype, against the general path: values, dtypes and strides."""
+"""Elementwise kernels for operands of any layout and dtype, against the reference: values, dtypes and strides."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy
 import pytest
 
 import claygrad
-from claygrad.core.dispatch import reference_only
 from claygrad import Tensor
+from claygrad.core.dispatch import reference_only
 
 SPECIAL = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-30, 1e30, -3.5]
 DTYPES = ["float32", "float64", "int64", "int32", "uint8", "int8", "bool", "float16", "bfloat16", "complex64",

@@ -1,4 +1,4 @@
-"""Operands whose axes lie in different orders, or have gaps: natively as on the general path, strides included."""
+"""Operands whose axes lie in different orders, or have gaps: by native forms as by references, strides included."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 import claygrad
-from claygrad.core.dispatch import reference_only
 from claygrad import Tensor
+from claygrad.core.dispatch import reference_only
 
 SHAPE = (3, 4, 5)
 LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {

@@ -1,4 +1,4 @@
-"""Stretched tensors, as the gradient of a sum is, through the short way that an operation has for tensors in row-major order."""
+"""Arguments that the native form does not take, converted once into ones that it does: halves to float32, broadcast ones copied."""
 from cpython.object cimport PyObject
 
 from claygrad.core.op cimport MAX_SLOTS, POINTWISE, Op

@@ -1,5 +1,5 @@
-"""Halves through the short way that an operation has for float32: what the general path does with them (Note [Halves] in
-core/dispatch/reference.pyx), cast natively and without the declaration's forward."""
+"""Halves through the native form that an operation has for float32: what the reference does with them (Note [Halves] in
+core/dispatch/reference.pyx), cast by a kernel and without the declaration's forward."""
 import numpy
 
 cimport numpy as cnp
@@ -83,7 +83,7 @@ cdef object by_float(Op op, PyObject** slots):
 
 
 def recast(array, want):
-    """An array of halves as float32, or of float32 as halves, natively; any other as NumPy does."""
+    """An array of halves as float32, or of float32 as halves, by a kernel; any other as NumPy does."""
     cdef int code
     want = numpy.dtype(want)
     if array.dtype == want:

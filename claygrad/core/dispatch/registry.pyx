@@ -10,7 +10,7 @@ cdef dict _of_tensors = {}       # ways that give tensors: of composites, factor
 
 cdef Way _new(dict ways, str name):
     if name in ways:
-        raise ValueError(f"the short way '{name}' is offered twice")
+        raise ValueError(f"the native form '{name}' is offered twice")
     ways[name] = way = Way()
     return way
 
@@ -45,7 +45,7 @@ cdef bint take(Op op, str name) except -1:
         return False
     op.fast, op.many, op.short = way.fast, way.many, way.short
     if way.loops is not None and not take_loops(op, way.loops[0], way.loops[1]):
-        raise TypeError(f"{op.name}: no loops {way.loops} for the short way '{name}'")
+        raise TypeError(f"{op.name}: no loops {way.loops} for the native form '{name}'")
     if way.ready != NULL:
         way.ready(op)
     return True
