@@ -67,6 +67,10 @@ torch.asarray([1], copy=0)
 torch.nonzero(torch.ones(2), as_tuple=0)
 torch.nonzero(torch.ones(2), out=0)
 torch.ones(2).to(0, 3)
+torch.isclose(torch.tensor([1., 2.]).to(torch.float8_e5m2), torch.tensor([1., 3.]).to(torch.float8_e5m2), 0., 0.)
+torch.isclose(torch.tensor([1., float("nan")]).to(torch.float8_e5m2), torch.tensor([1., float("nan")]).to(torch.float8_e5m2), 0., 0., True)
+torch.isclose(torch.tensor([1., 2.]).to(torch.float8_e4m3fn), torch.tensor([1., 2.]).to(torch.float8_e4m3fn), 0., 0.1)
+torch.allclose(torch.tensor([1., 2.]).to(torch.float8_e4m3fn), torch.tensor([1., 2.]).to(torch.float8_e4m3fn), 0, 0)
 [torch.histc(torch.full((3,), v), 4) for v in (3.4028234663852886e+38, -3.4028234663852886e+38, 1e30, 16777216.)]
 [torch.histc(torch.full((3,), v, dtype=torch.float64), 4) for v in (1.7976931348623157e+308, -1.7976931348623157e+308, 1e300)]
 torch.histc(torch.full((3,), float("inf")), 4)
