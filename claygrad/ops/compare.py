@@ -85,6 +85,10 @@ def check_isclose(input, other, rtol, atol) -> None:
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not value >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
+    if input.dtype.itemsize == 1 and input.dtype.is_floating_point and (rtol or atol):
+        raise NotImplementedError(f"\"mul_cpu_reduced_float\" not implemented for '{input.dtype.legacy}'\n"
+                                  "  such elements are near each other if they are equal: pass rtol=0 and atol=0, or "
+                                  "compute in another dtype, say x.to(float32)")
 
 
 @pointwise(promote="bool", inplace=False, out=False, check=check_isclose,

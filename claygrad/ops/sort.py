@@ -372,9 +372,11 @@ def histc(xp, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0):
     low, high = input.dtype.type(min), input.dtype.type(max)
     if low == high and input.size:
         low, high = input.min(), input.max()
-    if low == high:                             # one apart, or what is next
-        low = xp.minimum(low - 1, xp.nextafter(low, -xp.inf))
-        high = xp.maximum(high + 1, xp.nextafter(high, xp.inf))
+    if low == high:                             # one apart, or what is next, unless no number is
+        below = xp.minimum(low - 1, xp.nextafter(low, -xp.inf))
+        above = xp.maximum(high + 1, xp.nextafter(high, xp.inf))
+        whole = not xp.isfinite(low)
+        low, high = (below if whole or xp.isfinite(below) else low), (above if whole or xp.isfinite(above) else high)
     if not (xp.isfinite(low) and xp.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if not xp.isfinite((high - low) / bins):    # the edges are no numbers then, and nothing is between them

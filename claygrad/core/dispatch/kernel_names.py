@@ -3,7 +3,7 @@ from __future__ import annotations
 
 # Operations on floats of a byte that PyTorch computes, as they are or in float32.
 COMPUTED_BY_BYTES = frozenset((
-    "abs", "addbmm", "addmm", "all", "any", "eq", "isfinite", "isinf", "isnan", "isreal", "mm", "mul", "ne"))
+    "abs", "addbmm", "addmm", "all", "any", "eq", "isclose", "isfinite", "isinf", "isnan", "isreal", "mm", "mul", "ne"))
 
 # A loop and the operations that it runs; one that runs a single operation is named after it, `exp_cpu`, and not listed.
 _LOOPS = """
