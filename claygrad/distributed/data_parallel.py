@@ -263,6 +263,10 @@ class DistributedDataParallel(Module, Joinable):
             self._unused = set() if self._expected is None else set(range(len(self._params))) - set(self._expected)
         else:
             self._unused = self._unreached(output) if self.find_unused_parameters else set()
+        this = weakref.ref(self)
+        for one in tree_leaves(output):
+            if isinstance(one, Tensor) and one.grad_fn is not None:
+                one.register_hook(_beginning(this))
 
     def _unreached(self, output: Any) -> set[int]:
         """Parameters that no output's graph leads to."""
@@ -284,12 +288,19 @@ class DistributedDataParallel(Module, Joinable):
 
     # Backward
 
+    def _backward_began(self) -> None:
+        """Called by the gradients of outputs, which come first, in the outermost backward where several are nested (by
+        reentrant checkpoints); and by those of parameters, should no output have been found."""
+        if self._expecting and self.require_backward_grad_sync and not self._queued:
+            self._queued = True
+            queue_callback(self._finish)
+
     def _gradient_arrived(self, index: int) -> None:
         if not self._expecting or not self.require_backward_grad_sync:
             return
-        if not self._queued:
-            self._queued = self._queued_once = True
-            queue_callback(self._finish)
+        self._backward_began()
+        if not self._queued_once:
+            self._queued_once = True
             for other in self._unused:
                 self._ready(other, None)
         self._counts[index] = self._counts.get(index, 0) + 1
@@ -329,6 +340,8 @@ class DistributedDataParallel(Module, Joinable):
     def _finish(self) -> None:
         """When backward has run all its nodes."""
         self._queued = False
+        if not self._expecting or not self._queued_once:
+            return  # no parameter has a gradient
         if self.static_graph and self._expected is None:  # its first backward: everything is known now
             for index, param in enumerate(self._params):
                 self._local_used[index] = index in self._counts
@@ -460,6 +473,14 @@ def _arrival(this: Any, index: int) -> Any:
             ddp._gradient_arrived(index)
 
     return arrived
+
+
+def _beginning(this: Any) -> Any:
+    def began(grad: Tensor) -> None:
+        ddp = this()
+        if ddp is not None:
+            ddp._backward_began()
+    return began
 
 
 class _Shadow(JoinHook):

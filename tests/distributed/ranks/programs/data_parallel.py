@@ -8,6 +8,7 @@ import claygrad.distributed as dist
 from claygrad import nn
 from claygrad.distributed.algorithms.ddp_comm_hooks import default_hooks
 from claygrad.nn.parallel import DistributedDataParallel as DDP
+from claygrad.utils.checkpoint import checkpoint
 
 dist.init_process_group("mpi")
 rank, size = dist.get_rank(), dist.get_world_size()
@@ -116,6 +117,30 @@ for _ in range(3):
     net(share(x), True)["out"].sum().backward()
     assert net.module.c.weight.grad is None
     assert torch.allclose(net.module.a.bias.grad, torch.full((3,), float(EACH)).double())
+
+# Parts that are computed again in backward, which may nest one backward in another.
+class Checkpointed(nn.Module):
+    def __init__(self, last):
+        super().__init__()
+        torch.manual_seed(6)
+        self.a, self.b, self.c = (nn.Linear(n, m).double() for n, m in ((5, 4), (4, 4), (4, 3)))
+        self.last = last
+
+    def forward(self, x, again):
+        if self.last:
+            return checkpoint(self.c, self.b(self.a(x)), use_reentrant=again)
+        return self.c(checkpoint(self.b, self.a(x), use_reentrant=again))
+
+
+for again, static, last in ((False, False, False), (False, True, True), (True, True, False), (True, True, True), (True, False, True)):
+    net, alone = DDP(Checkpointed(last), static_graph=static, bucket_cap_mb=0.0001), Checkpointed(last)
+    for step in range(3):
+        x, y = batch(step)
+        for one in (net, alone):
+            one.zero_grad()
+        ((net(share(x), again) - share(y)) ** 2).mean().backward()
+        ((alone(x, again) - y) ** 2).mean().backward()
+        close(net.module, alone, ("checkpoint", again, static, last), rtol=1e-10)
 
 # Buffers are those of rank 0 at every forward.
 torch.manual_seed(rank)
