@@ -173,6 +173,6 @@ def _nobody(*args):
     return None
 
 
-_LATE.update(dispatched=dispatched, unrecorded=unrecorded, make=make, detach=_nobody, local_scalar=_nobody, dispatched_make=_nobody,
-            tangents=_nobody, forget_tangents=_nobody)
+_LATE.update(dispatched=dispatched, unrecorded=unrecorded, make=make)
+_LATE.update(dict.fromkeys(("detach", "local_scalar", "dispatched_make", "tangents", "forget_tangents"), _nobody))
 _on_intercepting(_watch_detaching)
