@@ -223,12 +223,25 @@ def _result(level: Level, call: Operation, duals: dict[tuple[int, int], Tensor])
         return result
     if not call.op.has_rules:
         return _without_rules(call)
+    if _only_constants(call, duals):
+        return call.run()
     push = _Push(call, duals)
     result = call.run()
     for x, tangent in zip(_as_tuple(result), push.tangents(_as_tuple(result)), strict=True):
         if tangent is not None:
             level.set(x, tangent)
     return result
+
+
+def _only_constants(call: Operation, duals: dict[tuple[int, int], Tensor]) -> bool:
+    """Whether none of the arguments with tangents has a derivative. One that has none, beside others that do, is refused:
+    its tangent would be lost."""
+    constant = [name for name in call.op.tensor_params if call.op.word(name) == "constant"]
+    given = {call.op.params[i] for i, _ in duals}
+    if given.intersection(constant) and not given.issubset(constant):
+        raise RuntimeError(f"{call.name.lstrip('_')} is not differentiable wrt {' and '.join(constant)}, they cannot have "
+                           "forward grad defined.")
+    return given.issubset(constant)
 
 
 # Operations that have no derivative by what they read, and give floating numbers all the same.

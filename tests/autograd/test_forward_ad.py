@@ -139,6 +139,16 @@ def test_what_has_no_derivative_says_so():
         assert tangent((x > 0).float()) is None
 
 
+def test_a_tangent_that_would_be_lost_is_refused():
+    with fw.dual_level():
+        dual = lambda *shape: fw.make_dual(torch.rand(*shape), torch.rand(*shape))
+        norm = torch.nn.functional.batch_norm
+        with pytest.raises(RuntimeError, match="batch_norm is not differentiable wrt running_mean and running_var"):
+            norm(dual(3, 2), dual(2), torch.ones(2))
+        assert tangent(norm(torch.rand(3, 2), dual(2), torch.ones(2))) is None
+        assert tangent(norm(dual(3, 2), torch.zeros(2), torch.ones(2))) is not None
+
+
 def test_print():
     with fw.dual_level():
         x = fw.make_dual(torch.tensor([1.0]), torch.tensor([2.0]))

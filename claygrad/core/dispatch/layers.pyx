@@ -12,8 +12,9 @@ from claygrad.core.graph.record cimport record_inputs, record_output, should_rec
 from claygrad.core.graph.rules cimport call_rules
 from claygrad.core.op cimport MULTI_VIEW, VIEW, Op
 from claygrad.core.tensor cimport MADE, VIEW_MULTI, VIEW_PLAIN, Tensor, alias, mark_cut
-from claygrad.core.tensor import LATE, watch_detaching
-from claygrad.core.graph.intercept import on_intercepting
+from claygrad.core.tensor import LATE as _LATE
+from claygrad.core.tensor import watch_detaching as _watch_detaching
+from claygrad.core.graph.intercept import on_intercepting as _on_intercepting
 
 
 cdef Node _recorded(Op op, PyObject** slots):
@@ -30,7 +31,7 @@ cdef object _answer(Operation call):
     cdef bint was = modes().no_grad
     modes().no_grad = True
     try:
-        return LATE["torch_dispatch"](call.op, call.values)
+        return _LATE["torch_dispatch"](call.op, call.values)
     finally:
         modes().no_grad = was
 
@@ -70,7 +71,7 @@ cdef Tensor _own(Operation call, Tensor out):
     """A result that may be given a history: not an argument, and nothing that has one."""
     for x in call.values:
         if x is out:
-            return <Tensor?>LATE["unrecorded"](out.detach)
+            return <Tensor?>_LATE["unrecorded"](out.detach)
     return alias(out, False) if type(out) is Tensor and (out.node is not None or out.leaf_grad) else out
 
 
@@ -161,17 +162,17 @@ def unrecorded(call):
 
 def make(factory, bint takes_none, list args, dict kwargs):
     """A function that binds for itself, by the operations that it is made of, unless a dispatch mode answers."""
-    result = LATE["dispatched_make"](factory, takes_none, args, kwargs)
+    result = _LATE["dispatched_make"](factory, takes_none, args, kwargs)
     if result is not None:
         return result
     result = factory.__wrapped__(*args, **kwargs)
-    return LATE["forward_make"](factory, args, kwargs, result) if forward_levels() else result
+    return _LATE["forward_make"](factory, args, kwargs, result) if forward_levels() else result
 
 
 def _nobody(*args):
     return None
 
 
-LATE.update(dispatched=dispatched, unrecorded=unrecorded, make=make, detach=_nobody, local_scalar=_nobody, dispatched_make=_nobody,
-            tangents=_nobody, forget_tangents=_nobody)
-on_intercepting(watch_detaching)
+_LATE.update(dispatched=dispatched, unrecorded=unrecorded, make=make)
+_LATE.update(dict.fromkeys(("detach", "local_scalar", "dispatched_make", "tangents", "forget_tangents"), _nobody))
+_on_intercepting(_watch_detaching)

@@ -1,9 +1,10 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 from claygrad.core.op import Op
 from claygrad.core.tensor import Tensor
 
+@final
 class Operation:
     op: Op
     values: list[Any]

@@ -7,7 +7,7 @@ from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.observe cimport INPLACE, EventKind, form_t
 from claygrad.core.op cimport COMPOSITE, MULTI_VIEW, POINTWISE, VIEW, Op
 from claygrad.core.tensor cimport Tensor, requires
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import LATE as _LATE
 
 cdef extern from *:
     """
@@ -121,10 +121,10 @@ cdef object intercept(form_t form, EventKind kind, Op op, PyObject** slots):
     call.form, call.op, call.what = form, op, kind
     call.values = [<object>slots[i] for i in range(op.n_params)]
     if clay_layers.levels and op.kind != COMPOSITE:
-        result = LATE["forward_mode"](call)
+        result = _LATE["forward_mode"](call)
         if result is not None:
             return result
-    return LATE["dispatched"](call) if dispatching(slots, op.n_params) else None
+    return _LATE["dispatched"](call) if dispatching(slots, op.n_params) else None
 
 
 # --- what Python sees ------------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def switch_dispatch(bint off):
 def note_dispatch(cls):
     """Ask the `__torch_dispatch__` of this class from now on."""
     if cls not in _classes:
-        LATE["dispatch_module"]()
+        _LATE["dispatch_module"]()
         _classes.add(cls)
         _refresh()
 
@@ -201,4 +201,4 @@ def has_dispatch(cls):
     return cls in _classes
 
 
-LATE["note_dispatch"] = note_dispatch
+_LATE["note_dispatch"] = note_dispatch

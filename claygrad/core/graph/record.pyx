@@ -18,7 +18,7 @@ from claygrad.core.graph.node cimport BOXED, PLAIN, Node, SavedTensor, clay_scop
 from claygrad.core.graph.provenance cimport here, where_text
 from claygrad.core.data.storage cimport Storage
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, alias, bare_tensor, gradient_edge, leaf_of, requires, shape_text, size_of
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import LATE as _LATE
 
 # Memory that was handed out is copied when saved up to this size, fingerprinted above it. Memory of several processes is always
 # copied: the others write it while this one trains (Hogwild), and that is no error.
@@ -251,7 +251,7 @@ cdef SavedTensor box(Tensor t, bint is_output):
         s.node = gradient_edge(t, &s.output_nr)
     hooks = saved_hooks() if modes().tracing_saves else None
     if unusual()[0] & INTERCEPTED:
-        s.tangents = LATE["tangents"](t)
+        s.tangents = _LATE["tangents"](t)
         if hooks is None and dispatches(t):
             return _whole(s, t)
     if hooks is not None:
@@ -272,7 +272,7 @@ cdef SavedTensor box(Tensor t, bint is_output):
 cdef SavedTensor _whole(SavedTensor s, Tensor t):
     s.whole = True
     s.print_ = <unsigned long long>t.version()
-    s.packed = LATE["unrecorded"](t.detach) if s.is_output else t      # a node must not hold its own output
+    s.packed = _LATE["unrecorded"](t.detach) if s.is_output else t      # a node must not hold its own output
     return s
 
 
@@ -290,7 +290,7 @@ cdef Tensor _from_whole(SavedTensor s, Node node, bint create_graph):
         return t
     if s.node is not None and isinstance(s.node, AccumulateGrad) and leaf_of(s.node) is t:
         return t
-    t = <Tensor?>LATE["unrecorded"](t.detach)
+    t = <Tensor?>_LATE["unrecorded"](t.detach)
     if s.is_output or s.node is not None:
         t.node = _giver(node) if s.is_output else s.node
         t.output_nr = s.output_nr
@@ -302,7 +302,7 @@ cdef Tensor _with_tangents(SavedTensor s, Node node, Tensor t):
     if s.is_output and node is not None and node.notes is not None:
         tangents = node.notes.get(TANGENTS, {}).get(s.output_nr)
     if tangents is not None:
-        LATE["with_tangents"](t, tangents)
+        _LATE["with_tangents"](t, tangents)
     return t
 
 
