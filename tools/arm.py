@@ -61,7 +61,10 @@ def emulated(system: Path) -> list[str]:
     for package in sorted(packed.glob("*.deb")):
         subprocess.run(["dpkg-deb", "--extract", package, system], check=True)
         package.unlink()
-    return [needed("qemu-aarch64", "qemu-user"), "-L", str(system), str((system / "usr" / "bin" / "python3").resolve())]
+    # Where the installed system has links to the libraries that were chosen
+    chosen = ":".join(str(system / "usr" / "lib" / "aarch64-linux-gnu" / name) for name in ("blas", "lapack"))
+    return [needed("qemu-aarch64", "qemu-user"), "-L", str(system), "-E", f"LD_LIBRARY_PATH={chosen}",
+            str((system / "usr" / "bin" / "python3").resolve())]
 
 
 def tests() -> list[str]:
