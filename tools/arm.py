@@ -61,7 +61,10 @@ def emulated(system: Path) -> list[str]:
     for package in sorted(packed.glob("*.deb")):
         subprocess.run(["dpkg-deb", "--extract", package, system], check=True)
         package.unlink()
-    return [needed("qemu-aarch64", "qemu-user"), "-L", str(system), str((system / "usr" / "bin" / "python3").resolve())]
+    # Where the installed system has links to the libraries that were chosen
+    chosen = ":".join(str(system / "usr" / "lib" / "aarch64-linux-gnu" / name) for name in ("blas", "lapack"))
+    return [needed("qemu-aarch64", "qemu-user"), "-L", str(system), "-E", f"LD_LIBRARY_PATH={chosen}",
+            str((system / "usr" / "bin" / "python3").resolve())]
 
 
 def tests() -> list[str]:
@@ -81,9 +84,10 @@ def main() -> int:
         return 0
     site = WORK / "site" / "claygrad" / "core"           # where the tests look for the library
     site.mkdir(parents=True, exist_ok=True)
+    (site.parent / "__init__.py").touch()                # a package, found before the one in the tree
     shutil.copy(library, site)
     python = emulated(asked.system)
-    settings = {"PYTHONPATH": f"{WORK}/site:{ROOT}", "PYTHONHOME": f"{asked.system}/usr", "OPENBLAS_NUM_THREADS": "1"}
+    settings = {"PYTHONPATH": f"{WORK}/site:{ROOT}", "PYTHONHOME": f"{asked.system}/usr", "PYTHONSAFEPATH": "1"}
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--confcutdir={ROOT}/tests/kernels", "-o", "timeout=0"]
     chosen = [] if any(word.startswith("tests/") for word in more) else tests()
     return subprocess.call([*python, *pytest, *chosen, *more], cwd=ROOT, env={**os.environ, **settings})

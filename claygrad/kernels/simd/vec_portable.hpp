@@ -56,6 +56,7 @@ template <class Op> f32v folded(f32v v) {
 }
 template <class Op> f64v folded(f64v v) { return Op::combine(v, __builtin_shuffle(v, bits64v{1, 0})); }
 
+// A part may be all of it: products ask for the last vector of a row so.
 template <class V, class T> struct PortableMemory {
     static constexpr int W = CLAY_VECTOR_BYTES / sizeof(T);
     static V load(const T* p) {
@@ -65,17 +66,17 @@ template <class V, class T> struct PortableMemory {
     }
     static void store(T* p, V v) { memcpy(p, &v, sizeof v); }
     static V load_part(const T* p, int64_t n, V rest) {
-        for (int i = 0; i < W - 1; i++)
+        for (int i = 0; i < W; i++)
             if (i < n) rest[i] = p[i];
         return rest;
     }
     static V part(V v, int64_t n, V rest) {
-        for (int i = 0; i < W - 1; i++)
+        for (int i = 0; i < W; i++)
             if (i < n) rest[i] = v[i];
         return rest;
     }
     static void store_part(T* p, V v, int64_t n) {
-        for (int i = 0; i < W - 1; i++)
+        for (int i = 0; i < W; i++)
             if (i < n) p[i] = v[i];
     }
 };
