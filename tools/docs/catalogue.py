@@ -63,8 +63,12 @@ PAGES = (
     Page("debug", "claygrad.debug", "Tools that explain a program. PyTorch has no counterpart.", modules=("debug", "memory")),
     Page("profiler", "torch.profiler and counters", "Where the time goes, and how many products a model takes.",
          modules=("profiler", "utils.flop_counter", "utils.model_summary")),
+    Page("distributed", "torch.distributed", "Several processes through MPI: collectives, messages, groups.",
+         modules=("distributed", "nn.parallel")),
+    Page("devices", "Devices", "Accelerators: what torch.cuda, torch.xpu and torch.accelerator answer.",
+         modules=("accelerator", "cuda", "xpu")),
     Page("utils", "Other tools", "Checkpoints of activations, TensorBoard, tests, random numbers in a grid, array libraries.",
          modules=("utils.checkpoint", "utils.tensorboard", "testing", "quasirandom", "random", "array_api")),
     Page("systems", "Extending and standing in", "Graphs of modules, operators of your own, overrides, processes, compiling.",
-         modules=("fx", "library", "overrides", "multiprocessing", "futures", "compiler", "jit", "backends", "cuda", "types")),
+         modules=("fx", "library", "overrides", "multiprocessing", "futures", "compiler", "jit", "backends", "types")),
 )
