@@ -234,13 +234,13 @@ def _result(level: Level, call: Operation, duals: dict[tuple[int, int], Tensor])
 
 
 def _only_constants(call: Operation, duals: dict[tuple[int, int], Tensor]) -> bool:
-    """Whether none of the arguments with tangents has a derivative. One that has none, beside others that do, is refused:
-    its tangent would be lost."""
+    """Whether none of the arguments with tangents has a derivative. One that has none, beside others that do, is
+    refused: its tangent would be lost."""
     constant = [name for name in call.op.tensor_params if call.op.word(name) == "constant"]
     given = {call.op.params[i] for i, _ in duals}
     if given.intersection(constant) and not given.issubset(constant):
-        raise RuntimeError(f"{call.name.lstrip('_')} is not differentiable wrt {' and '.join(constant)}, they cannot have "
-                           "forward grad defined.")
+        raise RuntimeError(f"{call.name.lstrip('_')} is not differentiable wrt {' and '.join(constant)}, they cannot "
+                           "have forward grad defined.")
     return given.issubset(constant)
 
 
