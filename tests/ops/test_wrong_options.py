@@ -57,7 +57,7 @@ FORMAT = {
 
 
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
-@pytest.mark.parametrize("wrong", [0, "float33", 2.5, object(), [torch.float32]], ids=repr)
+@pytest.mark.parametrize("wrong", [0, "float33", 2.5, object, [torch.float32]], ids=repr)
 @pytest.mark.parametrize("name", DTYPE)
 def test_a_wrong_dtype_is_refused(name: str, wrong: Any) -> None:
     kinds = {"TypedStorage": RuntimeError, "TypedStorage of data": RuntimeError, "windows.hann": ValueError}
@@ -65,7 +65,7 @@ def test_a_wrong_dtype_is_refused(name: str, wrong: Any) -> None:
         DTYPE[name](wrong)
 
 
-@pytest.mark.parametrize("wrong", [0, "channels", object()], ids=repr)
+@pytest.mark.parametrize("wrong", [0, "channels", object], ids=repr)
 @pytest.mark.parametrize("name", FORMAT)
 def test_a_wrong_memory_format_is_refused(name: str, wrong: Any) -> None:
     with pytest.raises(TypeError, match="memory_format"):
