@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.data.device cimport scattered
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.layout cimport COMPRESSED, COO, SPARSE, Layout, bytes_of, check_dims, new_layout
-from claygrad.core.graph.conj_view cimport LAZY, unusual
+from claygrad.core.data.storage cimport LAZY, unusual
 from claygrad.core.graph.node cimport Node
 from claygrad.core.data.storage cimport Storage, storage_on
 from claygrad.core.tensor cimport Tensor, getitem_verb, mark_made, new_tensor, setitem_verb, verbs

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.data.device cimport ACCELERATOR, CPU, META, cpu
 from claygrad.core.data.device cimport SPARSE as SPARSE_PLACE
 from claygrad.core.data.dtype cimport BF16, C32, CAT_FLOAT
+from claygrad.core.data.dtype import prefix
 from claygrad.core.data.scalar cimport number_at
 from claygrad.core import errors as refusals
 from claygrad.core.data.conversions import as_array, as_real
@@ -652,7 +653,7 @@ cdef _init():
     clay_lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe, grad * sizeof(PyObject*), _clear_links,
                    b"Tensor")
     clay_replace_new(<PyTypeObject*>Tensor, _new)
-    open_class(Tensor)
+    open_class(Tensor, prefix)
 
 _init()
 

@@ -1,4 +1,4 @@
-"""Fast paths of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add, cat."""
+"""Native forms of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add, cat."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
@@ -7,7 +7,6 @@ from libc.string cimport memcpy, memset
 from claygrad.native cimport scatter as places
 from claygrad.native cimport rearrange as moves
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
@@ -15,7 +14,7 @@ from claygrad.core.data.kernels cimport copy_bytes, gather_along, join_rows, sca
 from claygrad.core.data.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
                                         same_shape, stretched)
 from claygrad.native.rearrange cimport channels_at_the_end
-from claygrad.native.elementwise cimport fresh_run, turned
+from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
 
@@ -77,7 +76,7 @@ cdef Layout _copy(Op op, PyObject** slots, Layout target):
         return None
     if src.storage is target.storage:
         return target if same_place(src, target) else None
-    if src.storage.where.kind != CPU or not target.contiguous and stretched(target):
+    if not target.contiguous and stretched(target):
         return None
     if src.contiguous and target.contiguous and src.numel == target.numel and target.numel * target.dtype.itemsize <= RELEASE:
         copy_bytes(target.data(), src.data(), target.numel * target.dtype.itemsize)
@@ -90,11 +89,9 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
     """fill(input, value) with a number, or a tensor of one element of the same dtype"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, v
     cdef double element[2]
-    if x.storage.where.kind != CPU:
-        return None
     if isinstance(<object>slots[1], Tensor):
         v = (<Tensor><object>slots[1]).layout
-        if v.ndim != 0 or v.dtype is not x.dtype or v.storage.where.kind != CPU:
+        if v.ndim != 0 or v.dtype is not x.dtype:
             return None
         memcpy(element, v.data(), v.dtype.itemsize)
     elif not element_of(<object>slots[1], x.dtype, element):
@@ -109,7 +106,7 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
     """clone(input, *, memory_format) of runs of memory and of rows in their own order, and of any memory in row-major order or
     with the channels last."""
     cdef Layout v = (<Tensor><object>slots[0]).layout, out
-    if target is not None or v.storage.where.kind != CPU:
+    if target is not None:
         return None
     if slots[1] != <PyObject*>op.defaults[1]:
         form = <object>slots[1]
@@ -118,7 +115,7 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
             return channels_at_the_end(v)
         if name != "contiguous_format":
             return None
-    elif turned(v):
+    elif is_permuted(v):
         out = fresh_run(v, v.dtype)
         write_layout(out, v)
         return out
@@ -137,7 +134,7 @@ cdef bint _spans(Layout x, Layout index, object dim, int64_t* outer, int64_t* n,
     cdef int i, d
     if type(dim) is not int or x.ndim == 0 or x.ndim != index.ndim or index.dtype.code != I64:
         return False
-    if not x.contiguous or x.storage.where.kind != CPU or index.storage.where.kind != CPU:
+    if not x.contiguous:
         return False
     d = dim
     d = d + x.ndim if d < 0 else d
@@ -187,7 +184,7 @@ cdef Layout _gather(Op op, PyObject** slots, Layout target):
         return out
     index = in_order(index)
     if gather_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner, x.dtype.itemsize) >= 0:
-        return None                                # out of range: the general path says which
+        return None                                # out of range: the reference says which
     return out
 
 
@@ -200,7 +197,7 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
         return None
     if target is not None and (src.storage is x.storage or index.storage is x.storage):
         return None
-    if ((x.dtype.code != F32 and x.dtype.code != F64) or not same_shape(src, index) or src.storage.where.kind != CPU
+    if ((x.dtype.code != F32 and x.dtype.code != F64) or not same_shape(src, index)
             or not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner)):
         return places.scatter_added(slots, target)
     src = in_order(src)
@@ -252,7 +249,7 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
         if not isinstance(part, Tensor):
             return None
         v = (<Tensor>part).layout
-        if v.dtype is not first.dtype or v.ndim != first.ndim or v.storage.where.kind != CPU or v.numel == 0:
+        if v.dtype is not first.dtype or v.ndim != first.ndim or v.numel == 0:
             return None
         if not channels_last(v) if by_channels else not v.contiguous or _ambiguous(v):
             return None
@@ -309,7 +306,7 @@ cdef Layout _blocks(Op op, PyObject** slots, Layout target):
         if not isinstance(part, Tensor):
             return None
         v = (<Tensor>part).layout
-        if v.dtype is not first.dtype or v.ndim > 2 or not v.contiguous or v.storage.where.kind != CPU:
+        if v.dtype is not first.dtype or v.ndim > 2 or not v.contiguous:
             return None
         shape[0] += v.shape[0] if v.ndim == 2 else 1
         shape[1] += v.shape[v.ndim - 1] if v.ndim else 1

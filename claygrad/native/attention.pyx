@@ -5,7 +5,6 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.dispatch.call cimport run
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, F32, F64
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, by_stride, dense, fresh, fresh_like, fresh_strided, in_order, same_shape, stretched
@@ -36,7 +35,7 @@ cdef Layout _rows_at(PyObject* slot, Layout like, Heads* into):
     if not isinstance(<object>slot, Tensor):
         return None
     v = (<Tensor>slot).layout
-    if v.ndim != 4 or v.numel == 0 or v.storage.where.kind != CPU or v.dtype.code != F32 and v.dtype.code != F64:
+    if v.ndim != 4 or v.numel == 0 or v.dtype.code != F32 and v.dtype.code != F64:
         return None
     if like is not None and v.dtype is not like.dtype:
         return None
@@ -89,7 +88,7 @@ cdef bint _masked(PyObject* slot, Attention* s, Layout q) except -1:
     cdef int64_t strides[3]
     cdef int64_t sizes[3]
     cdef int i, axis
-    if v.dtype.code != BOOL and v.dtype is not q.dtype or not 1 <= v.ndim <= 4 or v.numel == 0 or v.storage.where.kind != CPU:
+    if v.dtype.code != BOOL and v.dtype is not q.dtype or not 1 <= v.ndim <= 4 or v.numel == 0:
         return False
     if v.shape[v.ndim - 1] != s.keys or s.keys > 1 and v.strides[v.ndim - 1] != 1:
         return False

@@ -4,9 +4,8 @@ from libc.stdint cimport int64_t
 
 from claygrad.native cimport einsum as contract
 from claygrad.native cimport fft
-from claygrad.core.graph cimport view as views
 from claygrad.core.dispatch.arguments cimport axes
-from claygrad.core.dispatch.call cimport run
+from claygrad.core.dispatch.call cimport call_view, run
 from claygrad.native.einsum cimport plain
 from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.dtype cimport CAT_FLOAT
@@ -30,7 +29,7 @@ cdef object _viewed(object x, tuple shape):
     """x.view(shape)"""
     cdef PyObject* slots[3]
     slots[0], slots[1], slots[2] = <PyObject*>x, <PyObject*>shape, <PyObject*>None
-    return views.call_view(find_op("view"), slots)
+    return call_view(find_op("view"), slots)
 
 
 cdef bint _folds(Layout v) noexcept:
@@ -84,7 +83,7 @@ cdef object _linear(Op op, PyObject** slots):
     cdef object turned, rows, one = 1
     if x.layout.ndim < 2 or weight.layout.ndim != 2 or x.layout.numel == 0:
         return None
-    turned = views.call_view(find_op("t"), slots + 1)
+    turned = call_view(find_op("t"), slots + 1)
     if <object>slots[2] is None:
         parts[0], parts[1] = slots[0], <PyObject*>turned
         made = _matmul(op, parts)

@@ -1,4 +1,4 @@
-"""Fast paths of the loss of connectionist temporal classification; claygrad/ops/ctc.py says what it is."""
+"""Native forms of the loss of connectionist temporal classification; claygrad/ops/ctc.py says what it is."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 

@@ -1,4 +1,4 @@
-"""Fast paths of the distances between rows, for float32 and float64 in row-major order; claygrad/ops/products.py and
+"""Native forms of the distances between rows, for float32 and float64 in row-major order; claygrad/ops/products.py and
 linalg_distance.py say what they compute."""
 from cpython.object cimport PyObject
 from libc.math cimport sqrt

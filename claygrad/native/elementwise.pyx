@@ -1,13 +1,13 @@
-"""Fast paths of elementwise operations: contiguous CPU tensors of one dtype, with scalars and row/column broadcasting."""
+"""Elementwise operations: contiguous tensors of one dtype, with scalars and row/column broadcasting."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, Op, run_check
-from claygrad.core.data.device cimport CPU
+from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, POINTWISE, Op, run_check
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I32, I64, U8, dtype, of_code
 from claygrad.core.data.kernels cimport binary_by_column, binary_by_lines, binary_by_row, binary_fn, unary_fn
 from claygrad.core.data.layout cimport Layout, dense, fresh, fresh_like, fresh_strided, same_shape
+from claygrad.core.dispatch.registry cimport ELEMENTWISE_TABLE, offer_table
 from claygrad.core.tensor cimport Tensor
 
 # Elements above which a kernel runs without the interpreter lock.
@@ -49,13 +49,13 @@ cdef inline bint _plain_attributes(Op op, PyObject** slots) except -1:
 
 
 cdef inline bint _native(Layout v) noexcept:
-    return v.contiguous and v.storage.where.kind == CPU
+    return v.contiguous
 
 
 cdef bint uniform(Layout v) noexcept:
     """One element stretched over the whole shape: the gradient of a sum."""
     cdef int i
-    if v.storage.where.kind != CPU or v.numel == 0:
+    if v.numel == 0:
         return False
     for i in range(v.ndim):
         if v.strides[i] and v.shape[i] > 1:
@@ -65,12 +65,12 @@ cdef bint uniform(Layout v) noexcept:
 
 # Note [Runs of memory]
 # A transposed tensor without gaps is one run of memory all the same: what is computed element by element runs along it, and
-# the result lies as its operands do, as the general path lets it. Axes of one element have strides of their own there.
+# the result lies as its operands do, as the reference lets it. Axes of one element have strides of their own there.
 
-cdef bint turned(Layout v) noexcept:
-    """One run of memory on the CPU, its axes in another order."""
+cdef bint is_permuted(Layout v) noexcept:
+    """One run of memory, its axes in another order."""
     cdef int i
-    if v.contiguous or v.storage.where.kind != CPU or not dense(v):
+    if v.contiguous or not dense(v):
         return False
     for i in range(v.ndim):
         if v.shape[i] == 1:
@@ -81,7 +81,7 @@ cdef bint turned(Layout v) noexcept:
 cdef bint same_run(Layout a, Layout b) noexcept:
     """Whether a tensor lies as a turned one does."""
     cdef int i
-    if a.storage.where.kind != CPU or not same_shape(a, b):
+    if not same_shape(a, b):
         return False
     for i in range(a.ndim):
         if a.strides[i] != b.strides[i]:
@@ -105,7 +105,7 @@ cdef Layout _unary(Op op, PyObject** slots, Layout target):
         return None
     if _native(x):
         out = fresh_like(x) if target is None else target
-    elif target is None and turned(x):
+    elif target is None and is_permuted(x):
         out = fresh_run(x, x.dtype)
     else:
         return _unary_of_one(f, x, numbers) if target is None and uniform(x) else None
@@ -191,7 +191,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         if f == NULL or (op.n_kernel_if and not _plain_attributes(op, slots)):
             return None
         if not _native(x) or not _native(y):
-            if target is None and turned(x) and same_run(y, x):
+            if target is None and is_permuted(x) and same_run(y, x):
                 out = _out_for(op, x)
                 _run(f, x.data(), y.data(), out.data(), x.numel, 0)
                 return out
@@ -210,7 +210,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         return _by_lines(op, f, x, y) if out is None and target is None else out
     x = (<Tensor>(a if a_is else b)).layout
     f = <binary_fn>op.kernels[x.dtype.code]
-    if f == NULL or not _native(x) and (target is not None or not turned(x)) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
+    if f == NULL or not _native(x) and (target is not None or not is_permuted(x)) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
         return None
     if op.n_kernel_if and not _plain_attributes(op, slots):
         return None
@@ -233,11 +233,11 @@ cdef Layout _stretched(Op op, binary_fn f, Layout x, Layout y, Layout target):
     cdef Layout out
     if not same_shape(x, y) or target is not None and y.storage is target.storage:
         return None
-    if uniform(y) and (_native(x) or target is None and turned(x)):
+    if uniform(y) and (_native(x) or target is None and is_permuted(x)):
         out = _out_for(op, x) if target is None else target
         _run(f, x.data(), y.data(), out.data(), x.numel, 1)
         return out
-    if uniform(x) and target is None and (_native(y) or turned(y)):
+    if uniform(x) and target is None and (_native(y) or is_permuted(y)):
         out = _out_for(op, y)
         _run(f, x.data(), y.data(), out.data(), y.numel, 2)
         return out
@@ -294,8 +294,6 @@ cdef bint _row_major(Layout v) noexcept:
     """Axes from the farthest to the nearest, the last of neighbours or of one element: read by lines it is read in order."""
     cdef int i
     cdef int64_t near = 0
-    if v.storage.where.kind != CPU:
-        return False
     for i in range(v.ndim - 1, -1, -1):
         if v.shape[i] == 1:
             continue
@@ -344,9 +342,14 @@ cdef Layout _by_lines(Op op, binary_fn f, Layout x, Layout y):
     return out
 
 
-cdef bint prepare(Op op) except -1:
+cdef bint _table(Op op, str name, bint found) except -1:
+    if op.kind != POINTWISE:
+        return False
     if op.family == FAMILY_UNARY:
         op.fast = _unary
     elif op.family == FAMILY_BINARY or op.family == FAMILY_COMPARE:
         op.fast = _binary
     return op.family != FAMILY_NONE
+
+
+offer_table(ELEMENTWISE_TABLE, _table)

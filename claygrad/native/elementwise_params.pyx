@@ -1,9 +1,8 @@
-"""Fast paths of elementwise operations with numbers beside their operands, of losses, gates and casts."""
+"""Native forms of elementwise operations with numbers beside their operands, of losses, gates and casts."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.op cimport POINTWISE, Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I32, N_NATIVE, dtype, of_code
 from claygrad.native.elementwise_strided cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
@@ -11,9 +10,9 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_by_lines, binary_fn, find
 from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, same_shape
 from claygrad.native.rearrange cimport channels_at_the_end
-from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, turned, uniform
+from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, is_permuted, uniform
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer, offer_many, take_loops
+from claygrad.core.dispatch.registry cimport PARAMS_TABLE, offer, offer_many, take_loops, offer_table
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
@@ -26,7 +25,7 @@ cdef extern from "elementwise/plan.hpp" namespace "clay" nogil:
 
 
 cdef inline bint _native(Layout v) noexcept:
-    return v.contiguous and v.storage.where.kind == CPU
+    return v.contiguous
 
 
 cdef inline Layout _of(PyObject* slot):
@@ -35,7 +34,7 @@ cdef inline Layout _of(PyObject* slot):
 
 cdef bint _one(Layout v, Layout like) noexcept:
     """A single element for the whole shape of another tensor, be it stretched over it already."""
-    return v.storage.where.kind == CPU and (v.numel == 1 and v.ndim <= like.ndim or same_shape(v, like) and uniform(v))
+    return (v.numel == 1 and v.ndim <= like.ndim or same_shape(v, like) and uniform(v))
 
 
 cdef Layout _shaped(Op op, PyObject** slots, Layout target):
@@ -50,7 +49,7 @@ cdef Layout _shaped(Op op, PyObject** slots, Layout target):
     if f == NULL or b.numel == 0:
         return None
     plain = _native(b)
-    if not plain and not turned(b):
+    if not plain and not is_permuted(b):
         return None
     if op.n_tensors == 3:
         c = _of(slots[2])
@@ -172,7 +171,7 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     cdef Layout x = _of(slots[0]), out
     cdef object form = <object>slots[2]
     cdef dtype wanted
-    if target is not None or x is None or x.storage.where.kind != CPU or x.numel == 0 or not isinstance(<object>slots[1], dtype):
+    if target is not None or x is None or x.numel == 0 or not isinstance(<object>slots[1], dtype):
         return None
     wanted = <dtype>(<object>slots[1])
     name = getattr(form, "name", None)
@@ -212,7 +211,7 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
 cdef list _frexp(Op op, PyObject** slots):
     """frexp(input): mantissas and exponents."""
     cdef Layout x = (<Tensor><object>slots[0]).layout, mantissa, exponent
-    if not x.contiguous or x.storage.where.kind != CPU or x.dtype.code != F32 and x.dtype.code != F64:
+    if not x.contiguous or x.dtype.code != F32 and x.dtype.code != F64:
         return None
     mantissa = fresh_like(x)
     exponent = fresh(of_code(I32), x.ndim, x.shape)
@@ -226,11 +225,11 @@ offer("glu_halves", _glu).loops = (b"binary", b"glu")
 offer("glu_backward", _glu_backward).loops = (b"gate", b"glu")
 
 
-cdef bint prepare(Op op, str kernel) except -1:
+cdef bint _table(Op op, str kernel, bint found) except -1:
     """Elementwise operations and losses by the names of their kernels."""
     cdef int code
     cdef bytes name = kernel.encode()
-    if not take_loops(op, b"shaped", name):
+    if found or not take_loops(op, b"shaped", name):
         return False
     if op.kind == POINTWISE:
         op.fast = _shaped
@@ -239,3 +238,6 @@ cdef bint prepare(Op op, str kernel) except -1:
         op.number_kernels[code] = find(b"total", name, code)
     op.fast = _loss
     return True
+
+
+offer_table(PARAMS_TABLE, _table)

@@ -6,14 +6,14 @@ whose own paths (native/elementwise.pyx) know contiguous operands of one dtype, 
 from cpython.object cimport PyObject
 from libc.stdint cimport INT8_MAX, INT16_MAX, INT32_MAX, int64_t
 
-from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, Op, run_check
-from claygrad.core.data.device cimport CPU
+from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, POINTWISE, Op, run_check
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_NATIVE, U8, dtype, of_code
 from claygrad.core.data.scalar cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.dispatch.reference cimport iterated_order
 from claygrad.core.data.layout cimport Layout, by_stride, fresh, fresh_strided, row_major, same_place
-from claygrad.native.elementwise cimport fresh_run, same_run, turned
+from claygrad.native.elementwise cimport fresh_run, same_run, is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast, result_code
+from claygrad.core.dispatch.registry cimport STRIDED_TABLE, offer_table
 from claygrad.core.tensor cimport Tensor
 
 cdef extern from "platform/dtypes.hpp" namespace "clay" nogil:
@@ -64,15 +64,6 @@ cdef enum:
     RELEASE = 32768
     FEW = 1000                          # elements that are not worth reading a spare operand
 
-cdef bint _idle = False
-
-
-def leave_to_general(bint idle):
-    """For tests: have the general path do all the work, or no longer; says what it was."""
-    global _idle
-    was, _idle = _idle, idle
-    return was
-
 
 cdef double _most(int code) noexcept:
     """The largest whole number of an integer type that is given as a double."""
@@ -104,7 +95,7 @@ cdef bint _attributes(Op op, PyObject** slots, int code, Numbers* out) except -1
 
 
 cdef bint _passes(Op op, PyObject** slots) except -1:
-    """Whether the operation takes these arguments; what it says against them is left to the general path."""
+    """Whether the operation takes these arguments; what it says against them is left to the reference."""
     try:
         run_check(op, slots)
     except Exception:
@@ -176,14 +167,12 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     cdef bint alike = True, plain = True, whole, mixed = False, by_number = False, half, ok
     cdef Layout v, first = None, out
     cdef dtype kept
-    if _idle:
-        return None
     for k in range(n):
         value = <object>slots[op.tensors[k]]
         layouts[k] = NULL
         if isinstance(value, Tensor):
             v = (<Tensor>value).layout
-            if v.storage.where.kind != CPU or v.numel == 0:
+            if v.numel == 0:
                 return None
             layouts[k] = <PyObject*>v
             if first is None:
@@ -233,7 +222,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 v = <Layout>layouts[k] if layouts[k] != NULL else None
                 if v is None or v.numel == 1 and v.ndim == 0:
                     continue
-                if not (turned(first) if v is first else same_run(v, first)):
+                if not (is_permuted(first) if v is first else same_run(v, first)):
                     mixed = True                     # in different orders, or with gaps
             if target is not None:
                 return None
@@ -371,13 +360,13 @@ cdef Layout _sparing(Op op, PyObject** slots, Layout target):
     return op.plain.fast(op.plain, slots, target)
 
 
-cdef bint prepare(Op op, str kernel) except -1:
+cdef bint _table(Op op, str kernel, bint taken) except -1:
     """Kernels of any layout by their name, behind the path that the operation has."""
     cdef int code
     cdef const Kernel* entry
     cdef bint found = False
     cdef bytes name = kernel.encode()
-    if op.n_tensors > 4 or op.n_tensors == 0 or op.list_at >= 0:
+    if op.kind != POINTWISE or op.n_tensors > 4 or op.n_tensors == 0 or op.list_at >= 0:
         return False
     for code in range(N_NATIVE):
         entry = find_entry(b"each", name, code)
@@ -409,3 +398,6 @@ cdef bint prepare(Op op, str kernel) except -1:
         op.own_fast = op.fast
         op.fast, op.fast_any = _otherwise, True
     return True
+
+
+offer_table(STRIDED_TABLE, _table)

@@ -1,11 +1,10 @@
-"""Fast paths of embedding and embedding_bag and their gradients, and of the sliding blocks of images; claygrad/ops/embedding.py,
+"""Native forms of embedding and embedding_bag and their gradients, and of the sliding blocks of images; claygrad/ops/embedding.py,
 bag.py and fold.py say what they compute."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find, take_rows
 from claygrad.core.data.layout cimport Layout, check_dims, fresh, in_order
@@ -236,7 +235,7 @@ cdef Layout _numbers(PyObject* slot, int64_t below):
     if not isinstance(<object>slot, Tensor):
         return None
     v = (<Tensor>slot).layout
-    if v.storage.where.kind != CPU or v.dtype.code != I64 or v.numel == 0 or v.ndim > 30:
+    if v.dtype.code != I64 or v.numel == 0 or v.ndim > 30:
         return None
     v = in_order(v)
     at = <int64_t*>v.data()

@@ -14,7 +14,7 @@ from claygrad.native.rearrange cimport fill_with
 from claygrad.native.view cimport sizes_of
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, requires
-from claygrad.core.graph.view cimport call_view
+from claygrad.core.dispatch.call cimport call_view
 from claygrad.core.dispatch.registry cimport offer_factory
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:

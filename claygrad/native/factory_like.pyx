@@ -53,7 +53,7 @@ cdef object _like(Op op, PyObject** slots, object value, int first):
     """zeros_like(input, *, dtype, ...) and its kin"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, made
     cdef int i
-    if not _usual(op, slots, first, first) or x.storage.where.kind != CPU:
+    if not _usual(op, slots, first, first):
         return None
     if <object>slots[first] is not None and type(<object>slots[first]) is not dtype:
         return None
@@ -94,7 +94,7 @@ cdef object _new(Op op, PyObject** slots, object value, int first):
     cdef int i, ndim
     cdef object size = <object>slots[1]
     cdef dtype kind = x.dtype
-    if not _usual(op, slots, first, first) or x.storage.where.kind != CPU:
+    if not _usual(op, slots, first, first):
         return None
     if <object>slots[first] is not None:
         if type(<object>slots[first]) is not dtype:
@@ -133,7 +133,7 @@ cdef object _new_empty_strided(Op op, PyObject** slots):
     cdef int i, ndim = sizes_of(<object>slots[1], shape)
     if fills_new_memory():
         return None
-    if ndim < 0 or sizes_of(<object>slots[2], strides) != ndim or not _usual(op, slots, 3, -1) or x.storage.where.kind != CPU:
+    if ndim < 0 or sizes_of(<object>slots[2], strides) != ndim or not _usual(op, slots, 3, -1):
         return None
     for i in range(ndim):
         if shape[i] < 0 or strides[i] < 0:

@@ -1,11 +1,10 @@
-"""Fast paths of the Fourier transforms; claygrad/ops/_fft.py says what they compute."""
+"""Native forms of the Fourier transforms; claygrad/ops/_fft.py says what they compute."""
 from cpython.object cimport PyObject
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
 from claygrad.core.data.kernels cimport find, isa
 from claygrad.core.graph.inplace cimport write_layout
@@ -61,7 +60,7 @@ cdef Layout _transform(Layout x, int kind, object dim, object scale, bint forwar
     cdef bint single = code == F32 or code == C64, done
     cdef bint from_complex = kind == COMPLEX or kind == FROM_HALF
     cdef Layout out, work = None
-    if x.storage.where.kind != CPU or x.ndim > MOST or x.numel == 0 or type(dim) is not tuple:
+    if x.ndim > MOST or x.numel == 0 or type(dim) is not tuple:
         return None
     if code != (C64 if single else C128) if from_complex else code != (F32 if single else F64):
         return None
@@ -148,7 +147,7 @@ cdef Layout several(Layout x, object s, object dim, object norm, bint half, bint
     cdef int i, count, scale
     cdef bint seen[MOST]
     cdef list axes = []
-    if x.ndim == 0 or x.ndim > MOST or x.storage.where.kind != CPU or x.numel == 0:
+    if x.ndim == 0 or x.ndim > MOST or x.numel == 0:
         return None
     if half and x.dtype.code != F32 and x.dtype.code != F64 or not (F32 <= x.dtype.code <= C128):
         return None

@@ -301,7 +301,7 @@ cdef Tensor _rows(Tensor t, Tensor index):
         row *= v.shape[i]
     out = fresh(v.dtype, at.ndim + v.ndim - 1, shape)
     if take_rows(v.data(), <int64_t*>at.data(), out.data(), at.numel, v.shape[0], row) >= 0:
-        return None                                # out of range: the general path says which
+        return None                                # out of range: the reference says which
     result = new_tensor(out)
     indices = [index]
     slots[0] = <PyObject*>t

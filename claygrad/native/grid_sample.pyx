@@ -3,7 +3,6 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order
@@ -42,7 +41,7 @@ cdef Layout _in_memory(PyObject* slot, int ndim, int code):
     if not isinstance(<object>slot, Tensor):
         return None
     cdef Layout x = (<Tensor>slot).layout
-    if x.storage.where.kind != CPU or x.numel == 0 or x.ndim != ndim or (code >= 0 and x.dtype.code != code):
+    if x.numel == 0 or x.ndim != ndim or (code >= 0 and x.dtype.code != code):
         return None
     return in_order(x) if x.dtype.code == F32 or x.dtype.code == F64 else None
 

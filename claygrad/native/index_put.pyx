@@ -1,4 +1,4 @@
-"""Fast paths of x[i, j] and x[i, j] = y: entries named by several index tensors, numbers and masks. None: the declaration decides,
+"""Native forms of x[i, j] and x[i, j] = y: entries named by several index tensors, numbers and masks. None: the declaration decides,
 and says what is wrong."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
@@ -6,7 +6,6 @@ from libc.string cimport memset
 
 from claygrad.native.mask cimport Blocks, add_blocks, move_blocks, picked, positions, spread, where_fn, where_of
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport take_rows
@@ -14,7 +13,7 @@ from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh
                                         same_shape, stretched)
 from claygrad.native.rearrange cimport copied, plain, some
 from claygrad.native.scatter cimport entries_apart
-from claygrad.native.elementwise cimport turned
+from claygrad.native.elementwise cimport is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
@@ -60,7 +59,7 @@ cdef Layout _offsets(Layout x, object indices, Chosen* c):
             d += 1
             continue
         v = (<Tensor?>item).layout
-        if v.numel == 0 or v.storage.where.kind != CPU:
+        if v.numel == 0:
             return None
         if v.dtype.code == I64:
             if d >= x.ndim or v.ndim > PLACES_DIMS or (v.numel > 1 and not plain(v)):
@@ -170,7 +169,7 @@ cdef Layout _first_axis(Layout x, object indices):
     for i in range(1, x.ndim):
         shape[i] = x.shape[i]
         farthest = farthest and x.strides[i] < x.strides[0]
-    if farthest and turned(x):                           # entries are runs of memory
+    if farthest and is_permuted(x):                           # entries are runs of memory
         for k in range(at.numel):
             offsets[k] = offsets[k] // x.strides[0]
         out = fresh_strided(x.dtype, x.ndim, shape, x.strides)
@@ -214,7 +213,7 @@ cdef Layout _last_axis(Layout x, object indices):
     if not isinstance(indices[last], Tensor):
         return None
     at = (<Tensor>indices[last]).layout
-    if at.ndim != 1 or at.dtype.code != I64 or at.numel < 2 or at.storage.where.kind != CPU:
+    if at.ndim != 1 or at.dtype.code != I64 or at.numel < 2:
         return None
     for i in range(x.ndim):
         if x.shape[i] < 2 or x.ndim > 2 and x.strides[i] == 0:
@@ -258,7 +257,7 @@ cdef Layout _index(Op op, PyObject** slots, Layout target):
         return _last_axis(x, indices) if len(indices) == x.ndim > 1 else _first_axis(x, indices)
     if len(indices) == 1 and isinstance(indices[0], Tensor):
         mask = (<Tensor>indices[0]).layout
-        if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and mask.storage.where.kind == CPU:
+        if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x):
             return picked(in_order(x), in_order(mask))
     at = _offsets(x, indices, &c)
     if at is None:
@@ -302,7 +301,7 @@ cdef Layout _index_put(Op op, PyObject** slots, Layout target):
                 return None
     if len(indices) == 1 and values.numel == 1 and not accumulate and isinstance(indices[0], Tensor):
         mask = (<Tensor>indices[0]).layout
-        if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and mask.storage.where.kind == CPU and values.ndim <= 1:
+        if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and values.ndim <= 1:
             f = where_of(x)
             if f == NULL:
                 return None

@@ -1,4 +1,4 @@
-"""Fast paths of interpolation; claygrad/ops/_resample.py says what the taps are."""
+"""Native forms of interpolation; claygrad/ops/_resample.py says what the taps are."""
 from cpython.object cimport PyObject
 from libc.math cimport ceil, fabs, floor, floorf
 from libc.stdint cimport int64_t

@@ -4,15 +4,13 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.dispatch.call cimport run, run_all as _run
+from claygrad.core.dispatch.call cimport call_view, run, run_all as _run
 from claygrad.core.op cimport Op, find_op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.layout cimport Layout, fresh
 from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
-from claygrad.core.graph.view cimport call_view
 from claygrad.core.dispatch.registry cimport offer_short
 
 cdef object _view(str name, object x, object dim):
@@ -373,7 +371,7 @@ cdef object _conv(Op op, PyObject** slots):
     cdef int64_t pads[3]
     cdef Layout x = (<Tensor>slots[0]).layout
     padding = <object>slots[4]
-    if x.ndim != dims + 2 or x.storage.where.kind != CPU:
+    if x.ndim != dims + 2:
         return None
     if isinstance(padding, str):
         if padding == "valid":
@@ -392,7 +390,7 @@ cdef object _conv_transpose(Op op, PyObject** slots):
     """(input, weight, bias, stride, padding, output_padding, groups, dilation) of examples"""
     cdef int dims = <int>op.name[14] - 48
     cdef Layout x = (<Tensor>slots[0]).layout
-    if x.ndim != dims + 2 or x.storage.where.kind != CPU:
+    if x.ndim != dims + 2:
         return None
     return _run(op.parts[0], [<object>slots[0], <object>slots[1], <object>slots[2], _each(<object>slots[3], dims),
                               _each(<object>slots[4], dims), _each(<object>slots[7], dims), True, _each(<object>slots[5], dims),

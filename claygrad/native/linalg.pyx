@@ -3,7 +3,6 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I32, I64, dtype, of_code
 from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.data.kernels cimport find
@@ -21,7 +20,7 @@ cdef bint _take(Matrices* into, Layout v, bint long=False) noexcept:
     """Whether a kernel can read it: matrices, the same way from each to the next. One side may be any length if `long`."""
     cdef int i
     cdef int64_t step = 0, next = 0, rows, columns
-    if v.ndim < 2 or v.storage.where.kind != CPU or v.numel == 0:
+    if v.ndim < 2 or v.numel == 0:
         return False
     rows, columns = v.shape[v.ndim - 2], v.shape[v.ndim - 1]
     if max(rows, columns) > MOST and (not long or rows * columns > MOST * MOST):
@@ -124,7 +123,7 @@ cdef bint _alike(Layout a, Layout b) noexcept:
 
 cdef bint _nothing(Layout a) noexcept:
     """Matrices without rows and columns."""
-    return (a.ndim >= 2 and a.shape[a.ndim - 1] == 0 and a.shape[a.ndim - 2] == 0 and a.storage.where.kind == CPU
+    return (a.ndim >= 2 and a.shape[a.ndim - 1] == 0 and a.shape[a.ndim - 2] == 0
             and (a.dtype.code == F32 or a.dtype.code == F64))
 
 
@@ -523,7 +522,7 @@ cdef Layout _reflected(Op op, Layout a, Layout tau, Layout c, bint left, bint tu
     """Q c, c Q or with Q transposed; c None: the first columns of Q."""
     cdef LinearAlgebra job
     cdef Layout like = a if c is None else c, out
-    if not _begin(&job, a) or tau.dtype is not a.dtype or tau.ndim != a.ndim - 1 or tau.storage.where.kind != CPU or not tau.contiguous:
+    if not _begin(&job, a) or tau.dtype is not a.dtype or tau.ndim != a.ndim - 1 or not tau.contiguous:
         return None
     if c is not None and (not _alike(a, c) or not _take(&job.b, c) or c.shape[c.ndim - 2 if left else c.ndim - 1] != job.m):
         return None

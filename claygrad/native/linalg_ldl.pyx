@@ -1,4 +1,4 @@
-"""Fast paths of L D L^T of small symmetric matrices: D has blocks of one or two rows, chosen by Bunch and Kaufman's rule, and
+"""Native forms of L D L^T of small symmetric matrices: D has blocks of one or two rows, chosen by Bunch and Kaufman's rule, and
 pivots are as LAPACK has them: the row exchanged with, from 1, negative for both rows of a block of two."""
 from cpython.object cimport PyObject
 from libc.math cimport fabs
@@ -6,7 +6,6 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport abs
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I32, of_code
 from claygrad.native.linalg cimport all_finite
 from claygrad.core.data.layout cimport Layout, fresh, new_layout
@@ -148,7 +147,7 @@ cdef Layout _in_columns(Layout v):
 
 cdef bint _small(Layout a) noexcept:
     """Square matrices of real numbers, one or a contiguous stack of them."""
-    return ((a.dtype.code == F32 or a.dtype.code == F64) and a.storage.where.kind == CPU and a.ndim >= 2 and a.numel > 0
+    return ((a.dtype.code == F32 or a.dtype.code == F64) and a.ndim >= 2 and a.numel > 0
             and a.shape[a.ndim - 1] == a.shape[a.ndim - 2] and a.shape[a.ndim - 1] <= FEW and (a.ndim == 2 or a.contiguous))
 
 
@@ -180,7 +179,7 @@ cdef Layout _ldl_solve(Op op, PyObject** slots, Layout target):
     cdef Layout b = (<Tensor><object>slots[2]).layout, out
     cdef int n, k
     cdef const int32_t* at
-    if not _small(a) or a.ndim != 2 or b.ndim != 2 or b.dtype is not a.dtype or b.numel == 0 or b.storage.where.kind != CPU:
+    if not _small(a) or a.ndim != 2 or b.ndim != 2 or b.dtype is not a.dtype or b.numel == 0:
         return None
     n = a.shape[0]
     if pivots.dtype.code != I32 or pivots.ndim != 1 or not pivots.contiguous or pivots.shape[0] != n or b.shape[0] != n:

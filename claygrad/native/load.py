@@ -5,6 +5,11 @@ import sys
 from claygrad.core import ask_for_self
 
 for _name in (
+    "claygrad.native.elementwise",
+    "claygrad.native.elementwise_params",
+    "claygrad.native.elementwise_strided",
+    "claygrad.native.reduce",
+    "claygrad.native.view",
     "claygrad.native.ctc",
     "claygrad.native.factory_like",
     "claygrad.native.assign",

@@ -1,4 +1,4 @@
-"""Fast paths of losses over classes and of probabilities, for scores of float32 and float64 in row-major order; what they
+"""Native forms of losses over classes and of probabilities, for scores of float32 and float64 in row-major order; what they
 compute is said in claygrad/ops/loss*.py."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
@@ -237,7 +237,7 @@ cdef Layout _two_way(Op op, PyObject** slots, Layout target):
     else:
         fine = _probable(<const double*>x.data(), x.numel) and _probable(<const double*>y.data(), x.numel)
     if not fine:
-        return None                                # the general path says which
+        return None                                # the reference says which
     if way == EACH:
         out = fresh_like(x)
         with nogil:

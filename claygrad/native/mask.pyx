@@ -1,11 +1,10 @@
-"""Fast paths of operations on elements chosen by masks or by flat places. None: the declaration decides, and says what is wrong."""
+"""Native forms of operations on elements chosen by masks or by flat places. None: the declaration decides, and says what is wrong."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
@@ -13,7 +12,7 @@ from claygrad.core.data.kernels cimport find, take_rows
 from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
 from claygrad.core.graph.modes cimport deterministic
 from claygrad.native.rearrange cimport copied, plain, some
-from claygrad.native.elementwise cimport fresh_run, same_run, turned
+from claygrad.native.elementwise cimport fresh_run, same_run, is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
@@ -144,7 +143,7 @@ cdef bint _single(object value, dtype d, void* into):
     if not isinstance(value, Tensor):
         return element_of(value, d, into)
     v = (<Tensor>value).layout
-    if v.ndim or v.dtype is not d or v.storage.where.kind != CPU:
+    if v.ndim or v.dtype is not d:
         return False
     memcpy(into, v.data(), d.itemsize)
     return True
@@ -201,7 +200,7 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
     x, y = _beside(slots[1], y if x_one else x, a), _beside(slots[2], x if y_one else y, b)
     if x is None or y is None or x.dtype is not y.dtype or x.dtype.itemsize > 8:
         return None
-    if turned(mask) and same_run(x, mask) and same_run(y, mask):           # all along the memory
+    if is_permuted(mask) and same_run(x, mask) and same_run(y, mask):           # all along the memory
         out = fresh_run(mask, x.dtype)
     else:
         mask = _by_rows(mask)

@@ -7,7 +7,6 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, C64, C128, F32, F64, dtype, of_code
 from claygrad.core.dispatch.convert_half cimport cast_half, wide_half
 from claygrad.core.graph.inplace cimport write_layout
@@ -38,7 +37,7 @@ cdef enum:
 
 
 cdef inline bint _blas(Layout v) noexcept:
-    return v.storage.where.kind == CPU and (_multiplied(v.dtype.code) or v.dtype.code == C64 or v.dtype.code == C128)
+    return (_multiplied(v.dtype.code) or v.dtype.code == C64 or v.dtype.code == C128)
 
 
 cdef inline bint _multiplied(int code) noexcept:
@@ -150,7 +149,7 @@ cdef bint _factors(PyObject** at, double* beta, double* alpha) except -1:
 cdef bint _steps(Layout c, Layout out, int64_t* steps) noexcept:
     """How c is walked along the axes of a result that it is stretched to."""
     cdef int i, k
-    if c.ndim > out.ndim or c.storage.where.kind != CPU:
+    if c.ndim > out.ndim:
         return False
     for i in range(out.ndim):
         k = i - (out.ndim - c.ndim)
@@ -200,12 +199,10 @@ cdef Layout _into(Layout out, Layout target):
 
 
 cdef bint _real(Layout c, Layout a, Layout b, Layout target) noexcept:
-    """Whether all three are of one type of real numbers, on the CPU, and none but the first is what is written to."""
+    """Whether all three are of one type of real numbers, and none but the first is what is written to."""
     if a.dtype is not b.dtype or c.dtype is not a.dtype or not _multiplied(a.dtype.code):
         return False
-    if target is not None and (a.storage is target.storage or b.storage is target.storage):
-        return False
-    return a.storage.where.kind == CPU and b.storage.where.kind == CPU and c.storage.where.kind == CPU
+    return target is None or a.storage is not target.storage and b.storage is not target.storage
 
 
 cdef Layout _addmm(Op op, PyObject** slots, Layout target):
@@ -218,7 +215,7 @@ cdef Layout _addmm(Op op, PyObject** slots, Layout target):
     shape[0] = a.shape[0]
     shape[1] = b.shape[1]
     if target is None and beta == 1 and alpha == 1 and a.dtype is b.dtype and c.dtype is a.dtype and _blas(a) and _blas(b):
-        if c.contiguous and c.storage.where.kind == CPU and (c.ndim == 1 or c.ndim == 2) and c.shape[c.ndim - 1] == shape[1]:
+        if c.contiguous and (c.ndim == 1 or c.ndim == 2) and c.shape[c.ndim - 1] == shape[1]:
             if c.ndim == 1 or c.shape[0] == shape[0] or c.shape[0] == 1:
                 return _product(a, b, shape, c)
     if not _real(c, a, b, target) or a.shape[1] == 0:
@@ -388,14 +385,12 @@ cdef Layout _dot(Op op, PyObject** slots, Layout target):
 
 # --- the rules of mm and addmm, for a run that records nothing ---------------------------------------------------
 cdef Layout _turned(Layout a, bint turn_a, Layout b, bint turn_b):
-    """The product of two real matrices, read transposed where `turn` says so; None where the general way is needed."""
+    """The product of two real matrices, read transposed where `turn` says so; None where the reference is needed."""
     cdef bint ta, tb
     cdef int64_t lda, ldb, k
     cdef int64_t shape[2]
     cdef Layout out
     if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or not _multiplied(a.dtype.code):
-        return None
-    if a.storage.where.kind != CPU or b.storage.where.kind != CPU:
         return None
     shape[0], k, shape[1] = a.shape[1 if turn_a else 0], a.shape[0 if turn_a else 1], b.shape[0 if turn_b else 1]
     if k == 0 or shape[0] == 0 or shape[1] == 0 or not _matrix(a, 0, &ta, &lda) or not _matrix(b, 0, &tb, &ldb):

@@ -1,10 +1,9 @@
-"""Fast paths of the normalisations, for tensors of one dtype, float32 or float64; claygrad/ops/norm_*.py say what they compute."""
+"""Native forms of the normalisations, for tensors of one dtype, float32 or float64; claygrad/ops/norm_*.py say what they compute."""
 from cpython.object cimport PyObject
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, dtype
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order, same_shape
@@ -39,7 +38,7 @@ cdef Layout _floats(PyObject* slot):
     if not isinstance(<object>slot, Tensor):
         return None
     v = (<Tensor>slot).layout
-    if v.storage.where.kind != CPU or v.numel == 0 or v.dtype.code != F32 and v.dtype.code != F64:
+    if v.numel == 0 or v.dtype.code != F32 and v.dtype.code != F64:
         return None
     return in_order(v)
 

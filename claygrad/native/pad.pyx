@@ -1,10 +1,9 @@
-"""Fast paths of operations that lay the elements of a tensor out anew: repetitions, pads, channels dealt out as space.
+"""Native forms of operations that lay the elements of a tensor out anew: repetitions, pads, channels dealt out as space.
 None: the declaration decides."""
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided
@@ -41,7 +40,7 @@ cdef Layout _repeat(Op op, PyObject** slots, Layout target):
     cdef int64_t item = x.dtype.itemsize
     cdef object repeats = <object>slots[1]
     cdef int i, k, n = sizes_of((repeats,) if type(repeats) is int else repeats, times)
-    if target is not None or n < x.ndim or n > 31 or x.numel == 0 or x.storage.where.kind != CPU:
+    if target is not None or n < x.ndim or n > 31 or x.numel == 0:
         return None
     for i in range(n):
         if times[i] < 0:
@@ -135,7 +134,7 @@ cdef Layout _padded(Layout x, object pads, PadMode mode, const void* value):
     cdef Padding p
     cdef int64_t shape[64]
     cdef Layout out
-    if not x.contiguous and x.storage.where.kind == CPU and type(pads) in (tuple, list):
+    if not x.contiguous and type(pads) in (tuple, list):
         if falling(x):
             x = in_order(x)
         elif mode == PAD_CONSTANT and not _only_cut(pads):
@@ -176,7 +175,7 @@ cdef Layout _nothing(PyObject** slots, const int64_t* pads, int count):
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef int64_t shape[64]
     cdef int i, k
-    if x.storage.where.kind != CPU or count < 2 or count % 2 or count // 2 > x.ndim:
+    if count < 2 or count % 2 or count // 2 > x.ndim:
         return None
     for i in range(x.ndim):
         k = 2 * (x.ndim - 1 - i)

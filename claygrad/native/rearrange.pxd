@@ -1,21 +1,20 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.tensor cimport Tensor
 
 
 cdef inline Layout some(PyObject* slot):
-    """Of a tensor on the CPU that has elements, or None."""
+    """Of a tensor that has elements, or None."""
     cdef Layout v
     if not isinstance(<object>slot, Tensor):
         return None
     v = (<Tensor><object>slot).layout
-    return v if v.numel and v.storage.where.kind == CPU else None
+    return v if v.numel else None
 
 
 cdef bint may_be_channels_last(Layout v) noexcept        # of images, on which axes of one element throw no light
-cdef bint plain(Layout v) noexcept                       # elements on the CPU, in row-major order, axes of one element too
+cdef bint plain(Layout v) noexcept                       # elements in row-major order, axes of one element too
 cdef bint has_channels_last(Layout v) noexcept
 cdef Layout in_format_of(Layout made, Layout x)
 cdef Layout copied(Layout v)                             # in row-major order, in new memory

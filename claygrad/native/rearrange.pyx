@@ -1,16 +1,15 @@
-"""Fast paths of operations that put the elements of a tensor in other places: flips, rolls, diagonals, triangles, parts.
+"""Native forms of operations that put the elements of a tensor in other places: flips, rolls, diagonals, triangles, parts.
 None: the declaration decides."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, copy_strided
 from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, same_shape
 from claygrad.native.view cimport axis_of, narrowed, on_diagonal, sizes_of
-from claygrad.native.elementwise cimport fresh_run, turned
+from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
 
@@ -29,7 +28,7 @@ cdef enum:
 cdef bint plain(Layout v) noexcept:
     cdef int64_t step = 1
     cdef int i
-    if not v.contiguous or v.numel == 0 or v.storage.where.kind != CPU:
+    if not v.contiguous or v.numel == 0:
         return False
     for i in range(v.ndim - 1, -1, -1):
         if v.strides[i] != step:
@@ -126,7 +125,7 @@ cdef inline bint _axes(object dims, int ndim, unsigned long long* chosen) except
 cdef Layout _flipped(Layout x, unsigned long long chosen):
     cdef int64_t steps[64]
     cdef int64_t start = 0
-    cdef Layout out = fresh_run(x, x.dtype) if turned(x) else fresh_like(x)
+    cdef Layout out = fresh_run(x, x.dtype) if is_permuted(x) else fresh_like(x)
     cdef int i
     for i in range(x.ndim):
         steps[i] = x.strides[i]
@@ -141,7 +140,7 @@ cdef Layout _flip(Op op, PyObject** slots, Layout target):
     """flip(input, dims)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef unsigned long long chosen = 0
-    if target is not None or x.storage.where.kind != CPU or not plain(x) and not falling(x) and not turned(x):
+    if target is not None or not plain(x) and not falling(x) and not is_permuted(x):
         return None
     return _flipped(x, chosen) if _axes(<object>slots[1], x.ndim, &chosen) else None
 
@@ -192,7 +191,7 @@ cdef Layout _roll(Op op, PyObject** slots, Layout target):
     cdef int axes[64]
     cdef unsigned long long seen = 0
     cdef int i, k, n, part
-    if target is not None or x.storage.where.kind != CPU:
+    if target is not None:
         return None
     shifts = (shifts,) if type(shifts) is int else shifts
     dims = (dims,) if type(dims) is int else dims
@@ -261,7 +260,7 @@ cdef Layout _zeros_of(Layout like, object shape):
     """Zeros of a shape given as a tuple; None if it is not such."""
     cdef int64_t sizes[64]
     cdef int i, n = sizes_of(shape, sizes)
-    if n < 0 or like.storage.where.kind != CPU:
+    if n < 0:
         return None
     for i in range(n):
         if sizes[i] < 0:
@@ -271,7 +270,7 @@ cdef Layout _zeros_of(Layout like, object shape):
 
 cdef Layout _with(Layout out, Layout part, Layout src):
     """`out`, after src was written to a part of it; None if it does not fit there."""
-    if part is None or not same_shape(part, src) or part.dtype is not src.dtype or src.storage.where.kind != CPU:
+    if part is None or not same_shape(part, src) or part.dtype is not src.dtype:
         return None
     write_layout(part, src)
     return out
@@ -397,7 +396,7 @@ cdef Layout _diag_embed(Op op, PyObject** slots, Layout target):
     cdef int64_t shape[64]
     cdef int64_t n, offset
     cdef int i, k = 0, a = axis_of(<object>slots[2], x.ndim + 1), b = axis_of(<object>slots[3], x.ndim + 1)
-    if target is not None or x.ndim == 0 or x.ndim > 62 or a < 0 or b < 0 or a == b or x.storage.where.kind != CPU:
+    if target is not None or x.ndim == 0 or x.ndim > 62 or a < 0 or b < 0 or a == b:
         return None
     if type(<object>slots[1]) is not int or not -0x40000000 < <object>slots[1] < 0x40000000:
         return None
@@ -416,7 +415,7 @@ cdef Layout _diag_embed(Op op, PyObject** slots, Layout target):
 cdef Layout _diagonal_copy(Op op, PyObject** slots, Layout target):
     """diagonal_copy(input, offset) of a matrix"""
     cdef Layout x = (<Tensor><object>slots[0]).layout
-    if target is not None or x.ndim != 2 or x.storage.where.kind != CPU:
+    if target is not None or x.ndim != 2:
         return None
     if type(<object>slots[1]) is not int or not -0x40000000 < <object>slots[1] < 0x40000000:
         return None
@@ -426,7 +425,7 @@ cdef Layout _diagonal_copy(Op op, PyObject** slots, Layout target):
 cdef Layout _named_copy(Op op, PyObject** slots, Layout target):
     """named_copy(input, name)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout
-    return None if target is not None or x.storage.where.kind != CPU else copied(x)
+    return None if target is not None else copied(x)
 
 
 cdef Layout _triangle(Op op, PyObject** slots, Layout target):
@@ -434,7 +433,7 @@ cdef Layout _triangle(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout, out
     cdef int64_t rows, columns, limit, diagonal
     cdef bint upper = op.info["kernel"] == "triu"
-    if x.ndim < 2 or x.numel == 0 or x.storage.where.kind != CPU or type(<object>slots[1]) is not int:
+    if x.ndim < 2 or x.numel == 0 or type(<object>slots[1]) is not int:
         return None
     rows, columns = x.shape[x.ndim - 2], x.shape[x.ndim - 1]
     limit = rows + columns

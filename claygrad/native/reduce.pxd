@@ -5,7 +5,6 @@ from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.kernels cimport reduce_fn
 from claygrad.core.data.layout cimport Layout
 
-cdef bint prepare(Op op, str kernel) except -1       # give the op the kernels of this name; whether there are any
 # x as (outer, n, inner) with the axes `dim` (None: all) in the middle, in memory order; copied if need be, or None
 cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t* n, int64_t* inner)
 cdef Layout without(dtype kind, Layout x, object dim, bint keep)       # room for a result that lacks those axes

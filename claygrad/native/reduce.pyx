@@ -1,10 +1,9 @@
-"""Fast paths of reductions and of the softmax family."""
+"""Native forms of reductions and of the softmax family."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.op cimport PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
-from claygrad.core.data.device cimport CPU
+from claygrad.core.op cimport POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I64, N_NATIVE, dtype, of_code
 from claygrad.core.dispatch.convert_half cimport cast_half
 from claygrad.core.data.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
@@ -13,7 +12,7 @@ from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_l
 from claygrad.core.graph.modes cimport modes
 from claygrad.native.view cimport narrowed
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
-from claygrad.core.dispatch.registry cimport offer_many, take_loops
+from claygrad.core.dispatch.registry cimport REDUCE_TABLE, offer_many, take_loops, offer_table
 
 cdef enum:
     RELEASE = 16384
@@ -224,7 +223,7 @@ cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint kee
     """What a kernel makes of x over the axes, and another of what it has made, run by run; None where it does not apply."""
     cdef int64_t outer, n, inner
     cdef Layout from_, out
-    if f == NULL or x.storage.where.kind != CPU or x.numel == 0 or dim is not None and len(<tuple>dim) == 0 and x.ndim:
+    if f == NULL or x.numel == 0 or dim is not None and len(<tuple>dim) == 0 and x.ndim:
         return None
     if not x.contiguous:
         out = _with_gaps(f, again, x, dim, keep, kind)
@@ -370,7 +369,7 @@ cdef Layout _rows(Op op, PyObject** slots, Layout target):
     cdef rows_fn f = <rows_fn>op.kernels[x.dtype.code]
     cdef columns_fn across = <columns_fn>op.number_kernels[x.dtype.code]
     cdef int64_t inner, n
-    if f == NULL or x.storage.where.kind != CPU or x.numel == 0 or target is not None:
+    if f == NULL or x.numel == 0 or target is not None:
         return None
     inner = _behind(<object>slots[1], x)
     if inner == 0 or op.n_params > 2 and <object>slots[2] is not None and <object>slots[2] is not x.dtype:
@@ -394,7 +393,7 @@ cdef Layout _rows2(Op op, PyObject** slots, Layout target):
     cdef rows2_fn f = <rows2_fn>op.kernels[y.dtype.code]
     cdef columns_fn across = <columns_fn>op.number_kernels[y.dtype.code]
     cdef int64_t inner, n
-    if f == NULL or g.storage.where.kind != CPU or y.storage.where.kind != CPU:
+    if f == NULL:
         return None
     if g.dtype is not y.dtype or not same_shape(g, y) or y.numel == 0:
         return None
@@ -425,10 +424,12 @@ cdef int _loops_of_both(Op op) except -1:
 offer_many("both", _both).ready = _loops_of_both
 
 
-cdef bint prepare(Op op, str kernel) except -1:
+cdef bint _table(Op op, str kernel, bint found) except -1:
     """Reductions and rows by the names of their kernels."""
     cdef int code
     cdef bytes said = kernel.encode(), name = said
+    if found or op.kind == POINTWISE:
+        return False
     if op.kind == REDUCTION:
         if not take_loops(op, b"reduce", name):
             return False
@@ -451,3 +452,6 @@ cdef bint prepare(Op op, str kernel) except -1:
     else:
         return False
     return True
+
+
+offer_table(REDUCE_TABLE, _table)

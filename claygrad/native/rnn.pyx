@@ -6,7 +6,6 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, dtype
 from claygrad.core.data.kernels cimport Across, find, gemm, gemm_across
 from claygrad.core.data.layout cimport Layout, fresh, in_order
@@ -52,7 +51,7 @@ cdef object _taken(object x):
     if not isinstance(x, Tensor):
         return False
     v = (<Tensor>x).layout
-    return v if v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64) else False
+    return v if (v.dtype.code == F32 or v.dtype.code == F64) else False
 
 
 cdef bint _fits(object given, dtype kind, int64_t rows, int64_t width) noexcept:

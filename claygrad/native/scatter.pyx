@@ -1,4 +1,4 @@
-"""Fast paths of operations along an axis by an index tensor: gather, scatter, index_select and their kin. Indices are int64;
+"""Native forms of operations along an axis by an index tensor: gather, scatter, index_select and their kin. Indices are int64;
 None: the declaration decides, and says what is wrong."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t

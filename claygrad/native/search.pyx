@@ -1,4 +1,4 @@
-"""Fast paths of operations that give numbers for elements: where they are found, how many there are, sums along a diagonal.
+"""Native forms of operations that give numbers for elements: where they are found, how many there are, sums along a diagonal.
 None: the declaration decides, and says what is wrong."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
@@ -6,7 +6,6 @@ from libc.string cimport memcpy, memset
 
 from claygrad.native.mask cimport common, spread
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
@@ -26,8 +25,8 @@ cdef extern from "index/dense.hpp" namespace "clay" nogil:
 
 
 cdef Layout _at(PyObject* slot):
-    """Of a tensor on the CPU, or None."""
-    if not isinstance(<object>slot, Tensor) or (<Tensor><object>slot).layout.storage.where.kind != CPU:
+    """Of a tensor, or None."""
+    if not isinstance(<object>slot, Tensor):
         return None
     return (<Tensor><object>slot).layout
 
@@ -215,7 +214,7 @@ cdef Layout _histogram(Op op, PyObject** slots, Layout target):
         return None
     for i in range(axes):
         line = (<Tensor>edges[i]).layout
-        if line.storage.where.kind != CPU or line.dtype is not x.dtype or line.ndim != 1 or line.shape[0] < 2:
+        if line.dtype is not x.dtype or line.ndim != 1 or line.shape[0] < 2:
             return None
         line = in_order(line)
         held.append(line)

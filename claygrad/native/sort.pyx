@@ -1,15 +1,14 @@
-"""Fast paths of what picks elements along an axis: the largest, the smallest, the middle, the most frequent, the first in order;
+"""Native forms of what picks elements along an axis: the largest, the smallest, the middle, the most frequent, the first in order;
 and of running sums and extremes."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout
-from claygrad.native.elementwise cimport fresh_run, turned
+from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.native.reduce cimport arranged, without
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer, offer_many
@@ -44,7 +43,7 @@ cdef struct Lines:
 cdef tuple _axis(Layout x, object dim):
     """An axis as the tuple that reductions take; None if it is no axis, or there is nothing in x."""
     cdef int64_t d
-    if type(dim) is not int or x.storage.where.kind != CPU or x.numel == 0:
+    if type(dim) is not int or x.numel == 0:
         return None
     d = dim
     if x.ndim == 0:
@@ -60,7 +59,7 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout, from_, out
     cdef extreme_fn f = <extreme_fn>op.kernels[x.dtype.code]
     cdef Lines s
-    if f == NULL or x.numel == 0 or x.storage.where.kind != CPU:
+    if f == NULL or x.numel == 0:
         return None
     from_ = arranged(x, <object>slots[1], True, &s.outer, &s.n, &s.inner)
     if from_ is None:
@@ -145,7 +144,7 @@ cdef Layout _median_of_all(Op op, PyObject** slots, Layout target):
     cdef choose_fn f = find_choice(x.dtype.code)
     cdef bint done
     cdef int what = MEDIAN if op.name == "median" else NANMEDIAN
-    if f == NULL or x.numel == 0 or x.storage.where.kind != CPU:
+    if f == NULL or x.numel == 0:
         return None
     from_ = arranged(x, None, False, &s.outer, &s.n, &s.inner)
     if from_ is None:
@@ -212,10 +211,10 @@ cdef list _sort(Op op, PyObject** slots):
     cdef list made
     cdef Layout turned_
     cdef int i
-    if axes is None or not (x.contiguous or falling(x) or turned(x)):
+    if axes is None or not (x.contiguous or falling(x) or is_permuted(x)):
         return None
     made = _order(x, <object>slots[1], x.shape[<int>axes[0]] if x.ndim else 1, <object>slots[2] is True)
-    if made is None or not turned(x):
+    if made is None or not is_permuted(x):
         return made
     for i in range(2):                               # they lie as the elements did
         turned_ = fresh_run(x, (<Layout>made[i]).dtype)
@@ -241,7 +240,7 @@ cdef Layout _placed(Op op, PyObject** slots, Layout target):
     cdef const int64_t* places
     if type(<object>slots[3]) is not int or ndim == 0 or ndim > 64 or (g.dtype.code != F32 and g.dtype.code != F64):
         return None
-    if g.storage.where.kind != CPU or at.storage.where.kind != CPU or not at.contiguous or at.numel != g.numel:
+    if not at.contiguous or at.numel != g.numel:
         return None
     d = <object>slots[3]
     d = d + ndim if d < 0 else d
@@ -304,7 +303,7 @@ cdef Layout _running(Op op, PyObject** slots, Layout target):
     cdef scan_fn f = <scan_fn>op.kernels[x.dtype.code]
     cdef bint back = op.n_params == 2
     cdef Lines s
-    if f == NULL or target is not None or not back and <object>slots[2] is not None or x.storage.where.kind != CPU or x.numel == 0:
+    if f == NULL or target is not None or not back and <object>slots[2] is not None or x.numel == 0:
         return None
     x = in_order(x)
     if not _lines(x, <object>slots[1], &s):

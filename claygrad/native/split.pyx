@@ -3,12 +3,11 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op, find_op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport I64
 from claygrad.core.data.layout cimport Layout, same_shape
 from claygrad.native.view cimport axis_of, sizes_of
 from claygrad.core.tensor cimport Tensor, requires
-from claygrad.core.graph.view cimport call_view
+from claygrad.core.dispatch.call cimport call_view
 from claygrad.core.dispatch.registry cimport offer_short
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
@@ -143,7 +142,7 @@ cdef object _contiguous(Op op, PyObject** slots):
 cdef object _cpu(Op op, PyObject** slots):
     """cpu(input, memory_format) of what is in main memory"""
     cdef Tensor t = <Tensor><object>slots[0]
-    return t if t.layout.storage.where.kind == CPU and slots[1] == <PyObject*>op.defaults[1] else None
+    return t if slots[1] == <PyObject*>op.defaults[1] else None
 
 
 cdef object _reshape(Op op, PyObject** slots):
@@ -188,7 +187,7 @@ cdef object _take_along(Op op, PyObject** slots):
     cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[1]).layout
     cdef int i, d = axis_of(<object>slots[2], x.ndim)
     cdef int64_t k
-    if d < 0 or index.dtype.code != I64 or index.ndim != x.ndim or not index.contiguous or index.storage.where.kind != CPU:
+    if d < 0 or index.dtype.code != I64 or index.ndim != x.ndim or not index.contiguous:
         return None
     if requires(<Tensor><object>slots[0]):               # a node of its own stands for the stretching
         return None
@@ -205,7 +204,7 @@ cdef object _equal(Op op, PyObject** slots):
     """equal(input, other) of one dtype"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout
     cdef bint found
-    if x.dtype is not y.dtype or x.storage.where.kind != CPU or y.storage.where.kind != CPU:
+    if x.dtype is not y.dtype:
         return None
     if not same_shape(x, y):
         return False
@@ -241,7 +240,7 @@ cdef object _cut(object input, object where, int d, bint even):
         return tuple(out)
     if isinstance(where, Tensor):
         at = (<Tensor>where).layout
-        if at.dtype.code != I64 or at.ndim != 1 or not at.contiguous or at.storage.where.kind != CPU or at.numel > 32:
+        if at.dtype.code != I64 or at.ndim != 1 or not at.contiguous or at.numel > 32:
             return None
         where = [(<int64_t*>at.data())[i] for i in range(at.numel)]
     if type(where) is int:

@@ -1,10 +1,9 @@
-"""Fast paths of variances, norms and sums of exponentials."""
+"""Native forms of variances, norms and sums of exponentials."""
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY, fabs, isfinite, pow, sqrt
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_fn, find, reduce_fn, reduce_lines
@@ -33,7 +32,7 @@ cdef struct Lines:
 
 cdef bint _reduces(Layout x, object dim) noexcept:
     """Whether there are elements and axes to reduce."""
-    return x.storage.where.kind == CPU and x.numel > 0 and (dim is None or x.ndim == 0 or len(<tuple>dim) > 0)
+    return x.numel > 0 and (dim is None or x.ndim == 0 or len(<tuple>dim) > 0)
 
 
 cdef bint _single(Layout x, object dim) noexcept:
@@ -159,7 +158,7 @@ cdef Layout _distance(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout, gap
     if x.dtype is not y.dtype or (x.dtype.code != F32 and x.dtype.code != F64) or not same_shape(x, y) or x.numel == 0:
         return None
-    if not x.contiguous or not y.contiguous or x.storage.where.kind != CPU or y.storage.where.kind != CPU:
+    if not x.contiguous or not y.contiguous:
         return None
     gap = fresh_like(x)
     with nogil:
@@ -235,7 +234,7 @@ cdef Layout _log_slope(Op op, PyObject** slots, Layout target):
     cdef Layout g = (<Tensor><object>slots[0]).layout, x = (<Tensor><object>slots[1]).layout
     cdef Layout total = (<Tensor><object>slots[2]).layout, out
     cdef log_slope_fn f = <log_slope_fn>op.kernels[x.dtype.code]
-    if f == NULL or g.dtype is not x.dtype or total.dtype is not x.dtype or x.numel == 0 or x.storage.where.kind != CPU:
+    if f == NULL or g.dtype is not x.dtype or total.dtype is not x.dtype or x.numel == 0:
         return None
     if not x.contiguous or not total.contiguous or g.numel != total.numel or x.numel % total.numel:
         return None

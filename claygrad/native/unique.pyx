@@ -1,10 +1,9 @@
-"""Fast paths of distinct values: of all elements, or of neighbours. NaN equals nothing."""
+"""Native forms of distinct values: of all elements, or of neighbours. NaN equals nothing."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.data.layout cimport Layout, fresh
 from claygrad.native.reduce cimport arranged
@@ -50,7 +49,7 @@ cdef list _distinct(Layout x, bint sorted_first, bint with_inverse):
     cdef int64_t* at = NULL
     cdef int64_t* to = NULL
     cdef bint done = True
-    if (x.dtype.code != F32 and x.dtype.code != F64 and x.dtype.code != I64) or x.storage.where.kind != CPU or x.numel == 0:
+    if (x.dtype.code != F32 and x.dtype.code != F64 and x.dtype.code != I64) or x.numel == 0:
         return None
     from_ = arranged(x, None, True, &outer, &n, &inner)
     if from_ is None:

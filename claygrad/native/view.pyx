@@ -1,4 +1,5 @@
-"""Native geometry of views on a part of a tensor: entries, slices, diagonals, windows, pieces. None: the Python form decides."""
+"""Native geometry of views: other shapes and orders of axes, entries, slices, diagonals, windows, pieces. None: the declared form
+decides."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -247,6 +248,214 @@ cdef object _unbind(Op op, PyObject** slots):
     return out
 
 
+# --- whole tensors under another shape or order of axes ----------------------------------------------------------
+cdef Layout _transposed(Layout v, int a, int b):
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    for i in range(v.ndim):
+        shape[i] = v.shape[i]
+        strides[i] = v.strides[i]
+    shape[a], shape[b] = v.shape[b], v.shape[a]
+    strides[a], strides[b] = v.strides[b], v.strides[a]
+    return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset)
+
+
+cdef Layout _t(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    return _transposed(v, 0, 1) if v.ndim == 2 else None
+
+
+cdef Layout _transpose(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    first, second = <object>slots[1], <object>slots[2]
+    if type(first) is not int or type(second) is not int:
+        return None
+    cdef int64_t a = first, b = second
+    a = a + v.ndim if a < 0 else a
+    b = b + v.ndim if b < 0 else b
+    return _transposed(v, <int>a, <int>b) if 0 <= a < v.ndim and 0 <= b < v.ndim else None
+
+
+cdef Layout _unsqueeze(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    if type(<object>slots[1]) is not int or v.ndim >= 63:
+        return None
+    cdef int i, d = axis_of(<object>slots[1], v.ndim + 1)
+    if d < 0:
+        return None
+    for i in range(v.ndim):
+        shape[i if i < d else i + 1] = v.shape[i]
+        strides[i if i < d else i + 1] = v.strides[i]
+    shape[d] = 1
+    strides[d] = v.shape[d] * v.strides[d] if d < v.ndim else 1
+    return new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset)
+
+
+cdef Layout _view(Op op, PyObject** slots, Layout target):
+    """Where the memory allows it; the Python form does the rest, errors included."""
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int64_t known = 1
+    cdef int i, hole = -1
+    if v.numel == 0 or op is not None and op.n_params > 2 and <object>slots[2] is not None:      # a dtype beside a shape; None: _view_back
+        return None
+    cdef int n = sizes_of(<object>slots[1], shape)
+    if n < 0:
+        return None
+    for i in range(n):
+        if shape[i] == -1 and hole < 0:
+            hole = i
+        elif shape[i] < 0:
+            return None
+        else:
+            known *= shape[i]
+    if hole >= 0:
+        if known == 0 or v.numel % known:
+            return None
+        shape[hole] = v.numel // known
+        known *= shape[hole]
+    if known != v.numel or not _strides_of_view(v, n, shape, strides):
+        return None
+    return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
+
+
+cdef bint _strides_of_view(Layout v, int n, const int64_t* shape, int64_t* strides) noexcept:
+    """Strides under which the elements of v have another shape, axes of one element included as torch has them.
+
+    Axes that follow each other in memory form a chunk; those of the view must fill chunk after chunk.
+    """
+    cdef int64_t base = v.strides[v.ndim - 1] if v.ndim else 1, own = 1, filled = 1
+    cdef int i, at = n - 1
+    for i in range(v.ndim - 1, -1, -1):
+        own *= v.shape[i]
+        if i > 0 and (v.shape[i - 1] == 1 or v.strides[i - 1] == own * base):
+            continue
+        while at >= 0 and (filled < own or shape[at] == 1):
+            strides[at] = filled * base
+            filled *= shape[at]
+            at -= 1
+        if filled != own:
+            return False
+        if i > 0:
+            base = v.strides[i - 1]
+            own = filled = 1
+    if v.ndim == 0:
+        for i in range(n):
+            strides[i] = 1
+        return True
+    return at < 0
+
+
+cdef Layout _expand(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i, k, n = sizes_of(<object>slots[1], shape)
+    if n < v.ndim:
+        return None
+    for i in range(n):
+        k = i - (n - v.ndim)
+        if k < 0:
+            if shape[i] < 0:
+                return None
+            strides[i] = 0
+        elif shape[i] == -1 or shape[i] == v.shape[k]:
+            shape[i] = v.shape[k]
+            strides[i] = v.strides[k]
+        elif v.shape[k] == 1 and shape[i] >= 0:
+            strides[i] = 0
+        else:
+            return None
+    if n > v.ndim and v.ndim > 0:        # torch: a new leading axis of size 1 has the stride of a contiguous one
+        for i in range(n - v.ndim - 1, -1, -1):
+            strides[i] = 0 if shape[i] != 1 else shape[i + 1] * strides[i + 1]
+    return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
+
+
+cdef Layout _permute(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t order[64]
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef unsigned long long seen = 0
+    cdef int i, n = sizes_of(<object>slots[1], order)
+    if n != v.ndim:
+        return None
+    for i in range(n):
+        if order[i] < 0:
+            order[i] += n
+        if order[i] < 0 or order[i] >= n or seen >> order[i] & 1:
+            return None
+        seen |= 1ULL << order[i]
+        shape[i] = v.shape[order[i]]
+        strides[i] = v.strides[order[i]]
+    return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
+
+
+cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
+    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef unsigned long long chosen = 0
+    cdef int i, k = 0, d
+    dim = <object>slots[1]
+    if dim is not None:
+        for x in (dim if type(dim) is tuple else (dim,)):
+            d = axis_of(x, v.ndim)
+            if d < 0 or chosen >> d & 1:
+                return None
+            chosen |= 1ULL << d
+    for i in range(v.ndim):
+        if v.shape[i] == 1 and (dim is None or chosen >> i & 1):
+            continue
+        shape[k] = v.shape[i]
+        strides[k] = v.strides[i]
+        k += 1
+    return new_layout(v.storage, v.dtype, k, shape, strides, v.offset)
+
+
+# What a declaration names as its geometry.
+cdef Layout _t_back(PyObject** args):
+    """The gradient of t(): g.t()"""
+    return _t(None, args, None)
+
+
+cdef int _rules_of_t(Op op) except -1:
+    op.fast_rules[0] = _t_back
+    return 0
+
+
+cdef Layout _transpose_back(PyObject** args):
+    """(g, dim0, dim1): the same axes of the gradient exchanged"""
+    return _transpose(None, args, None)
+
+
+cdef int _rules_of_transpose(Op op) except -1:
+    op.fast_rules[0] = _transpose_back
+    return 0
+
+
+cdef Layout _view_back(PyObject** args):
+    """(g, input_shape): the gradient in the shape of the input, where that needs no copy"""
+    return _view(None, args, None)
+
+
+cdef int _rules_of_view(Op op) except -1:
+    op.fast_rules[0] = _view_back
+    return 0
+
+
+offer("t", _t).ready = _rules_of_t
+offer("transpose", _transpose).ready = _rules_of_transpose
+offer("unsqueeze", _unsqueeze)
+offer("view", _view).ready = _rules_of_view
+offer("permute", _permute)
+offer("squeeze", _squeeze)
+offer("expand", _expand)
 offer("select", _select)
 offer("slice", _slice)
 offer("narrow", _narrow)

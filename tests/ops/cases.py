@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -194,13 +193,3 @@ def _same_plain(x: Any, y: Any) -> bool:
     return x == y if type(x) is type(y) else str(x).replace("claygrad.", "torch.") == str(y)
 
 
-@contextmanager
-def general() -> Iterator[None]:
-    """Elementwise operations on the general path, which is what the native one is compared with."""
-    from claygrad.native import elementwise_strided as each
-
-    was = each.leave_to_general(True)
-    try:
-        yield
-    finally:
-        each.leave_to_general(was)

@@ -1,4 +1,4 @@
-"""Short ways are asked for by name, and a name that nobody offers is an error where it is declared."""
+"""Native forms are asked for by name, and a name that nobody offers is an error where it is declared."""
 
 # ruff: noqa: F821 - the words of declarations, which are text
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_a_name_offered_to_another_kind_is_refused(declare, fn):
 def test_a_name_that_is_offered_gives_its_way():
     @op(kernel="flip", name="turned_round", function=False, method=False)
     def turned_round(xp, input: Tensor, dims: ints):
-        raise AssertionError("the short way was not taken")
+        raise AssertionError("the native form was not taken")
 
     try:
         x = claygrad.arange(6.0).reshape(2, 3)

@@ -1,8 +1,6 @@
 """The class of the tensor class: under which name it is found, and how Python may change it (Note [Opened class] in open_class.h)."""
 from cpython.object cimport PyObject, PyTypeObject
 
-from claygrad.core.data.dtype import prefix
-
 cdef extern from "open_class.h":
     PyTypeObject* clay_opened
     int clay_assign_attribute(PyTypeObject* type, object name, PyObject* value) except -1
@@ -10,6 +8,7 @@ cdef extern from "open_class.h":
 
 _module = type.__dict__["__module__"]
 cdef str _own_module = None                         # what somebody called the module of Tensor
+cdef object _prefix = None                          # says which module it is else
 
 
 class TensorMeta(type):
@@ -19,7 +18,7 @@ class TensorMeta(type):
     def __module__(cls):
         if <PyTypeObject*>cls != clay_opened:
             return cls.__dict__.get("__module__")
-        return prefix() if _own_module is None else _own_module
+        return _prefix() if _own_module is None else _own_module
 
     @__module__.setter
     def __module__(cls, name):
@@ -27,7 +26,7 @@ class TensorMeta(type):
         if <PyTypeObject*>cls != clay_opened:
             _module.__set__(cls, name)
         else:
-            _own_module = None if name == prefix() else name
+            _own_module = None if name == _prefix() else name
 
     def __repr__(cls):
         return f"<class '{cls.__module__}.{cls.__qualname__}'>"
@@ -39,8 +38,10 @@ class TensorMeta(type):
         clay_assign_attribute(<PyTypeObject*>cls, name, NULL)
 
 
-def open_class(type cls):
-    """Make TensorMeta the class of the tensor class: called once, where that is defined."""
+def open_class(type cls, prefix):
+    """Make TensorMeta the class of the tensor class: called once, where that is defined. `prefix()` is the module it is found in."""
+    global _prefix
     if clay_opened != NULL:
         raise RuntimeError("the tensor class is known already")
+    _prefix = prefix
     clay_open_class(<PyTypeObject*>cls, <PyTypeObject*>TensorMeta)

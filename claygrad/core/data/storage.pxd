@@ -10,6 +10,16 @@ from claygrad.core.data.device cimport device
 # `_lazy_clone` gives a storage of its own that reads the same bytes until one of the two is written. Meanwhile both have a `Cow` for
 # owner, which keeps the bytes, and count one holder more, so that a write comes to where it is seen.
 
+# Note [Unusual]
+# What most programs never make is looked for only once it was made: `unusual()` points to bits that tell what the process has seen,
+# and a call asks them with one comparison.
+cdef enum:
+    LAZY = 1                          # a layout with bits was made: Note [Lazy conjugates]
+    OBSERVED = 2                      # somebody observes: Note [Observers]
+    ELSEWHERE = 4                     # a storage was made that is not the CPU's: no native form may see it
+
+cdef int* unusual() noexcept
+
 cdef class Storage:
     cdef char* ptr                    # NULL on meta
     cdef int64_t length                # bytes, as told

@@ -482,10 +482,19 @@ cdef Storage borrow(char* ptr, int64_t nbytes, object owner):
     return s
 
 
+cdef int _unusual = 0
+
+
+cdef int* unusual() noexcept:
+    return &_unusual
+
+
 cdef Storage storage_on(device where, int64_t nbytes):
+    global _unusual
     if where.kind == CPU:
         return new_storage(nbytes)
     _check_size(nbytes)
+    _unusual |= ELSEWHERE                # Note [Unusual]
     cdef Storage s = Storage.__new__(Storage)
     s.where = where
     s.length = s.capacity = nbytes

@@ -9,8 +9,8 @@ from claygrad.core.data.dtype cimport BF16, C32, F16, F32, dtype, from_numpy, na
 from claygrad.core.data.layout cimport Layout, bytes_of, new_layout
 from claygrad.core.data.storage cimport storage_on
 from claygrad.core.data.transfer cimport adopt_array, array_on, cast_on, to_host
-from claygrad.core.dispatch.reference cimport (call_declared, cast_code, enter_quiet, final_dtype, general, iterated_strides,
-                                               leave_quiet, number_array, run_elsewhere_by)
+from claygrad.core.dispatch.reference cimport (call_declared, cast_code, check_call, enter_quiet, final_dtype, iterated_strides,
+                                               leave_quiet, number_array, reference, run_elsewhere_by)
 from claygrad.core.errors import Lacking
 from claygrad.core.op cimport P_TENSORS, POINTWISE, REDUCTION, Op
 from claygrad.core.tensor cimport Tensor, new_tensor
@@ -168,6 +168,7 @@ cdef object _on_host(Op op, PyObject** slots, device where):
     cdef PyObject* copies[24]
     cdef list held = []
     cdef object made = None
+    cdef int code = -1
     for i in range(op.n_params):
         held.append(where.table.generator(where) if op.params[i] == "generator" and <object>slots[i] is None
                     else _hosted(<object>slots[i]))
@@ -177,7 +178,8 @@ cdef object _on_host(Op op, PyObject** slots, device where):
     elif op.many != NULL:
         made = op.many(op, copies)
     if made is None:
-        made = general(op, copies)
+        check_call(op, copies, &code)
+        made = reference(op, copies, code)
     return [_back(<Layout>x, where) for x in made] if isinstance(made, list) else _back(<Layout>made, where)
 
 

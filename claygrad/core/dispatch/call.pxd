@@ -3,6 +3,8 @@ from cpython.object cimport PyObject
 from claygrad.core.op cimport Op
 
 cdef object run(Op op, PyObject** slots)      # compute and record; the arguments are bound
+cdef object call_inplace(Op op, PyObject** slots)      # the same, written into the first tensor
+cdef object call_view(Op op, PyObject** slots)
 cdef object run_in_autocast(Op op, PyObject** slots)   # the same in the dtype that autocast has for it
 
 

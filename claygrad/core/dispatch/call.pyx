@@ -1,22 +1,22 @@
-"""What happens when an operation is called: arguments, fast path or general path, recording."""
+"""What happens when an operation is called: its arguments are bound, one of its forms computes, and the result is recorded."""
 from cpython.object cimport PyObject
 from claygrad.core.user_warnings import warn
-from claygrad.native cimport elementwise_strided as each
-from claygrad.native cimport elementwise as pointwise
-from claygrad.native cimport reduce
-from claygrad.native cimport elementwise_params as shaped
 from claygrad.core.dispatch.arguments cimport axes, bind_keywords, checked, collect, quick
-from claygrad.core.op cimport COMPOSITE, P_ANY, P_TENSOR_NUM, POINTWISE, REDUCTION, VIEW, Op, find_op
+from claygrad.core.op cimport (COMPOSITE, MULTI_VIEW, P_ANY, P_TENSOR_NUM, POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, REDUCTION, VIEW, Op, find_op,
+                               run_check)
 from claygrad.core.op import every_op
-from claygrad.core.data.device cimport CPU
-from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT
-from claygrad.core.dispatch.reference cimport call_declared, general
-from claygrad.core.graph.inplace cimport begin_write, call_inplace, check_writable, overlaps, write_layout
-from claygrad.core.data.layout cimport SPARSE, Layout, dense, new_layout, same_shape, stretched
-from claygrad.core.graph.conj_view cimport OBSERVED, any_lazy, resolve, unusual
+from libc.stdint cimport int64_t
+from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT, category_of, dtype, of_code
+from claygrad.core.data.layout cimport SPARSE, Layout, check_dims, dense, new_layout, same_shape, stretched
+from claygrad.core.data.storage cimport ELSEWHERE, OBSERVED, unusual
+from claygrad.core.dispatch.convert cimport converted
+from claygrad.core.dispatch.promotion cimport result_code
+from claygrad.core.dispatch.reference cimport call_declared, check_call, elsewhere, reference
+from claygrad.core.graph.conj_view cimport any_elsewhere, any_lazy, resolve, resolved, with_bits
+from claygrad.core.graph.inplace cimport begin_write, check_writable, overlaps, rebase, write_layout
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node
-from claygrad.core.graph.observe cimport FORWARD, observed, wanted
+from claygrad.core.graph.observe cimport FORWARD, INPLACE, observed, wanted
 from claygrad.core.overrides cimport asking, hand_over, meet, overriding
 from claygrad.core.overrides import on_asking
 from claygrad.core.errors import no_such_overload, old_form
@@ -24,8 +24,8 @@ from claygrad.core.graph.record cimport record_inputs, record_output, should_rec
 from claygrad.core.sparse_tensor cimport any_sparse
 from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
 from claygrad.core.tensor import LATE
-from claygrad.core.graph.view cimport call_view
-from claygrad.core.dispatch.registry cimport offer_short, take
+from claygrad.core.graph.view cimport make_view
+from claygrad.core.dispatch.registry cimport offer_short, take, take_table
 
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
@@ -189,45 +189,66 @@ cdef object run_in_autocast(Op op, PyObject** slots):
 
 cdef object run(Op op, PyObject** slots):
     """Compute and record; the arguments are bound."""
-    cdef Layout made = None
     cdef Tensor t
     cdef Node node
     cdef object result
     cdef int i
+    cdef bint native = True
     if _unusual[0]:
         if _unusual[0] & OBSERVED and wanted():
             return observed(run, FORWARD, op, slots)
         if any_lazy(slots, op.n_params):
             return _run_lazy(op, slots)
+        native = not (_unusual[0] & ELSEWHERE and any_elsewhere(slots, op.n_params))
     if op.kind >= VIEW:
         if op.kind == COMPOSITE:
-            if op.short != NULL and not modes().autocast:
+            if op.short != NULL and native and not modes().autocast:
                 result = op.short(op, slots)
                 if result is not None:
                     return result
             result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
             return op.returns(result) if op.returns is not None and type(result) is tuple else result
         return call_view(op, slots)
-    if op.n_tensors > 1 and op.kind != POINTWISE and not _in_main_memory(op, slots):
-        pass                                     # the general path says which tensor is elsewhere
-    elif op.fast != NULL:
-        made = op.fast(op, slots, None)
-    elif op.many != NULL:
-        result = op.many(op, slots)
-        if result is not None:
-            return _several(op, slots, <list>result)
-    if made is None:
-        result = general(op, slots)
-        if type(result) is not Layout:
-            return _several(op, slots, <list>result)
-        made = <Layout>result
-    t = new_tensor(made)
-    if should_record(op, slots) and made.dtype.category >= CAT_FLOAT:
+    result = compute(op, slots, native)
+    if type(result) is not Layout:
+        return _several(op, slots, <list>result)
+    t = new_tensor(<Layout>result)
+    if should_record(op, slots) and t.layout.dtype.category >= CAT_FLOAT:
         node = record_inputs(op, slots)
         record_output(node, t, True)
     else:
         _note_cut(op, slots, t)
     return t
+
+
+# Note [The ladder]
+# An operation is computed by its native form; else, where a dtype or a layout alone was in the way, by its native form on converted
+# arguments; else by its reference, the declared forward over an array module. This is the only place that tries one after the other.
+# Native forms are the CPU's: `native` says that no argument is elsewhere, so that none of them asks.
+cdef inline object compute(Op op, PyObject** slots, bint native):
+    """The layout of the result, or a list of them."""
+    cdef object result
+    if native and op.fast != NULL:
+        result = op.fast(op, slots, None)
+        if result is not None:
+            return result
+    elif native and op.many != NULL:
+        result = op.many(op, slots)
+        if result is not None:
+            return result
+    return _otherwise(op, slots, native)
+
+
+cdef object _otherwise(Op op, PyObject** slots, bint native):
+    """The rungs below the native form."""
+    cdef object result = None
+    cdef int code = -1
+    where = check_call(op, slots, &code)             # refusals, in torch's words, before anything is cast
+    if where is not None:
+        return elsewhere(op, slots, code, where)
+    if native and (op.fast != NULL or op.many != NULL):
+        result = converted(op, slots)
+    return reference(op, slots, code) if result is None else result
 
 
 cdef object _run_lazy(Op op, PyObject** slots):
@@ -245,12 +266,7 @@ cdef object _run_lazy(Op op, PyObject** slots):
     if op.kind >= VIEW:
         return call_view(op, slots)
     _kept = resolve(slots, op.n_params, plain)
-    if op.fast != NULL:
-        result = op.fast(op, plain, None)
-    elif op.many != NULL:
-        result = op.many(op, plain)
-    if result is None:
-        result = general(op, plain)
+    result = compute(op, plain, not any_elsewhere(plain, op.n_params))
     if type(result) is not Layout:
         return _several(op, slots, <list>result)
     t = new_tensor(<Layout>result)
@@ -259,15 +275,6 @@ cdef object _run_lazy(Op op, PyObject** slots):
     else:
         _note_cut(op, slots, t)
     return t
-
-
-cdef bint _in_main_memory(Op op, PyObject** slots) noexcept:
-    """Whether all tensors are on the CPU. Native ways look at the first one, and read the others."""
-    cdef int i
-    for i in range(op.n_tensors):
-        if isinstance(<object>slots[op.tensors[i]], Tensor) and (<Tensor>slots[op.tensors[i]]).layout.storage.where.kind != CPU:
-            return False
-    return True
 
 
 cdef inline int _note_cut(Op op, PyObject** slots, Tensor t) except -1:
@@ -420,6 +427,203 @@ def into(str name, target, result):
     return target
 
 
+# --- views ---------------------------------------------------------------------------------------------------
+cdef Layout restride(Tensor t, shape, strides, int64_t offset):
+    cdef int64_t dims[64]
+    cdef int64_t steps[64]
+    cdef Py_ssize_t n = len(shape), i
+    check_dims(n)
+    for i in range(n):
+        dims[i] = shape[i]
+        steps[i] = strides[i]
+    return new_layout(t.layout.storage, t.layout.dtype, <int>n, dims, steps, offset)
+
+
+cdef object call_view(Op op, PyObject** slots):
+    cdef Tensor t = <Tensor><object>slots[0], out
+    cdef Layout layout = None
+    cdef Node node
+    cdef int i
+    cdef bint retyped = False
+    if op.kind == MULTI_VIEW:
+        return _call_multi(op, slots)
+    if op.fast != NULL and not (_unusual[0] & ELSEWHERE and any_elsewhere(slots, op.n_params)):
+        layout = op.fast(op, slots, None)
+    if layout is None:
+        geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
+        layout = restride(t, geometry[0], geometry[1], geometry[2])
+        if len(geometry) == 4:
+            layout = new_layout(layout.storage, <dtype?>geometry[3], layout.ndim, layout.shape, layout.strides, layout.offset)
+            retyped = not op.recorded or op.name == "view"
+    out = make_view(t, layout, False)
+    if op.lazy:                          # Note [Lazy conjugates]
+        out.layout = with_bits(layout, t.layout.bits ^ op.lazy)
+    if retyped:                          # bytes read as another type: no view in the sense of autograd
+        out.base = None
+        out.leaf_grad = False
+        out.inference = out.inference or modes().inference
+    elif not t.inference and should_record(op, slots):
+        node = record_inputs(op, slots)
+        record_output(node, out)
+    elif t.mark == CUT:
+        out.mark, out.code, out.lasti = CUT, t.code, t.lasti
+    return out
+
+
+cdef object _call_multi(Op op, PyObject** slots):
+    cdef Tensor t = <Tensor><object>slots[0], out
+    cdef Node node = None
+    cdef list pieces = None
+    cdef int i
+    if op.short != NULL and not (_unusual[0] & ELSEWHERE and any_elsewhere(slots, op.n_params)):
+        pieces = <list>op.short(op, slots)
+    if pieces is None:
+        geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
+        pieces = [restride(t, shape, strides, offset) for shape, strides, offset in geometry]
+    outs = []
+    if not t.inference and should_record(op, slots):
+        node = record_inputs(op, slots)
+    for piece in pieces:
+        out = make_view(t, <Layout>piece, True)
+        if node is not None:
+            record_output(node, out)
+        outs.append(out)
+    return tuple(outs)
+
+
+# --- in place --------------------------------------------------------------------------------------------------
+# Note [Overlap]
+# A declaration says what its in-place form makes of memory that it meets twice, as a word or a function of the arguments:
+# overlap  several indices of the written tensor reach one element: refused; "ok"; any other text is a warning
+# alias    an input shares memory with it: refused where it partly does; "refuse": also if they are the same; "ok"
+cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
+    cdef int i
+    cdef Layout target = t.layout
+    if target.numel and stretched(target):
+        said = _said(op, "overlap", slots)
+        if said is None:
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
+                               "memory location. Please clone() the tensor before performing the operation.")
+        if said != "ok":
+            warn(said, UserWarning)
+    for i in range(1, op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        for x in (value if isinstance(value, (list, tuple)) else (value,)):
+            if not isinstance(x, Tensor) or (<Tensor>x).layout.storage is not target.storage:
+                continue
+            alias = _said(op, "alias", slots)
+            if alias == "ok":
+                return 0
+            if overlaps(<Tensor>x, t, alias == "refuse"):
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                                   "single memory location. Please clone() the tensor before performing the operation.")
+    return 0
+
+
+cdef bint _reads_target(Op op, Tensor t, PyObject** slots):
+    """Whether an operation that is not elementwise has the memory that it writes among its further inputs."""
+    cdef int i
+    if op.kind == POINTWISE:
+        return False
+    for i in range(1, op.n_tensors):
+        value = <object>slots[op.tensors[i]]
+        for x in (value if isinstance(value, (list, tuple)) else (value,)):
+            if isinstance(x, Tensor) and (<Tensor>x).layout.storage is t.layout.storage:
+                return True
+    return False
+
+
+cdef object _said(Op op, str what, PyObject** slots):
+    cdef int i
+    said = op.info.get(what)
+    return said(*[<object>slots[i] for i in range(op.n_params)]) if callable(said) else said
+
+
+cdef int _write_changed(Layout dst, Layout src) except -1:
+    """Several indices reach one element: what was assigned to any of them stays."""
+    old, new = dst.array(), src.array()
+    changed = (new != old) & ~((new != new) & (old != old))
+    old[changed] = new[changed]
+    return 0
+
+
+cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
+    """In place the dtype stays: a result of a higher category is refused."""
+    cdef int code
+    if op.kind != POINTWISE or op.promote == PROMOTE_NONE or op.promote == PROMOTE_BOOL:
+        return 0
+    if (target.dtype.category >= CAT_FLOAT and op.n_tensors == 2 and isinstance(<object>slots[1], Tensor)
+            and (<Tensor>slots[1]).layout.dtype is target.dtype):
+        return 0                                      # the common case: nothing to promote
+    code = result_code(op, slots)
+    if category_of(code) > target.dtype.category:
+        run_check(op, slots)                          # a reason of its own comes first
+        raise RuntimeError(f"result type {of_code(code).legacy} can't be cast to the desired output type {target.dtype.legacy}")
+    return 0
+
+
+cdef object call_inplace(Op op, PyObject** slots):
+    cdef Tensor t = <Tensor?><object>slots[0]
+    cdef Layout target = t.layout, made = None
+    cdef int i
+    cdef bint record, lazy = False, native = True
+    cdef Node node = None
+    if _unusual[0]:
+        if _unusual[0] & OBSERVED and wanted():
+            return observed(call_inplace, INPLACE, op, slots)
+        lazy = any_lazy(slots, op.n_params)
+        native = not (_unusual[0] & ELSEWHERE and any_elsewhere(slots, op.n_params))
+    record = target.dtype.category >= CAT_FLOAT and should_record(op, slots)
+    if lazy and any_sparse(slots, op.n_params):
+        return LATE["sparse_"](op, [<object>slots[i] for i in range(op.n_params)])
+    check_writable(t, record)
+    if op.fast == NULL or not target.contiguous or not native:
+        _check_overlap(op, t, slots)
+    _check_result(op, slots, target)
+    if record:
+        node = record_inputs(op, slots)
+    if lazy:
+        made = _write_lazy(op, t, slots)
+    elif native and op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL \
+            and not (op.n_tensors > 1 and _reads_target(op, t, slots)):
+        target.storage.before_write()
+        made = op.fast(op, slots, target)
+    if made is None:
+        if op.fast != NULL:
+            _check_overlap(op, t, slots)
+        result = compute(op, slots, native and not stretched(target))          # in new memory first
+        made = <Layout>(result[0] if isinstance(result, list) else result)
+        if not same_shape(made, target):
+            raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
+        target.storage.before_write()
+        if target.numel and stretched(target):
+            _write_changed(target, made)
+        else:
+            write_layout(target, made)
+    t.bump()
+    if record:
+        rebase(t, node)
+    return t
+
+
+cdef Layout _write_lazy(Op op, Tensor t, PyObject** slots):
+    """Compute and write where an argument is lazy, t itself or another: Note [Lazy conjugates]. Returns what t is written with."""
+    cdef PyObject* plain[24]
+    cdef Layout target = t.layout, made
+    cdef list _kept = resolve(slots, op.n_params, plain)          # keeps them alive
+    _check_overlap(op, t, slots)
+    result = compute(op, plain, not any_elsewhere(plain, op.n_params))
+    made = <Layout>(result[0] if isinstance(result, list) else result)
+    if not same_shape(made, target):
+        raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
+    target.storage.before_write()
+    if target.numel and stretched(target):
+        _write_changed(with_bits(target, 0), resolved(with_bits(made, target.bits)))
+    else:
+        write_layout(target, made)
+    return made
+
+
 # --- composites in their common case, without a Python frame -----------------------------------------------------
 cdef object _softmax(Op op, PyObject** slots):
     return run(find_op("_softmax"), slots) if <object>slots[2] is None else None
@@ -435,20 +639,15 @@ offer_short("log_softmax", _log_softmax)
 
 # --- registration -------------------------------------------------------------------------------------------
 def install(Op op):
-    """Make a declared operation callable, and give it the short way that it names: Note [Short ways]."""
+    """Make a declared operation callable, and give it the native form that it names: Note [Native forms]."""
     cdef bint found
     cdef str name = op.info.get("short") if op.kind == COMPOSITE else op.info.get("kernel") or op.info.get("geometry")
     op.vectorcall = clay_asking_door if asking()[0] or _loose(op) else clay_call_door
     if name is None:
         return op
-    found = take(op, name)
-    if op.kind == POINTWISE:
-        found = pointwise.prepare(op) or found or shaped.prepare(op, name)
-        found = each.prepare(op, name) or found
-    elif op.kind < VIEW and not found:
-        found = reduce.prepare(op, name) or shaped.prepare(op, name)
+    found = take_table(op, name, take(op, name))
     if not found:
-        raise TypeError(f"{op.name}: nobody offers the short way '{name}'")
+        raise TypeError(f"{op.name}: nobody offers the native form '{name}'")
     return op
 
 

@@ -2,4 +2,6 @@ from cpython.object cimport PyObject
 
 from claygrad.core.op cimport Op
 
-cdef object by_copies(Op op, PyObject** slots)          # a layout, or a list of them; None when there is no short way
+# The native form on arguments that are converted: halves to float32, broadcast ones copied. A layout, or a list of them; None if it
+# does not apply to those either.
+cdef object converted(Op op, PyObject** slots)

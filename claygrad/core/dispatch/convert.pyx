@@ -1,8 +1,7 @@
-"""Stretched tensors, as the gradient of a sum is, through the short way that an operation has for tensors in row-major order."""
+"""Arguments that the native form does not take, converted once into ones that it does: halves to float32, broadcast ones copied."""
 from cpython.object cimport PyObject
 
 from claygrad.core.op cimport MAX_SLOTS, POINTWISE, Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.dispatch.convert_half cimport by_float
 from claygrad.core.data.layout cimport Layout, in_order, row_major, stretched
 from claygrad.core.tensor cimport Tensor, new_tensor
@@ -11,7 +10,12 @@ cdef enum:
     MOST = 1 << 24                      # elements that are copied: what is stretched takes no memory, and may be of any size
 
 
-cdef object by_copies(Op op, PyObject** slots):
+cdef object converted(Op op, PyObject** slots):
+    cdef object result = by_float(op, slots)
+    return _by_copies(op, slots) if result is None else result
+
+
+cdef object _by_copies(Op op, PyObject** slots):
     # Results may lie as their operands do: these are copied if that does not change the order of their axes. The result of elements
     # one by one lies as all of its operands do: there the others must be in row-major order too.
     cdef PyObject* copies[MAX_SLOTS]
@@ -19,15 +23,13 @@ cdef object by_copies(Op op, PyObject** slots):
     cdef int i
     cdef Layout v
     cdef Tensor t
-    if op.fast == NULL and op.many == NULL or op.list_at >= 0:
+    if op.list_at >= 0:
         return None
     for i in range(op.n_params):
         copies[i] = slots[i]
         if not isinstance(<object>slots[i], Tensor):
             continue
         v = (<Tensor>slots[i]).layout
-        if v.storage.where.kind != CPU:
-            return None
         if not v.contiguous and stretched(v):
             if v.numel > MOST or not row_major(v):
                 return None

@@ -1,16 +1,14 @@
-"""Halves through the short way that an operation has for float32: what the general path does with them (Note [Halves] in
-core/dispatch/reference.pyx), cast natively and without the declaration's forward."""
+"""Halves through the native form that an operation has for float32: what the reference does with them (Note [Halves] in
+core/dispatch/reference.pyx), cast by a kernel and without the declaration's forward."""
 import numpy
 
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
 from claygrad.core.op cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
-from claygrad.native.elementwise_strided cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
-from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_strided, from_array
+from claygrad.core.data.layout cimport Layout, dense, falling, fresh_strided, from_array, in_order
 from claygrad.core.dispatch.promotion cimport result_code
 from claygrad.core.tensor cimport Tensor, new_tensor
 
@@ -34,12 +32,7 @@ cdef Layout cast_half(Layout v, dtype want):
 
 cdef Layout wide_half(Layout v):
     """Halves as float32: where they lie in one run in the same order, else in rows."""
-    cdef Layout out
-    if dense(v):
-        return cast_half(v, of_code(F32))
-    out = fresh(of_code(F32), v.ndim, v.shape)
-    cast_apart(cast_between(v.dtype.code, F32), v, out)
-    return out
+    return cast_half(v if dense(v) else in_order(v), of_code(F32))
 
 
 cdef object by_float(Op op, PyObject** slots):
@@ -48,7 +41,7 @@ cdef object by_float(Op op, PyObject** slots):
     cdef int i, half = -1, code
     cdef Layout v, made
     cdef Tensor t
-    if op.fast == NULL and op.many == NULL or op.list_at >= 0:
+    if op.list_at >= 0:
         return None
     for i in range(op.n_params):
         value = <object>slots[i]
@@ -58,8 +51,6 @@ cdef object by_float(Op op, PyObject** slots):
                 return None
             continue
         v = (<Tensor>value).layout
-        if v.storage.where.kind != CPU:
-            return None
         if v.dtype.code == F16 or v.dtype.code == BF16:
             # What is made of a tensor with gaps is in rows, if its axes are in order; of a reduction it always is.
             if op.kept[i] or half >= 0 and half != v.dtype.code or not (dense(v) or v.numel and (op.kind == REDUCTION or falling(v))):
@@ -92,7 +83,7 @@ cdef object by_float(Op op, PyObject** slots):
 
 
 def recast(array, want):
-    """An array of halves as float32, or of float32 as halves, natively; any other as NumPy does."""
+    """An array of halves as float32, or of float32 as halves, by a kernel; any other as NumPy does."""
     cdef int code
     want = numpy.dtype(want)
     if array.dtype == want:

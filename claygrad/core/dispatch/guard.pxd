@@ -1,8 +1,7 @@
-# What native short paths take of their arguments, and how they hand it on.
+# What native forms take of their arguments. None of them asks for the device: Note [The ladder] in call.pyx.
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.layout cimport Layout, in_order, stretched
 from claygrad.core.graph.modes cimport modes
@@ -10,12 +9,12 @@ from claygrad.core.tensor cimport Tensor, requires
 
 
 cdef inline Layout layout_at(PyObject* slot):
-    """Of a tensor on the CPU in row-major order, or None."""
+    """Of a tensor in row-major order, or None."""
     cdef Layout v
     if not isinstance(<object>slot, Tensor):
         return None
     v = (<Tensor>slot).layout
-    return v if v.contiguous and v.storage.where.kind == CPU else None
+    return v if v.contiguous else None
 
 
 cdef inline Layout floats_at(PyObject* slot):
@@ -30,7 +29,7 @@ cdef inline Layout spread_at(PyObject* slot):
     if not isinstance(<object>slot, Tensor):
         return None
     v = (<Tensor>slot).layout
-    if v.storage.where.kind != CPU or v.dtype.code != F32 and v.dtype.code != F64:
+    if v.dtype.code != F32 and v.dtype.code != F64:
         return None
     return v if v.contiguous else in_order(v) if stretched(v) else None
 

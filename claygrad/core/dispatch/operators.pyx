@@ -4,11 +4,10 @@ import numpy
 from cpython.object cimport PyObject
 
 from claygrad.core.dispatch.arguments cimport from_numpy
-from claygrad.core.dispatch.call cimport run, run_in_autocast
+from claygrad.core.dispatch.call cimport call_inplace, run, run_in_autocast
 from claygrad.core.op cimport Op, find_op
 from claygrad.core.op import op_named
 from claygrad.core.data.dtype cimport CAT_FLOAT
-from claygrad.core.graph.inplace cimport call_inplace
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
 from claygrad.core.overrides import on_asking

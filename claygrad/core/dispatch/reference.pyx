@@ -1,4 +1,4 @@
-"""The general path: the declared forward over an array module, or over shapes alone on the meta device."""
+"""The reference of an operation: its declared forward over an array module, or over shapes alone on the meta device."""
 import contextvars
 
 import numpy
@@ -11,13 +11,12 @@ from claygrad.core.op cimport (GENERAL, P_TENSORS, POINTWISE, PROMOTE_BOOL, PROM
 from claygrad.core.data.device cimport ACCELERATOR, CPU, META, device
 from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F4_X2, F16, F32, F64, I64,
                                        N_COMPUTING, cast_array, category_of, dtype, narrow, of_code, promote, wider)
-from claygrad.core.dispatch.convert_half cimport by_float, cast_half
+from claygrad.core.dispatch.convert_half cimport cast_half
 from claygrad.core.dispatch.kernel_names import COMPUTED_BY_BYTES, loop_of
 from claygrad.core.data.layout cimport MAX_DIMS, Layout, bytes_of, check_dims, dense, from_array, new_contiguous, new_layout
 from claygrad.core.dispatch.promotion cimport broadcast, check_broadcast, common_device, result_code
 from claygrad.core.data.storage cimport storage_on
 from claygrad.core.data.transfer cimport to_host
-from claygrad.core.dispatch.convert cimport by_copies
 from claygrad.core.tensor cimport Tensor
 
 cnp.import_array()
@@ -189,25 +188,22 @@ def references_run():
     return _references_run
 
 
-cdef object general(Op op, PyObject** slots):
-    global _references_run
+cdef device check_call(Op op, PyObject** slots, int* code):
     _check_kept(op, slots)
     run_check(op, slots)
     cdef device where = common_device(op, slots)
-    cdef int code = result_code(op, slots)
+    code[0] = result_code(op, slots)
+    if op.kind == POINTWISE:
+        check_broadcast(op, slots)
+    return where if where is not None and (where.kind == META or where.kind == ACCELERATOR) else None
+
+
+cdef object reference(Op op, PyObject** slots, int code):
+    global _references_run
     cdef int i, half = -1
     cdef bint told = False
     cdef list args = [numpy]
     cdef Layout v
-    if op.kind == POINTWISE:
-        check_broadcast(op, slots)
-    if where is not None and where.kind != CPU:
-        return _on_meta(op, slots, code, where) if where.kind == META else _elsewhere(op, slots, code, where)
-    result = by_float(op, slots)
-    if result is None:
-        result = by_copies(op, slots)
-    if result is not None:
-        return result
     _references_run += 1
     if narrow(code):
         half = code
@@ -413,6 +409,10 @@ cdef list _common_sizes(Op op, PyObject** slots):
         if isinstance(<object>slots[op.tensors[i]], Tensor):
             ndim = broadcast((<Tensor><object>slots[op.tensors[i]]).layout, shape, ndim)
     return [shape[64 - ndim + i] for i in range(ndim)]
+
+
+cdef object elsewhere(Op op, PyObject** slots, int code, device where):
+    return _on_meta(op, slots, code, where) if where.kind == META else _elsewhere(op, slots, code, where)
 
 
 cdef object _on_meta(Op op, PyObject** slots, int code, device where):

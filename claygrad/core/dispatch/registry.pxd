@@ -2,13 +2,13 @@ from cpython.object cimport PyObject
 
 from claygrad.core.op cimport Op, fast_t, many_t, short_t
 
-# Note [Short ways]
-# A declaration names its short way: kernel= or, of a view, geometry=; short= of a composite. The module of the core that has
+# Note [Native forms]
+# A declaration names its native form: kernel= or, of a view, geometry=; short= of a composite. The module of native/ that has
 # it offers it under that name when it is loaded, in one line at the end of its file:
 #     offer("flip", _flip)
 # `install` looks the name up. A name that nobody offers is an error at the declaration, and so is one offered twice.
 # Kernels that differ in nothing but their loop are not offered one by one: those of native/elementwise.pyx,
-# elementwise_strided.pyx, elementwise_params.pyx and reduce.pyx are found under the declaration's name in the table of claygrad/kernels.
+# elementwise_strided.pyx, elementwise_params.pyx and reduce.pyx are found under the declaration's name in their tables (offer_table).
 
 # What else an operation needs: its rules, numbers that follow from its parameters.
 ctypedef int (*ready_t)(Op op) except -1
@@ -32,3 +32,16 @@ cdef Way offer_factory(str name, make_t make)
 cdef bint take(Op op, str name) except -1        # give an operation the way of this name; whether there is one
 cdef bint take_loops(Op op, bytes family, bytes name)        # into op.kernels, by dtype; whether there are any
 cdef make_t factory(str name) except NULL
+
+# Tables of kernels that differ in nothing but their loop: each looks for the name among its own, and gives the operation the native
+# form of the table. `found`: whether it has one already. They are asked in the order of these numbers.
+cdef enum:
+    ELEMENTWISE_TABLE = 0
+    REDUCE_TABLE = 1
+    PARAMS_TABLE = 2
+    STRIDED_TABLE = 3
+    TABLES = 4
+
+ctypedef bint (*table_t)(Op op, str name, bint found) except -1
+cdef int offer_table(int number, table_t table) except -1
+cdef bint take_table(Op op, str name, bint found) except -1

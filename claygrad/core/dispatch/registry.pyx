@@ -1,5 +1,5 @@
-"""Short ways by name: the modules of the core offer theirs when they are loaded, declarations ask for them."""
-from claygrad.core.op cimport MULTI_VIEW, Op, fast_rule_t, fast_t, many_t, short_t
+"""Native forms by name: the modules of native/ offer theirs when they are loaded, declarations ask for them."""
+from claygrad.core.op cimport MULTI_VIEW, VIEW, Op, fast_rule_t, fast_t, many_t, short_t
 from claygrad.core.op import every_op
 from claygrad.core.data.dtype cimport N_NATIVE
 from claygrad.core.data.kernels cimport find
@@ -10,7 +10,7 @@ cdef dict _of_tensors = {}       # ways that give tensors: of composites, factor
 
 cdef Way _new(dict ways, str name):
     if name in ways:
-        raise ValueError(f"the short way '{name}' is offered twice")
+        raise ValueError(f"the native form '{name}' is offered twice")
     ways[name] = way = Way()
     return way
 
@@ -45,7 +45,7 @@ cdef bint take(Op op, str name) except -1:
         return False
     op.fast, op.many, op.short = way.fast, way.many, way.short
     if way.loops is not None and not take_loops(op, way.loops[0], way.loops[1]):
-        raise TypeError(f"{op.name}: no loops {way.loops} for the short way '{name}'")
+        raise TypeError(f"{op.name}: no loops {way.loops} for the native form '{name}'")
     if way.ready != NULL:
         way.ready(op)
     return True
@@ -57,6 +57,22 @@ cdef bint take_loops(Op op, bytes family, bytes name):
     for code in range(N_NATIVE):
         op.kernels[code] = find(family, name, code)
         found = found or op.kernels[code] != NULL
+    return found
+
+
+cdef table_t _tables[TABLES]
+
+
+cdef int offer_table(int number, table_t table) except -1:
+    _tables[number] = table
+    return 0
+
+
+cdef bint take_table(Op op, str name, bint found) except -1:
+    cdef int i
+    for i in range(TABLES):
+        if op.kind < VIEW and _tables[i] != NULL and _tables[i](op, name, found):
+            found = True
     return found
 
 

@@ -6,15 +6,11 @@ from claygrad.core.data.device cimport ACCELERATOR, CPU
 from claygrad.core.errors import no_elements
 from claygrad.core.data.dtype cimport CAT_COMPLEX, cast_array
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, fresh_like, from_array, new_layout
-from claygrad.core.data.storage cimport storage_on
+from claygrad.core.data.storage cimport LAZY, storage_on, unusual
 from claygrad.core.data.transfer cimport adopt_array
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
 
-cdef int _unusual = 0
-
-
-cdef int* unusual() noexcept:
-    return &_unusual
+cdef int* _unusual = unusual()
 
 
 cdef Layout with_bits(Layout v, int bits):
@@ -24,8 +20,7 @@ cdef Layout with_bits(Layout v, int bits):
     out = new_layout(v.storage, v.dtype, v.ndim, v.shape, v.strides, v.offset)
     out.bits = bits
     if bits:
-        global _unusual
-        _unusual |= LAZY
+        _unusual[0] |= LAZY
     return out
 
 
@@ -63,6 +58,20 @@ cdef bint any_lazy(PyObject** slots, int n) except -1:
     for i in range(n):
         if _lazy(<object>slots[i]):
             return True
+    return False
+
+
+cdef bint any_elsewhere(PyObject** slots, int n) except -1:
+    cdef int i
+    for i in range(n):
+        value = <object>slots[i]
+        if isinstance(value, Tensor):
+            if (<Tensor>value).layout is not None and (<Tensor>value).layout.storage.where.kind != CPU:
+                return True
+        elif type(value) is list or type(value) is tuple:
+            for x in value:
+                if isinstance(x, Tensor) and (<Tensor>x).layout.storage.where.kind != CPU:
+                    return True
     return False
 
 

@@ -1,11 +1,7 @@
-from cpython.object cimport PyObject
-
-from claygrad.core.op cimport Op
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.node cimport Node
 from claygrad.core.tensor cimport Tensor
 
-cdef object call_inplace(Op op, PyObject** slots)
 cdef int check_writable(Tensor t, bint recording) except -1      # torch's refusals, before anything changes
 cdef int rebase(Tensor t, Node node) except -1                   # t (and its base) become outputs of node
 cdef int write_layout(Layout dst, Layout src) except -1          # copy with broadcasting and cast; no checks, no counters

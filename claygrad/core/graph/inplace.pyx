@@ -3,29 +3,22 @@
 import numpy
 
 cimport cython
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyTypeObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.user_warnings import warn
-from claygrad.core.op cimport POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, Op, run_check
 from claygrad.core.data.device cimport ACCELERATOR, CPU
 from claygrad.core.data.transfer cimport to_host, write_across
-from claygrad.core.data.dtype cimport CAT_FLOAT, category_of, dtype, of_code
-from claygrad.core.dispatch.reference cimport general
-from claygrad.core.dispatch.promotion cimport result_code
+from claygrad.core.data.dtype cimport CAT_FLOAT, dtype
 from claygrad.core.errors import no_elements
 from claygrad.core.data.kernels cimport copy_strided
-from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, dense, same_shape, stretched
-from claygrad.core.graph.conj_view cimport OBSERVED, any_lazy, resolve, resolved, unusual, with_bits, write_lazy
+from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, dense
+from claygrad.core.graph.conj_view cimport write_lazy
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node, clay_scope_take, next_seq
-from claygrad.core.graph.observe cimport INPLACE, observed, wanted
 from claygrad.core.graph.provenance cimport where_text
-from claygrad.core.graph.record cimport freed_error, note_view, record_again, record_inputs, should_record
+from claygrad.core.graph.record cimport freed_error, note_view, record_again
 from claygrad.core.graph.rules cimport call_rules
-from claygrad.core.sparse_tensor cimport any_sparse
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
-from claygrad.core.tensor import LATE
 from claygrad.core.graph.view cimport name_after, refusal, replay, way_to
 
 cdef extern from "sealed.h":
@@ -34,9 +27,6 @@ cdef extern from "sealed.h":
 # Bytes above which a copy runs without the interpreter lock.
 cdef enum:
     RELEASE = 262144
-
-
-cdef int* _unusual = unusual()
 
 
 cdef int check_writable(Tensor t, bint recording) except -1:
@@ -75,53 +65,6 @@ cdef int begin_write(Tensor t) except -1:
     t.layout.storage.before_write()
     t.bump()
     return 0
-
-
-# Note [Overlap]
-# A declaration says what its in-place form makes of memory that it meets twice, as a word or a function of the arguments:
-# overlap  several indices of the written tensor reach one element: refused; "ok"; any other text is a warning
-# alias    an input shares memory with it: refused where it partly does; "refuse": also if they are the same; "ok"
-cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
-    cdef int i
-    cdef Layout target = t.layout
-    if target.numel and stretched(target):
-        said = _said(op, "overlap", slots)
-        if said is None:
-            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
-                               "memory location. Please clone() the tensor before performing the operation.")
-        if said != "ok":
-            warn(said, UserWarning)
-    for i in range(1, op.n_tensors):
-        value = <object>slots[op.tensors[i]]
-        for x in (value if isinstance(value, (list, tuple)) else (value,)):
-            if not isinstance(x, Tensor) or (<Tensor>x).layout.storage is not target.storage:
-                continue
-            alias = _said(op, "alias", slots)
-            if alias == "ok":
-                return 0
-            if overlaps(<Tensor>x, t, alias == "refuse"):
-                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                                   "single memory location. Please clone() the tensor before performing the operation.")
-    return 0
-
-
-cdef bint _reads_target(Op op, Tensor t, PyObject** slots):
-    """Whether an operation that is not elementwise has the memory that it writes among its further inputs."""
-    cdef int i
-    if op.kind == POINTWISE:
-        return False
-    for i in range(1, op.n_tensors):
-        value = <object>slots[op.tensors[i]]
-        for x in (value if isinstance(value, (list, tuple)) else (value,)):
-            if isinstance(x, Tensor) and (<Tensor>x).layout.storage is t.layout.storage:
-                return True
-    return False
-
-
-cdef object _said(Op op, str what, PyObject** slots):
-    cdef int i
-    said = op.info.get(what)
-    return said(*[<object>slots[i] for i in range(op.n_params)]) if callable(said) else said
 
 
 cdef bint overlaps(Tensor x, Tensor t, bint fully_too):
@@ -178,98 +121,6 @@ cdef int write_layout(Layout dst, Layout src) except -1:
         source = source.real
     numpy.copyto(dst.array(), source, casting="unsafe")
     return 0
-
-
-cdef int _write_changed(Layout dst, Layout src) except -1:
-    """Several indices reach one element: what was assigned to any of them stays."""
-    old, new = dst.array(), src.array()
-    changed = (new != old) & ~((new != new) & (old != old))
-    old[changed] = new[changed]
-    return 0
-
-
-cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
-    """In place the dtype stays: a result of a higher category is refused."""
-    cdef int code
-    if op.kind != POINTWISE or op.promote == PROMOTE_NONE or op.promote == PROMOTE_BOOL:
-        return 0
-    if (target.dtype.category >= CAT_FLOAT and op.n_tensors == 2 and isinstance(<object>slots[1], Tensor)
-            and (<Tensor>slots[1]).layout.dtype is target.dtype):
-        return 0                                      # the common case: nothing to promote
-    code = result_code(op, slots)
-    if category_of(code) > target.dtype.category:
-        run_check(op, slots)                          # a reason of its own comes first
-        raise RuntimeError(f"result type {of_code(code).legacy} can't be cast to the desired output type {target.dtype.legacy}")
-    return 0
-
-
-cdef object call_inplace(Op op, PyObject** slots):
-    cdef Tensor t = <Tensor?><object>slots[0]
-    cdef Layout target = t.layout, made = None
-    cdef int i
-    cdef bint record, lazy = False
-    cdef Node node = None
-    if _unusual[0]:
-        if _unusual[0] & OBSERVED and wanted():
-            return observed(call_inplace, INPLACE, op, slots)
-        lazy = any_lazy(slots, op.n_params)
-    record = target.dtype.category >= CAT_FLOAT and should_record(op, slots)
-    if lazy and any_sparse(slots, op.n_params):
-        return LATE["sparse_"](op, [<object>slots[i] for i in range(op.n_params)])
-    check_writable(t, record)
-    if op.fast == NULL or not target.contiguous or target.storage.where.kind != CPU:
-        _check_overlap(op, t, slots)
-    _check_result(op, slots, target)
-    if record:
-        node = record_inputs(op, slots)
-    if lazy:
-        made = _write_lazy(op, t, slots)
-    elif op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL and target.storage.where.kind == CPU \
-            and not (op.n_tensors > 1 and _reads_target(op, t, slots)):
-        target.storage.before_write()
-        made = op.fast(op, slots, target)
-    if made is None:
-        if op.fast != NULL:
-            _check_overlap(op, t, slots)
-        result = None
-        if op.fast != NULL and target.storage.where.kind == CPU and not stretched(target):
-            result = op.fast(op, slots, None)         # in new memory first
-        if result is None:
-            result = general(op, slots)
-        made = <Layout>(result[0] if isinstance(result, list) else result)
-        if not same_shape(made, target):
-            raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
-        target.storage.before_write()
-        if target.numel and stretched(target):
-            _write_changed(target, made)
-        else:
-            write_layout(target, made)
-    t.bump()
-    if record:
-        rebase(t, node)
-    return t
-
-
-cdef Layout _write_lazy(Op op, Tensor t, PyObject** slots):
-    """Compute and write where an argument is lazy, t itself or another: Note [Lazy conjugates]. Returns what t is written with."""
-    cdef PyObject* plain[24]
-    cdef Layout target = t.layout, made
-    cdef list _kept = resolve(slots, op.n_params, plain)          # keeps them alive
-    _check_overlap(op, t, slots)
-    result = None
-    if op.fast != NULL and target.storage.where.kind == CPU and not stretched(target):
-        result = op.fast(op, plain, None)
-    if result is None:
-        result = general(op, plain)
-    made = <Layout>(result[0] if isinstance(result, list) else result)
-    if not same_shape(made, target):
-        raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
-    target.storage.before_write()
-    if target.numel and stretched(target):
-        _write_changed(with_bits(target, 0), resolved(with_bits(made, target.bits)))
-    else:
-        write_layout(target, made)
-    return made
 
 
 # --- history -----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport MULTI_VIEW, Op
 from claygrad.core.op cimport VIEW as VIEW_OP
-from claygrad.core.graph.conj_view cimport OBSERVED, unusual
+from claygrad.core.data.storage cimport OBSERVED, unusual
 from claygrad.core.graph.modes cimport watch_backward
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.provenance cimport here, line_of

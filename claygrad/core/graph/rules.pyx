@@ -7,7 +7,8 @@ from claygrad.core.op cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE,
 from claygrad.core.data.device cimport ACCELERATOR
 from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
 from claygrad.core.data.layout cimport Layout, bytes_of, new_contiguous
-from claygrad.core.graph.conj_view cimport any_lazy, unusual
+from claygrad.core.data.storage cimport ELSEWHERE, unusual
+from claygrad.core.graph.conj_view cimport any_elsewhere, any_lazy
 from claygrad.core.graph.accumulate cimport private
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.observe cimport rules_are_open
@@ -46,8 +47,9 @@ cdef Tensor zeros_for(Node node, int nr):
 
 
 cdef bint _by_operations(PyObject** args, int n) except -1:
-    """Whether a rule must run as the operations that it is made of: an argument is lazy, or somebody wants to see them."""
-    return rules_are_open() or any_lazy(args, n)
+    """Whether a rule must run as the operations that it is made of: an argument is lazy or not the CPU's, or somebody wants to see
+    them."""
+    return rules_are_open() or any_lazy(args, n) or _unusual[0] & ELSEWHERE and any_elsewhere(args, n)
 
 
 cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long long skip, PyObject** out) except -1:

@@ -1,13 +1,9 @@
-from cpython.object cimport PyObject
-
-from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.node cimport Node
 from claygrad.core.tensor cimport Tensor
 
 cdef Tensor make_view(Tensor t, Layout layout, bint multi)
-cdef object call_view(Op op, PyObject** slots)
 cdef object refusal(Tensor view, bint indirect)      # why a view of this origin may not be written; None: it may
 cdef int name_after(Tensor view, str before) except -1
 cdef Node way_to(Tensor view)                        # a node that leads from the base to a view
