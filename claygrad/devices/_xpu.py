@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_REFUSALS = ("does not support input type", "is not understood")           # of dtypes, which dpnp tells by a ValueError
+
+
 class Xpu(Table):
     type = "xpu"
     none_there = "dpctl finds no SYCL device; the OpenCL runtime for CPUs is pip install intel-opencl-rt"
@@ -84,6 +87,10 @@ class Xpu(Table):
 
     def pinned(self, nbytes: int) -> np.ndarray:
         return np.frombuffer(dpctl.memory.MemoryUSMHost(max(nbytes, 1), queue=self.queue()), np.uint8)[:nbytes]
+
+    def lacks(self, error: BaseException, traceback: Any) -> bool:
+        return super().lacks(error, traceback) or (isinstance(error, ValueError)
+                                                   and any(words in str(error) for words in _REFUSALS))
 
     def strided(self, x: Any, shape: Any, strides: Any) -> Any:
         """A view of an array; strides in bytes, as NumPy's as_strided has them."""

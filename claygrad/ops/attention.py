@@ -63,7 +63,8 @@ def causal(xp, rows: int, columns: int):
 
 @op(name="_scaled_dot_product_flash_attention_for_cpu", kernel="attention", half="raw",
     node="ScaledDotProductFlashAttentionForCpuBackward0", differentiable=(0,),
-    meta=lambda query: [(query.shape, query.dtype), (query.shape[:3], query.dtype)], **inner,
+    meta=lambda query: [(query.shape, query.dtype), (query.shape[:3], query.dtype if query.itemsize > 2 else float32)],
+    **inner,
     samples=lambda t: [t.args(t(1, 2, 3, 4), t(1, 2, 5, 4), t(1, 2, 5, 4), None, False, 0.5),
                        t.args(t(1, 1, 3, 2), t(1, 1, 3, 2), t(1, 1, 3, 2), None, True, 1.0)])
 def fused_attention(xp, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool,

@@ -1,21 +1,22 @@
 """A tensor among Python's objects: lists, membership, functions applied to elements, and questions about its memory."""
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from claygrad.core import Tensor as TensorType
-from claygrad.core import host_array, recast, recast_array, storage_shares, write_into
+from claygrad.core import host_array, recast, recast_array, share, storage_shares, write_into
 from claygrad.core.user_warnings import warn
 from claygrad.ops._data import numbers_from
-from claygrad.ops._formats import contiguous_format, strides_like
+from claygrad.ops._formats import contiguous_format, strided, strides_like
 from claygrad.ops._registry import composite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from claygrad.core import Tensor
+    from claygrad.core import Storage, Tensor
     from claygrad.ops._formats import memory_format
 
     ints = int | tuple[int, ...]
@@ -150,6 +151,9 @@ def share_memory_(self: Tensor) -> Tensor:
     return self
 
 
+_PINNED: weakref.WeakSet[Storage] = weakref.WeakSet()
+
+
 def _warn_of_device(name: str, device: Any) -> None:
     if device is not None:
         warn(f"The argument 'device' of Tensor.{name}() is deprecated. Please do not pass this argument.",
@@ -158,16 +162,29 @@ def _warn_of_device(name: str, device: Any) -> None:
 
 @composite(function=False, raw=True)
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is locked for copies to a GPU: never without one."""
+    """Whether the memory is such that an accelerator reads it by itself: never without one."""
     _warn_of_device("is_pinned", device)
-    return False
+    return self.device.type == "cpu" and self.layout is strided and self.untyped_storage() in _PINNED
 
 
 @composite(function=False, raw=True)
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Lock the memory for copies to a GPU; an error where there is none."""
+    """A copy in main memory that the accelerator reads by itself; an error where there is none."""
     _warn_of_device("pin_memory", device)
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+    from claygrad.devices import first_there, table_of
+    kind = first_there()
+    if kind is None:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    if self.device.type != "cpu" or self.layout is not strided:
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    if is_pinned(self):
+        return self
+    memory = table_of(kind).pinned(self.nbytes)
+    if memory is None:
+        raise NotImplementedError(f"{kind} has no memory that is pinned")
+    made = share(memory.view(self.dtype.numpy).reshape(self.shape))
+    _PINNED.add(made.untyped_storage())
+    return made.copy_(self)
 
 
 def _never(name: str, kind: str) -> None:

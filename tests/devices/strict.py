@@ -230,6 +230,9 @@ class Strict(Table):
             raise TypeError("strict: a forward returned an array of the host")
         return isinstance(value, Array)
 
+    def pinned(self, nbytes: int) -> np.ndarray:
+        return np.empty(nbytes, np.uint8)
+
     def total_memory(self, index: int) -> int:
         return 1 << 30
 

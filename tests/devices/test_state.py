@@ -183,3 +183,19 @@ def test_types_that_are_not_there():
     for name in ("current_device get_device_name get_device_properties max_memory_allocated synchronize manual_seed "
                  "empty_cache Stream Event amp device").split():
         assert getattr(torch.cuda, name) is not None
+
+
+def test_pinned_memory(there):
+    x = torch.arange(6.0).reshape(2, 3)
+    y = x.t().pin_memory()
+    assert y.is_pinned()
+    assert not x.is_pinned()
+    assert y.pin_memory() is y
+    assert torch.equal(y.to(there, non_blocking=True).cpu(), x.t())
+    with pytest.raises(RuntimeError, match="only dense CPU tensors can be pinned"):
+        x.to(there).pin_memory()
+    data = torch.utils.data.TensorDataset(x, torch.arange(2))
+    for rows, numbers in torch.utils.data.DataLoader(data, batch_size=2, pin_memory=True):
+        assert rows.is_pinned()
+        assert numbers.is_pinned()
+        assert torch.equal(rows, x)

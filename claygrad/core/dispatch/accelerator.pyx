@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.data.device cimport ACCELERATOR, device
-from claygrad.core.data.dtype cimport BF16, C32, F16, dtype, from_numpy, narrow, of_code, promote, wider
+from claygrad.core.data.dtype cimport BF16, C32, F16, F32, dtype, from_numpy, narrow, of_code, promote, wider
 from claygrad.core.data.layout cimport Layout, bytes_of, new_layout
 from claygrad.core.data.storage cimport storage_on
 from claygrad.core.data.transfer cimport adopt_array, array_on, cast_on, to_host
@@ -36,6 +36,7 @@ cdef object _listed(object x, device where, int code, bint half_raw):
 cdef object _arguments(Op op, PyObject** slots, int code, device where, int* half):
     """What the forward takes after the module; `half` becomes the dtype that its float32 results are rounded to, or -1."""
     cdef int i
+    cdef int rounded = -1
     cdef bint told = False
     cdef Layout v
     cdef list args = []
@@ -65,12 +66,24 @@ cdef object _arguments(Op op, PyObject** slots, int code, device where, int* hal
                 value = number_array(value, code, op.half_raw and code == F16, i == op.wide_at)
         elif isinstance(value, dtype):
             told = True
-            if (<dtype>value).code == BF16 or (<dtype>value).code >= C32:
+            if (<dtype>value).code >= C32:
                 raise Lacking(f"results of dtype {(<dtype>value).name}")
+            if (<dtype>value).code == BF16:           # computed in float32, and rounded at the end
+                rounded, value = BF16, of_code(F32)
         args.append(value)
     if op.half_raw and half[0] == F16 or told or (code >= 0 and not narrow(code)):
-        half[0] = -1
+        half[0] = rounded
     return args
+
+
+cdef list _told(Op op, PyObject** slots):
+    """The dtypes of several results, where the declaration tells them."""
+    cdef int i
+    if op.meta is None or op.meta == "data":
+        return []
+    given = {op.params[i]: <object>slots[i] for i in range(op.n_params)}
+    made = op.meta(*[given[name] for name in op.meta.__code__.co_varnames[:op.meta.__code__.co_argcount]])
+    return [x[1] for x in made] if isinstance(made, list) and all([len(x) == 2 and isinstance(x[1], dtype) for x in made]) else []
 
 
 cdef list _blocks(Op op, PyObject** slots):
@@ -131,9 +144,10 @@ cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
             result = call_declared(op, [table.xp, *args], 1) if form is None else form(table.xp, *args)
             if isinstance(result, tuple):
                 keep = op.kind != REDUCTION and not op.info.get("contiguous")
-                several = []
-                for x in result:                     # what an operation that tells halves apart adds to its result is no half
-                    several.append(_result(op, x, code, -1 if several and op.info.get("half") == "raw" else half, where, blocks, keep))
+                several, told = [], _told(op, slots) if op.half_raw and half >= 0 else []
+                for x in result:
+                    wide = len(several) < len(told) and not narrow((<dtype>told[len(several)]).code)
+                    several.append(_result(op, x, code, -1 if wide else half, where, blocks, keep))
                     blocks.append((<Layout>several[-1]).storage.owner)
                 return several
             made = _result(op, result, code, half, where, blocks, op.kind != REDUCTION)

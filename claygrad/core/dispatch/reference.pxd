@@ -7,9 +7,10 @@ from claygrad.core.data.layout cimport Layout
 from claygrad.core.op cimport Op
 
 # The reference takes any layout, dtype and device, through the array module. It is the specification of every native form.
-cdef device check_call(Op op, PyObject** slots, int* code)        # refuses; the dtype of the result; the device if it is not the CPU, else None
+# Refuses; the dtype of the result, and the device if that is not the CPU, else None.
+cdef device check_call(Op op, PyObject** slots, int* code)
 cdef object reference(Op op, PyObject** slots, int code)          # Layout, or list of Layouts
-cdef object elsewhere(Op op, PyObject** slots, int code, device where)    # the same on the meta device or on an accelerator
+cdef object elsewhere(Op op, PyObject** slots, int code, device where)    # the same on meta, without elements, or on an accelerator
 cdef object call_declared(Op op, list args, int lead)
 cdef int iterated_order(Op op, PyObject** slots, int ndim, const int64_t* shape, int* order) except -1
 cdef bint iterated_strides(Op op, PyObject** slots, Layout made, int64_t* strides) except -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from claygrad._late import late
@@ -164,6 +164,24 @@ def _check_workers(count: int, timeout: float, ahead: int | None, persistent: bo
         raise ValueError("persistent_workers option needs num_workers > 0")
 
 
+def _accelerated() -> bool:
+    from claygrad.devices import first_there
+    return first_there() is not None
+
+
+def pinned(batch: Any) -> Any:
+    """The batch with its tensors in memory that the accelerator reads by itself."""
+    if isinstance(batch, Tensor):
+        return batch.pin_memory()
+    if hasattr(batch, "pin_memory"):
+        return batch.pin_memory()
+    if isinstance(batch, Mapping):
+        return {key: pinned(value) for key, value in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*map(pinned, batch))
+    return type(batch)(map(pinned, batch)) if isinstance(batch, (list, tuple)) else batch
+
+
 class _BaseDataLoaderIter:
     """One pass over the data. The seed is drawn when it begins, the sampler's own when it is first asked.
 
@@ -171,14 +189,15 @@ class _BaseDataLoaderIter:
     """
 
     def __init__(self, loader: Any) -> None:
-        if loader.pin_memory:
+        self._pin_memory = bool(loader.pin_memory) and _accelerated()
+        if loader.pin_memory and not self._pin_memory:
             warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
                  "won't be used.")
         self._dataset, self._dataset_kind = loader.dataset, loader._dataset_kind
         self._IterableDataset_len_called: int | None = getattr(loader, "_IterableDataset_len_called", None)
         self._auto_collation, self._collate_fn, self._drop_last = (loader._auto_collation, loader.collate_fn,
                                                                    loader.drop_last)
-        self._num_workers, self._timeout, self._pin_memory = loader.num_workers, loader.timeout, False
+        self._num_workers, self._timeout = loader.num_workers, loader.timeout
         self._persistent_workers = loader.persistent_workers
         self._num_yielded = 0
         self._index_sampler = loader._index_sampler
@@ -211,7 +230,7 @@ class _BaseDataLoaderIter:
         if told is not None and self._dataset_kind == _DatasetKind.Iterable and self._num_yielded > told:
             warn(f"Length of IterableDataset {self._dataset} was reported to be {told}(when accessing "
                  f"len(dataloader)), but {self._num_yielded} samples have been fetched. ")
-        return batch
+        return pinned(batch) if self._pin_memory else batch
 
     def __getstate__(self) -> Any:
         raise NotImplementedError("{} cannot be pickled", type(self).__name__)
