@@ -31,6 +31,7 @@ ELSEWHERE = {
     "claygrad.ops": "the declarations, which the reference is made of",
     "claygrad.version": "its names are attributes of strings",
     "claygrad.return_types": "what operations with several results return",
+    "claygrad.devices": "the tables of accelerators", "claygrad.xpu": "the names of claygrad.cuda",
     "claygrad.storage": "of torch itself", "claygrad.cpu": "answers for packages", "claygrad.__main__": "", "claygrad.__config__": "",
     "claygrad.__future__": "",
 }

@@ -1,6 +1,7 @@
 """`torch.cuda`, by CuPy (docs/devices.md). Without a GPU questions are answered and uses refused as PyTorch does."""
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from claygrad._late import late
@@ -39,3 +40,13 @@ def __getattr__(name: str) -> Any:
         except KeyError:
             pass
     return _late_name(name)
+
+
+_OWN = frozenset(globals())
+
+
+def _forget() -> None:
+    """Answer anew: another table was given to this type of device."""
+    for name in [name for name, value in globals().items() if name not in _OWN and not isinstance(value, ModuleType)]:
+        if name not in ("_OWN", "_forget"):
+            del globals()[name]

@@ -6,6 +6,7 @@ nothing here is imported before. What two array modules do differently is in `_x
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 from claygrad.core.data.device import forget_accelerator, no_cuda
@@ -78,3 +79,6 @@ def use(kind: str, make: Callable[[], Table] | None) -> None:
         _MAKERS[kind] = make
     _TABLES.pop(kind, None)
     forget_accelerator(kind)
+    held = sys.modules.get(f"claygrad.{kind}")
+    if hasattr(held, "_forget"):
+        held._forget()

@@ -385,9 +385,9 @@ cdef Layout _triangular(Op op, PyObject** slots, Layout target):
     elif not (_from_right(&job, a, b) if right else _system(&job, a, b)):
         return None
     job.upper, job.unit = (<object>slots[2] is True) != right, <object>slots[4] is True
-    out = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, False)
+    out = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, True)
     if right:
-        job.x.row, job.x.column = 1, job.n
+        job.x.row, job.x.column = job.k, 1
     return out if _run(op, &job, a.dtype.code, None) else None
 
 

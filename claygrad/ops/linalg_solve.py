@@ -54,7 +54,12 @@ def solve_triangular(xp, A: Tensor, B: Tensor, *, upper: bool, left: bool = True
     if left:
         return _lapack.triangular(xp, A, B, upper, unitriangular)
     turned = _lapack.triangular(xp, A.swapaxes(-2, -1), B.swapaxes(-2, -1), not upper, unitriangular)
-    return xp.ascontiguousarray(turned.swapaxes(-2, -1))
+    return _by_columns(xp, turned.swapaxes(-2, -1))
+
+
+def _by_columns(xp, matrices):
+    "The same matrices stored by columns, as LAPACK leaves them."
+    return xp.ascontiguousarray(matrices.swapaxes(-2, -1)).swapaxes(-2, -1)
 
 
 @solve_triangular.rules

@@ -19,7 +19,8 @@ def sliced(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> G
     shape, strides = list(input.shape), list(input.stride())
     offset = input.storage_offset() + start * strides[dim]
     shape[dim] = length
-    strides[dim] *= step
+    if length > 1 or step < 2**31:           # with at most one entry the stride is free, and the product may be out of range
+        strides[dim] *= step
     return tuple(shape), tuple(strides), offset
 
 

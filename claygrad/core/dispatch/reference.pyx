@@ -195,7 +195,7 @@ cdef device check_call(Op op, PyObject** slots, int* code):
     code[0] = result_code(op, slots)
     if op.kind == POINTWISE:
         check_broadcast(op, slots)
-    return where if where is not None and where.kind != CPU else None
+    return where if where is not None and (where.kind == META or where.kind == ACCELERATOR) else None
 
 
 cdef object reference(Op op, PyObject** slots, int code):

@@ -1,4 +1,5 @@
 """Native forms by name: the modules of native/ offer theirs when they are loaded, declarations ask for them."""
+cimport cython
 from claygrad.core.op cimport MULTI_VIEW, VIEW, Op, fast_rule_t, fast_t, many_t, short_t
 from claygrad.core.op import every_op
 from claygrad.core.data.dtype cimport N_NATIVE
@@ -93,6 +94,8 @@ cdef class _NativeForms:
     cdef fast_rule_t rules[4]
 
 
+@cython.final
+@cython.binding(False)
 cdef class reference_only:
     """Inside, every operation runs by its reference, the declared forward: the table of native forms is empty.
 
@@ -103,11 +106,15 @@ cdef class reference_only:
     """
     cdef list taken
 
+    def __cinit__(self):
+        self.taken = []
+
     def __enter__(self):
         cdef Op op
         cdef _NativeForms forms
         cdef int i
-        self.taken = []
+        if self.taken:
+            raise RuntimeError("reference_only() is entered already: use one for each `with`")
         for op in every_op:
             forms = _NativeForms.__new__(_NativeForms)
             forms.op, forms.fast, forms.many, forms.short, forms.rules = op, op.fast, op.many, op.short, op.fast_rules
@@ -124,7 +131,7 @@ cdef class reference_only:
         for forms in self.taken:
             forms.op.fast, forms.op.many, forms.op.short = forms.fast, forms.many, forms.short
             forms.op.fast_rules = forms.rules
-        self.taken = None
+        self.taken = []
 
 
 def has_native_form(Op op):

@@ -1,6 +1,6 @@
 """Who may answer in place of an operation. Note [Interception] is in core/graph/intercept.pxd."""
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.data.storage cimport INTERCEPTED, unusual
 from claygrad.core.graph.modes cimport modes
@@ -8,6 +8,9 @@ from claygrad.core.graph.observe cimport INPLACE, EventKind, form_t
 from claygrad.core.op cimport COMPOSITE, MULTI_VIEW, POINTWISE, VIEW, Op
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.tensor import LATE as _LATE
+
+cdef extern from "sealed.h":
+    int clay_seal(PyTypeObject* type) except -1
 
 cdef extern from *:
     """
@@ -202,3 +205,4 @@ def has_dispatch(cls):
 
 
 _LATE["note_dispatch"] = note_dispatch
+clay_seal(<PyTypeObject*>Operation)               # Note [Sealed types]

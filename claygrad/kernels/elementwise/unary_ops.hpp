@@ -64,7 +64,7 @@ inline float tanh_finest(float x) { return (float)tanh((double)x); }
 inline float erfc_finest(float x) { return (float)erfc((double)x); }
 inline double tanh_finest(double x) {
     const double u = x * x;
-    if (!(u < 0.0625)) return tanh(x);
+    if (!(u < 0.0625) || x == 0) return tanh(x);           // the sum below has no sign at -0.0
     double p = 929569 / 638512875.0 - u * (6404582 / 10854718875.0 - u * (443861162 / 1856156927625.0 - u * 18888466084 / 194896477400625.0));
     p = -17 / 315.0 + u * (62 / 2835.0 - u * (1382 / 155925.0 - u * (21844 / 6081075.0 - u * p)));
     return x + x * (u * (-1 / 3.0 + u * (2 / 15.0 + u * p)));
@@ -110,11 +110,11 @@ constexpr double SQRT_HALF = 0.70710678118654752440;      // 1/sqrt(2)
 constexpr double SQRT_2_OVER_PI = 0.79788456080286535588;
 constexpr double GELU_CUBIC = 0.044715;
 
-// The share of a normal distribution below x; in single precision simd/math_plain.hpp and simd/math_avx512.hpp have it too.
+// The normal distribution function; for float see also simd/math_plain.hpp and simd/math_avx512.hpp.
 template <class V> V normal_cdf(V x) { return splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF))); }
 CLAY_UNARY(Gelu, Costly, x * normal_cdf(x))
 
-// The derivative of gelu, with the share or without; in single precision simd/math_plain.hpp has both too, simd/math_avx512.hpp the latter.
+// The derivative of gelu, with the distribution function given or not; for float see also simd/math_plain.hpp and simd/math_avx512.hpp.
 template <class V> V gelu_slope(V x, V share) {
     return share + x * (splat<V>(0.5 * SQRT_2_OVER_PI) * exp(splat<V>(-0.5) * x * x));
 }
