@@ -80,5 +80,5 @@ def use(kind: str, make: Callable[[], Table] | None) -> None:
     _TABLES.pop(kind, None)
     forget_accelerator(kind)
     held = sys.modules.get(f"claygrad.{kind}")
-    if hasattr(held, "_forget"):
+    if held is not None and hasattr(held, "_forget"):
         held._forget()

@@ -210,7 +210,8 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         return _by_lines(op, f, x, y) if out is None and target is None else out
     x = (<Tensor>(a if a_is else b)).layout
     f = <binary_fn>op.kernels[x.dtype.code]
-    if f == NULL or not _native(x) and (target is not None or not is_permuted(x)) or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
+    if f == NULL or not _native(x) and (target is not None or not is_permuted(x)) \
+            or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
         return None
     if op.n_kernel_if and not _plain_attributes(op, slots):
         return None

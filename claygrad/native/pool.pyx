@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, F64, I64, of_code
+from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, same_shape
 from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, numbers_at, spread_at

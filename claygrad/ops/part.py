@@ -19,7 +19,7 @@ def sliced(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> G
     shape, strides = list(input.shape), list(input.stride())
     offset = input.storage_offset() + start * strides[dim]
     shape[dim] = length
-    if length > 1 or step < 2**31:           # with at most one entry the stride is free, and the product may be out of range
+    if length > 1 or step < 2**31:           # of at most one entry the stride is free, and might be out of range
         strides[dim] *= step
     return tuple(shape), tuple(strides), offset
 

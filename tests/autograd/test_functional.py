@@ -296,7 +296,7 @@ def test_only_two_strategies_have_names(lib):
 
 
 def test_forward_mode_is_vectorized_only(lib):
-    text = "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+    text = "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
     with raises(lib, NotImplementedError, text):
         lib.autograd.functional.jacobian(lambda x: x, lib.ones(1), strategy="forward-mode")
     with raises(lib, NotImplementedError, text):

@@ -2,8 +2,8 @@
 from cpython.object cimport PyObject
 from claygrad.core.user_warnings import warn
 from claygrad.core.dispatch.arguments cimport axes, bind_keywords, checked, collect, quick
-from claygrad.core.op cimport (COMPOSITE, MULTI_VIEW, P_ANY, P_TENSOR_NUM, POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, REDUCTION, VIEW, Op, find_op,
-                               run_check)
+from claygrad.core.op cimport (COMPOSITE, MULTI_VIEW, P_ANY, P_TENSOR_NUM, POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, REDUCTION, VIEW,
+                               Op, find_op, run_check)
 from claygrad.core.op import every_op
 from libc.stdint cimport int64_t
 from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT, category_of, dtype, of_code
