@@ -23,7 +23,8 @@ def page() -> str:
         parts += [f"### {KINDS.get(kind, kind.capitalize())}\n", *(f"- {shielded(text)}" for text in found[kind]), ""]
     released = ROOT / "CHANGELOG.md"
     if released.exists():
-        parts.append(re.sub(r"\A# .*\n", "", released.read_text()).strip() + "\n")
+        text = re.sub(r"\A# .*\n", "", released.read_text()).strip()
+        parts.append(text.replace("(docs/", "(").replace("[changes/](changes)", "`changes/`") + "\n")
     return "\n".join(parts)
 
 
