@@ -1,6 +1,6 @@
 """Ranks that end: by an error, which ends all; early, which the others must learn; or together, which ends MPI.
 
-Note [Leaving]
+Note [Ranks that end]
 A rank whose program raises prints the traceback with its number and aborts MPI: the launcher then stops all others
 within a second. A rank that is killed is seen by the launcher. A rank whose program just ends while others wait for
 it in a collective would hang them, and itself in MPI's end, so it tells them by a message first; who waits looks for
