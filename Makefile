@@ -103,8 +103,15 @@ scaling: .venv-oracle/.claygrad .venv-oracle/.bench
 	$(ORACLE_BIN)/python benchmarks/scaling.py $(BENCH_ARGS)
 
 # Instructions per operation, counted by valgrind: the same on a busy machine as on an idle one.
-instructions: .venv/.claygrad
-	$(BIN)/python benchmarks/instructions.py $(BENCH_ARGS)
+# The files that users get have no names of inner functions, by which the columns are told apart: so a build of its own.
+SYMBOLS_SITE := $(CURDIR)/build/with-symbols/usr/lib
+
+instructions: .venv/.build
+	@test -f build/symbols/build.ninja || PATH="$(CURDIR)/$(BIN):$$PATH" meson setup build/symbols --prefix=/usr --buildtype=release \
+	  -Dpython.install_env=prefix -Dpython.purelibdir=lib -Dpython.platlibdir=lib -Db_ndebug=if-release -Dkeep_symbols=true
+	PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/symbols
+	PATH="$(CURDIR)/$(BIN):$$PATH" meson install -C build/symbols --no-rebuild --quiet --destdir "$(CURDIR)/build/with-symbols"
+	PYTHONPATH="$(SYMBOLS_SITE)" $(BIN)/python benchmarks/instructions.py $(BENCH_ARGS)
 
 # Everything compiled, built again with the compiler's sanitizers, in a folder of its own that comes before .venv on the path.
 # Leaks are not counted: Python leaves much to the end. Masked loads and stores pass unseen: the base instruction set has none,
