@@ -378,7 +378,7 @@ def _forward_jacobian(
     from claygrad.autograd.forward_ad import dual_level, make_dual, unpack_dual  # loaded where it is used
 
     if strict:
-        raise NotImplementedError(
+        raise RuntimeError(
             'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
             "together (yet). Please either set `strict=False` or `strategy=\"reverse-mode\"`."
         )
