@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> None:
     notes = os.environ.get("CLAYGRAD_LAUNCH_NOTES", "")
     supervised(notes)
     from claygrad.compat import as_torch
-    from claygrad.distributed import _leaving, _mpi
+    from claygrad.distributed import _mpi, _shutdown
 
     MPI = _mpi.load()
     world = MPI.COMM_WORLD
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> None:
         os.environ["TORCHELASTIC_ERROR_FILE"] = os.path.join(notes, f"{world.rank}.error")
     if arguments[0] == "--no-python":
         os.execvp(arguments[1], arguments[1:])
-    _leaving.install(world)
+    _shutdown.install(world)
     try:
         as_torch()
         if arguments[0] == "-m":
@@ -106,11 +106,11 @@ def main(arguments: list[str]) -> None:
         if ended.code not in (None, 0):
             if isinstance(ended.code, str):
                 print(ended.code, file=sys.stderr)
-            _stop(_leaving, world, ended, ended.code if isinstance(ended.code, int) else 1)
+            _stop(_shutdown, world, ended, ended.code if isinstance(ended.code, int) else 1)
         raise
     except BaseException as wrong:
         shown = _of_the_program(wrong)
-        _leaving.fail(shown)
+        _shutdown.fail(shown)
 
 
 def _of_the_program(wrong: BaseException) -> BaseException:

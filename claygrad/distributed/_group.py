@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from claygrad.core import device as device_class
 from claygrad.core import get_num_threads, set_num_threads
 from claygrad.core.user_warnings import warn
-from claygrad.distributed import _leaving, _mpi, _work
+from claygrad.distributed import _mpi, _shutdown, _work
 
 default_pg_timeout = timedelta(minutes=30)
 _UNINITIALIZED = "Default process group has not been initialized, please make sure to call init_process_group."
@@ -208,7 +208,7 @@ def init_process_group(
     world = MPI.COMM_WORLD
     _compare_with_environment(world, world_size, rank)
     name = _engine(backend, world.rank)
-    _leaving.install(world)
+    _shutdown.install(world)
     _divide_threads(MPI, world)
     _add(world.Dup(), list(range(world.size)), name, timeout or default_pg_timeout, group_name or "0", "default_pg")
 

@@ -34,7 +34,7 @@ def load() -> Any:
     try:
         import mpi4py
 
-        mpi4py.rc.finalize = False  # `_leaving` ends MPI: a rank that leaves early must not hang in it
+        mpi4py.rc.finalize = False  # `_shutdown` ends MPI: a rank that leaves early must not hang in it
         from mpi4py import MPI
     except ImportError as wrong:
         raise RuntimeError(f"{NOT_BUILT_IN}  {type(wrong).__name__}: {wrong}\n{GET_MPI}") from None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 lock = threading.RLock()
 under_way: list[Work] = []
-peer_left: list[Callable[[], str | None]] = []  # `_leaving` adds the question
+peer_left: list[Callable[[], str | None]] = []  # `_shutdown` adds the question
 
 SPIN = 300e-6  # seconds to ask again at once, before the processor is given to others
 NAP = 100e-6
