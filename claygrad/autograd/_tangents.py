@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.autograd._run import grad
 from claygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from claygrad.core import LATE, Tensor, is_wrapper, op_named
-from claygrad.core.dispatch.layers import begin_node, end_node, rule_alone
+from claygrad.core.dispatch.intercepted import begin_node, end_node, rule_alone
 from claygrad.core.graph.intercept import Operation, begin_reason, end_reason, get_levels, set_levels
 from claygrad.core.graph.record import note_tangent
 from claygrad.ops.fill import zeros_like

@@ -46,7 +46,7 @@ from claygrad.core.python_api import (
 )
 import claygrad.core.dispatch.accelerator
 from claygrad.core.dispatch.call import conj, install, into
-import claygrad.core.dispatch.layers
+import claygrad.core.dispatch.intercepted
 from claygrad.core.op import Op, constant, declare, missing, op_named, zero
 from claygrad.core.data.device import device, get_default_device, parse_device, set_default_device
 from claygrad.core.data.dtype import (

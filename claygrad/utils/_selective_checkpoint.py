@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
-from claygrad.core.dispatch.layers import unrecorded
+from claygrad.core.dispatch.intercepted import unrecorded
 from claygrad.core.graph.saved_values import keep, kept
 from claygrad.utils._python_dispatch import TorchDispatchMode
 from claygrad.utils.pytree import tree_map

@@ -1,4 +1,4 @@
-"""The devices that this folder tests: "privateuseone", NumPy behind a wall (strict.py), and "xpu" where dpnp is installed."""
+"""The devices that this folder tests: "privateuseone", a strict wrapper around NumPy (strict.py), and "xpu" where dpnp is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device of its own for tests: NumPy behind a wall that lets nothing through by itself.
+"""A device of its own for tests: a wrapper around NumPy that converts nothing implicitly.
 
 Its arrays are no `numpy.ndarray`, refuse to become one, and do not mix with one. So it finds what would fail on a GPU, in
 seconds and everywhere. `use_strict()` makes it the device "privateuseone".
