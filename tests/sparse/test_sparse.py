@@ -152,3 +152,29 @@ def test_sparse_tensors_are_indexed_while_and_after_others_listen() -> None:
     assert x[1].to_dense().tolist() == [4.0, 0.0, 5.0]
     assert (claygrad.ones(3).as_subclass(Sub) + 1)[0] == 2
     assert x[0].to_dense().tolist() == [0.0, 0.0, 3.0]
+
+
+SEEN = {"coalesce": lambda x: x.coalesce().indices(), "indices": lambda x: x._indices(), "values": lambda x: x._values(),
+        "rows": lambda x: x.to_sparse_csr().crow_indices(), "to_dense": lambda x: x.to_dense(), "sum": lambda x: x.sum(),
+        "t": lambda x: x.t().to_dense(), "matmul": lambda x: x @ x.to_dense().t(), "abs": lambda x: x.abs().to_dense(),
+        "add": lambda x: (x + x).to_dense(), "nnz": lambda x: x._nnz(), "dims": lambda x: (x.sparse_dim(), x.dense_dim()),
+        "repr": repr, "clone": lambda x: x.clone().to_dense()}
+
+
+@pytest.mark.parametrize("name", SEEN)
+@pytest.mark.parametrize("where", ["forward mode", "dispatch mode", "function mode", "nans", "memory", "profiler"])
+def test_whoever_watches_sparse_tensors_stay_sparse(where, name):
+    """A composite that nobody answers is run as for any other caller: by what sparse tensors do."""
+    lib = claygrad
+
+    class Dispatch(lib.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    watch = {"forward mode": lib.autograd.forward_ad.dual_level, "dispatch mode": Dispatch, "nans": lib.debug.trace_nans,
+             "function mode": lib.overrides.BaseTorchFunctionMode, "memory": lib.debug.memory, "profiler": lib.profiler.profile}[where]
+    x = lib.sparse_coo_tensor(lib.tensor([[0, 1, 1], [2, 0, 2]]), lib.tensor([1.0, 2.0, 3.0]), (2, 3))
+    expected = SEEN[name](x)
+    with watch():
+        got = SEEN[name](x)
+    assert got.tolist() == expected.tolist() if isinstance(got, lib.Tensor) else got == expected

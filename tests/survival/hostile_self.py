@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
-import importlib
+import importlib.machinery
 import inspect
 import pkgutil
 import sys
@@ -18,17 +18,20 @@ from typing import Any
 
 import claygrad
 
+SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]            # of modules: libraries have another
 _NOT_CALLED = {"__subclasshook__", "__init_subclass__", "__class_getitem__", "__del__"}
 
 
 def modules() -> list[Any]:
+    """All of them; a compiled one that cannot be imported is an error, for its classes would not be tried."""
     found = [claygrad]
-    for info in pkgutil.walk_packages(claygrad.__path__, "claygrad."):
+    for info in pkgutil.walk_packages(claygrad.__path__, "claygrad.", onerror=lambda name: None):
         if not info.name.endswith("__main__"):
             try:
                 found.append(importlib.import_module(info.name))
             except (ImportError, AssertionError):
-                continue
+                if getattr(info.module_finder.find_spec(info.name), "origin", "").endswith(SUFFIX):  # type: ignore[union-attr]
+                    raise
     return found
 
 

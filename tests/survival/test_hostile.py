@@ -8,11 +8,14 @@ import operator
 import pytest
 
 import claygrad as torch
+from tests.survival.hostile import things
 from tests.survival.hostile.mutate import program
+from tests.survival.hostile.programs import PROGRAMS
 from tests.survival.hostile.run import campaign
 from tests.survival.hostile.shrink import shrink
 from tests.survival.hostile.things import POOL, Index, Int, Lie, fresh, t
-from tests.survival.hostile.worker import run
+from tests.survival.hostile.tool_programs import PROGRAMS as TOOL_PROGRAMS
+from tests.survival.hostile.worker import _settle, run
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -32,6 +35,30 @@ def test_a_seed_gives_the_same_programs():
     texts = [program(3, number) for number in range(50)]
     assert texts == [program(3, number) for number in range(50)]
     assert len(set(texts)) > 45
+
+
+# Of programs that ask for what may be absent, or whose point is a wrong answer.
+MAY_LACK = ("hasattr", "Like(", "Func(", "keen(", "setstate", "backward_hooks")
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_programs_to_start_from_name_what_exists(part: int):
+    """A program that stops at a name which is not there tries nothing."""
+    missed = []
+    for text in [*PROGRAMS, *TOOL_PROGRAMS][part::4]:
+        if "race(" in text or any(word in text for word in MAY_LACK):
+            continue
+        names = {name: getattr(things, name) for name in things.__all__}
+        fresh()
+        try:
+            exec(text, names)
+        except (NameError, AttributeError, ImportError) as error:
+            missed.append(f"{text}: {error}")
+        except Exception as error:
+            del error
+        finally:
+            _settle()
+    assert missed == []
 
 
 def test_a_process_that_dies_is_noticed_and_its_program_made_short():

@@ -200,7 +200,7 @@ cdef object run(Op op, PyObject** slots):
             result = intercept(run, FORWARD, op, slots)
             if result is not None:
                 return result
-            if op.kind == COMPOSITE:
+            if op.kind == COMPOSITE and not any_sparse(slots, op.n_params):
                 result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
                 return op.returns(result) if op.returns is not None and type(result) is tuple else result
         if _unusual[0] & OBSERVED and wanted():

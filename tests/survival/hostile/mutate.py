@@ -16,22 +16,27 @@ _BROKEN = ["float('nan')", "float('inf')", "-float('inf')", "0.5", "-0.0", "1e30
            "complex('inf')", "True", "False"]
 _THINGS = ["None", "''", "'a'", "'mean'", "b'a'", "()", "[]", "{}", "...", "object()", "type", "int", "Ellipsis", "loop()", "ring()", "nested()",
            "iter([1, 2])", "(i for i in [1, 2])", "range(3)", "range(2**62)", "slice(None)", "slice(2**62, -2**63, -1)", "slice(0, 5, 0)", "lambda *a, **k: None",
-           "raising", "giving(t(3))", "giving('a')", "giving(None, 'shrink')", "Many((1, 2))", "Long([1, 2])", "Int(1)", "Text('sum')",
+           "raising", "giving(t(3))", "giving('a')", "giving(None, 'shrink')", "giving(coo())", "giving(hollow(t(2, 3)))", "Many((1, 2))", "Long([1, 2])", "Int(1)", "Text('sum')",
            "'\\x00'", "'a' * 10000", "set()", "NotImplemented", "np.float32(1)", "np.int64(2)", "np.bool_(True)", "np.array(3)",
            "np.array([1, 'a'], object)", "np.arange(3)[::-1]", "np.zeros((2, 3), '>f4')", "np.array(['a'])", "np.zeros(2, 'i4,f4')",
            "np.array('2020', 'M8[D]')", "np.zeros((0, 3))", "np.zeros(3, 'u8')", "memoryview(b'abcd')", "bytearray(8)",
            "torch.float32", "torch.int64", "torch.complex64", "torch.bool", "torch.bfloat16", "torch.device('meta')", "'meta'", "'cpu'", "'cuda'",
            "torch.strided", "torch.channels_last", "torch.preserve_format", "torch.Size([2])", "torch.Generator()", "torch.Tensor", "nn.Linear(2, 2)",
            "nn.Parameter(t(2))", "torch.UntypedStorage(8)", "t(3).untyped_storage()", "leaf(3).exp().grad_fn", "torch", "torch.add", "torch.Tensor.add",
-           "Keen", "Sub", "[t(2), None]", "[t(2), t(3)]", "(t(2), 'a')", "[[1, 2], [3]]", "[None]", "['a']", "[1, 2.5]", "[[t(2)], 1]", "(1, -1)", "(2**62, 4)",
+           "Keen", "Sub", "Wrap", "Hollow", "Mode()", "Mode(t(3))", "FunctionMode()", "fwAD", "t(3).__dlpack__()", "traced(nn.Linear(3, 2))", "torch.fx.Graph()",
+           "torch.ops.aten.add.Tensor", "torch.sparse_coo", "torch.sparse_csr", "torch.array_api.ones(3)", "torch.array_api.float32", "[t(2), None]", "[t(2), t(3)]", "(t(2), 'a')", "[[1, 2], [3]]", "[None]", "['a']", "[1, 2.5]", "[[t(2)], 1]", "(1, -1)", "(2**62, 4)",
            "(-1, -1)", "(0, 0)", "(2**31, 2**31, 2)", "[True]", "(1,) * 70", "[2**63]", "[0] * 1000", "shrinking(1, 2)", "{'a': t(2)}"]
 _SHAPES = ["3", "2, 3", "", "0", "1", "2, 0, 3", "1, 1, 1, 1", "2, 3, 4", "6", "1, 2, 3, 3", "5, 5", "4, 1", "70", "2, 2, 3, 3, 2", "17, 3"]
 _SPECIAL = ["deep()", "deep('float64', 63)", "deep('int64')", "full(float('nan'), 2, 3)", "full(float('inf'), 3, 3)", "full(2**62, 3, dtype='int64')",
             "full(-2**63, 4, dtype='int64')", "full(-1, 2, dtype='int64')", "full(255, 3, dtype='uint8')", "full(-128, 3, dtype='int8')", "full(1e30, 2, 3)",
             "full(100, 3, dtype='int64')", "full(-2**31, 2, 3, dtype='int32')", "POOL[0]", "POOL[1]", "POOL[2]", "POOL[3]", "POOL[4]", "POOL[5]", "POOL[0]", "POOL[0]",
             "inferred(2, 3)", "wide(t(1))", "wide(t(3), 2**13)", "wide(none(0), 2**62)", "meta(2, 3)", "meta(2**40, 2**20)", "meta()",
+            "coo()", "coo(2**40, 2**40)", "coo(2, 3, full(-1, 2, 3, dtype='int64'))", "coo(2, 3, full(2**62, 2, 3, dtype='int64'))", "coo(0, 0)", "coo(2, 3, None, leaf(3))",
+            "csr()", "csr(full(2**40, 3, dtype='int64'))", "csr(None, full(-5, 3, dtype='int64'))", "csr(None, None, t(2, 3))", "wrapper(t(2, 3))", "wrapper(leaf(2, 3))",
+            "wrapper(t(2, 3), t(1))", "wrapper(t(3), 'a')", "wrapper(t(2, 3), None, 'swap')", "wrapper(t(2, 3), meta(2**40))", "hollow(t(2, 3))", "hollow(leaf(3))",
+            "hollow(wide(t(3), 2**50))", "dual(t(2, 3))", "dual(leaf(2, 3), leaf(2, 3))",
             "none(2, 0)", "none(0, 2**40)", "t(2, 3).conj()", "t(2, dtype='complex64').conj()", "t(2, dtype='complex64').imag", "torch.eye(3)", "torch.zeros(3, 3)"]
-_WRAPS = ["turned", "spaced", "behind", "stretched", "lapped", "backed", "emptied", "swapped", "sub", "keen", "wide", "leaf_of", "inner_of"]
+_WRAPS = ["wrapper", "hollow", "dual", "turned", "spaced", "behind", "stretched", "lapped", "backed", "emptied", "swapped", "sub", "keen", "wide", "leaf_of", "inner_of"]
 _KEYWORDS = ["out", "dim", "dtype", "keepdim", "inplace", "device", "generator", "requires_grad", "axis", "alpha", "size", "memory_format", "layout",
              "non_blocking", "copy", "input", "other", "self", "reduction", "weight", "a"]
 
@@ -103,7 +108,8 @@ class Draw:
         if isinstance(node, ast.Lambda):
             return rng.choice(["raising", "giving(None)", "giving('a')", "giving(t(2))", "giving(wide(t(1)))", "giving(3, 'shrink')", "giving((t(3), 'a'))",
                                "giving(emptied(t(3)))", "giving(t(2, 3), 'swap')", "giving(meta(3))", "giving(t(3, dtype='complex64'))", "lambda *a: a[0]",
-                               "lambda *a: a[-1].detach().resize_(0)", "lambda *a: a[0][..., :0]", "lambda *a: [a]", "giving(t(3), 'drop')"])
+                               "lambda *a: a[-1].detach().resize_(0)", "lambda *a: a[0][..., :0]", "lambda *a: [a]", "giving(t(3), 'drop')",
+                               "giving(wrapper(t(3)))", "giving(hollow(t(3)))", "giving(coo())", "giving(dual(t(3)))", "lambda *a: a[0].to_sparse()"])
         if isinstance(node, ast.Call):
             return self.wrapped(ast.unparse(node)) if rng.random() < 0.4 else self.tensor()
         return self.any()
@@ -250,7 +256,7 @@ def program(seed: int, number: int) -> str:
     draw = Draw(rng)
     if rng.random() < 0.2:
         return _blind(draw)
-    group = rng.choices(templates(), weights=[60, 12, 6, 22])[0]
+    group = rng.choices(templates(), weights=[52, 10, 5, 18, 15])[0]
     tree = ast.parse(rng.choice(group))
     for _ in range(rng.choice([1, 1, 1, 2, 2, 3])):
         _change(tree, draw)

@@ -186,7 +186,7 @@ torch.set_printoptions(precision=4, threshold=10, edgeitems=3, linewidth=80); re
 x = t(3); x.apply_(lambda v: v + 1); x.map_(t(3), lambda a, b: a + b); x
 torch.vmap(lambda x: x * 2)(t(2, 3)) if hasattr(torch, 'vmap') else None
 x = leaf(3); again(lambda y: y * x, x).sum().backward(); x.grad
-x = t(3); x.real, x.T, x.mT if x.dim() > 1 else None, x.is_leaf, x.names, x.nbytes, x.itemsize, x.layout
+x = t(3); x.real, x.T, x.mT if x.dim() > 1 else None, x.is_leaf, x.nbytes, x.itemsize, x.layout
 torch.nn.functional.scaled_dot_product_attention(t(1, 2, 4, 8), t(1, 2, 5, 8), t(1, 2, 5, 8), attn_mask=(t(4, 5) > 0), dropout_p=0.0, is_causal=False)
 torch.testing.assert_close(t(3), t(3), rtol=1e-3, atol=0.1, equal_nan=True, check_dtype=True)
 torch.testing.assert_close({'a': [t(2), 1.0]}, {'a': [t(2), 1.0]}, rtol=0.0, atol=0.0)

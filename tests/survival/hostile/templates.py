@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import types
 from collections.abc import Iterator
 from functools import cache
@@ -17,10 +18,21 @@ from tests.nn.layer_cases import specs
 from tests.ops.factory import Call, Data, Factory
 
 from .programs import PROGRAMS
+from .tool_programs import PROGRAMS as TOOL_PROGRAMS
+
+# Loaded when they are first asked for: the surface below is of what is loaded.
+LATE = ("array_api", "autograd.forward_ad", "autograd.functional", "debug", "distributed", "func", "fx", "jit", "library",
+        "multiprocessing.reductions", "overrides", "profiler", "sparse", "utils._python_dispatch", "utils._pytree", "utils.flop_counter",
+        "quasirandom", "serialization.safetensors", "futures", "masked", "nn.utils.stateless", "nn.attention.flex_attention", "compiler")
+for _name in LATE:
+    importlib.import_module(f"claygrad.{_name}")
 
 # Functions that are not called at random: they wait, leave the process, write files, or hold as many threads as they are told.
 LEFT_OUT = {"save", "load", "from_file", "set_num_threads", "set_num_interop_threads", "compile", "seed", "breakpoint", "export",
-            "save_file", "load_file", "get_worker_info", "random_split", "SummaryWriter", "DataLoader", "main",
+            "save_file", "load_file", "get_worker_info", "random_split", "SummaryWriter", "DataLoader", "main", "hub", "cli", "compat",
+            "spawn", "start_processes", "Process", "Pool", "Manager", "SpawnContext", "ProcessContext", "set_start_method", "get_context",
+            "SimpleQueue", "Queue", "JoinableQueue", "Barrier", "Event", "Condition", "Lock", "RLock", "Semaphore", "BoundedSemaphore",
+            "init_process_group", "run", "set_executable", "log_to_stderr", "load_state_dict_from_url", "download_url_to_file",
             "core", "native", "ops", "UninitializedParameter", "UninitializedBuffer"}
 
 
@@ -146,6 +158,7 @@ def _of_distributions() -> Iterator[str]:
             yield f"d = {made}\nd.{asked[(number * 4 + k) % len(asked)]}"
 
 
+@cache
 def surface() -> list[str]:
     """Every public callable, by the name that reaches it."""
     found: dict[int, str] = {}
@@ -175,4 +188,4 @@ def properties() -> list[str]:
 @cache
 def templates() -> list[list[str]]:
     """The programs in groups that are drawn from alike."""
-    return [list(_of_operations()), list(_of_layers()), list(_of_distributions()), PROGRAMS]
+    return [list(_of_operations()), list(_of_layers()), list(_of_distributions()), PROGRAMS, TOOL_PROGRAMS]

@@ -64,7 +64,8 @@ def _settle() -> None:
     """What programs may have set, as it was."""
     for reset in (lambda: torch.set_grad_enabled(True), lambda: torch.set_default_dtype(torch.float32), lambda: torch.set_default_device("cpu"),
                   lambda: torch.autograd.set_detect_anomaly(False), lambda: torch.use_deterministic_algorithms(False),
-                  lambda: torch.set_autocast_enabled(False), lambda: torch.set_printoptions(profile="default")):
+                  lambda: torch.set_autocast_enabled(False), lambda: [things.fwAD.exit_dual_level() for _ in range(3)],
+                  lambda: [torch.utils._python_dispatch._pop_mode() for _ in range(9)], lambda: torch.set_printoptions(profile="default")):
         with contextlib.suppress(BaseException):
             reset()
 
