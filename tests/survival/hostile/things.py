@@ -13,13 +13,13 @@ import threading
 import zipfile
 
 import numpy as np
+from claygrad.utils._pytree import tree_leaves, tree_map
 
 import claygrad as torch
 from claygrad import nn  # noqa: F401
 from claygrad.autograd import forward_ad as fwAD
 from claygrad.nn import functional as F  # noqa: F401
 from claygrad.utils._python_dispatch import TorchDispatchMode
-from claygrad.utils._pytree import tree_leaves, tree_map
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64",
           "complex128")
