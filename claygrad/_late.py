@@ -39,9 +39,36 @@ class Finder:
         return importlib.import_module("claygrad.compat.names").spec(fullname)
 
 
+_before: dict[str, Any] = {}           # the hooks that were there before, by the name of their module
+
+
+def _uncaught(kind: Any, error: Any, trace: Any) -> None:
+    """Python is about to show an error: say the way out below it, and let the hook before this one show it."""
+    _explain(error)
+    _before["sys"](kind, error, trace)
+
+
+def _uncaught_in_thread(args: Any) -> None:
+    """The same for an error that ends a thread."""
+    _explain(args.exc_value)
+    _before["threading"](args)
+
+
+def _explain(error: Any) -> None:
+    try:
+        importlib.import_module("claygrad.errors._uncaught").note(error)
+    except Exception:
+        return                         # the error itself is what counts
+
+
 def listen() -> None:
-    """Let imports find the modules of the tables, and notebooks explain attributes that nobody has."""
+    """Let imports find the modules of the tables, and whoever shows an error that Python raised say the way out."""
     if Finder not in sys.meta_path:
         sys.meta_path.append(Finder)
+    for name, hook in (("sys", _uncaught), ("threading", _uncaught_in_thread)):
+        module = sys.modules.get(name)
+        if module is not None and name not in _before:
+            _before[name] = module.excepthook
+            vars(module)["excepthook"] = hook
     if "IPython" in sys.modules:
-        importlib.import_module("claygrad.errors._attributes").listen()
+        importlib.import_module("claygrad.errors._uncaught").listen()

@@ -6,6 +6,7 @@ documentation. A name stands for all names below it.
 from __future__ import annotations
 
 import difflib
+import importlib
 from typing import NamedTuple
 
 
@@ -100,14 +101,49 @@ def explanation(name: str) -> list[str]:
     return [f"{entry.why};", f"instead: {entry.instead}"]
 
 
+# Where names are looked for that a module does not have, and what other libraries call some of them.
+_HOMES = ("", "nn", "nn.functional", "optim", "utils.data", "linalg", "special", "fft", "distributions",
+          "optim.lr_scheduler", "autograd", "nn.init", "nn.utils", "nn.utils.rnn")
+_WORDS = {
+    "dense": "Linear", "batchnormalization": "BatchNorm1d", "layernormalization": "LayerNorm", "concatenate": "cat",
+    "array": "tensor", "maxpooling2d": "MaxPool2d", "averagepooling2d": "AvgPool2d", "expanddims": "unsqueeze",
+    "reducemean": "mean", "reducesum": "sum", "matrixmultiply": "matmul", "meansquarederror": "MSELoss",
+    "categoricalcrossentropy": "CrossEntropyLoss", "sparsecategoricalcrossentropy": "CrossEntropyLoss",
+    "binarycrossentropy": "BCELoss", "mse": "MSELoss", "power": "pow", "placeholder": "tensor", "constant": "tensor",
+    "variable": "Parameter", "conv2dtranspose": "ConvTranspose2d", "activation": "ReLU", "copy": "clone",
+    "repeatelements": "repeat_interleave", "swish": "SiLU",
+}
+
+
+def elsewhere(module: str, attribute: str) -> str:
+    """`torch.nn.functional.cross_entropy` for `torch.cross_entropy`: the same name elsewhere, however it is written."""
+    here = module.partition(".")[2]
+    wanted = {_plain(attribute), _plain(_WORDS.get(_plain(attribute), attribute))}
+    for home in sorted(_HOMES, key=lambda home: home != here):
+        held = importlib.import_module(f"claygrad.{home}".rstrip("."))
+        for name in dir(held):
+            if _plain(name) not in wanted or name.startswith("_") or (home, name) == (here, attribute):
+                continue
+            if callable(getattr(held, name, None)):
+                return f"torch.{home}.{name}".replace("..", ".")
+    return ""
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
 def message(module: str, attribute: str, known: list[str]) -> str:
     """The text of the AttributeError: PyTorch's first line, then the reason or the nearest name."""
     first = f"module '{module}' has no attribute '{attribute}'"
     full = f"torch{module.removeprefix('claygrad').removeprefix('torch')}.{attribute}"
     near = difflib.get_close_matches(attribute, known, 3, 0.8)
     near.sort(key=lambda name: name[:1].isupper() != attribute[:1].isupper())       # DataLoader, not dataloader
+    meant = elsewhere(module, attribute) if full not in ABSENT else ""
     if full not in ABSENT and near:
         told = [f"did you mean '{near[0]}'?"]
+    elif meant:
+        told = [f"did you mean {meant}?"]
     else:
         told = explanation(full) if lookup(full) is not ABSENT["torch"] else []
     return "\n  ".join([first, *told])

@@ -11,11 +11,13 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from claygrad.errors._attributes import explain
 from claygrad.errors._calls import Call
 from claygrad.errors._failed import attach, failed_of
 from claygrad.errors._frames import is_ours, raised_by_us, without_our_frames
 from claygrad.errors._message import Message, message_of
+from claygrad.errors._python import file_hint
+from claygrad.errors._source import line_of_frame
+from claygrad.errors._uncaught import explain
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -76,9 +78,9 @@ def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
         return
     if isinstance(error, _SILENT):
         if isinstance(error, OSError) and not is_ours(frame.f_code):
-            without_our_frames(error)
+            _file(error, frame)
         return
-    plain = type(error).__module__ == "builtins" or type(error).__name__ == "LinAlgError"
+    plain = type(error).__module__ == "builtins" or type(error).__name__ in ("LinAlgError", "UnpicklingError")
     _busy.now = True
     try:
         said, failed = message_of(error), failed_of(error)
@@ -97,3 +99,11 @@ def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
             without_our_frames(error)
     finally:
         _busy.now = False
+
+
+def _file(error: OSError, frame: FrameType) -> None:
+    """A file could not be opened: below the text, which is made of the error's number and the file's name."""
+    told = file_hint(error) if raised_by_us(error) and not getattr(error, "__notes__", None) else ""
+    if told:
+        error.add_note(f"  at {line_of_frame(frame).text}\n  {told}")
+    without_our_frames(error)

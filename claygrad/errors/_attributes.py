@@ -1,22 +1,20 @@
-"""Attributes that tensors, layers, optimizers and modules of claygrad do not have: the nearest name, or the way out.
-
-Python itself raises these errors, without asking claygrad: a hook in the look-up would make every call of a method
-slower. So they are explained when they pass a door (a call of a model, for one), and in IPython and Jupyter when they
-are shown. Python's own report of an uncaught error asks `dir()` for the nearest name, and needs no help.
-"""
+"""Attributes that an object does not have: the nearest name, what it is instead of a tensor, and the way out."""
 from __future__ import annotations
 
+import ast
 import difflib
 import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from claygrad.core import Tensor
-from claygrad.errors._frames import is_ours
-from claygrad.errors._source import Line
+from claygrad.errors._calls import signature_of
+from claygrad.errors._source import MISSING, short
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from claygrad.errors._python import Site
 
 # What tensors are asked for that other libraries' arrays have, or that beginners expect.
 _OTHERS = {
@@ -28,8 +26,29 @@ _OTHERS = {
     "rank": "x.ndim", "dims": "x.ndim", "gradient": "x.grad", "value": "x.item()", "forward": "a call of the model",
     "parameters": "model.parameters()", "step": "optimizer.step()", "zero_grad": "optimizer.zero_grad()",
     "T_": "x.t_()", "cast": "x.to(dtype)", "fill": "x.fill_(value)", "keys": "x, which is a tensor, not a dict",
-    "logits": "x itself, which is a tensor", "items": "x.tolist()",
+    "logits": "x itself, which is a tensor", "items": "x.tolist()", "require_grad": "x.requires_grad",
+    "last_hidden_state": "x itself, which is a tensor", "loss": "x itself, which is a tensor", "asscalar": "x.item()",
+    "todense": "x.to_dense()", "map": "torch.stack([f(row) for row in x])", "apply": "x.apply_(f), or operations on "
+    "the tensor",
+    "update": "x.copy_(other)", "insert": "torch.cat([x[:i], y, x[i:]])", "remove": "x[keep], with a mask",
+    "pop": "x[:-1]", "reverse": "x.flip(0)", "extend_": "torch.cat([x, y])", "shuffle": "x[torch.randperm(len(x))]",
+    "cuda_": "x = x.cuda()", "to_": "x = x.to(device)", "join": "torch.cat([x, y])",
+    "plot": "plt.plot(x.detach().numpy())", "save": "torch.save(x, path)", "load": "torch.load(path)",
+    "eval": "model.eval(): it is a mode of models", "train": "model.train(): it is a mode of models",
+    "state_dict": "model.state_dict()", "weight": "layer.weight: it is an attribute of layers",
 }
+_OPTIMIZERS = {
+    **dict.fromkeys(("lr", "learning_rate", "get_lr", "set_lr", "get_last_lr"),
+                    'optimizer.param_groups[0]["lr"] '
+        'holds the learning rate'),
+    "momentum": 'optimizer.param_groups[0]["momentum"] holds it', "parameters": 'optimizer.param_groups[0]["params"] '
+    'holds them',
+    "backward": "loss.backward() computes the gradients, optimizer.step() uses them",
+}
+_LOADERS = {"to": "move each batch: for x, y in loader: x, y = x.to(device), y.to(device)", "shape": "look at a "
+    "batch: next(iter(loader))",
+            "next": "next(iter(loader)) gives the first batch", "cuda": "move each batch: for x, y in loader: x = "
+            "x.cuda()"}
 
 
 def _is_claygrads(owner: Any) -> bool:
@@ -40,67 +59,101 @@ def _is_claygrads(owner: Any) -> bool:
     return any(sys.modules.get(name.partition(".")[0]) is ours for name in named)
 
 
-def way_out(error: AttributeError) -> str:
-    """What to write instead; nothing where the object is not claygrad's or no name is near."""
+def attribute_hint(error: AttributeError, site: Site) -> str:
+    """What to write instead; nothing where the object has nothing to do with claygrad or no name is near."""
     owner, name = error.obj, error.name
-    if isinstance(name, str) and hasattr(Tensor, name) and not name.startswith("_"):
-        if owner is None and _asked_for_grad(error):
-            return "the gradient is None: call backward() before, on a loss that was computed from this tensor"
-        if type(owner) in (int, float):
-            return ("it is a number, without a graph: compute it from tensors, without item() and tolist(), to call "
-                    f"{name}()")
-    if owner is None or not isinstance(name, str) or name.startswith("__") or not _is_claygrads(owner):
+    if not isinstance(name, str) or name.startswith("__"):
         return ""
+    node: Any = getattr(site.node, "func", site.node)
+    value: Any = getattr(node, "value", None)
+    if getattr(node, "attr", None) != name:
+        value = None
+    if _is_claygrads(owner):
+        return _of_ours(owner, name)
+    if not hasattr(Tensor, name) and name not in ("backward", "parameters", "state_dict", "zero_grad", "train", "eval"):
+        return ""
+    return _of_others(owner, name, value, site)
+
+
+def _of_ours(owner: Any, name: str) -> str:
+    kinds = {kind.__name__ for kind in type(owner).__mro__}
+    if isinstance(owner, Tensor) and name in _OTHERS:
+        return f"tensors have no {name}: use {_OTHERS[name]}"
+    if "Optimizer" in kinds and name in _OPTIMIZERS:
+        return _OPTIMIZERS[name]
+    if "DataLoader" in kinds and name in _LOADERS:
+        return _LOADERS[name]
     try:
         names = [one for one in dir(owner) if not one.startswith("_")]
     except Exception:
         return ""
-    if isinstance(owner, Tensor) and name in _OTHERS:
-        return f"tensors have no {name}: use {_OTHERS[name]}"
     near = difflib.get_close_matches(name, names, 2, 0.7)
+    same = [one for one in names if one.replace("_", "").lower() == name.replace("_", "").lower()]
+    near = [*same, *(one for one in near if one not in same)]
+    near = [one for one in near if one.removesuffix("_") == one or one.removesuffix("_") not in near][:2]
     if near:
-        return f"did you mean {' or '.join(near)}?"
-    if isinstance(owner, Tensor) and name in dir(sys.modules["claygrad"].nn.functional):
-        return f"it is a function: torch.nn.functional.{name}(x)"
+        shown = signature_of(sys.modules["claygrad"].__dict__.get(near[0])) if isinstance(owner, Tensor) else ""
+        return f"did you mean {' or '.join(near)}?" + (f" It is {shown}" if shown else "")
+    if isinstance(owner, Tensor):
+        if name in dir(sys.modules["claygrad"].nn.functional):
+            return f"it is a function: torch.nn.functional.{name}(x)"
+        if callable(vars(sys.modules["claygrad"]).get(name)):
+            return f"it is a function: torch.{name}(x)"
+    if "LRScheduler" in kinds:
+        return "a scheduler has step(), get_last_lr() and state_dict()"
     return ""
 
 
-def _asked_for_grad(error: BaseException) -> bool:
-    """Whether the line asks `x.grad` for something."""
-    line = place(error)
-    node = None if line is None else line.expression
-    node = getattr(node, "func", node)
-    return getattr(getattr(node, "value", None), "attr", "") == "grad"
+def _of_others(owner: Any, name: str, node: ast.AST | None, site: Site) -> str:
+    """None, a number or a container that is used as if it were a tensor."""
+    from claygrad.errors._python import none_hint
+    said = (short(node) if node is not None else None) or "it"
+    if owner is None:
+        if node is None and getattr(site.node, "attr", None) != name:
+            return ""
+        return none_hint(node, site)
+    if type(owner) in (int, float, bool, complex):
+        return (f"{said} is a number, without a graph{site.given_at(node)}: compute it from tensors, without item() "
+            f"and tolist(), to "
+                f"call {name}()")
+    if isinstance(owner, (numpy.ndarray, numpy.generic)):
+        return (f"{said} is a NumPy array{site.given_at(node)}: torch.from_numpy({said}).{name}, or "
+                f"torch.tensor({said}), which copies")
+    if isinstance(owner, (list, tuple)):
+        return _of_sequence(owner, name, said)
+    if isinstance(owner, dict):
+        inside = [key for key, held in owner.items() if isinstance(held, Tensor)]
+        if inside:
+            return f"{said} is a dict of tensors: take one, {said}[{inside[0]!r}].{name}"
+        return ""
+    if isinstance(owner, types.GeneratorType):
+        if name == "zero_grad":
+            return "call optimizer.zero_grad() or model.zero_grad()"
+        return f"{said} gives one after the other: for p in {said}: p.{name}"
+    if isinstance(owner, str) and name in ("to", "cuda", "cpu", "float", "long", "shape", "size", "unsqueeze", "numel"):
+        return (f"{said} is a string: strings are no numbers, map them to indices first, and take those that hold "
+                f"tensors only")
+    if callable(owner) and not isinstance(owner, type) and site.look(node) is not MISSING:
+        return f"{said} is a function: call it first, {said}(...).{name}"
+    return ""
 
 
-def place(error: BaseException) -> Line | None:
-    """The line that asked for the attribute, if it is none of claygrad's."""
-    trace: TracebackType | None = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or is_ours(trace.tb_frame.f_code):
-        return None
-    return Line(trace.tb_frame.f_code, trace.tb_lasti)
-
-
-def explain(error: BaseException) -> None:
-    """Write the way out into the exception."""
-    if not isinstance(error, AttributeError) or len(error.args) != 1 or "\n" in str(error.args[0]):
-        return
-    told = way_out(error)
-    line = place(error) if told else None
-    if line is not None:
-        error.args = (f"{error.args[0]}\n  at {line.text}\n  {told}",)
-
-
-def _show(shell: Any, kind: Any, error: Any, trace: Any, tb_offset: int | None = None) -> None:
-    """Show an exception as IPython does, with the way out."""
-    explain(error)
-    shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
-
-
-def listen() -> None:
-    """Explain attribute errors in IPython and Jupyter, unless somebody handles exceptions there already."""
-    shell = sys.modules["IPython"].get_ipython()
-    if shell is not None and not shell.custom_exceptions:
-        shell.set_custom_exc((AttributeError,), _show)
+def _of_sequence(owner: Any, name: str, said: str) -> str:
+    kind = type(owner).__name__ if type(owner) in (list, tuple) else "tuple"
+    held = [x for x in owner if isinstance(x, Tensor)]
+    if not held and owner and not isinstance(owner[0], (int, float, list, tuple)):
+        return ""
+    if kind == "tuple":
+        return (f"{said} is a tuple of {len(owner)}: take its elements apart, out, rest = ..., or use "
+            f"{said}[0].{name} (recurrent layers "
+                "return output and hidden state, max and sort along a dimension values and indices)")
+    if not held:
+        return f"{said} is a list: torch.tensor({said}).{name}"
+    if name == "backward":
+        return (f"{said} is a list of {len(owner)} tensors: sum({said}).backward(), or "
+                f"torch.stack({said}).mean().backward()")
+    if name in ("to", "cuda", "cpu", "float", "double", "half", "long", "detach", "requires_grad_"):
+        return (f"{said} is a list of {len(owner)} tensors: [x.{name}(...) for x in {said}], or torch.stack({said}) "
+                f"where their shapes are equal")
+    return (f"{said} is a list of {len(owner)} tensors: torch.stack({said}).{name}, or torch.cat({said}).{name} along "
+            f"a dimension that exists")

@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
-from claygrad.core.graph.provenance import place_text
-from claygrad.errors._source import MISSING, Line, assignment_before, block_around, parsed, short, value_of
+from claygrad.errors._source import MISSING, Line, assignment_before, block_around, parsed, short, statements, value_of
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
@@ -24,6 +22,10 @@ _OUT = {
     "numpy": "compute it without numpy(): NumPy records no graph",
     "float()": "compute it without float(), on tensors",
     "indices": "indices have no gradient: use the values",
+    "round": "rounding has a gradient of 0, and integers have none: keep the loss without round()",
+    "autograd.grad": "gradients have a graph of their own only on request: autograd.grad(..., create_graph=True)",
+    "grad": "gradients have a graph of their own only on request: backward(create_graph=True), or autograd.grad(..., "
+    "create_graph=True)",
     **dict.fromkeys(("argmax", "argmin", "argsort"),
                     "argmax, argmin and argsort have no gradient: use the values (max, softmax, cross_entropy of "
                     "the scores)"),
@@ -48,7 +50,10 @@ def _cutter(node: ast.AST | None) -> str | None:
     for part in ast.walk(node):
         if isinstance(part, ast.Compare) and not isinstance(part.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             return "eq"
-        if isinstance(part, ast.Attribute) and part.attr in _OUT and part.attr not in _NEW:
+        if isinstance(part, ast.Call) and getattr(part.func, "attr", getattr(part.func, "id", "")) == "grad":
+            made = [word for word in part.keywords if word.arg == "create_graph"]
+            return None if made else "autograd.grad"
+        if isinstance(part, ast.Attribute) and part.attr in _OUT and part.attr not in (*_NEW, "round"):
             return part.attr
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("float", "int"):
             return "float()"
@@ -119,6 +124,12 @@ def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line:
     if origin is not None and cut:
         return _told(context, Line(*origin))
     made = assignment_before(name, code, line)
+    put = _put_into(name, code, line, made)
+    if put is not None:
+        what = _cutter(put.args[0])
+        if what is not None:
+            context.lines.append(f"it was cut from its graph at {Line.at(code, put.lineno)}")
+            return _OUT_OF[what]
     if made is None or not hasattr(made, "value"):
         return None
     for part in ast.walk(made.value):
@@ -129,13 +140,21 @@ def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line:
     what = _cutter(made.value)
     if what is None:
         return None
-    context.lines.append(f"it was cut from its graph at {_place(code, made)}")
+    context.lines.append(f"it was cut from its graph at {Line.at(code, made.lineno)}")
     return _OUT_OF[what]
 
 
-def _place(code: CodeType, node: ast.stmt) -> str:
-    source = linecache.getline(code.co_filename, node.lineno).strip()
-    return f"{place_text(code.co_filename, node.lineno)}, in {code.co_name}: {source}"
+def _put_into(name: str, code: CodeType, line: int, made: ast.stmt | None) -> ast.Call | None:
+    """The last `name.append(...)` between the line that made a list and the one that uses it."""
+    best = None
+    first = code.co_firstlineno if made is None else made.lineno
+    for node in statements(code.co_filename):
+        call = node.value if isinstance(node, ast.Expr) else None
+        if (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+                and call.func.attr in ("append", "extend", "insert") and call.args
+                and getattr(call.func.value, "id", None) == name and first <= node.lineno < line):
+            best = call
+    return best
 
 
 def second_backward(context: Context) -> str:

@@ -21,7 +21,7 @@ _BELOW = re.compile(r"(?<!\n)\n  (?=\S)")        # begins a line that is not PyT
 
 def message_of(error: BaseException) -> Message | None:
     found = vars(error).get(_KEY)
-    return found if isinstance(found, Message) and error.args == (found.written,) else None
+    return found if isinstance(found, Message) and error.args == found.args else None
 
 
 class Message:
@@ -30,7 +30,7 @@ class Message:
     def __init__(self, head: str, own: list[str]) -> None:
         self.head, self.own = head, own
         self.told = own                          # by whoever raised it
-        self.written = ""
+        self.args: tuple[str, ...] = ()          # of the exception, as they were written last
         self.kind: type = Exception
         self.line: Line | None = None
         self.line_text = ""
@@ -51,11 +51,11 @@ class Message:
     @classmethod
     def of(cls, error: BaseException) -> Message | None:
         """Of an exception that was just raised; None for one whose text is not a single string."""
-        if len(error.args) != 1 or type(error.args[0]) is not str:
+        if error.args and (len(error.args) != 1 or type(error.args[0]) is not str):
             return None
-        head, *own = _BELOW.split(error.args[0])
+        head, *own = _BELOW.split(error.args[0]) if error.args else [""]
         said = cls(head, own)
-        said.written, said.kind = error.args[0], type(error)
+        said.args, said.kind = error.args, type(error)
         vars(error)[_KEY] = said
         return said
 
@@ -152,7 +152,7 @@ class Message:
 
     def write(self, error: BaseException) -> None:
         """Put the text together and into the exception."""
-        if self.line is None or error.args != (self.written,):
+        if self.line is None or error.args != self.args:
             return
         lines = [*self.own, f"at {self.line_text}"]
         if self.layer_text:
@@ -160,11 +160,10 @@ class Message:
             path = f"{self.root}{dot if self.root else ''}{self.path}"
             lines.append(f"in {path}: {self.layer_text}" if path else f"in {self.layer_text}")
         lines += [*self.operands, *self.more, *self.way]
-        if isinstance(error, KeyError):             # it prints its argument as Python would read it
+        if isinstance(error, KeyError) or not self.args:            # it prints its argument as Python would read it
             vars(error)["__notes__"] = ["\n  ".join(["", *dict.fromkeys(lines)])[1:]]
             return
-        self.written = "\n  ".join([self.head, *dict.fromkeys(lines)])
-        error.args = (self.written,)
+        self.args = error.args = ("\n  ".join([self.head, *dict.fromkeys(lines)]),)
 
 
 def _said_before(text: str, said: str) -> bool:

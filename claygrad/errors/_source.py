@@ -23,6 +23,12 @@ class Line:
         self.span = _span(code, lasti)
         self.number = self.span[0] if self.span[0] is not None else code.co_firstlineno
 
+    @staticmethod
+    def at(code: CodeType, number: int) -> str:
+        """The text of another line of the same function."""
+        source = linecache.getline(code.co_filename, number).strip()
+        return f"{place_text(code.co_filename, number)}, in {code.co_name}: {source}"
+
     @property
     def source(self) -> str:
         """The line, or the lines that an expression goes over."""
@@ -108,7 +114,7 @@ def value_of(node: ast.AST | None, frame: FrameType) -> Any:
     return MISSING
 
 
-def _statements(file: str) -> tuple[ast.stmt, ...]:
+def statements(file: str) -> tuple[ast.stmt, ...]:
     return _statements_in("".join(linecache.getlines(file)))
 
 
@@ -124,7 +130,7 @@ def _statements_in(source: str) -> tuple[ast.stmt, ...]:
 def assignment_before(name: str, code: CodeType, line: int) -> ast.stmt | None:
     """The last statement above a line, in the same function, that gives a name its value."""
     best = None
-    for node in _statements(code.co_filename):
+    for node in statements(code.co_filename):
         if node.lineno >= line or node.lineno < code.co_firstlineno or (best is not None and node.lineno < best.lineno):
             continue
         targets = (node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -136,7 +142,14 @@ def assignment_before(name: str, code: CodeType, line: int) -> ast.stmt | None:
 
 def block_around(code: CodeType, line: int, kinds: tuple[type, ...]) -> list[ast.stmt]:
     """The statements of some kinds around a line of a function, the innermost last."""
-    found = [node for node in _statements(code.co_filename)
+    found = [node for node in statements(code.co_filename)
              if isinstance(node, kinds) and node.lineno >= code.co_firstlineno
              and node.lineno <= line <= (node.end_lineno or node.lineno)]
     return sorted(found, key=lambda node: node.lineno)
+
+
+def statement_at(code: CodeType, line: int) -> ast.stmt | None:
+    """The innermost statement that begins or goes over a line of a function."""
+    found = [node for node in statements(code.co_filename)
+             if node.lineno >= code.co_firstlineno and node.lineno <= line <= (node.end_lineno or node.lineno)]
+    return max(found, key=lambda node: node.lineno, default=None)

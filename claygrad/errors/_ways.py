@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Hint = Callable[[re.Match[str], "Context"], "str | None"]
 
 _HINTS: list[tuple[re.Pattern[str], Hint]] = []
-_SUBJECTS = ("graph", "shapes", "losses", "values", "models", "calls")
+_SUBJECTS = ("layers", "training", "graph", "shapes", "losses", "values", "models", "calls", "general")
 
 
 class Context:
@@ -97,6 +97,8 @@ def way_out(context: Context) -> list[str]:
         for subject in _SUBJECTS:
             importlib.import_module(f"claygrad.errors.{subject}")
     for pattern, fn in _HINTS:
+        if context.own and fn.__module__.endswith(".general"):
+            break                                # whoever raised it has told more than a text tells
         match = pattern.search(context.head)
         if match is None:
             continue
@@ -109,7 +111,7 @@ def way_out(context: Context) -> list[str]:
 def _how_it_is_called(context: Context) -> list[str]:
     call = context.call
     called: Any = call.called if call.kind in ("operation", "function") else None
-    if call.name.startswith("__"):
+    if call.name.rpartition(".")[2].startswith("__"):
         return []                                # nobody writes it so
     if called is None or not call.name:
         called = None if context.module is None else type(context.module)

@@ -48,6 +48,27 @@ say(r"argument '(\w+)'.* must be Tensor, not NoneType", "it is None: a function 
 say(r"argument '(\w+)'.* must be tuple of Tensors", "give it a list of tensors: torch.cat([a, b])")
 
 
+@hint(r"argument 'dtype'.* must be \S+dtype, not (str|type|\w+)")
+def names_of_dtypes(match: re.Match[str], context: Context) -> str | None:
+    if match[1] == "int":
+        return None
+    return ("dtypes are objects of torch: torch.float32, torch.int64, torch.bool (torch.from_numpy(a).dtype for those "
+            "of NumPy)")
+
+
+@hint(r"^to\(\) received an invalid combination of arguments - got \((type|str|numpy\S*|.*dtype\S*)\)")
+def numpys_dtype(match: re.Match[str], _: Context) -> str | None:
+    return "to() takes a dtype of torch, torch.float32, a device, or another tensor: np.float32 is a class of NumPy's"
+
+
+@hint(r"(reshape|view|expand|permute|repeat|zeros|ones|empty|randn|rand)\(\) takes 1 positional argument but \d+ "
+    r"were given")
+def sizes_of_floats(match: re.Match[str], context: Context) -> str | None:
+    wrong = [x for x in context.call.args[1:] if isinstance(x, float)]
+    of = f", and {wrong[0]} is none" if wrong else ""
+    return f"sizes are int{of}: int(n), or // instead of /, makes one"
+
+
 @hint(r"view\(\): argument 'dtype' .* must be \S+dtype, not int")
 def sizes_of_view(_: re.Match[str], context: Context) -> str | None:
     return "sizes are int: int(n), or // instead of /, makes one"

@@ -48,6 +48,8 @@ say(r"Inference tensors? (cannot be saved|do not track|.*outside InferenceMode)|
     "clone() it outside inference_mode(), or compute it under no_grad() instead")
 say(r"Legacy autograd function|non-static forward method", "call its apply: MyFunction.apply(x), with static "
                                                            "forward and backward")
+say(r"'(Tensor|Parameter)' object is not callable", "it is the result of a call: give the function or "
+    "the module itself, without brackets, and its arguments after it")
 say(r"[Ff]unction object is not callable|object is not callable", "call MyFunction.apply(x), not MyFunction()(x)")
 say(r"returned nan values in its", "look at the line of the forward: a log, a square root or a division near 0 is "
                                    "usual; "

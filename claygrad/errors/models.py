@@ -93,16 +93,6 @@ def _made_at(module: Any) -> str:
     return ""
 
 
-@hint(r"'(\w+)' object is not iterable")
-def model_for_parameters(match: re.Match[str], context: Context) -> str | None:
-    given = context.call.args[1] if len(context.call.args) > 1 else None
-    if match[1] in ("method", "function"):
-        return f"call it: {context.name(1, 'model.parameters')}()"
-    if hasattr(given, "_parameters"):
-        return f"give the optimizer {context.name(1, 'model')}.parameters(), not the model"
-    return None
-
-
 say(r"params argument given to the optimizer should be an iterable", "put it into a list: [w]")
 say(r"can't optimize a non-leaf Tensor", "an optimizer changes leaves: give it the tensors that this was computed "
                                          "from, or a new leaf, "
@@ -187,11 +177,6 @@ def key(match: re.Match[str], context: Context) -> str | None:
 
 
 say(r"index -?\d+ is out of range", "the container has fewer modules")
-say(r"(Linear|Conv\w+|Embedding|\w+)\.forward\(\) (missing|takes)|forward\(\) (missing|takes|got)", "look at the "
-    "parameters of forward: "
-    "self is the first, and a call of the model passes the others")
-say(r"Weights only load failed", "the file holds more than tensors: pass weights_only=False if you trust whoever "
-                                 "made it")
 say(r"PytorchStreamReader|unexpected EOF|invalid load key|invalid magic", "the file is not complete, or was not "
     "made by torch.save")
 say(r"each element in list of batch should be of equal size", "pad the samples to one length, or give the "

@@ -230,9 +230,16 @@ def index_dimensions(_: re.Match[str], context: Context) -> str | None:
     return f"the index needs {len(shape_of(found['input']))} dimensions, as the input has"
 
 
-say(r"\b(query|key|value)\b.*(shape|dimension)|attn_mask|key_padding_mask",
-    "queries are (length, batch, embed_dim), or (batch, length, "
-    "embed_dim) with batch_first=True; masks are (length, source length)")
+@hint(r"\b(query|key|value)\b.*(shape|dimension)|attn_mask|key_padding_mask")
+def attention(_: re.Match[str], context: Context) -> str | None:
+    words = f"{context.head} {context.call.name} {'' if context.module is None else type(context.module).__name__}"
+    if not re.search(r"attn|[Aa]ttention|Transformer|padding_mask", words):
+        return None
+    return ("queries are (length, batch, embed_dim), or (batch, length, embed_dim) with batch_first=True; masks are "
+        "(length, source length), "
+            "key_padding_mask (batch, source length)")
+
+
 say(r"Padding size should be less than|[Pp]adding length|Only \dD, \dD", "padding is given from the last dimension: "
     "(left, right, "
     "top, bottom, ...), less than the size for reflect")

@@ -15,9 +15,9 @@ _CASTS = {"Float": "float", "Double": "double", "Half": "half", "BFloat16": "bfl
 
 @hint(r"expected m1 and m2 to have the same dtype, but got: (.+) != (.+)|mat1 and mat2 must have the same dtype, "
       r"but got (\S+) and (\S+)"
-      r"|expected scalar type (\w+) but found (\w+)|Input type \((?:torch\.|claygrad\.)?(\w+?)(?:Tensor)?\) and "
+      r"|expected scalar type (\w+) but found (\w+)|Input type \((?:torch\.|claygrad\.)?([\w: ]+?)(?:Tensor)?\) and "
       r"(?:weight|bias) type "
-      r"\((?:torch\.|claygrad\.)?(\w+?)(?:Tensor)?\) should be the same|expected both vectors to have same dtype, "
+      r"\((?:torch\.|claygrad\.)?([\w: ]+?)(?:Tensor)?\) should be the same|expected both vectors to have same dtype, "
       r"but found (\w+) and (\w+)")
 def two_dtypes(match: re.Match[str], context: Context) -> str | None:
     first, second = [group for group in match.groups() if group is not None][:2]
@@ -58,6 +58,9 @@ def target_of_floats(_: re.Match[str], context: Context) -> str | None:
 say(r"result type (\w+) can't be cast to the desired output type (\w+)", "a change in place keeps the dtype: write "
     "x = x / y instead "
     "of x /= y, or make x floating first")
+say(r"\"?(bincount|histc|one_hot|gcd|lcm|bitwise_\w+|lshift|rshift|shift|and|or|xor)\w*\"? not implemented for "
+    r"'(Float|Double|Half|BFloat16)'",
+    "it counts or indexes, with integers: cast the input with .long()")
 say(r"\"?(\w+)\"? not implemented for '(Long|Int|Short|Byte|Char|Bool)'", "it takes floating numbers: call .float() "
     "first")
 say(r"\"?(\w+)\"? not implemented for '(Half|BFloat16)'", "it takes float32: call .float() first")
@@ -103,6 +106,16 @@ def other_index(match: re.Match[str], context: Context) -> str | None:
     tensor: Any = context.tensor()
     sizes = "" if tensor is None else f" The tensor is {shape_text(shape_of(tensor))}."
     return f"an index must be at least 0 and less than the size of its dimension.{sizes}"
+
+
+@hint(r"new\(\): invalid data type 'str'|too many indices for tensor of dimension (\d+)")
+def text_as_index(_: re.Match[str], context: Context) -> str | None:
+    key = context.call.args[1] if context.call.kind == "indexing" and len(context.call.args) > 1 else None
+    if not isinstance(key, str):
+        return None
+    return (f"{context.name(0, 'it')} is a tensor, not a dict: index it with an int, a slice or a mask; a batch that "
+        f"is a dict comes from a dataset that "
+            "returns one")
 
 
 @hint(r"too many indices for tensor of dimension (\d+)")
@@ -163,6 +176,14 @@ say(r"can't convert np\.ndarray of type numpy\.object_", "the array holds object
 say(r"can't convert np\.ndarray of type", "cast the array first: .astype(np.float32) or .astype(np.int64)")
 say(r"negative strides? .*not|strides in the given numpy array is negative", "copy the array first: a[::-1].copy()")
 say(r"expected np\.ndarray", "from_numpy takes NumPy arrays: use torch.tensor(...) for lists and numbers")
+say(r"can only concatenate str", 'make text of the tensor: f"loss {{loss.item():.4f}}", or str(loss.item())')
+say(r"can only concatenate (list|tuple)", "a {1} and a tensor do not join: torch.tensor(list) + x adds numbers, list "
+    "+ [x] puts it into the list; "
+    "max, min, sort and topk along a dimension return values and indices: take .values")
+say(r"unsupported operand type\(s\) for (.+): 'NoneType' and '(\w+)'|unsupported operand type\(s\) for (.+): '(\w+)' "
+    r"and 'NoneType'",
+    "one side is None: look at the line that should have given it a value; a function without return gives None, and "
+    ".grad is None before backward()")
 say(r"unsupported operand type\(s\) for (.+): '(\w+)' and '(\w+)'", "operands are tensors and numbers: convert the "
     "other, or look why "
     "it is {3}")
@@ -179,7 +200,7 @@ say(r"probability tensor contains either|invalid multinomial|sum of probabilitie
 say(r"[Pp]robability has to be between 0 and 1", "p lies between 0 and 1")
 say(r"Singular matrix|singular|not positive-definite|positive definite", "add a small multiple of torch.eye(n), or use "
     "torch.linalg.lstsq or pinv")
-say(r"must be batches of square matrices|square", "give it (..., n, n)")
+say(r"square matri|must be square", "give it (..., n, n)")
 say(r"operator\.invert|bitwise_\w+ .*not implemented|\"bitwise", "~, &, | and ^ take masks and integers: compare "
     "first, (x > 0)")
 say(r"[Ee]xpected .*boolean|boolean masks|condition to be a boolean|bool.* mask", "give it a mask: mask.bool(), or "
@@ -196,6 +217,20 @@ say(r"upper bound and (larger|lower) bound inconsistent with step sign", "a nega
 say(r"too many values to unpack|not enough values to unpack", "count what is returned")
 say(r"no dimension of size 3", "cross takes vectors of three elements: pass dim=")
 say(r"only supported on matrices", "it takes at least two dimensions: unsqueeze() first")
+say(r"zero-dimensional tensor \(at position \d+\) cannot be concatenated", "single numbers are stacked: "
+    "torch.stack(list)")
+say(r"duplicate dims are not allowed", "name every dimension once")
+say(r"Number of dimensions of repeat dims can not be smaller", "give a number for every dimension of the tensor, and "
+    "more in front for new ones; 1 "
+    "leaves one as it is: x.repeat(2, 1)")
+say(r"random_ expects 'from' to be less than 'to'", "low must be less than high: randint(low, high, size)")
+say(r"masked_fill_? only supports a 0-dimensional value tensor", "the value is a single number: torch.where(mask, "
+    "values, x) takes a tensor of them")
+say(r"(argmax|argmin|\w+)\(\):? does not support bool input", "cast the mask first: mask.int().{1}(); nonzero() "
+    "gives the indices of what is True")
+say(r"std and var only support floating point", "cast the input with .float()")
+say(r"n_sample > prob_dist\.size\(-1\) samples without replacement", "draw fewer, or pass replacement=True")
+say(r"Expected dtype int32/int64 for index", "indices are integers: cast them with .long()")
 say(r"satisfy the constraint", "give parameters that the constraint allows (scale and probabilities above 0, logits "
                                "for scores); "
     "validate_args=False takes them unseen")

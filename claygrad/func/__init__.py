@@ -1,6 +1,7 @@
 """Functions of functions: derivatives (`grad`, `vjp`, `jvp`, Jacobians), and modules as functions of their "
   "parameters."""
 from claygrad._late import late
+from claygrad.core.cpython.leaving import guard_package
 from claygrad.func._jacobians import hessian, jacfwd, jacrev
 from claygrad.func._modules import functional_call, stack_module_state
 from claygrad.func._transforms import grad, grad_and_value, jvp, linearize, vjp
@@ -8,3 +9,5 @@ from claygrad.func._transforms import grad, grad_and_value, jvp, linearize, vjp
 __all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
            "stack_module_state", "vjp"]
 __getattr__ = late(__name__)
+
+guard_package(__name__)          # Note [Leaving]

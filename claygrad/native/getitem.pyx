@@ -166,11 +166,13 @@ cdef Tensor _alias(Tensor t):
     return _recorded(ops().alias, slots, t, new_layout(v.storage, v.dtype, v.ndim, v.shape, v.strides, v.offset))
 
 
-cdef object _as_index(object item):
-    """A sequence or array as an index tensor: a mask if it holds booleans or bytes, else int64."""
+cdef object _as_index(object item, Tensor t, tuple key):
+    """A sequence or array in a key as an index tensor: a mask if it holds booleans or bytes, else int64."""
     cdef Tensor made
     tensor = LATE["tensor"]
     if isinstance(item, (str, bytes)) or isinstance(item, (list, tuple)) and item and isinstance(item[0], (str, bytes)):
+        if len(key) > t.layout.ndim:                # letters of a string, which was read as a tuple
+            raise IndexError(f"too many indices for tensor of dimension {t.layout.ndim}")
         raise TypeError(f"new(): invalid data type '{type(item if isinstance(item, (str, bytes)) else item[0]).__name__}'")
     if isinstance(item, (list, tuple)) and not item:
         return tensor([], dtype=_long())
@@ -199,7 +201,7 @@ cdef bint _settled(object item):
             and (item.step is None or type(item.step) is int))
 
 
-cdef object _basic_or_tensor(object item):
+cdef object _basic_or_tensor(object item, Tensor t, tuple key):
     """An item of a key as int, slice, None, Ellipsis, bool or tensor."""
     if type(item) is slice and not _settled(item):
         return slice(*[None if x is None else exact_int(x) for x in (item.start, item.stop, item.step)])
@@ -208,7 +210,7 @@ cdef object _basic_or_tensor(object item):
     if isinstance(item, (int, numpy.integer)):
         return exact_int(item)
     if PySequence_Check(item):
-        return _as_index(item)
+        return _as_index(item, t, key)
     if hasattr(item, "__index__") and not isinstance(item, numpy.bool_):      # which has the method and refuses
         return exact_int(item)
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
@@ -248,7 +250,7 @@ cdef tuple _apply(Tensor t, tuple key):
     items = []
     for item in key:
         used += _takes(item)                       # a mask in a list counts as one here, as in torch
-        items.append(_basic_or_tensor(item))
+        items.append(_basic_or_tensor(item, t, key))
     if used > t.layout.ndim:
         if t.layout.ndim == 0 and len(items) == 1 and type(items[0]) is int:
             raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "

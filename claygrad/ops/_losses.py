@@ -16,7 +16,8 @@ private = {"function": False, "method": False, "out": False}
 def chosen(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction asked for: 'none', 'mean' or 'sum'. The two old flags win over the name, with a warning."""
     if size_average is not None or reduce is not None:
-        name = "none" if reduce is False else "sum" if size_average is False else "mean"
+        average, reduced = size_average is None or bool(size_average), reduce is None or bool(reduce)
+        name = "mean" if average and reduced else "sum" if reduced else "none"
         warn(f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.")
         return name
     if reduction == "elementwise_mean":

@@ -116,6 +116,8 @@ def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, transposed:
         ("compute_columns3d" if dims == 3 else "slow_conv2d_cpu") if have.name == "bool" else "")
     if lacking:
         raise NotImplementedError(f"\"{lacking}\" not implemented for '{have.legacy}'")
+    if bias is not None and bias.dtype != have and (not transposed or weight.dtype == have):
+        raise RuntimeError(f"Input type ({long_name(have)}) and bias type ({long_name(bias.dtype)}) should be the same")
     if weight.dtype != have:
         if have.is_complex:
             raise RuntimeError(f"Input type ({tensor_type(have)}) and weight type ({tensor_type(weight.dtype)}) should "
@@ -124,8 +126,6 @@ def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, transposed:
             raise RuntimeError(f"Input type ({tensor_type(have)}) and weight type ({tensor_type(weight.dtype)}) should "
                                "be the same or input should be a MKLDNN tensor and weight is a dense tensor")
         raise RuntimeError(f"expected scalar type {have.legacy} but found {weight.dtype.legacy}")
-    if bias is not None and bias.dtype != have:
-        raise RuntimeError(f"Input type ({long_name(have)}) and bias type ({long_name(bias.dtype)}) should be the same")
 
 
 def long_name(dtype) -> str:

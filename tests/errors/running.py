@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import linecache
 import re
 import traceback
@@ -12,10 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.errors import mistakes_autograd, mistakes_models, mistakes_values
+from tests.errors import (
+    mistakes_autograd,
+    mistakes_data,
+    mistakes_layers,
+    mistakes_models,
+    mistakes_python,
+    mistakes_training,
+    mistakes_values,
+)
 
-MISTAKES = {**mistakes_autograd.MISTAKES, **mistakes_values.MISTAKES, **mistakes_models.MISTAKES}
+MISTAKES = {**mistakes_autograd.MISTAKES, **mistakes_values.MISTAKES, **mistakes_models.MISTAKES, **mistakes_layers.MISTAKES,
+            **mistakes_training.MISTAKES, **mistakes_data.MISTAKES, **mistakes_python.MISTAKES}
 MARK = "  # <-"
+PARTS = ("optim", "optim.lr_scheduler", "utils.data", "utils.checkpoint", "distributions", "nn.utils.rnn")
 
 
 class Outcome(NamedTuple):
@@ -42,6 +53,8 @@ def run(program: str, torch: ModuleType, path: Path) -> Outcome | None:
     """What the program raises; None if it comes to its end."""
     path.write_text(program.replace(MARK, ""))
     linecache.checkcache(str(path))
+    for part in PARTS:
+        importlib.import_module(f"{torch.__name__}.{part}")
     names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np, "__name__": "mistake"}
     torch.manual_seed(0)
     try:
@@ -49,10 +62,15 @@ def run(program: str, torch: ModuleType, path: Path) -> Outcome | None:
             warnings.simplefilter("ignore")
             exec(compile(path.read_text(), str(path), "exec"), names)
     except Exception as error:
-        trace = error.__traceback__.tb_next
+        if torch.__name__ == "claygrad":
+            from claygrad.errors._uncaught import note
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            note(error)                      # what the hook does before Python shows an error that nobody catches
+        trace = error.__traceback__ if torch.__name__ == "claygrad" else error.__traceback__.tb_next
         files = [frame.filename for frame in traceback.extract_tb(trace)]
         printed = "".join(traceback.format_exception(type(error), error, trace))
-        return Outcome(type(error).__name__, str(error), files, printed)
+        text = "\n".join([str(error), *getattr(error, "__notes__", [])])
+        return Outcome(type(error).__name__.lstrip("_"), text, files, printed)
     return None
 
 
@@ -61,7 +79,8 @@ def faults(name: str, said: Outcome | None, path: Path) -> list[str]:
     way_out, program = MISTAKES[name]
     if said is None:
         return ["nothing was raised"]
-    missing = [f"line {number}" for number in marked(program) if f"{path}:{number}" not in said.text]
+    missing = [f"line {number}" for number in marked(program)
+               if f"{path}:{number}" not in said.text and f'"{path}", line {number},' not in said.printed]
     if not re.search(way_out, said.added):
         missing.append(f"the way out, {way_out!r}")
     library = [file for file in said.files if "claygrad" in file]

@@ -29,7 +29,7 @@ class Runs(nn.Module):
     (lambda net, x: x.cosine_similarity(x), "torch.nn.functional.cosine_similarity(x)"),
     (lambda net, x: torch.optim.Adma, "did you mean Adam"),
     (lambda net, x: torch.optim.SGD([x], lr=1).zerograd(), "did you mean zero_grad"),
-    (lambda net, x: net.hidden.weight.grad.zero_(), "the gradient is None: call backward() before"),
+    (lambda net, x: net.hidden.weight.grad.zero_(), "is None, for no backward() has reached net.hidden.weight: call backward() before"),
     (lambda net, x: x.sum().item().backward(), "without item()"),
 ])
 def test_an_attribute_in_a_model_is_explained(function, way):
@@ -52,7 +52,8 @@ def test_python_itself_names_the_nearest_one():
     """It asks dir(), and gives up where that has 750 names."""
     assert len(dir(torch.ones(2))) < 750
     made = subprocess.run([sys.executable, "-c", "import claygrad; claygrad.ones(2).trasnpose"], capture_output=True, text=True, check=False)
-    assert made.stderr.endswith("Did you mean: 'transpose'?\n")
+    assert "Did you mean: 'transpose'?\n" in made.stderr
+    assert made.stderr.endswith("\n  did you mean transpose? It is transpose(input, dim0, dim1)\n")
 
 
 def test_looking_for_attributes_is_as_fast_as_for_any_object():

@@ -1,4 +1,4 @@
-"""Over a hundred classic mistakes: each names the user's lines and the way out, and shows no frame of claygrad's."""
+"""Hundreds of classic mistakes: each names the user's lines and the way out, and shows no frame of claygrad's."""
 
 from __future__ import annotations
 
@@ -11,20 +11,12 @@ import claygrad.nn
 import claygrad.optim
 from tests.errors.running import MISTAKES, faults, run
 
-# A tensor does not look for an attribute in a slower way for the sake of those that are not there: Python itself names the
-# nearest one where it prints the traceback.
-WITHOUT_A_DOOR = {"an unknown method"}
-
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_explained(name: str, tmp_path):
     path = tmp_path / "mistake.py"
     said = run(MISTAKES[name][1], claygrad, path)
     found = faults(name, said, path)
-    if name in WITHOUT_A_DOOR:
-        assert said is not None
-        assert not any("frames" in fault for fault in found)
-        return
     assert found == [], said and f"{said.kind}: {said.text}"
 
 
@@ -39,4 +31,4 @@ def test_no_inner_name_and_no_line_twice(name: str, tmp_path):
 
 
 def test_there_are_enough_of_them():
-    assert len(MISTAKES) >= 60
+    assert len(MISTAKES) >= 350

@@ -25,6 +25,11 @@ CELLS = [
     "torch.zeros(2, requires_grad=True).grad.zero_()",
     "w.sum().item().backward()",
     "'text'.trasnpose()",
+    "0.1 * torch.zeros(2, requires_grad=True).grad",
+    "for p in model.parameters: pass",
+    "for i, x, y in enumerate(torch.utils.data.DataLoader(torch.utils.data.TensorDataset(w, w))): pass",
+    "state = model.state_dict()\nstate['body.0.wieght']",
+    "torch.load('model_best.pt')",
 ]
 
 
@@ -61,7 +66,8 @@ def test_lines_are_those_of_cells(outputs):
 def test_the_way_out_is_there(outputs):
     ways = [(1, r"a @ b\.T"), (3, "in_features=5"), (4, "argmax"), (5, r"model\.parameters\(\)"), (6, "removeprefix"), (7, "retain_graph"),
             (8, "one length"), (9, "did you mean transpose"), (10, "did you mean Adam"), (11, r"x\.to\(dtype\)"),
-            (12, r"call backward\(\) before"), (13, r"without item\(\)")]
+            (12, r"call backward\(\) before"), (13, r"without item\(\)"), (15, r"\.grad is None"),
+            (16, r"model\.parameters\(\)"), (17, r"for i, \(x, y\) in enumerate"), (18, "body.0.weight"), (19, "there is no such file")]
     for number, way in ways:
         assert re.search(way, outputs[number]), outputs[number]
 

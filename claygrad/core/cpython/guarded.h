@@ -8,9 +8,18 @@
 
 static vectorcallfunc clay_plain_vectorcall;
 
+/* Whether somebody asks a module for `__path__` or the like: Python's import does, and takes "no" for an answer. Nobody reads that error. */
+static int clay_asks_quietly(PyObject* const* args, Py_ssize_t n) {
+    if (n != 1 || !PyUnicode_Check(args[0]) || !PyErr_ExceptionMatches(PyExc_AttributeError)) return 0;
+    Py_ssize_t length = PyUnicode_GET_LENGTH(args[0]);
+    return length > 4 && PyUnicode_READ_CHAR(args[0], 0) == '_' && PyUnicode_READ_CHAR(args[0], 1) == '_'
+        && PyUnicode_READ_CHAR(args[0], length - 1) == '_' && PyUnicode_READ_CHAR(args[0], length - 2) == '_';
+}
+
 static PyObject* clay_guarded_vectorcall(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     PyObject* out = clay_plain_vectorcall(function, args, nargsf, kwnames);
-    if (out == NULL) clay_tell_call("function", function, args, PyVectorcall_NARGS(nargsf));
+    if (out == NULL && !clay_asks_quietly(args, PyVectorcall_NARGS(nargsf)))
+        clay_tell_call("function", function, args, PyVectorcall_NARGS(nargsf));
     return out;
 }
 

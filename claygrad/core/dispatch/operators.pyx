@@ -109,6 +109,11 @@ cdef object _odd_binary(int which, object a, object b):
     if which >= EQ and which <= GE:
         return NotImplemented
     if other is None or isinstance(other, (str, list, tuple, dict)):
+        if which == MUL and isinstance(a, (str, list, tuple)):
+            return NotImplemented        # Python repeats it, as often as the index of the tensor says
+        if which == ADD and isinstance(a, (str, list, tuple)):
+            kind = "str" if isinstance(a, str) else "list" if isinstance(a, list) else "tuple"
+            raise TypeError(f"can only concatenate {kind} (not \"{_plain_name(b)}\") to {kind}")
         raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_plain_name(a)}' and '{_plain_name(b)}'")
     return NotImplemented
 

@@ -61,11 +61,21 @@ class _Text(str):
         return str(self)
 
 
+def _explain(error: BaseException) -> None:
+    """Say the way out, which nobody can once the exception is a text, and leave the user's frames. Note [Leaving]"""
+    from claygrad.errors._frames import raised_by_us, without_our_frames
+    from claygrad.errors._uncaught import note
+    note(error)
+    if not raised_by_us(error):
+        without_our_frames(error)
+
+
 class Failure:
     """An exception of a worker's, with its traceback, to be raised again in the main process."""
 
     def __init__(self, error: BaseException, where: str) -> None:
         self.kind, self.name, self.where = type(error), type(error).__name__, where
+        _explain(error)
         self.text = "".join(traceback.format_exception(error))
         try:
             pickle.loads(pickle.dumps(self.kind))

@@ -1,0 +1,482 @@
+"""Errors that Python itself raises, without asking claygrad: `None.zero_()`, `loss.item().backward()`.
+
+A hook in the look-up of attributes would make every call of a method slower. So these errors are explained when they
+pass a door (a call of a model, for one), and when somebody shows them: claygrad/errors/_uncaught.py. What is said is
+read from the line that failed and from the values that its names have; nothing of the program is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+import re
+import types
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core import Tensor
+from claygrad.errors._attributes import attribute_hint
+from claygrad.errors._frames import is_library, is_ours
+from claygrad.errors._source import MISSING, Line, assignment_before, short, statement_at, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType, TracebackType
+
+_IMPORTS = {
+    "torch": "import torch",
+    "nn": "from torch import nn",
+    "F": "from torch.nn import functional as F",
+    "optim": "from torch import optim",
+    "np": "import numpy as np",
+    **dict.fromkeys(("DataLoader", "Dataset", "TensorDataset", "random_split"), "from torch.utils.data import {}"),
+    **dict.fromkeys(
+        ("Linear", "Conv2d", "Module", "Sequential", "ReLU", "CrossEntropyLoss", "MSELoss", "Parameter"),
+        "from torch.nn import {}",
+    ),
+    **dict.fromkeys(("Adam", "SGD", "AdamW"), "from torch.optim import {}"),
+}
+
+
+class Site:
+    """Where an error of Python's was raised: the frame, its line, and the expression that ran."""
+
+    def __init__(self, frame: FrameType, lasti: int) -> None:
+        self.frame, self.line = frame, Line(frame.f_code, lasti)
+        self.node: Any = self.line.expression
+
+    def look(self, node: ast.AST | None) -> Any:
+        """The value of an expression that can be read without running code of the program; MISSING for others."""
+        found = value_of(node, self.frame)
+        if found is MISSING and isinstance(node, ast.Attribute):
+            owner = self.look(node.value)
+            if isinstance(owner, Tensor) and node.attr in ("grad", "shape", "data", "dtype", "T"):
+                return getattr(Tensor, node.attr).__get__(owner)
+            if owner is not MISSING and not isinstance(owner, types.ModuleType):
+                method = next((vars(kind)[node.attr] for kind in type(owner).__mro__ if node.attr in vars(kind)), None)
+                if isinstance(method, types.FunctionType):
+                    return method.__get__(owner)
+        if found is MISSING and isinstance(node, ast.Name):
+            return __builtins__.get(node.id, MISSING) if isinstance(__builtins__, dict) else MISSING
+        return found
+
+    def given_at(self, node: ast.AST | None) -> str:
+        """` since file:3, in f: x = g()`: the line that gave a name its value; nothing if it cannot be told."""
+        made = self.made(node)
+        if made is None:
+            return ""
+        code = self.line.code
+        return f", since {Line.at(code, made.lineno)}"
+
+    def made(self, node: ast.AST | None) -> ast.stmt | None:
+        if not isinstance(node, ast.Name):
+            return None
+        return assignment_before(node.id, self.line.code, self.line.number)
+
+
+def site_of(error: BaseException) -> Site | None:
+    """Where it was raised; None if that is in claygrad or in Python's own library."""
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or is_ours(trace.tb_frame.f_code) or is_library(trace.tb_frame.f_code):
+        return None
+    return Site(trace.tb_frame, trace.tb_lasti)
+
+
+def python_hint(error: BaseException) -> tuple[str, Line] | None:
+    """The way out, and the line; None where the error has nothing to do with claygrad or nothing is known."""
+    told = ""
+    site = site_of(error)
+    if site is None:
+        return None
+    if isinstance(error, AttributeError):
+        told = attribute_hint(error, site)
+    elif isinstance(error, KeyError):
+        told = _key(error, site)
+    elif isinstance(error, NameError):
+        told = _name(error, site)
+    elif (
+        isinstance(error, (TypeError, ValueError, IndexError))
+        and len(error.args) == 1
+        and isinstance(error.args[0], str)
+    ):
+        for pattern, hint in _HINTS:
+            match = re.match(pattern, error.args[0])
+            if match is not None:
+                told = hint(match, site)
+                if told:
+                    break
+    return (told, site.line) if told else None
+
+
+_HINTS: list[tuple[str, Callable[[re.Match[str], Site], str]]] = []
+
+
+def _hint(pattern: str) -> Any:
+    def register(fn: Any) -> Any:
+        _HINTS.append((pattern, fn))
+        return fn
+
+    return register
+
+
+def describe_value(value: Any, node: ast.AST | None, site: Site, use: str) -> str:
+    """What a value is that a line uses as something else, and how to get what is meant."""
+    name = (short(node) if node is not None else None) or "it"
+    if value is None:
+        return none_hint(node, site)
+    if isinstance(value, types.GeneratorType):
+        return f"{name} can be walked through once, by a for: list({name}) has a length and elements"
+    if isinstance(value, (types.MethodType, types.BuiltinFunctionType, types.FunctionType)):
+        return f"{name} is a method: call it, {name}()"
+    if type(value) in (int, float):
+        return (
+            f"{name} is a number{site.given_at(node)}: compute it from tensors, without item() and tolist(), to "
+            f"use it so"
+        )
+    return _ours(value, name, use)
+
+
+def _ours(value: Any, name: str, use: str) -> str:
+    kind = type(value)
+    names = {one.__name__ for one in kind.__mro__}
+    if "DataLoader" in names:
+        return f"a DataLoader is walked through: for batch in {name}, or next(iter({name})) for the first batch"
+    if "Optimizer" in names:
+        return f"{name} is an optimizer: {name}.step() takes a step, {name}.zero_grad() clears the gradients"
+    if "LRScheduler" in names:
+        return f"{name} is a scheduler: {name}.step() goes on, {name}.get_last_lr() tells the rate"
+    if hasattr(value, "_modules") and hasattr(value, "_parameters"):
+        held = ", ".join([*value._modules, *value._parameters][:6])
+        if use == "call":
+            return ""
+        own = f"; it has {held}" if held else ""
+        return (
+            f"{name} is a module: reach its parts by their names{own}, and use nn.Sequential or nn.ModuleList "
+            f"for parts with "
+            "numbers"
+        )
+    if isinstance(value, Tensor):
+        if use == "call":
+            return (
+                f"{name} is a tensor, made at {_origin(value)}: it has no brackets; is its name used for a "
+                f"function too?"
+            )
+        return ""
+    if kind.__name__ == "Size":
+        return f"a shape is indexed, not called: {name}[0], or {name.removesuffix('.shape')}.size(0)"
+    return ""
+
+
+def _origin(value: Any) -> str:
+    from claygrad.core.dispatch.promotion import facts
+
+    found = facts(value)[3]
+    return "a line that is not known" if found is None else Line(*found).text
+
+
+def none_hint(node: ast.AST | None, site: Site) -> str:
+    """Why something is None, and what to do about it."""
+    name = (short(node) if node is not None else None) or "it"
+    if isinstance(node, ast.Constant):
+        return ""
+    if isinstance(node, ast.Attribute) and node.attr == "grad":
+        return _no_gradient(node, name, site)
+    made = site.made(node)
+    where = site.given_at(node)
+    value = getattr(made, "value", None)
+    if isinstance(node, ast.Call):
+        value, name = node, f"what {short(node.func) or 'the function'}() returns"
+    if isinstance(value, ast.Call):
+        called = site.look(value.func)
+        function = short(value.func) or "the function"
+        if hasattr(called, "_modules"):
+            return f"{name} is None{where}: forward() of {type(called).__name__} has no return"
+        if isinstance(value.func, ast.Call) or called is MISSING:
+            return f"{name} is None{where}: what is called there has no return (forward() of the model, for one)"
+        return f"{name} is None{where}: {function}() returns nothing; give it a return, or call it on a line of its own"
+    if where:
+        return f"{name} is None{where}: give it a value before this line"
+    return f"{name} is None: give it a value before this line, or ask `is not None` first"
+
+
+def _no_gradient(node: ast.Attribute, name: str, site: Site) -> str:
+    owner = site.look(node.value)
+    of = short(node.value) or "the tensor"
+    if isinstance(owner, Tensor):
+        if not owner.requires_grad:
+            return f"{name} is None: {of} does not require grad; call {of}.requires_grad_() before the loss is computed"
+        if not owner.is_leaf:
+            return (
+                f"{name} is None: {of} is computed, and only leaves keep their gradient; call {of}.retain_grad() "
+                f"before "
+                "backward()"
+            )
+    return (
+        f"{name} is None, for no backward() has reached {of}: call backward() before this line, on a loss that "
+        f"was computed "
+        f"from it; where a parameter is not used, ask `if {name} is not None`"
+    )
+
+
+@_hint(
+    r"unsupported operand type\(s\) for (.+): '(\S+)' and '(\S+)'$|'.+' not supported between instances of "
+    r"'(\S+)' and '(\S+)'$"
+)
+def _operands(match: re.Match[str], site: Site) -> str:
+    parts = _sides(site.node)
+    kinds = [group for group in match.groups()[-4:] if group is not None][-2:]
+    for part, kind in zip(parts, kinds, strict=False):
+        if kind == "NoneType":
+            return none_hint(part, site)
+        if kind in ("method", "builtin_function_or_method", "function"):
+            return f"{short(part) or 'it'} is a method: call it, {short(part) or 'it'}()"
+    for part, kind in zip(parts, kinds, strict=False):
+        if kind in ("list", "tuple") and any(isinstance(x, Tensor) for x in _elements(site.look(part))):
+            return f"{short(part)} is a {kind} of tensors: torch.stack({short(part)}) makes one tensor of it"
+    return ""
+
+
+def _sides(node: Any) -> list[ast.AST]:
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.AugAssign):
+        return [node.target, node.value]
+    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        return [node.left, node.comparators[0]]
+    return []
+
+
+def _elements(value: Any) -> list[Any]:
+    return list(value[:8]) if type(value) in (list, tuple) else []
+
+
+@_hint(r"'(\S+)' object is not callable$")
+def _called(match: re.Match[str], site: Site) -> str:
+    node = getattr(site.node, "func", None)
+    name = (short(node) if node is not None else None) or "it"
+    value = site.look(node)
+    if match[1] == "NoneType":
+        return none_hint(node, site)
+    if match[1].rpartition(".")[2] == "Size":
+        return f"a shape is indexed, not called: {name}[0], or {name.removesuffix('.shape')}.size(0)"
+    if match[1] in ("Tensor", "Parameter"):
+        if isinstance(node, ast.Attribute):
+            return f"{name} is an attribute: write it without brackets"
+        if isinstance(value, Tensor):
+            return describe_value(value, node, site, "call")
+        return f"{name} is a tensor: it has no brackets; index it with [...]"
+    if match[1] in ("list", "tuple", "dict"):
+        held = [x for x in (value.values() if isinstance(value, dict) else _elements(value)) if hasattr(x, "_modules")]
+        return (
+            f"{name} is a {match[1]} of modules: call each, for layer in {name}: x = layer(x), or make it "
+            f"nn.Sequential(*{name})"
+            if held
+            else ""
+        )
+    return "" if value is MISSING else describe_value(value, node, site, "call")
+
+
+@_hint(
+    r"'(\S+)' object is not (subscriptable|iterable|an iterator)$|cannot unpack non-iterable (\S+) object$"
+    r"|'(\S+)' object does not support (item assignment|item deletion)$|'(\S+)' object is not reversible$"
+)
+def _taken_apart(match: re.Match[str], site: Site) -> str:
+    node: Any = site.node
+    name = ""
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    elif isinstance(node, (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)):
+        node = node.generators[0].iter
+    elif isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+        if isinstance(node, ast.GeneratorExp):
+            node = node.generators[0].iter
+    else:
+        statement = statement_at(site.line.code, site.line.number)
+        if isinstance(statement, (ast.For, ast.comprehension)):
+            node = statement.iter
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and match[3]:
+            node = statement.value
+    kind = match[1] or match[3] or match[4] or match[6]
+    if isinstance(node, ast.Attribute) and node.attr == "size":
+        return f"size is a method: {short(node)}(0), or {short(node.value) or 'x'}.shape[0]"
+    if kind in ("method", "builtin_function_or_method", "function"):
+        name = short(node) if isinstance(node, (ast.Attribute, ast.Name)) else ""
+        return f"{name or 'it'} is a method: call it, {name or 'it'}()"
+    if kind == "NoneType":
+        return none_hint(node, site)
+    value = site.look(node)
+    if value is MISSING and isinstance(node, ast.Call) and kind == "generator":
+        return describe_value((x for x in ()), node, site, "index")
+    if value is MISSING and kind in ("int", "float"):
+        value = 0.0
+    made = site.look(node.func) if isinstance(node, ast.Call) else MISSING
+    if isinstance(made, type) and made.__name__ == kind and hasattr(made, "register_forward_hook"):
+        return (
+            f"{kind} is a module: reach its parts by their names, model.fc1, and use nn.Sequential or "
+            f"nn.ModuleList for parts with "
+            "numbers"
+        )
+    if type(value).__name__ != kind:
+        return ""
+    return describe_value(value, node, site, "index")
+
+
+@_hint(r"object of type '(\S+)' has no len\(\)$")
+def _length(match: re.Match[str], site: Site) -> str:
+    node = site.node.args[0] if isinstance(site.node, ast.Call) and site.node.args else None
+    name = (short(node) if node is not None else None) or "it"
+    if match[1] == "generator":
+        return f"it can be walked through once, by a for: len(list({name})), or sum(p.numel() for p in {name})"
+    value = site.look(node)
+    return "" if value is MISSING or type(value).__name__ != match[1] else describe_value(value, node, site, "len")
+
+
+@_hint(r"(list|tuple) indices must be integers or slices, not (\S+)$")
+def _indices(match: re.Match[str], site: Site) -> str:
+    node: Any = site.node
+    name = short(getattr(node, "value", None) or ast.Name("it")) or "it"
+    if match[2] == "Tensor":
+        return f"a {match[1]} takes one integer: {name}[int(i)], or [{name}[i] for i in index.tolist()]"
+    held = site.look(getattr(node, "value", None))
+    if any(isinstance(x, Tensor) for x in _elements(held)):
+        return (
+            f"{name} is a {match[1]}, whose elements have numbers: {name}[0]; torch.stack({name}) makes one "
+            f"tensor of a list"
+        )
+    return ""
+
+
+@_hint(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)$")
+def _unpacked(match: re.Match[str], site: Site) -> str:
+    statement = statement_at(site.line.code, site.line.number)
+    if isinstance(statement, ast.For):
+        loop: Any = statement.iter
+        if isinstance(loop, ast.Call) and getattr(loop.func, "id", "") == "enumerate" and loop.args:
+            names = [short(x) or "x" for x in getattr(statement.target, "elts", [])]
+            inner = site.look(loop.args[0])
+            if len(names) > 2 and match[2] == "2":
+                return (
+                    f"enumerate gives a number and a batch: for {names[0]}, ({', '.join(names[1:])}) in "
+                    f"{short(loop) or 'enumerate(...)'}"
+                )
+            loop = loop.args[0]
+        inner = site.look(loop)
+        if any(one.__name__ in ("DataLoader", "Dataset") for one in type(inner).__mro__):
+            dataset = getattr(inner, "dataset", inner)
+            held = getattr(dataset, "tensors", None)
+            what = (
+                f"{len(held)} tensor{'s' * (len(held) != 1)}"
+                if isinstance(held, tuple)
+                else "what its __getitem__ returns"
+            )
+            return (
+                f"{short(loop) or 'the loader'} gives batches of {type(dataset).__name__}, which holds {what}: "
+                f"count the names "
+                "before `in` (for (x,) in loader takes one apart), or return as many from the dataset"
+            )
+        return ""
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.Call):
+        called = site.look(value.func)
+        if hasattr(called, "_modules"):
+            count = f"{match[2]} came" if match[2] else "more came"
+            return (
+                f"{type(called).__name__} does not return {match[1]} values: {count}. A tensor is taken apart "
+                f"row by row; LSTM "
+                "returns output, (h, c), other recurrent layers output, h, most layers one tensor"
+            )
+        if isinstance(value.func, ast.Attribute) and isinstance(site.look(value.func.value), Tensor):
+            return f"{value.func.attr}() returns one tensor, or as many as its arguments say: count the names before ="
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        held = site.look(value)
+        if isinstance(held, Tensor):
+            return (
+                f"{short(value)} is one tensor of shape {tuple(held.shape)}: it is taken apart row by row; count "
+                f"the names before ="
+            )
+        if type(held).__name__ == "Size":
+            return f"the shape is {tuple(held)}: name {len(held)} sizes before =, or *rest for several"
+    return ""
+
+
+@_hint(r"can't multiply sequence by non-int of type '(\S+)'$")
+def _repeated(match: re.Match[str], site: Site) -> str:
+    for part in _sides(site.node):
+        value = site.look(part)
+        if type(value) in (list, tuple) or match[1] == "Tensor":
+            return (
+                f"a list is repeated by *, not scaled: torch.tensor({short(part) or 'list'}) makes numbers of it "
+                f"that can be scaled"
+            )
+    return ""
+
+
+@_hint(
+    r"must be real number, not (Tensor|Parameter)$|only (?:length-1|0-dimensional|integer scalar) arrays can be "
+    r"converted"
+)
+def _numbers(_: re.Match[str], site: Site) -> str:
+    node = site.node
+    name = getattr(getattr(node, "func", None), "attr", "")
+    return f"torch.{name}(x) takes tensors" if name and hasattr(Tensor, name) else ""
+
+
+def _key(error: KeyError, site: Site) -> str:
+    if len(error.args) != 1:
+        return ""
+    key = error.args[0]
+    node: Any = site.node
+    name = short(node.value) or "it" if isinstance(node, ast.Subscript) else "it"
+    if isinstance(key, Tensor):
+        return (
+            f"a tensor is found by its identity, not by its value: {name}[key.item()], or tuple(key.tolist()) for "
+            f"several"
+        )
+    held = site.look(node.value) if isinstance(node, ast.Subscript) else MISSING
+    if not isinstance(held, dict) or not isinstance(key, str):
+        return ""
+    of_tensors = (
+        any(isinstance(x, Tensor) or hasattr(x, "_modules") for x in held.values())
+        or "state_dict" in name
+        or "state" in name
+    )
+    near = difflib.get_close_matches(key, [one for one in held if isinstance(one, str)], 3, 0.5)
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    return f"{name} has {', '.join(map(repr, list(held)[:8]))}" if of_tensors else ""
+
+
+def _name(error: NameError, site: Site) -> str:
+    name = getattr(error, "name", None)
+    if not isinstance(name, str) or name not in _IMPORTS or isinstance(error, UnboundLocalError):
+        return ""
+    made = _IMPORTS[name].format(name)
+    home = next(
+        (key for key, value in site.frame.f_globals.items() if getattr(value, "__name__", "") == "claygrad"), None
+    )
+    return f"import it first: {made if home in (None, 'torch') else made.replace('torch', 'claygrad')}"
+
+
+def file_hint(error: OSError) -> str:
+    """Of a file that claygrad could not open."""
+    name = error.filename
+    if not isinstance(name, (str, bytes, os.PathLike)):
+        return ""
+    path = os.fsdecode(name)
+    folder = os.path.dirname(os.path.abspath(path))
+    if isinstance(error, FileNotFoundError):
+        if not os.path.isdir(folder):
+            return f"there is no folder {folder}: make it with os.makedirs(folder, exist_ok=True), or correct the path"
+        ending = os.path.splitext(path)[1]
+        alike = [one for one in os.listdir(folder) if one.endswith(ending)]
+        near = difflib.get_close_matches(os.path.basename(path), alike, 3, 0.6)
+        has = f"did you mean {' or '.join(near)}?" if near else "correct the path, or change the working directory"
+        return f"there is no such file in {folder}: {has}"
+    if isinstance(error, IsADirectoryError):
+        return f"{path} is a folder: name a file in it"
+    if isinstance(error, PermissionError):
+        return f"this user may not open {path}: choose another folder, or change its rights"
+    return ""

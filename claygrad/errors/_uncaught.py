@@ -1,0 +1,64 @@
+"""Errors at the end of their way: what Python, a thread or a notebook is about to show.
+
+Errors that Python raises on its own pass no door of claygrad's, so nobody has explained them yet. `claygrad._late` puts
+hooks before those of `sys` and `threading` that come here, and then let the hook that was there before show the error.
+They cost nothing until an error is shown; a program that sets a hook of its own later replaces them, as it would any
+other.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from claygrad.errors._python import python_hint
+
+
+def explain(error: BaseException) -> None:
+    """Write the way out into the exception. It passes a door: whoever catches it reads it in the text."""
+    if (
+        len(error.args) != 1
+        or not isinstance(error.args[0], str)
+        or "\n" in error.args[0]
+        or isinstance(error, KeyError)
+    ):
+        return
+    found = python_hint(error)
+    if found is not None:
+        told, line = found
+        error.args = (f"{error.args[0]}\n  at {line.text}\n  {told}",)
+
+
+def note(error: BaseException) -> None:
+    """Write it below the exception, for whoever shows it: the text, which programs may look at, stays as it is."""
+    seen: set[int] = set()
+    at: BaseException | None = error
+    while at is not None and id(at) not in seen and len(seen) < 8:
+        seen.add(id(at))
+        _note(at)
+        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
+
+
+def _note(error: BaseException) -> None:
+    if not isinstance(error, Exception) or getattr(error, "__notes__", None):
+        return
+    if len(error.args) == 1 and isinstance(error.args[0], str) and "\n  at " in error.args[0]:
+        return  # a door has explained it
+    found = python_hint(error)
+    if found is not None:
+        error.add_note(f"  {found[0]}")
+
+
+def _show(shell: Any, kind: Any, error: Any, trace: Any, tb_offset: int | None = None) -> None:
+    """Show an exception as IPython does, with the way out."""
+    try:
+        note(error)
+    finally:
+        shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
+
+
+def listen() -> None:
+    """Explain errors of Python's own in IPython and Jupyter, unless somebody handles exceptions there already."""
+    shell = sys.modules["IPython"].get_ipython()
+    if shell is not None and not shell.custom_exceptions:
+        shell.set_custom_exc((AttributeError, TypeError, ValueError, LookupError, NameError), _show)

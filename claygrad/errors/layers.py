@@ -1,0 +1,231 @@
+"""Ways out that depend on which layer was called, asked before those that know the text alone."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from claygrad.core import Tensor
+from claygrad.errors._calls import shape_of, signature_of
+from claygrad.errors._source import short, value_of
+from claygrad.errors._ways import Context, hint, say
+
+
+def _layer(context: Context) -> str:
+    return "" if context.module is None else type(context.module).__name__
+
+
+@hint(
+    r"Boolean value of Tensor|only integer tensors of a single element|argument '(\w+)'.* must be "
+    r"(?:int|bool|float|str|tuple of ints|Number),? (?:not|but "
+    r"got) Tensor"
+)
+def data_for_settings(_: re.Match[str], context: Context) -> str | None:
+    """`nn.MSELoss(out, y)`, `nn.Softmax(x)(x)`: data where a layer is made."""
+    made = context.owner_class()
+    node = context.line.expression
+    if (
+        made is not None
+        and hasattr(made, "forward")
+        and isinstance(node, ast.Call)
+        and any(isinstance(value_of(part, context.frame), Tensor) for part in node.args)
+    ):
+        name, given = made.__name__, ", ".join(short(part) or "x" for part in node.args)
+        return f"the brackets after nn.{name} take settings, the data comes in a second call: nn.{name}()({given})"
+    held = [
+        key
+        for key, value in (vars(context.module) if context.module is not None else {}).items()
+        if isinstance(value, Tensor)
+    ]
+    if held and "_" + held[0] not in vars(context.module):
+        name = _layer(context)
+        return (
+            f"{held[0]} of {name} is a tensor: the brackets after nn.{name} take settings, the data comes in a "
+            f"second call, nn.{name}()(x)"
+        )
+    return None
+
+
+@hint(r"index 1 is out of bounds for dimension 0 with size 1|'tuple' object has no attribute|expects two hidden states")
+def states_of_lstm(_: re.Match[str], context: Context) -> str | None:
+    if "LSTM" not in _layer(context) and "lstm" not in context.head:
+        return None
+    return "an LSTM has two states: give it the tuple (h0, c0), or none for zeros"
+
+
+@hint(r"mat1 and mat2 shapes cannot be multiplied|size mismatch")
+def widths_of_attention(_: re.Match[str], context: Context) -> str | None:
+    if _layer(context) != "MultiheadAttention":
+        return None
+    width = context.module.embed_dim
+    names = [
+        name
+        for name, x in zip(("query", "key", "value"), context.layer.tensors if context.layer else (), strict=False)
+        if shape_of(x)[-1:] != (width,)
+    ]
+    return (
+        f"the last dimension of query, key and value must be embed_dim={width}: that of "
+        f"{' and '.join(names) or 'one'} is not; "
+        "project it with nn.Linear, or pass kdim= and vdim= to the layer"
+    )
+
+
+@hint(r"The shape of the 2D attn_mask is \S+?\(\[(\d+), (\d+)\]\), but should be \((\d+), (\d+)\)")
+def padding_mask(match: re.Match[str], context: Context) -> str | None:
+    rows, columns, length, source = map(int, match.groups())
+    more = ""
+    if columns == source and rows != length:
+        more = (
+            f"; a mask of {rows} rows, one for each sequence of the batch, says what is padding: pass it as "
+            f"key_padding_mask= "
+            "(src_key_padding_mask= of an encoder layer)"
+        )
+    return f"the attention mask says who sees whom, (length, source length) = ({length}, {source}){more}"
+
+
+say(
+    r"feature number of (src and tgt|.*) must be equal to d_model",
+    "the last dimension of both must be d_model, as "
+    "the Transformer was "
+    "made: project the input with nn.Linear, or make it with another d_model",
+)
+say(
+    r"batch number of src and tgt must be equal",
+    "give both one batch: the first dimension with batch_first=True, otherwise the second",
+)
+say(
+    r"Given transposed=1, weight of size \[.*?\], expected input\[.*?\] to have (\d+) channels, but got (\d+) channels",
+    "dimension 1 of the input holds the channels: make the layer with in_channels={2}, or give it {1} channels",
+)
+say(
+    r"pad should be at most half of (?:effective )?kernel size",
+    "take a padding of at most half of kernel_size, or a larger kernel_size",
+)
+say(
+    r"(pixel_unshuffle|pixel_shuffle) expects .*divisible by",
+    "give it channels that upscale_factor ** 2 divides, "
+    "or take another "
+    "upscale_factor: a convolution before it can make the channels",
+)
+
+
+@hint(r"failed to unpack the object at pos \d+ with error \"type must be tuple of ints,but got (.+)\"")
+def sizes_of_layer(match: re.Match[str], context: Context) -> str | None:
+    if match[1] == "float":
+        return "sizes are int: int(n), or // instead of /, makes one"
+    if "Size" in match[1] or match[1] in ("tuple", "list"):
+        return "each size is one int: take one of them, x.shape[1], or their product, math.prod(x.shape[1:])"
+    return f"sizes are int, and one is {match[1]}: len(...) of it may be meant"
+
+
+@hint(r"(\S+) is not a Module subclass")
+def no_module(match: re.Match[str], context: Context) -> str | None:
+    if match[1] in ("list", "tuple", "generator"):
+        return f"take the {match[1]} apart: nn.Sequential(*{context.name(1, 'layers')})"
+    if match[1] in ("Tensor", "claygrad.Tensor", "torch.Tensor"):
+        return (
+            "give it the layers, not their results: nn.Sequential(nn.Linear(...), nn.ReLU()), and call it with the data"
+        )
+    return None
+
+
+@hint(r'is missing the required "forward" function')
+def containers(_: re.Match[str], context: Context) -> str | None:
+    name = _layer(context)
+    if name not in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
+        return None
+    return (
+        f"{name} only holds modules: call them one by one, for layer in layers: x = layer(x), or make it an "
+        f"nn.Sequential"
+    )
+
+
+say(
+    r"cannot assign '(\w+)' object to buffer '(\w+)'",
+    "make a tensor of it: register_buffer('{2}', "
+    "torch.tensor(value)); a plain "
+    "attribute is enough for what is no tensor",
+)
+say(
+    r"cannot assign '.*' object to parameter '(\w+)'",
+    "wrap it: register_parameter('{1}', nn.Parameter(tensor)); a buffer for what is not trained",
+)
+
+
+@hint(r"forward\(\) (missing \d+ required positional arguments?|takes|got)|(?<!\.)\b__call__\(\)")
+def arguments_of_forward(_: re.Match[str], context: Context) -> str | None:
+    if context.module is None:
+        return None
+    kind = type(context.module)
+    if not kind.forward.__code__.co_argcount or kind.forward.__code__.co_varnames[0] not in ("self", "_"):
+        return f"forward of {kind.__name__} must have self as its first parameter: def forward(self, x)"
+    shown = signature_of(kind.forward)
+    return f"a call of {kind.__name__} passes its arguments to {shown}: give it these" if shown else None
+
+
+@hint(r"(\S+?)\(\) (missing (\d+) required|takes (\d+|from \d+ to \d+) positional arguments?)")
+def called_by_claygrad(match: re.Match[str], context: Context) -> str | None:
+    """Functions of the user's that claygrad calls: hooks, forward of a Function."""
+    name = match[1].rpartition(".")[2]
+    apply = context.call.name == "apply" or ".apply(" in context.line.source
+    if apply and name in ("forward", "backward"):
+        return (
+            "forward and backward of a Function are static: put @staticmethod above each, with ctx as the first "
+            "parameter, "
+            "def forward(ctx, x)"
+        )
+    if name == "backward" and context.call.name == "backward" and "." in match[1]:
+        return (
+            "backward of a Function gets ctx and a gradient for each output: @staticmethod def backward(ctx, "
+            "grad_output)"
+        )
+    backward = context.call.name in ("backward", "grad") or "backward(" in context.line.source
+    if backward and name not in ("backward", "grad"):
+        return (
+            f"{name} is called with what its kind of hook gets: a hook of a tensor takes the gradient alone, "
+            f"def {name}(grad); a "
+            f"full backward hook of a module takes def {name}(module, grad_input, grad_output)"
+        )
+    if context.module is not None and name != "forward" and not name.startswith("__"):
+        return (
+            f"{name} is called with what its kind of hook gets: a forward hook takes (module, args, output), a "
+            f"forward pre-hook "
+            "(module, args)"
+        )
+    return None
+
+
+@hint(r"'(\w+)' object is not iterable")
+def model_for_parameters(match: re.Match[str], context: Context) -> str | None:
+    for number, given in enumerate(context.call.args):
+        if match[1] in ("method", "function") and callable(given):
+            return f"call it: {context.name(number, 'model.parameters')}()"
+        if hasattr(given, "_parameters") and type(given).__name__ == match[1]:
+            return f"give it {context.name(number, 'model')}.parameters(), not the model"
+        if type(given).__name__ == match[1] and not isinstance(given, Tensor):
+            names = context.call.params
+            word = names[number] if number < len(names) else "the argument"
+            return f"{word} is one {match[1]}: put it into a list, [{given!r:.40}]"
+    return None
+
+
+say(
+    r"(\w+): Expected input to be (\d)D or (\d)D, got (\d)D",
+    "it takes (length, batch, features), (batch, length, "
+    "features) with "
+    "batch_first=True, or (length, features) without a batch: flatten() the features, or leave a dimension away with "
+    "squeeze()",
+)
+say(
+    r"(\w+): Expected (input|hx|hx\[\d\]) to be 1D or 2D",
+    "a cell takes one step, (batch, features): go through the sequence with a for",
+)
+say(
+    r"For (un)?batched .*-D input, hx( and cx)? should also be|hx.*should also be",
+    "the hidden state has a batch dimension where the input has one: (layers * directions, batch, hidden_size)",
+)
+say(
+    r"Length of all samples has to be greater than 0",
+    "every sequence needs at least 1 step: leave the empty ones out, or give them one step of padding",
+)
+say(r"Expected `?len\(lengths\)`? to be equal", "give one length for each sequence of the batch")
