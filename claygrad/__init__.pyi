@@ -25,7 +25,6 @@ from claygrad import debug as debug
 from claygrad import devices as devices
 from claygrad import distributed as distributed
 from claygrad import distributions as distributions
-from claygrad import errors as errors
 from claygrad import fft as fft
 from claygrad import func as func
 from claygrad import futures as futures
