@@ -87,26 +87,11 @@ ctypedef object (*short_t)(Op op, PyObject** slots)
 # A rule for a run that records nothing, with the arguments of the declared one; None when it does not apply.
 ctypedef Layout (*fast_rule_t)(PyObject** args)
 
-cdef class Op:
+# Note [An operation in three parts]
+# What a call may be (Signature), how the CPU computes it (Native) and how backward does (Rules) are bases of Op, one on top of the
+# other: a field is read at a fixed place, and whoever needs one part names it. Nothing but Op is ever made.
+cdef class Signature:
     cdef vectorcall_t vectorcall
-    cdef fast_t fast
-    cdef many_t many
-    cdef short_t short
-    cdef tuple parts              # of a composite: the operations that it comes to in its common case
-    cdef fast_rule_t fast_rules[4]  # by tensor parameter
-    cdef void* kernels[N_DTYPES]        # by dtype code
-    cdef void* number_kernels[N_DTYPES]  # the same with a Python number as second operand
-    cdef int family
-    cdef fast_t own_fast          # the path of its family, where native/elementwise_strided.pyx stands behind it
-    cdef void* each_kernels[N_DTYPES]   # by dtype code: kernels for operands of any layout,
-    cdef signed char each_kinds[N_DTYPES]    # how they are called,
-    cdef signed char each_results[N_DTYPES]  # the dtype of what they make,
-    cdef long long each_grains[N_DTYPES]     # the least share of a thread,
-    cdef bint each_refuses[N_DTYPES]         # whether they may refuse an element, when some of the result is written
-    cdef bint checks_dtypes       # its check is about dtypes alone, and content with equal floating ones
-    cdef dict variants            # by the value of a parameter: operations whose kernel computes that
-    cdef int variant_at
-    cdef Op plain                 # the same without the last operand, which only many floating elements are worth reading
     cdef readonly str name
     cdef readonly object forward
     cdef readonly str node_label
@@ -120,7 +105,6 @@ cdef class Op:
     cdef bint kept[24]            # tensor parameters that take no part in promotion
     cdef int inplace_at           # an `inplace` flag among the parameters, or -1
     cdef bint number_edge         # a number in a tensor's place shows as an edge
-    cdef bint fast_any            # the in-place fast path takes every layout
     cdef int kind
     cdef int promote
     cdef bint half_raw
@@ -137,9 +121,6 @@ cdef class Op:
     cdef int varargs              # the parameter that collects positional ints, or -1
     cdef signed char kinds[24]
     cdef tuple defaults           # `...` where there is none
-    cdef int n_kernel_if          # attributes that the kernel computes with: parameter numbers and values
-    cdef int kernel_if_at[8]
-    cdef tuple kernel_if
     cdef int n_tensors            # tensor parameters, in order:
     cdef int tensors[16]
     cdef int list_at              # position in `tensors` of the list parameter, or -1
@@ -149,10 +130,39 @@ cdef class Op:
     cdef int dtype_at
     cdef object meta
     cdef object returns           # named tuple class for several outputs, or None
-    cdef object differentiable    # tuple of output numbers, or None: all floating ones
     cdef int lazy                 # of a view: the bits that it turns (Note [Lazy conjugates])
+    cdef readonly dict info       # what the registry knows besides: samples, docs, names
+    cdef dict __dict__            # what somebody put on it: F.relu.foo = 1
+
+cdef class Native(Signature):
+    cdef fast_t fast
+    cdef many_t many
+    cdef short_t short
+    cdef void* form               # behind one of those, the native form that takes checked arguments,
+    cdef void* takes              # and what is checked: Note [The guard] in core/dispatch/guard.pxd
+    cdef tuple parts              # of a composite: the operations that it comes to in its common case
+    cdef void* kernels[N_DTYPES]        # by dtype code
+    cdef void* number_kernels[N_DTYPES]  # the same with a Python number as second operand
+    cdef int family
+    cdef fast_t own_fast          # the path of its family, where native/elementwise_strided.pyx stands behind it
+    cdef void* each_kernels[N_DTYPES]   # by dtype code: kernels for operands of any layout,
+    cdef signed char each_kinds[N_DTYPES]    # how they are called,
+    cdef signed char each_results[N_DTYPES]  # the dtype of what they make,
+    cdef long long each_grains[N_DTYPES]     # the least share of a thread,
+    cdef bint each_refuses[N_DTYPES]         # whether they may refuse an element, when some of the result is written
+    cdef bint checks_dtypes       # its check is about dtypes alone, and content with equal floating ones
+    cdef dict variants            # by the value of a parameter: operations whose kernel computes that
+    cdef int variant_at
+    cdef Op plain                 # the same without the last operand, which only many floating elements are worth reading
+    cdef bint fast_any            # the in-place fast path takes every layout
+    cdef int n_kernel_if          # attributes that the kernel computes with: parameter numbers and values
+    cdef int kernel_if_at[8]
+    cdef tuple kernel_if
+
+cdef class Rules(Native):
     cdef bint recorded            # has rules: calls on tensors that require grad make nodes
-    # rules
+    cdef object differentiable    # tuple of output numbers, or None: all floating ones
+    cdef fast_rule_t fast_rules[4]  # by tensor parameter
     cdef int n_slots
     cdef int slot_kind[24]
     cdef int slot_param[24]
@@ -165,9 +175,8 @@ cdef class Op:
     cdef int rule_count[16]       # the same of rules apart: how many, and which
     cdef signed char rule_places[16][16]
     cdef unsigned int needs[16]   # slots that a parameter's rule reads, as bits
-    cdef readonly dict info       # what the registry knows besides: samples, docs, names
-    cdef dict __dict__            # what somebody put on it: F.relu.foo = 1
 
+cdef class Op(Rules):
     cdef Op copy(self)
 
 cdef Op find_op(str name)

@@ -50,9 +50,21 @@ def op_named(name):
     return _ops.get(name)
 
 
+cdef class Signature:
+    """What an operation is called with: Note [An operation in three parts]."""
+
+
+cdef class Native(Signature):
+    """How the CPU computes it."""
+
+
+cdef class Rules(Native):
+    """How its gradients are had."""
+
+
 @cython.final
 @cython.binding(False)
-cdef class Op:
+cdef class Op(Rules):
     """An operation, callable as function and as method.
 
     Note [Ops are method descriptors]
@@ -78,37 +90,9 @@ cdef class Op:
 
     cdef Op copy(self):
         cdef Op twin = Op.__new__(Op)
-        cdef int i
-        twin.name = self.name
-        twin.fast, twin.many, twin.short, twin.parts = self.fast, self.many, self.short, self.parts
-        twin.fast_any = self.fast_any
-        twin.fast_rules = self.fast_rules
-        twin.family = self.family
-        twin.own_fast, twin.checks_dtypes, twin.variants, twin.variant_at = (self.own_fast, self.checks_dtypes, self.variants,
-                                                                             self.variant_at)
-        twin.each_kernels, twin.each_kinds = self.each_kernels, self.each_kinds
-        twin.each_results, twin.each_grains, twin.each_refuses = self.each_results, self.each_grains, self.each_refuses
-        twin.plain = self.plain
-        twin.lazy = self.lazy
-        for i in range(N_NATIVE):
-            twin.kernels[i] = self.kernels[i]
-            twin.number_kernels[i] = self.number_kernels[i]
-        twin.forward, twin.kind, twin.promote, twin.half_raw = self.forward, self.kind, self.promote, self.half_raw
-        twin.node_label, twin.node_rule, twin.node_args = self.node_label, self.node_rule, self.node_args
-        twin.promote_rule, twin.promote_args, twin.check, twin.check_args = (self.promote_rule, self.promote_args, self.check,
-                                                                              self.check_args)
-        twin.kept, twin.inplace_at, twin.number_edge = self.kept, self.inplace_at, self.number_edge
-        twin.params, twin.n_params, twin.n_positional = self.params, self.n_params, self.n_positional
-        twin.keyword_names = self.keyword_names
-        twin.varargs, twin.kinds, twin.defaults = self.varargs, self.kinds, self.defaults
-        twin.wide_at = self.wide_at
-        twin.kernel_if, twin.kernel_if_at, twin.n_kernel_if = self.kernel_if, self.kernel_if_at, self.n_kernel_if
-        twin.n_tensors, twin.tensors, twin.list_at = self.n_tensors, self.tensors, self.list_at
-        twin.dim_at, twin.keepdim_at, twin.dtype_at = self.dim_at, self.keepdim_at, self.dtype_at
-        twin.meta, twin.returns, twin.differentiable = self.meta, self.returns, self.differentiable
+        _copy_signature(self, twin)
+        _copy_native(self, twin)
         twin.slot_names, twin.rule_fns, twin.rule_args = (), (), ()
-        twin.info, twin.names_given_dims = self.info, self.names_given_dims
-        twin.vectorcall = self.vectorcall
         self.twins.append(twin)
         every_op.append(twin)
         _copy_rules(self, twin)
@@ -416,13 +400,37 @@ cdef int run_check(Op op, PyObject** slots) except -1:
     return 0
 
 
-cdef _copy_rules(Op op, Op twin):
+cdef _copy_signature(Signature op, Signature twin):
+    twin.name, twin.vectorcall, twin.info = op.name, op.vectorcall, op.info
+    twin.forward, twin.kind, twin.promote, twin.half_raw = op.forward, op.kind, op.promote, op.half_raw
+    twin.node_label, twin.node_rule, twin.node_args = op.node_label, op.node_rule, op.node_args
+    twin.promote_rule, twin.promote_args, twin.check, twin.check_args = op.promote_rule, op.promote_args, op.check, op.check_args
+    twin.kept, twin.inplace_at, twin.number_edge = op.kept, op.inplace_at, op.number_edge
+    twin.params, twin.n_params, twin.n_positional = op.params, op.n_params, op.n_positional
+    twin.keyword_names, twin.wide_at, twin.lazy = op.keyword_names, op.wide_at, op.lazy
+    twin.varargs, twin.kinds, twin.defaults = op.varargs, op.kinds, op.defaults
+    twin.n_tensors, twin.tensors, twin.list_at = op.n_tensors, op.tensors, op.list_at
+    twin.dim_at, twin.keepdim_at, twin.dtype_at = op.dim_at, op.keepdim_at, op.dtype_at
+    twin.meta, twin.returns, twin.names_given_dims = op.meta, op.returns, op.names_given_dims
+
+
+cdef _copy_native(Native op, Native twin):
+    twin.fast, twin.many, twin.short, twin.parts = op.fast, op.many, op.short, op.parts
+    twin.form, twin.takes, twin.fast_any = op.form, op.takes, op.fast_any
+    twin.kernels, twin.number_kernels, twin.family = op.kernels, op.number_kernels, op.family
+    twin.own_fast, twin.checks_dtypes, twin.variants, twin.variant_at = op.own_fast, op.checks_dtypes, op.variants, op.variant_at
+    twin.each_kernels, twin.each_kinds, twin.each_results = op.each_kernels, op.each_kinds, op.each_results
+    twin.each_grains, twin.each_refuses, twin.plain = op.each_grains, op.each_refuses, op.plain
+    twin.kernel_if, twin.kernel_if_at, twin.n_kernel_if = op.kernel_if, op.kernel_if_at, op.n_kernel_if
+
+
+cdef _copy_rules(Rules op, Rules twin):
     if twin is None:
         return
     twin.n_slots, twin.slot_kind, twin.slot_param, twin.slot_names = op.n_slots, op.slot_kind, op.slot_param, op.slot_names
     twin.rule_count, twin.rule_places = op.rule_count, op.rule_places
     twin.how, twin.rule_fns, twin.joint, twin.rule_args, twin.needs = op.how, op.rule_fns, op.joint, op.rule_args, op.needs
-    twin.recorded, twin.rule_ops = op.recorded, None
+    twin.recorded, twin.rule_ops, twin.fast_rules, twin.differentiable = op.recorded, None, op.fast_rules, op.differentiable
 
 
 cdef _find_kernels(Op op, bytes name):
