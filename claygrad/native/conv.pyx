@@ -1,14 +1,12 @@
 """The native loops of convolution; claygrad/ops/_conv.py says what they compute."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, gemm, gemm_many
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, spread_at, vector_at
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.guard cimport Arg, for_axes, memory, one_t, vector_of
+from claygrad.core.dispatch.registry cimport offer_one
 
 cdef extern from "conv/conv.hpp" namespace "clay" nogil:
     struct Convolution:
@@ -70,12 +68,13 @@ cdef enum:
     FEW = 4096               # multiplications below which packing costs more than it saves
 
 
-cdef bint _measure(Volume* s, int dims, PyObject** how) except -1:
+cdef bint _measure(Volume* s, int dims, const Arg* stride, const Arg* padding, const Arg* dilation) noexcept:
     """The stride, padding and dilation of every axis; of fewer than three the first ones count as of size 1."""
     cdef int i
     _flat(s)
-    if not (ints_at(<object>how[0], dims, s.stride + 3 - dims) and ints_at(<object>how[1], dims, s.pad + 3 - dims)
-            and ints_at(<object>how[2], dims, s.dilation + 3 - dims)):
+    s.bias = NULL
+    if not (for_axes(stride, dims, s.stride + 3 - dims) and for_axes(padding, dims, s.pad + 3 - dims)
+            and for_axes(dilation, dims, s.dilation + 3 - dims)):
         return False
     for i in range(3 - dims, 3):
         if s.stride[i] < 1 or s.pad[i] < 0 or s.dilation[i] < 1:
@@ -83,12 +82,12 @@ cdef bint _measure(Volume* s, int dims, PyObject** how) except -1:
     return True
 
 
-cdef bint _weighed(Volume* s, Layout w, object groups) except -1:
+cdef bint _weighed(Volume* s, Layout w, int64_t groups) noexcept:
     """The kernels, (o, c / groups, *kernel)."""
     cdef int i, dims = w.ndim - 2
-    if not int_at(groups, &s.groups) or s.groups < 1 or w.numel == 0 or w.shape[0] % s.groups:
+    if groups < 1 or w.numel == 0 or w.shape[0] % groups:
         return False
-    s.o, s.c = w.shape[0], w.shape[1] * s.groups
+    s.o, s.c, s.groups = w.shape[0], w.shape[1] * groups, groups
     for i in range(dims):
         s.kernel[3 - dims + i] = w.shape[2 + i]
     return True
@@ -172,26 +171,31 @@ cdef Layout _new(Layout like, int64_t n, int64_t c, int dims, const int64_t* siz
     return fresh(like.dtype, dims + 2, shape)
 
 
-cdef Layout _convolution(Op op, PyObject** slots, Layout target):
-    """convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)"""
-    cdef Layout x = spread_at(slots[0]), w = floats_at(slots[1]), out
+cdef struct Convolve:
+    Arg input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+cdef struct ToInput:
+    Arg grad_output, weight, stride, padding, dilation, spare, groups
+cdef struct ToWeight:
+    Arg grad_output, input, kernel, stride, padding, dilation, groups
+
+
+cdef Layout _convolution(Op op, Convolve* a):
+    cdef Layout x = <Layout>a.input.layout, w = <Layout>a.weight.layout, out
     cdef Volume s
     cdef int64_t spare[3]
-    cdef int dims, i
-    if target is not None or x is None or w is None or x.dtype is not w.dtype or x.ndim != w.ndim or not 3 <= x.ndim <= 5:
+    cdef int dims = x.ndim - 2, i
+    if x.ndim != w.ndim or not _measure(&s, dims, &a.stride, &a.padding, &a.dilation) or not _weighed(&s, w, a.groups.value):
         return None
-    dims = x.ndim - 2
-    if not _measure(&s, dims, slots + 3) or not _weighed(&s, w, <object>slots[8]):
+    spare[0] = spare[1] = spare[2] = 0
+    if not vector_of(&a.bias, s.c if a.transposed.value else s.o) or not for_axes(&a.output_padding, dims, spare + 3 - dims):
         return None
-    if <object>slots[6] is False:
-        if not vector_at(slots[2], x, s.o, &s.bias) or s.bias != NULL and (<Tensor>slots[2]).layout.ndim != 1 or not _forward_sizes(&s, x):
+    s.bias = memory(&a.bias)
+    if not a.transposed.value:
+        if spare[0] < 0 or spare[1] < 0 or spare[2] < 0 or not _forward_sizes(&s, x):
             return None
         out = _new(x, s.n, s.o, dims, s.out)
         return out if _filled(FORWARD, &s, x.dtype.code, x.data(), w.data(), out.data()) else None
-    spare[0] = spare[1] = spare[2] = 0
-    if not vector_at(slots[2], x, s.c, &s.bias) or s.bias != NULL and (<Tensor>slots[2]).layout.ndim != 1:
-        return None
-    if not ints_at(<object>slots[7], dims, spare + 3 - dims) or not _spread_sizes(&s, x, spare):
+    if not _spread_sizes(&s, x, spare):
         return None
     for i in range(3 - dims, 3):
         if spare[i] >= s.stride[i] and spare[i] >= s.dilation[i]:
@@ -200,40 +204,28 @@ cdef Layout _convolution(Op op, PyObject** slots, Layout target):
     return out if _filled(TO_INPUT, &s, x.dtype.code, x.data(), w.data(), out.data()) else None
 
 
-cdef Layout _to_input(Op op, PyObject** slots, Layout target):
-    """_conv_input(grad_output, weight, stride, padding, dilation, spare, groups)"""
-    cdef Layout g = spread_at(slots[0]), w = floats_at(slots[1]), out
+cdef Layout _to_input(Op op, ToInput* a):
+    cdef Layout g = <Layout>a.grad_output.layout, w = <Layout>a.weight.layout, out
     cdef Volume s
     cdef int64_t spare[3]
-    cdef int dims
-    if target is not None or g is None or w is None or g.dtype is not w.dtype or g.ndim != w.ndim or not 3 <= g.ndim <= 5:
-        return None
-    dims = g.ndim - 2
+    cdef int dims = g.ndim - 2
     spare[0] = spare[1] = spare[2] = 0
-    s.bias = NULL
-    if not _measure(&s, dims, slots + 2) or not _weighed(&s, w, <object>slots[6]):
+    if g.ndim != w.ndim or not _measure(&s, dims, &a.stride, &a.padding, &a.dilation) or not _weighed(&s, w, a.groups.value):
         return None
-    if not ints_at(<object>slots[5], dims, spare + 3 - dims) or not _spread_sizes(&s, g, spare):
+    if not for_axes(&a.spare, dims, spare + 3 - dims) or not _spread_sizes(&s, g, spare):
         return None
     out = _new(g, s.n, s.c, dims, s.size)
     return out if _filled(TO_INPUT, &s, g.dtype.code, g.data(), w.data(), out.data()) else None
 
 
-cdef Layout _to_weight(Op op, PyObject** slots, Layout target):
-    """_conv_weight(grad_output, input, kernel, stride, padding, dilation, groups)"""
-    cdef Layout g = spread_at(slots[0]), x = spread_at(slots[1]), out
+cdef Layout _to_weight(Op op, ToWeight* a):
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, out
     cdef Volume s
-    cdef int dims, i
-    if target is not None or g is None or x is None or g.dtype is not x.dtype or g.ndim != x.ndim or not 3 <= g.ndim <= 5:
+    cdef int dims = g.ndim - 2, i
+    if g.ndim != x.ndim or not _measure(&s, dims, &a.stride, &a.padding, &a.dilation) or not for_axes(&a.kernel, dims, s.kernel + 3 - dims):
         return None
-    dims = g.ndim - 2
-    s.bias = NULL
-    if not _measure(&s, dims, slots + 3) or not ints_at(<object>slots[2], dims, s.kernel + 3 - dims):
-        return None
-    if not int_at(<object>slots[6], &s.groups) or s.groups < 1 or g.numel == 0 or x.shape[1] % s.groups or g.shape[1] % s.groups:
-        return None
-    s.o, s.c = g.shape[1], x.shape[1]
-    if not _forward_sizes(&s, x) or g.shape[0] != s.n:
+    s.o, s.c, s.groups = g.shape[1], x.shape[1], a.groups.value
+    if s.groups < 1 or s.c % s.groups or s.o % s.groups or not _forward_sizes(&s, x) or g.shape[0] != s.n:
         return None
     for i in range(dims):
         if s.kernel[3 - dims + i] < 1 or g.shape[2 + i] > s.out[3 - dims + i]:
@@ -243,6 +235,6 @@ cdef Layout _to_weight(Op op, PyObject** slots, Layout target):
     return out if _filled(TO_WEIGHT, &s, g.dtype.code, x.data(), g.data(), out.data()) else None
 
 
-offer("convolution", _convolution)
-offer("conv_input", _to_input)
-offer("conv_weight", _to_weight)
+offer_one("convolution", <one_t>_convolution, "input: float broadcast 3-5d, weight: float same, bias: same optional")
+offer_one("conv_input", <one_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
+offer_one("conv_weight", <one_t>_to_weight, "grad_output: float broadcast 3-5d nonempty, input: float same broadcast")

@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 
 from claygrad.core.op cimport MAX_SLOTS, POINTWISE, Op
 from claygrad.core.dispatch.convert_half cimport by_float
+from claygrad.core.dispatch.guard cimport HALF, LAYOUT, OTHER, why_not
 from claygrad.core.data.layout cimport Layout, in_order, row_major, stretched
 from claygrad.core.tensor cimport Tensor, new_tensor
 
@@ -11,8 +12,15 @@ cdef enum:
 
 
 cdef object converted(Op op, PyObject** slots):
-    cdef object result = by_float(op, slots)
-    return _by_copies(op, slots) if result is None else result
+    cdef object result = None
+    cdef int why = HALF | LAYOUT if op.takes == NULL else why_not(op, slots)
+    if why & OTHER:
+        return None
+    if why & HALF:
+        result = by_float(op, slots)
+    if result is None and why & LAYOUT:
+        result = _by_copies(op, slots)
+    return result
 
 
 cdef object _by_copies(Op op, PyObject** slots):

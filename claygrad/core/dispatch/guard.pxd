@@ -1,11 +1,98 @@
-# What native forms take of their arguments. None of them asks for the device: Note [The ladder] in call.pyx.
+# Note [The guard]
+# What a native form takes is said beside the line that offers it, a few words for each parameter:
+#     offer_one("conv_input", <one_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
+# `guard` reads them when the operation is installed, into a table with a row for each parameter. On a call the table is checked once,
+# before the form is entered, and the arguments are handed over unpacked: an Arg for each, under the names of the parameters. The form
+# names them by a struct whose members are the operation's parameters in their order (tests/core/test_guard.py compares the names):
+#     cdef struct ToInput:
+#         Arg grad_output, weight, stride, padding, dilation, spare, groups
+#     cdef Layout _to_input(Op op, ToInput* a):
+#         cdef Layout g = <Layout>a.grad_output.layout
+# So a form has only geometry left, sizes that must fit each other, and the call of its kernel. It returns None where they do not fit.
+#
+# Tensors   dtype     float (float32, float64), int64, int32, bool, any; kernel: those for which the operation has a kernel;
+#                     same: the dtype of the first tensor
+#           layout    contiguous if nothing is said; broadcast: or seen more than once, as the gradient of a sum is, and then copied;
+#                     copied: any, and copied if it is not contiguous; strided: any, as it is
+#           axes      2d, 3-5d, 1d+
+#           nonempty  has elements; optional: or None
+# Others    An annotation says enough: int, bool, float, ints, each of them exactly (a bool is no int, a tensor no number), ints of
+#           moderate size, at most MAX_INTS of them, or None if it says so. What it does not say is handed over as it is.
+#           ints: of one int or several; sizes: several only; int, float, bool: where nothing is annotated
+#           mean|sum  one of these texts; `value` has its number
+#           none      nothing but None; true, false: nothing but that
+#           raw       as it is, unchecked
+# Several parameters with the same words: "mean rstd: float same".
+#
+# An argument that does not fit says why (HALF, LAYOUT, OTHER). Where it is a half dtype or a layout alone, dispatch converts it and
+# enters the form again (core/dispatch/convert.pyx); where it is anything else, there is nothing to try and the reference computes.
+#
+# Forms that run in a few hundred instructions (elementwise.pyx, elementwise_strided.pyx, elementwise_params.pyx, reduce.pyx, matmul.pyx,
+# view.pyx) check by hand, in the order that is cheapest for them: they are offered by `offer`, and read the slots of the call.
+# None of all these asks for the device: Note [The ladder] in call.pyx.
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.layout cimport Layout, in_order, stretched
+from claygrad.core.op cimport Op
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.tensor cimport Tensor, requires
+
+cdef enum:
+    MAX_INTS = 8
+
+cdef enum:                            # why an argument does not fit, as bits
+    FITS = 0
+    HALF = 1                          # float16 or bfloat16 in place of another floating dtype
+    LAYOUT = 2
+    OTHER = 4
+
+cdef struct Arg:
+    PyObject* given                   # the argument itself
+    PyObject* layout                  # of a tensor, as it was declared; NULL for None
+    int64_t value                     # an int, a bool, the number of a choice; how many ints
+    double real                       # a float
+    int64_t ints[MAX_INTS]
+
+ctypedef Layout (*one_t)(Op op, Arg* args)           # the native form of one result, of several, of a composite
+ctypedef list (*several_t)(Op op, Arg* args)
+ctypedef object (*composite_t)(Op op, Arg* args)
+
+cdef int guard(Op op, str words) except -1           # read what its native form takes
+cdef Layout guarded_one(Op op, PyObject** slots, Layout target)      # op.fast, op.many and op.short of those that are guarded
+cdef list guarded_several(Op op, PyObject** slots)
+cdef object guarded_composite(Op op, PyObject** slots)
+cdef int why_not(Op op, PyObject** slots) except -1  # the reasons of all arguments that do not fit
+
+
+cdef inline bint is_none(const Arg* a) noexcept:
+    return a.given == <PyObject*>None
+
+
+cdef inline const void* memory(const Arg* a) noexcept:
+    """Of a tensor's elements; NULL for None."""
+    return NULL if a.layout == NULL else (<Layout>a.layout).data()
+
+
+cdef inline bint numel_is(const Arg* a, int64_t n) noexcept:
+    """Whether it has n elements, or is None."""
+    return a.layout == NULL or (<Layout>a.layout).numel == n
+
+
+cdef inline bint vector_of(const Arg* a, int64_t n) noexcept:
+    """Whether it is a vector of n elements, or None."""
+    return a.layout == NULL or (<Layout>a.layout).ndim == 1 and (<Layout>a.layout).numel == n
+
+
+cdef inline bint for_axes(const Arg* a, int n, int64_t* into) noexcept:
+    """An int for each of n axes, of one for all of them or as many; False if it is another number."""
+    cdef int i
+    if a.value != n and a.value != 1:
+        return False
+    for i in range(n):
+        into[i] = a.ints[i if a.value == n else 0]
+    return True
 
 
 cdef inline Layout layout_at(PyObject* slot):

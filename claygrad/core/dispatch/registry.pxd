@@ -1,11 +1,13 @@
 from cpython.object cimport PyObject
 
+from claygrad.core.dispatch.guard cimport composite_t, one_t, several_t
 from claygrad.core.op cimport Op, fast_t, many_t, short_t
 
 # Note [Native forms]
 # A declaration names its native form: kernel= or, of a view, geometry=; short= of a composite. The module of native/ that has
 # it offers it under that name when it is loaded, in one line at the end of its file:
-#     offer("flip", _flip)
+#     offer_one("conv_input", <one_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
+# and says what it takes (Note [The guard] in guard.pxd); `offer` and its like are for forms that look at the call's slots by themselves.
 # `install` looks the name up. A name that nobody offers is an error at the declaration, and so is one offered twice.
 # Kernels that differ in nothing but their loop are not offered one by one: those of native/elementwise.pyx,
 # elementwise_strided.pyx, elementwise_params.pyx and reduce.pyx are found under the declaration's name in their tables (offer_table).
@@ -23,8 +25,13 @@ cdef class Way:
     cdef make_t make
     cdef tuple loops              # family and name in the kernels' table: they go into op.kernels, by dtype
     cdef ready_t ready
+    cdef void* form               # of checked arguments, and what they must be
+    cdef str takes
 
 
+cdef Way offer_one(str name, one_t form, str takes)                    # one result
+cdef Way offer_several(str name, several_t form, str takes)
+cdef Way offer_composite(str name, composite_t form, str takes)
 cdef Way offer(str name, fast_t fast)            # one result
 cdef Way offer_many(str name, many_t many)       # several results
 cdef Way offer_short(str name, short_t short_)   # of a composite, or of a view in several pieces

@@ -1,5 +1,6 @@
 """Native forms by name: the modules of native/ offer theirs when they are loaded, declarations ask for them."""
 cimport cython
+from claygrad.core.dispatch.guard cimport composite_t, guard, guarded_composite, guarded_one, guarded_several, one_t, several_t
 from claygrad.core.op cimport MULTI_VIEW, VIEW, Op, fast_rule_t, fast_t, many_t, short_t
 from claygrad.core.op import every_op
 from claygrad.core.data.dtype cimport N_NATIVE
@@ -13,6 +14,24 @@ cdef Way _new(dict ways, str name):
     if name in ways:
         raise ValueError(f"the native form '{name}' is offered twice")
     ways[name] = way = Way()
+    return way
+
+
+cdef Way offer_one(str name, one_t form, str takes):
+    cdef Way way = offer(name, guarded_one)
+    way.form, way.takes = <void*>form, takes
+    return way
+
+
+cdef Way offer_several(str name, several_t form, str takes):
+    cdef Way way = offer_many(name, guarded_several)
+    way.form, way.takes = <void*>form, takes
+    return way
+
+
+cdef Way offer_composite(str name, composite_t form, str takes):
+    cdef Way way = offer_short(name, guarded_composite)
+    way.form, way.takes = <void*>form, takes
     return way
 
 
@@ -47,6 +66,9 @@ cdef bint take(Op op, str name) except -1:
     op.fast, op.many, op.short = way.fast, way.many, way.short
     if way.loops is not None and not take_loops(op, way.loops[0], way.loops[1]):
         raise TypeError(f"{op.name}: no loops {way.loops} for the native form '{name}'")
+    if way.takes is not None:
+        op.form = way.form
+        guard(op, way.takes)
     if way.ready != NULL:
         way.ready(op)
     return True

@@ -1,0 +1,3 @@
+from claygrad.core.op import Op
+
+def is_guarded(op: Op) -> bool: ...

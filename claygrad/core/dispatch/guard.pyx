@@ -1,0 +1,275 @@
+"""What native forms take: read when an operation is installed, checked and unpacked once on a call. Note [The guard] is in guard.pxd."""
+import re
+
+from cpython.mem cimport PyMem_Calloc
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from libc.stdint cimport int64_t, uint64_t
+
+from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I32, I64, N_DTYPES
+from claygrad.core.data.layout cimport MAX_DIMS, Layout, in_order, stretched
+from claygrad.core.op cimport (MAX_PARAMS, P_BOOL, P_FLOAT, P_FLOAT_OPT, P_INT, P_INT_OPT, P_INTS, P_INTS_OPT, P_TENSOR_NUM_OPT,
+                               P_TENSOR_OPT, Op)
+from claygrad.core.tensor cimport Tensor
+
+cdef enum:                            # what an argument is unpacked into
+    AS_IT_IS = 0
+    TENSOR = 1
+    INT = 2
+    FLOAT = 3
+    BOOLEAN = 4
+    INTS = 5
+    SIZES = 6
+    TEXT = 7
+    EXACTLY = 8
+
+cdef enum:                            # layouts of tensors
+    CONTIGUOUS = 0
+    BROADCAST = 1
+    COPIED = 2
+    STRIDED = 3
+
+cdef struct Take:
+    int kind
+    int layout
+    uint64_t dtypes                   # codes, as bits
+    bint same                         # the dtype of the first tensor
+    bint optional
+    bint nonempty
+    int min_ndim
+    int max_ndim
+    PyObject* value                   # the texts of a choice; the only value
+
+
+# --- on a call -------------------------------------------------------------------------------------------------------------
+cdef inline bint _int(PyObject* value, int64_t* into) noexcept:
+    """A Python int of moderate size."""
+    cdef long long n
+    cdef int overflow = 0
+    if type(<object>value) is not int:
+        return False
+    n = PyLong_AsLongLongAndOverflow(<object>value, &overflow)
+    into[0] = n
+    return overflow == 0 and -0x40000000 < n < 0x40000000
+
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) noexcept
+    double PyFloat_AS_DOUBLE(object value) noexcept
+
+
+cdef int _layout(const Take* take, PyObject* slot, const Arg* first, Arg* a) noexcept:
+    """Of a tensor. A layout that is to be copied is left to the caller: a.value says so."""
+    cdef Layout v
+    cdef int why = FITS
+    if not isinstance(<object>slot, Tensor):
+        a.layout = NULL
+        return FITS if take.optional and <object>slot is None else OTHER
+    v = (<Tensor>slot).layout
+    a.layout, a.value = <PyObject*>v, 0
+    if not take.dtypes >> v.dtype.code & 1 or take.same and v.dtype is not (<Layout>first.layout).dtype:
+        if v.dtype.category != CAT_FLOAT:
+            return OTHER
+        why = HALF                                        # or the first is one
+    if v.ndim < take.min_ndim or v.ndim > take.max_ndim or take.nonempty and v.numel == 0:
+        return OTHER
+    if not v.contiguous and take.layout != STRIDED:
+        if take.layout == CONTIGUOUS or take.layout == BROADCAST and not stretched(v):
+            return why | LAYOUT
+        a.value = 1
+    return why
+
+
+cdef int _ints(const Take* take, PyObject* slot, Arg* a) noexcept:
+    cdef Py_ssize_t i, n
+    if take.kind == INTS and type(<object>slot) is int:
+        a.value = 1
+        return FITS if _int(slot, a.ints) else OTHER
+    cdef bint is_tuple = isinstance(<object>slot, tuple)
+    if not is_tuple and not isinstance(<object>slot, list):
+        return OTHER
+    n = PyTuple_GET_SIZE(<object>slot) if is_tuple else PyList_GET_SIZE(<object>slot)
+    if n > MAX_INTS:
+        return OTHER
+    for i in range(n):
+        if not _int(<PyObject*>(PyTuple_GET_ITEM(<object>slot, i) if is_tuple else PyList_GET_ITEM(<object>slot, i)), a.ints + i):
+            return OTHER
+    a.value = n
+    return FITS
+
+
+cdef int _other(const Take* take, PyObject* slot, Arg* a) except -1:
+    """What is no tensor."""
+    cdef Py_ssize_t i
+    if take.kind == AS_IT_IS or take.optional and <object>slot is None:
+        return FITS
+    if take.kind == INT:
+        return FITS if _int(slot, &a.value) else OTHER
+    if take.kind == BOOLEAN:
+        a.value = <object>slot is True
+        return FITS if a.value or <object>slot is False else OTHER
+    if take.kind == INTS or take.kind == SIZES:
+        return _ints(take, slot, a)
+    if take.kind == FLOAT:
+        if type(<object>slot) is float:
+            a.real = PyFloat_AS_DOUBLE(<object>slot)
+            return FITS
+        if not _int(slot, &a.value):
+            return OTHER
+        a.real = <double>a.value
+        return FITS
+    if take.kind == EXACTLY:
+        return FITS if slot == take.value else OTHER
+    if type(<object>slot) is not str:
+        return OTHER
+    for i in range(PyTuple_GET_SIZE(<object>take.value)):
+        if <object>slot == <object>PyTuple_GET_ITEM(<object>take.value, i):
+            a.value = i
+            return FITS
+    return OTHER
+
+
+cdef object _unpack(Op op, PyObject** slots, Arg* args):
+    """None if all arguments fit; a list of copies, which live as long as it does; or False."""
+    cdef const Take* take = <const Take*>op.takes
+    cdef Arg* first = NULL
+    cdef list copies = None
+    cdef Layout copy
+    cdef int i
+    for i in range(op.n_params):
+        args[i].given = slots[i]
+        if take.kind == TENSOR:
+            if first == NULL:
+                first = args + i
+            if _layout(take, slots[i], first, args + i):
+                return False
+            if args[i].layout != NULL and args[i].value:
+                copy = in_order(<Layout>args[i].layout)
+                args[i].layout = <PyObject*>copy
+                if copies is None:
+                    copies = []
+                copies.append(copy)
+        elif take.kind and _other(take, slots[i], args + i):
+            return False
+        take += 1
+    return copies
+
+
+cdef Layout guarded_one(Op op, PyObject** slots, Layout target):
+    cdef Arg args[MAX_PARAMS]
+    if target is not None:
+        return None
+    copies = _unpack(op, slots, args)
+    return None if copies is False else (<one_t>op.form)(op, args)
+
+
+cdef list guarded_several(Op op, PyObject** slots):
+    cdef Arg args[MAX_PARAMS]
+    copies = _unpack(op, slots, args)
+    return None if copies is False else (<several_t>op.form)(op, args)
+
+
+cdef object guarded_composite(Op op, PyObject** slots):
+    cdef Arg args[MAX_PARAMS]
+    copies = _unpack(op, slots, args)
+    return None if copies is False else (<composite_t>op.form)(op, args)
+
+
+cdef int why_not(Op op, PyObject** slots) except -1:
+    cdef const Take* take = <const Take*>op.takes
+    cdef Arg args[MAX_PARAMS]
+    cdef Arg* first = NULL
+    cdef int i, why = FITS
+    for i in range(op.n_params):
+        if take.kind == TENSOR:
+            if first == NULL:
+                first = args + i
+            why |= _layout(take, slots[i], first, args + i)
+            if take.layout == STRIDED and args[i].layout != NULL and not (<Layout>args[i].layout).contiguous:
+                why |= LAYOUT             # the form may have met strides that its kernel does not take
+        elif take.kind:
+            why |= _other(take, slots[i], args + i)
+        if why & OTHER:                   # an argument that is no tensor too: others are not compared with it
+            break
+        take += 1
+    return why
+
+
+# --- when an operation is installed ------------------------------------------------------------------------------------------
+cdef dict _KINDS = {P_INT: INT, P_INT_OPT: INT, P_FLOAT: FLOAT, P_FLOAT_OPT: FLOAT, P_BOOL: BOOLEAN, P_INTS: INTS, P_INTS_OPT: INTS}
+cdef dict _DTYPES = {"float": 1 << F32 | 1 << F64, "int64": 1 << I64, "int32": 1 << I32, "bool": 1 << BOOL, "any": (<uint64_t>1 << N_DTYPES) - 1}
+cdef dict _LAYOUTS = {"broadcast": BROADCAST, "copied": COPIED, "strided": STRIDED}
+cdef dict _OTHERS = {"int": INT, "float": FLOAT, "bool": BOOLEAN, "ints": INTS, "sizes": SIZES, "raw": AS_IT_IS}
+cdef dict _VALUES = {"none": None, "true": True, "false": False}
+cdef object _AXES = re.compile(r"(\d+)(?:-(\d+))?d(\+?)")
+
+
+cdef int guard(Op op, str words) except -1:
+    cdef Take* takes = <Take*>PyMem_Calloc(MAX_PARAMS, sizeof(Take))
+    cdef int i
+    cdef dict said = {}
+    cdef bint first = True
+    if takes == NULL:
+        raise MemoryError()
+    for part in filter(None, words.split(",")):
+        names, _, what = part.partition(":")
+        for name in names.split():
+            said[name] = what.split()
+    unknown = [name for name in said if name not in op.params]
+    if unknown:
+        raise TypeError(f"{op.name}: its native form takes {', '.join(unknown)}, which is no parameter")
+    for i in range(op.n_params):
+        takes[i].optional = op.kinds[i] in (P_INT_OPT, P_FLOAT_OPT, P_INTS_OPT)
+        takes[i].kind = _KINDS.get(op.kinds[i], AS_IT_IS)
+        if op.kinds[i] <= P_TENSOR_NUM_OPT:
+            if op.params[i] not in said:
+                raise TypeError(f"{op.name}: its native form does not say what it takes as '{op.params[i]}'")
+            takes[i].kind, takes[i].max_ndim = TENSOR, MAX_DIMS
+        for word in said.get(op.params[i], ()):
+            _read(op, takes + i, word)
+        if takes[i].kind == TENSOR:
+            if not takes[i].dtypes:
+                takes[i].dtypes = _DTYPES["any" if takes[i].same else "float"]
+            if first and takes[i].optional:
+                raise TypeError(f"{op.name}: others have the dtype of '{op.params[i]}', which cannot be None")
+            first = False
+    op.takes = takes                       # as long as the process: operations are never forgotten
+    return 0
+
+
+cdef int _read(Op op, Take* take, str word) except -1:
+    """A word about a parameter."""
+    cdef int code
+    axes = _AXES.fullmatch(word)
+    if "|" in word or word in _VALUES:
+        value = tuple(word.split("|")) if "|" in word else _VALUES[word]
+        Py_INCREF(value)
+        take.kind, take.value = TEXT if "|" in word else EXACTLY, <PyObject*>value
+    elif take.kind == TENSOR and word == "kernel":
+        for code in range(N_DTYPES):
+            if op.kernels[code] != NULL:
+                take.dtypes |= <uint64_t>1 << code
+    elif take.kind == TENSOR and word in _DTYPES:
+        take.dtypes |= <uint64_t>_DTYPES[word]
+    elif take.kind == TENSOR and word in _LAYOUTS:
+        take.layout = _LAYOUTS[word]
+    elif take.kind == TENSOR and axes:
+        take.min_ndim, take.max_ndim = int(axes[1]), MAX_DIMS if axes[3] else int(axes[2] or axes[1])
+    elif take.kind == TENSOR and word == "same":
+        take.same = True
+    elif take.kind == TENSOR and word == "nonempty":
+        take.nonempty = True
+    elif word == "optional":
+        take.optional = True
+    elif word == "raw" or take.kind != TENSOR and word in _OTHERS:
+        take.kind = _OTHERS[word]
+    else:
+        raise TypeError(f"{op.name}: a native form cannot take '{word}'")
+    return 0
+
+
+def is_guarded(Op op):
+    """Whether its native form says what it takes."""
+    return op.takes != NULL

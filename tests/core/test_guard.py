@@ -1,0 +1,120 @@
+"""Note [The guard]: native forms name their arguments as the declarations do, and none but the listed ones checks them by hand."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import claygrad
+from claygrad.core import Op
+from claygrad.core.dispatch import reference_only
+from claygrad.core.dispatch.guard import is_guarded
+from claygrad.ops._registry import REGISTRY
+from tests.ops.cases import declared, difference, only_in_place, ours, samples
+from tests.ops.factory import Build
+
+NATIVE = Path(__file__).parents[2] / "claygrad" / "native"
+TEXTS = {path.stem: path.read_text() for path in sorted(NATIVE.glob("*.pyx"))}
+OFFER = re.compile(r'offer_(one|several|composite)\("(\w+)",\s*<\w+>(\w+),')
+
+
+def members(text: str, struct: str) -> list[str]:
+    found = re.search(rf"^cdef struct {struct}:\n    Arg (.*(?:\n        .*)*)", text, re.MULTILINE)
+    assert found, struct
+    return [name.strip().rstrip("_") for name in found[1].split(",")]
+
+
+def taken() -> dict[tuple[bool, str], list[str]]:
+    """Guarded native forms, whether of a composite and by name, with the names of their arguments."""
+    out = {}
+    for text in TEXTS.values():
+        for kind, name, function in OFFER.findall(text):
+            struct = re.search(rf"^cdef \w+ {function}\(Op op, (\w+)\* \w+\)", text, re.MULTILINE)
+            assert struct, f"{function} does not name its arguments"
+            out[kind == "composite", name] = members(text, struct[1])
+    return out
+
+
+def asked() -> dict[tuple[bool, str], list[Op]]:
+    """Operations by the same."""
+    out: dict[tuple[bool, str], list[Op]] = {}
+    for said in REGISTRY.values():
+        op = said.op
+        if isinstance(op, Op):
+            for word in ("kernel", "geometry", "short"):
+                if op.info.get(word):
+                    out.setdefault((word == "short", op.info[word]), []).append(op)
+    return out
+
+
+def test_arguments_have_the_names_of_the_parameters():
+    ops = asked()
+    for name, names in taken().items():
+        for op in ops[name]:
+            params = [param.rstrip("_") for param in op.params]
+            assert params == names[:len(params)], f"{name[1]} of {op.name}"
+
+
+# Forms that are not guarded look at slots and dtypes by themselves. These numbers only become smaller.
+LEFT = {r"slots\[": 985, r"dtype\.code (!=|not in)|dtype is not|isinstance\(<object>\w+(\[\d+\])?, Tensor\)": 146,
+        r"storage\.where|where\.kind": 26}
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_what_is_checked_by_hand_becomes_less(what):
+    count = sum(len(re.findall(what, text)) for text in TEXTS.values())
+    assert count <= LEFT[what], f"{count} times {what} in native/: say what is taken beside offer_one() instead"
+
+
+# --- one argument at a time is another ----------------------------------------------------------------------------------------
+GUARDED = {key: said for key, said in declared().items() if isinstance(said.op, Op) and is_guarded(said.op)}
+
+
+def others(value: Any) -> list[Any]:
+    """What may stand in an argument's place."""
+    rest = [None, True, 0, -1, 3, 2**40, 1.5, "none", "nonsense", (), (1,), [2, 2], (1,) * 9, (2**40, 1), (-1, -1)]
+    if not isinstance(value, claygrad.Tensor):
+        return rest
+    x = value.detach()
+    kinds = [x.to(kind) for kind in (claygrad.int64, claygrad.float64, claygrad.bfloat16, claygrad.bool, claygrad.complex64)]
+    shaped = [x[..., :0], x.mT if x.dim() > 1 else x, claygrad.cat([x, x]), x.flip(0)] if x.dim() else [x[None][:0]]
+    return [None, 1.5, *kinds, *shaped, x[None], x.reshape(-1), x.reshape(-1)[:1].sum(), x.expand(2, *x.shape),
+            x[..., None].expand(*x.shape, 2)[..., 0]]
+
+
+def result(said: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return [ours(claygrad, said)(*[claygrad.clone(x) if isinstance(x, claygrad.Tensor) and i == 0 and only_in_place(said) else x
+                                           for i, x in enumerate(args)], **kwargs)]
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize("key", GUARDED)
+def test_other_arguments_give_what_the_reference_gives(key):
+    """Or, of operations that nobody else calls, no crash."""
+    said, how = GUARDED[key], Build(claygrad, "float32", False, "contiguous")
+    problems = []
+    for call in samples(key, said)[:4]:
+        args, kwargs = call.build(how)
+        for i, value in enumerate(args):
+            for other in others(value):
+                given = [*args[:i], other, *args[i + 1:]]
+                native = result(said, given, kwargs)
+                if not said.public and not said.method:
+                    continue
+                with reference_only():
+                    reference = result(said, given, kwargs)
+                if isinstance(native, Exception) and isinstance(reference, Exception):
+                    found = None if type(native) is type(reference) else f"{native!r} and {reference!r}"
+                else:
+                    found = difference(native, reference, 20)
+                if found:
+                    problems.append(f"  {call}, argument {i} as {other!r}: {found}")
+    if problems:
+        pytest.fail(f"{len(problems)}:\n" + "\n".join(problems[:6]), pytrace=False)
