@@ -1,14 +1,13 @@
 """The native loops of pooling; claygrad/ops/_pool.py says what they compute. A pool over fewer than three axes is one over
 three, the first of them of size 1."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, same_shape
-from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, numbers_at, spread_at
-from claygrad.core.dispatch.registry cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport Arg, for_axes, is_none, one_t, several_t
+from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 cdef extern from "nn/pool.hpp" namespace "clay" nogil:
     struct Pooling:
@@ -49,7 +48,14 @@ cdef void _put(Axes* a, int dims, Pooling* s) noexcept:
     s.counted, s.divisor = True, 0
 
 
-# --- tensors of float32 and float64 in row-major order, arguments that nobody refuses -----------------------
+cdef void _ones(Axes* a) noexcept:
+    """Windows of one element each."""
+    cdef int i
+    for i in range(3):
+        a.kernel[i] = a.stride[i] = a.dilation[i] = 1
+        a.padding[i] = 0
+
+
 cdef bint _count(Axes* a, int dims, bint ceil) noexcept:
     """How many windows there are along each axis; False if one of the numbers is refused."""
     cdef int i
@@ -83,33 +89,48 @@ cdef int64_t _lead(Layout x, int dims, int64_t* shape) noexcept:
     return planes
 
 
-cdef Layout _windows(PyObject** slots, bint dilated, Pooling* s, int64_t* shape):
-    """The layout of (input, kernel, stride, padding, [dilation], ceil, ...), the measures of its windows and the shape of
-    the result; or None."""
-    cdef Layout x = floats_at(slots[0])
+cdef struct MaxPool:
+    Arg input, kernel, stride, padding, dilation, ceil
+cdef struct AvgPool:
+    Arg input, kernel, stride, padding, ceil, include_, divisor
+cdef struct MaxPoolBackward:
+    Arg grad_output, indices, shape, dims
+cdef struct AvgPoolBackward:
+    Arg grad_output, shape, kernel, stride, padding, ceil, include_, divisor
+cdef struct AdaptivePool:
+    Arg input, size
+cdef struct AdaptivePoolBackward:
+    Arg grad_output, shape, dims
+cdef struct FractionalPool:
+    Arg input, kernel, size, samples
+cdef struct MaxUnpool:
+    Arg input, indices, size
+
+
+cdef bint _windows(Layout x, const Arg* kernel, const Arg* stride, const Arg* padding, const Arg* dilation, bint ceil, Pooling* s,
+                   int64_t* shape) noexcept:
+    """The measures of the windows, and the shape of the result; False if they do not fit."""
     cdef Axes axes
-    cdef object kernel = <object>slots[1]
-    cdef int dims, i, first
-    if x is None or type(kernel) is not tuple or not 1 <= len(<tuple>kernel) <= 3:
-        return None
-    dims = len(<tuple>kernel)
-    if not (ints_at(kernel, dims, axes.kernel) and ints_at(<object>slots[2], dims, axes.stride)
-            and ints_at(<object>slots[3], dims, axes.padding) and ints_at(<object>slots[4] if dilated else 1, dims, axes.dilation)):
-        return None
-    s.planes = _lead(x, dims, shape)
-    first = x.ndim - dims
-    if s.planes < 0:
-        return None
+    cdef int dims = kernel.value, i, first = x.ndim - dims
+    cdef int64_t planes
+    _ones(&axes)
+    if not 1 <= dims <= 3 or not (for_axes(kernel, dims, axes.kernel) and for_axes(stride, dims, axes.stride)
+                                  and for_axes(padding, dims, axes.padding)):
+        return False
+    if dilation != NULL and not for_axes(dilation, dims, axes.dilation):
+        return False
+    planes = _lead(x, dims, shape)
+    if planes < 0:
+        return False
     for i in range(dims):
         axes.size[i] = x.shape[first + i]
-    if not _count(&axes, dims, <object>slots[5 if dilated else 4] is True):
-        return None
+    if not _count(&axes, dims, ceil):
+        return False
     for i in range(dims):
         shape[first + i] = axes.out[i]
-    cdef int64_t planes = s.planes
     _put(&axes, dims, s)
     s.planes = planes
-    return x
+    return True
 
 
 cdef Layout _made(const char* name, Layout x, Pooling* s, int ndim, const int64_t* shape, int64_t* places):
@@ -117,8 +138,6 @@ cdef Layout _made(const char* name, Layout x, Pooling* s, int ndim, const int64_
     cdef Layout out
     cdef pooling_fn f
     cdef bint done
-    if x is None:
-        return None
     out = fresh(x.dtype, ndim, shape)
     if out.numel == 0:                        # no memory bounds the sizes that the kernel multiplies
         return out
@@ -129,48 +148,34 @@ cdef Layout _made(const char* name, Layout x, Pooling* s, int ndim, const int64_
 
 
 cdef list _made_with_places(const char* name, Layout x, Pooling* s, const int64_t* shape):
-    if x is None:
-        return None
     cdef Layout places = fresh(of_code(I64), x.ndim, shape)
     cdef Layout out = _made(name, x, s, x.ndim, shape, <int64_t*>places.data())
     return None if out is None else [out, places]
 
 
-cdef Layout _max(Op op, PyObject** slots, Layout target):
-    """_max_pool(input, kernel, stride, padding, dilation, ceil)"""
+cdef Layout _max(Op op, MaxPool* a):
+    cdef Layout x = <Layout>a.input.layout
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _windows(slots, True, &s, shape)
-    if x is None or target is not None:
+    if not _windows(x, &a.kernel, &a.stride, &a.padding, &a.dilation, a.ceil.value, &s, shape):
         return None
     return _made("max", x, &s, x.ndim, shape, NULL)
 
 
-cdef list _max_at(Op op, PyObject** slots):
-    """_max_pool_with_indices(input, kernel, stride, padding, dilation, ceil)"""
+cdef list _max_at(Op op, MaxPool* a):
+    cdef Layout x = <Layout>a.input.layout
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _windows(slots, True, &s, shape)
+    if not _windows(x, &a.kernel, &a.stride, &a.padding, &a.dilation, a.ceil.value, &s, shape):
+        return None
     return _made_with_places("max", x, &s, shape)
-
-
-cdef int _shape_at(PyObject* slot, int64_t* shape):
-    """A shape given as a tuple; its number of axes, or -1."""
-    cdef int i, n
-    if type(<object>slot) is not tuple or len(<tuple><object>slot) > 5:
-        return -1
-    n = len(<tuple><object>slot)
-    for i in range(n):
-        if not int_at((<tuple><object>slot)[i], shape + i):
-            return -1
-    return n
 
 
 cdef bint _back(Layout g, int dims, int ndim, const int64_t* shape, Axes* axes, Pooling* s) noexcept:
     """Fill in the sizes for a gradient of pooled planes of this shape; False if it does not fit."""
     cdef int i
     cdef int64_t planes = 1
-    if dims < 1 or dims > 3 or g.ndim != ndim or ndim < dims:
+    if dims < 1 or dims > 3 or g.ndim != ndim or ndim < dims or ndim > 5:
         return False
     for i in range(ndim - dims):
         if g.shape[i] != shape[i]:
@@ -187,121 +192,91 @@ cdef bint _back(Layout g, int dims, int ndim, const int64_t* shape, Axes* axes, 
     return True
 
 
-cdef Layout _max_back(Op op, PyObject** slots, Layout target):
-    """_max_pool_backward(grad_output, indices, shape, dims)"""
+cdef Layout _max_back(Op op, MaxPoolBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, places = <Layout>a.indices.layout
     cdef Pooling s
     cdef Axes axes
-    cdef int64_t shape[5]
-    cdef int64_t dims = 0
-    cdef Layout g = spread_at(slots[0]), places = numbers_at(slots[1])
-    cdef int ndim = _shape_at(slots[2], shape), i
-    if target is not None or g is None or places is None or not same_shape(g, places) or not int_at(<object>slots[3], &dims):
+    cdef int ndim = a.shape.value
+    _ones(&axes)
+    if not same_shape(g, places) or not _back(g, <int>a.dims.value, ndim, a.shape.ints, &axes, &s):
         return None
-    for i in range(3):
-        axes.kernel[i] = axes.stride[i] = axes.dilation[i] = 1
-        axes.padding[i] = 0
-    if not _back(g, <int>dims, ndim, shape, &axes, &s):
-        return None
-    return _made("max_back", g, &s, ndim, shape, <int64_t*>places.data())
+    return _made("max_back", g, &s, ndim, a.shape.ints, <int64_t*>places.data())
 
 
-cdef bint _divided(Pooling* s, object counted, object divisor):
-    s.counted = counted is True
-    if divisor is None:
-        s.divisor = 0
+cdef bint _divided(Pooling* s, const Arg* counted, const Arg* divisor) noexcept:
+    s.counted, s.divisor = counted.value, 0
+    if is_none(divisor):
         return True
-    return int_at(divisor, &s.divisor) and s.divisor != 0
+    s.divisor = divisor.value
+    return s.divisor != 0
 
 
-cdef Layout _mean(Op op, PyObject** slots, Layout target):
-    """_avg_pool(input, kernel, stride, padding, ceil, include, divisor)"""
+cdef Layout _mean(Op op, AvgPool* a):
+    cdef Layout x = <Layout>a.input.layout
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _windows(slots, False, &s, shape)
-    if x is None or target is not None or not _divided(&s, <object>slots[5], <object>slots[6]):
+    if not _windows(x, &a.kernel, &a.stride, &a.padding, NULL, a.ceil.value, &s, shape) or not _divided(&s, &a.include_, &a.divisor):
         return None
     return _made("mean", x, &s, x.ndim, shape, NULL)
 
 
-cdef Layout _mean_back(Op op, PyObject** slots, Layout target):
-    """_avg_pool_backward(grad_output, shape, kernel, stride, padding, ceil, include, divisor)"""
+cdef Layout _mean_back(Op op, AvgPoolBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout
     cdef Pooling s
     cdef Axes axes
-    cdef int64_t shape[5]
-    cdef Layout g = spread_at(slots[0])
-    cdef int ndim = _shape_at(slots[1], shape), dims
-    if target is not None or g is None or type(<object>slots[2]) is not tuple or not 1 <= len(<tuple><object>slots[2]) <= 3:
+    cdef int ndim = a.shape.value, dims = a.kernel.value
+    _ones(&axes)
+    if not 1 <= dims <= 3 or not (for_axes(&a.kernel, dims, axes.kernel) and for_axes(&a.stride, dims, axes.stride)
+                                  and for_axes(&a.padding, dims, axes.padding)):
         return None
-    dims = len(<tuple><object>slots[2])
-    if not (ints_at(<object>slots[2], dims, axes.kernel) and ints_at(<object>slots[3], dims, axes.stride)
-            and ints_at(<object>slots[4], dims, axes.padding) and ints_at(1, dims, axes.dilation)):
+    if not _back(g, dims, ndim, a.shape.ints, &axes, &s) or not _divided(&s, &a.include_, &a.divisor):
         return None
-    if not _back(g, dims, ndim, shape, &axes, &s) or not _divided(&s, <object>slots[6], <object>slots[7]):
-        return None
-    return _made("mean_back", g, &s, ndim, shape, NULL)
+    return _made("mean_back", g, &s, ndim, a.shape.ints, NULL)
 
 
 # --- windows that share an axis out ---------------------------------------------------------------------------------------
-cdef Layout _shared(PyObject** slots, Pooling* s, int64_t* shape):
-    """The layout of (input, size), its measures and the shape of the result; or None."""
-    cdef Layout x = floats_at(slots[0])
+cdef bint _shared(Layout x, const Arg* size, Pooling* s, int64_t* shape) noexcept:
+    """The measures, and the shape of the result; False if they do not fit."""
     cdef Axes axes
-    cdef int dims, i, first
+    cdef int dims = size.value, i, first = x.ndim - dims
     cdef int64_t planes
-    if x is None or type(<object>slots[1]) is not tuple or not 1 <= len(<tuple><object>slots[1]) <= 3:
-        return None
-    dims = len(<tuple><object>slots[1])
-    if not ints_at(<object>slots[1], dims, axes.out):
-        return None
+    _ones(&axes)
+    if not 1 <= dims <= 3 or not for_axes(size, dims, axes.out):
+        return False
     planes = _lead(x, dims, shape)
-    first = x.ndim - dims
     if planes < 0:
-        return None
+        return False
     for i in range(dims):
         shape[first + i], axes.size[i] = axes.out[i], x.shape[first + i]
-        axes.kernel[i] = axes.stride[i] = axes.dilation[i] = 1
-        axes.padding[i] = 0
         if axes.out[i] < 1 or axes.size[i] < 1:
-            return None
+            return False
     _put(&axes, dims, s)
     s.planes = planes
-    return x
+    return True
 
 
-cdef Layout _shared_mean(Op op, PyObject** slots, Layout target):
-    """_adaptive_avg_pool(input, size)"""
+cdef Layout _shared_mean(Op op, AdaptivePool* a):
+    cdef Layout x = <Layout>a.input.layout
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _shared(slots, &s, shape)
-    if x is None or target is not None:
-        return None
-    return _made("shared_mean", x, &s, x.ndim, shape, NULL)
+    return _made("shared_mean", x, &s, x.ndim, shape, NULL) if _shared(x, &a.size, &s, shape) else None
 
 
-cdef list _shared_max(Op op, PyObject** slots):
-    """_adaptive_max_pool(input, size)"""
+cdef list _shared_max(Op op, AdaptivePool* a):
+    cdef Layout x = <Layout>a.input.layout
     cdef Pooling s
     cdef int64_t shape[5]
-    cdef Layout x = _shared(slots, &s, shape)
-    return _made_with_places("shared_max", x, &s, shape)
+    return _made_with_places("shared_max", x, &s, shape) if _shared(x, &a.size, &s, shape) else None
 
 
-cdef Layout _shared_mean_back(Op op, PyObject** slots, Layout target):
-    """_adaptive_avg_pool_backward(grad_output, shape, dims)"""
+cdef Layout _shared_mean_back(Op op, AdaptivePoolBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout
     cdef Pooling s
     cdef Axes axes
-    cdef int64_t shape[5]
-    cdef int64_t dims = 0
-    cdef Layout g = spread_at(slots[0])
-    cdef int ndim = _shape_at(slots[1], shape), i
-    if target is not None or g is None or not int_at(<object>slots[2], &dims):
+    _ones(&axes)
+    if not _back(g, <int>a.dims.value, <int>a.shape.value, a.shape.ints, &axes, &s):
         return None
-    for i in range(3):
-        axes.kernel[i] = axes.stride[i] = axes.dilation[i] = 1
-        axes.padding[i] = 0
-    if not _back(g, <int>dims, ndim, shape, &axes, &s):
-        return None
-    return _made("shared_mean_back", g, &s, ndim, shape, NULL)
+    return _made("shared_mean_back", g, &s, <int>a.shape.value, a.shape.ints, NULL)
 
 
 # --- windows at random steps ---------------------------------------------------------------------------------------------------
@@ -354,21 +329,14 @@ cdef void _largest(Axes* a, int64_t planes, int dims, const real* x, const real*
         samples += dims
 
 
-cdef list _fractional(Op op, PyObject** slots):
-    """_fractional_max_pool(input, kernel, size, samples)"""
-    cdef Layout x = floats_at(slots[0]), samples = floats_at(slots[3]), out, places, begin
+cdef list _fractional(Op op, FractionalPool* given):
+    cdef Layout x = <Layout>given.input.layout, samples = <Layout>given.samples.layout, out, places, begin
     cdef Axes a
     cdef int64_t shape[5]
     cdef int64_t planes, room, k
-    cdef int dims, i, at
-    if x is None or samples is None or samples.dtype is not x.dtype or samples.ndim != 3:
-        return None
-    if type(<object>slots[1]) is not tuple or not 2 <= len(<tuple><object>slots[1]) <= 3:
-        return None
-    dims = len(<tuple><object>slots[1])
-    at = 3 - dims
+    cdef int dims = given.kernel.value, i, at = 3 - dims
     a.size[0] = a.out[0] = a.kernel[0] = 1
-    if not ints_at(<object>slots[1], dims, a.kernel + at) or not ints_at(<object>slots[2], dims, a.out + at):
+    if not 2 <= dims <= 3 or not for_axes(&given.kernel, dims, a.kernel + at) or not for_axes(&given.size, dims, a.out + at):
         return None
     planes = _lead(x, dims, shape)
     if planes < 1 or samples.shape[0] < (x.shape[0] if x.ndim == dims + 2 else 1) or samples.shape[1] != x.shape[x.ndim - dims - 1]:
@@ -395,26 +363,21 @@ cdef list _fractional(Op op, PyObject** slots):
 
 
 # --- values put at places ---------------------------------------------------------------------------------------------------
-cdef Layout _put_at(Op op, PyObject** slots, Layout target):
-    """_max_unpool(input, indices, size)"""
-    cdef Layout x = floats_at(slots[0]), places = numbers_at(slots[1])
+cdef Layout _put_at(Op op, MaxUnpool* a):
+    cdef Layout x = <Layout>a.input.layout, places = <Layout>a.indices.layout
     cdef Pooling s
     cdef Axes axes
     cdef int64_t shape[5]
     cdef int64_t planes
-    cdef int dims, d
-    if target is not None or x is None or places is None or not same_shape(x, places) or type(<object>slots[2]) is not tuple:
-        return None
-    dims = len(<tuple><object>slots[2])
-    if not 1 <= dims <= 3 or not ints_at(<object>slots[2], dims, axes.size) or x.numel == 0:
+    cdef int dims = a.size.value, d
+    _ones(&axes)
+    if not same_shape(x, places) or not 1 <= dims <= 3 or not for_axes(&a.size, dims, axes.size):
         return None
     planes = _lead(x, dims, shape)
     if planes < 1:
         return None
     for d in range(dims):
         shape[x.ndim - dims + d], axes.out[d] = axes.size[d], x.shape[x.ndim - dims + d]
-        axes.kernel[d] = axes.stride[d] = axes.dilation[d] = 1
-        axes.padding[d] = 0
         if axes.size[d] < 1:
             return None
     _put(&axes, dims, &s)
@@ -422,13 +385,13 @@ cdef Layout _put_at(Op op, PyObject** slots, Layout target):
     return _made("put", x, &s, x.ndim, shape, <int64_t*>places.data())
 
 
-offer("max_pool", _max)
-offer_many("max_pool_with_indices", _max_at)
-offer("max_pool_backward", _max_back)
-offer("avg_pool", _mean)
-offer("avg_pool_backward", _mean_back)
-offer("adaptive_avg_pool", _shared_mean)
-offer_many("adaptive_max_pool", _shared_max)
-offer("adaptive_avg_pool_backward", _shared_mean_back)
-offer_many("fractional_max_pool", _fractional)
-offer("max_unpool", _put_at)
+offer_one("max_pool", <one_t>_max, "input: float, kernel: sizes")
+offer_several("max_pool_with_indices", <several_t>_max_at, "input: float, kernel: sizes")
+offer_one("max_pool_backward", <one_t>_max_back, "grad_output: float broadcast, indices: int64, shape: sizes")
+offer_one("avg_pool", <one_t>_mean, "input: float, kernel: sizes")
+offer_one("avg_pool_backward", <one_t>_mean_back, "grad_output: float broadcast, shape kernel: sizes")
+offer_one("adaptive_avg_pool", <one_t>_shared_mean, "input: float, size: sizes")
+offer_several("adaptive_max_pool", <several_t>_shared_max, "input: float, size: sizes")
+offer_one("adaptive_avg_pool_backward", <one_t>_shared_mean_back, "grad_output: float broadcast, shape: sizes")
+offer_several("fractional_max_pool", <several_t>_fractional, "input: float, kernel size: sizes, samples: float same 3d")
+offer_one("max_unpool", <one_t>_put_at, "input: float nonempty, indices: int64, size: sizes")
