@@ -1,13 +1,11 @@
 """The native loops of sampling at the points of a grid; claygrad/ops/grid.py says what they compute."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.data.layout cimport Layout, fresh, fresh_like
+from claygrad.core.dispatch.guard cimport Arg, one_t
+from claygrad.core.dispatch.registry cimport offer_one
 
 cdef extern from "nn/grid_sample.hpp" namespace "clay" nogil:
     struct GridShape:
@@ -29,47 +27,38 @@ cdef bint _fill(const char* name, int code, GridShape* s, const void* grid, cons
 
 
 # --- the three operations, for tensors that fit each other and values that are not differentiated ------
-cdef bint _plain(object orders):
-    for order in <tuple?>orders:
-        if order != 0:
-            return False
-    return True
+cdef struct GridSample:
+    Arg input, grid, interpolation_mode, padding_mode, align_corners, orders
+cdef struct GridSpread:
+    Arg grad_output, grid, interpolation_mode, padding_mode, align_corners, orders, shape
+cdef struct GridSlope:
+    Arg grad_output, input, grid, interpolation_mode, padding_mode, align_corners, orders
 
 
-cdef Layout _in_memory(PyObject* slot, int ndim, int code):
-    """A tensor of so many axes and this dtype (or of any, for the first one) in row-major order, or None."""
-    if not isinstance(<object>slot, Tensor):
-        return None
-    cdef Layout x = (<Tensor>slot).layout
-    if x.numel == 0 or x.ndim != ndim or (code >= 0 and x.dtype.code != code):
-        return None
-    return in_order(x) if x.dtype.code == F32 or x.dtype.code == F64 else None
-
-
-cdef bint _measure(GridShape* s, int64_t* shape, Layout grid, PyObject** how) except -1:
-    """The sizes for an input of this shape; False if the grid is not for it."""
+cdef bint _measure(GridShape* s, int ndim, const int64_t* shape, Layout grid, const Arg* mode, const Arg* padding, const Arg* align,
+                   const Arg* orders) noexcept:
+    """The sizes for an input of this shape; False if the grid is not for it, or values are differentiated."""
     cdef int i
     s.axes = grid.ndim - 2
-    if s.axes not in (2, 3) or grid.shape[0] != shape[0] or grid.shape[grid.ndim - 1] != s.axes:
+    if ndim != grid.ndim or grid.shape[0] != shape[0] or grid.shape[grid.ndim - 1] != s.axes:
         return False
+    for i in range(orders.value):
+        if orders.ints[i] != 0:
+            return False
     s.batch, s.channels, s.size[0] = shape[0], shape[1], 1
     s.points = grid.numel // (s.batch * s.axes)
     for i in range(s.axes):
         s.size[3 - s.axes + i] = shape[2 + i]
-    s.mode, s.padding, s.align = <object>how[0], <object>how[1], <object>how[2]
+    s.mode, s.padding, s.align = mode.value, padding.value, align.value
     return s.mode != 2 or s.axes == 2
 
 
-cdef Layout _sample(Op op, PyObject** slots, Layout target):
-    """_grid_sampler(input, grid, mode, padding, align, orders)"""
+cdef Layout _sample(Op op, GridSample* a):
     cdef GridShape s
     cdef int64_t shape[5]
-    cdef Layout grid = _in_memory(slots[1], (<Tensor>slots[1]).layout.ndim, -1), x, out
+    cdef Layout x = <Layout>a.input.layout, grid = <Layout>a.grid.layout, out
     cdef int i
-    if grid is None or type(<object>slots[5]) is not tuple or not _plain(<object>slots[5]):
-        return None
-    x = _in_memory(slots[0], grid.ndim, grid.dtype.code)
-    if x is None or not _measure(&s, x.shape, grid, slots + 2):
+    if not _measure(&s, x.ndim, x.shape, grid, &a.interpolation_mode, &a.padding_mode, &a.align_corners, &a.orders):
         return None
     shape[0], shape[1] = s.batch, s.channels
     for i in range(s.axes):
@@ -81,7 +70,7 @@ cdef Layout _sample(Op op, PyObject** slots, Layout target):
 cdef bint _fits(Layout g, GridShape* s, Layout grid) noexcept:
     """Whether a gradient has the shape of the samples."""
     cdef int i
-    if g.shape[0] != s.batch or g.shape[1] != s.channels:
+    if g.ndim != grid.ndim or g.shape[0] != s.batch or g.shape[1] != s.channels:
         return False
     for i in range(s.axes):
         if g.shape[2 + i] != grid.shape[1 + i]:
@@ -89,41 +78,30 @@ cdef bint _fits(Layout g, GridShape* s, Layout grid) noexcept:
     return True
 
 
-cdef Layout _spread(Op op, PyObject** slots, Layout target):
-    """_grid_spread(gradient, grid, mode, padding, align, orders, shape)"""
+cdef Layout _spread(Op op, GridSpread* a):
     cdef GridShape s
-    cdef int64_t shape[5]
-    cdef Layout grid = _in_memory(slots[1], (<Tensor>slots[1]).layout.ndim, -1), g, out
+    cdef Layout g = <Layout>a.grad_output.layout, grid = <Layout>a.grid.layout, out
     cdef int i
-    if grid is None or grid.ndim > 5 or type(<object>slots[5]) is not tuple or not _plain(<object>slots[5]):
-        return None
-    given = <object>slots[6]
-    g = _in_memory(slots[0], grid.ndim, grid.dtype.code)
-    if g is None or type(given) is not tuple or len(<tuple>given) != grid.ndim:
-        return None
-    for i in range(grid.ndim):
-        shape[i] = given[i]
-        if shape[i] < 1:
+    for i in range(a.shape.value):
+        if a.shape.ints[i] < 1:
             return None
-    if not _measure(&s, shape, grid, slots + 2) or not _fits(g, &s, grid):
+    if not _measure(&s, a.shape.value, a.shape.ints, grid, &a.interpolation_mode, &a.padding_mode, &a.align_corners, &a.orders) \
+            or not _fits(g, &s, grid):
         return None
-    out = fresh(g.dtype, grid.ndim, shape)
+    out = fresh(g.dtype, grid.ndim, a.shape.ints)
     return out if _fill("spread", g.dtype.code, &s, grid.data(), g.data(), NULL, out.data()) else None
 
 
-cdef Layout _slope(Op op, PyObject** slots, Layout target):
-    """_grid_slope(gradient, input, grid, mode, padding, align, orders)"""
+cdef Layout _slope(Op op, GridSlope* a):
     cdef GridShape s
-    cdef Layout grid = _in_memory(slots[2], (<Tensor>slots[2]).layout.ndim, -1), g, x, out
-    if grid is None or type(<object>slots[6]) is not tuple or not _plain(<object>slots[6]):
-        return None
-    g, x = _in_memory(slots[0], grid.ndim, grid.dtype.code), _in_memory(slots[1], grid.ndim, grid.dtype.code)
-    if g is None or x is None or not _measure(&s, x.shape, grid, slots + 3) or not _fits(g, &s, grid):
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, grid = <Layout>a.grid.layout, out
+    if not _measure(&s, x.ndim, x.shape, grid, &a.interpolation_mode, &a.padding_mode, &a.align_corners, &a.orders) \
+            or not _fits(g, &s, grid):
         return None
     out = fresh_like(grid)
     return out if _fill("slope", g.dtype.code, &s, grid.data(), g.data(), x.data(), out.data()) else None
 
 
-offer("grid_sampler", _sample)
-offer("grid_spread", _spread)
-offer("grid_slope", _slope)
+offer_one("grid_sampler", <one_t>_sample, "input: float copied nonempty, grid: same copied nonempty 4-5d, orders: sizes")
+offer_one("grid_spread", <one_t>_spread, "grad_output: float copied nonempty, grid: same copied nonempty 4-5d, orders shape: sizes")
+offer_one("grid_slope", <one_t>_slope, "grad_output input: float same copied nonempty, grid: same copied nonempty 4-5d, orders: sizes")
