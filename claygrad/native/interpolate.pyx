@@ -1,5 +1,4 @@
 """Native forms of interpolation; claygrad/ops/_resample.py says what the taps are."""
-from cpython.object cimport PyObject
 from libc.math cimport ceil, fabs, floor, floorf
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
@@ -8,8 +7,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, spread_at
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.guard cimport Arg, one_t
+from claygrad.core.dispatch.registry cimport offer_one
 
 cdef extern from "nn/interpolate.hpp" namespace "clay" nogil:
     struct Resampling:
@@ -29,8 +28,12 @@ cdef enum:
     LINEAR = 2
     CUBIC = 3
 
-cdef dict _KINDS = {"nearest": NEAREST, "nearest-exact": EXACT, "linear": LINEAR, "bilinear": LINEAR, "trilinear": LINEAR,
-                    "bicubic": CUBIC}
+cdef int[6] _KINDS = [NEAREST, EXACT, LINEAR, LINEAR, LINEAR, CUBIC]          # in the order of the declared modes
+
+cdef struct Upsample:
+    Arg input, size, mode, align, antialias, scales
+cdef struct UpsampleBackward:
+    Arg grad_output, shape, mode, align, antialias, scales
 
 
 cdef bint _nearest(int64_t n, int64_t out, double scale, bint exact, bint flat, int64_t* index) noexcept:
@@ -139,24 +142,22 @@ cdef void _smoothed(int64_t n, int64_t out, int kind, Smooth* s, int64_t taps, i
         weight += taps
 
 
-cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* new, PyObject** how, bint back):
+cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* new, const Arg* mode, bint align, bint smooth,
+                       const Arg* given_scales, bint back):
     """x with its last axes of the sizes `new` instead of `old`, or, back, the other way; or None."""
-    cdef int kind, axis, step, i
+    cdef int kind = _KINDS[mode.value], axis, step, i
     cdef int64_t shape[5]
     cdef Resampling s
     cdef Layout index, weight = None, made
     cdef double scale
-    cdef object scales = <object>how[3]
+    cdef object scales = <object>given_scales.given
     cdef const char* name = "back" if back else "apply"
-    cdef bint same, smooth, shrinks
+    cdef bint same, shrinks
     cdef double before = 1, after = 1
     cdef Smooth wide
-    if type(<object>how[2]) is not bool or <object>how[0] not in _KINDS or scales is not None and len(scales) != dims:
+    if smooth and kind <= EXACT or scales is not None and len(scales) != dims:
         return None
-    kind, smooth = _KINDS[<object>how[0]], <object>how[2]
     wide.step = wide.widen = wide.support = 1
-    if smooth and kind <= EXACT:
-        return None
     for i in range(x.ndim):
         shape[i] = x.shape[i]
     made = x
@@ -175,9 +176,9 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
         if (kind == LINEAR or smooth) and s.n == s.out:
             continue
         if smooth and x.dtype.code == F32:
-            s.taps = _measure[float](s.n, s.out, kind, <object>how[1] is True, scale, &wide, 0)
+            s.taps = _measure[float](s.n, s.out, kind, align, scale, &wide, 0)
         elif smooth:
-            s.taps = _measure[double](s.n, s.out, kind, <object>how[1] is True, scale, &wide, 0)
+            s.taps = _measure[double](s.n, s.out, kind, align, scale, &wide, 0)
         if s.taps < 1:
             return None
         shape[2 + axis] = s.out * s.taps
@@ -194,9 +195,9 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
             elif smooth:
                 _smoothed[double](s.n, s.out, kind, &wide, s.taps, <int64_t*>index.data(), <double*>weight.data())
             elif x.dtype.code == F32:
-                _taps[float](s.n, s.out, kind, <object>how[1] is True, scale, <int64_t*>index.data(), <float*>weight.data())
+                _taps[float](s.n, s.out, kind, align, scale, <int64_t*>index.data(), <float*>weight.data())
             else:
-                _taps[double](s.n, s.out, kind, <object>how[1] is True, scale, <int64_t*>index.data(), <double*>weight.data())
+                _taps[double](s.n, s.out, kind, align, scale, <int64_t*>index.data(), <double*>weight.data())
         shape[2 + axis] = s.n if back else s.out
         if same:
             continue
@@ -221,38 +222,31 @@ cdef Layout _own(Layout made, Layout x):
     return made
 
 
-cdef Layout _upsample(Op op, PyObject** slots, Layout target):
-    """_upsample(input, size, mode, align, antialias, scales)"""
-    cdef Layout x = floats_at(slots[0]), made
-    cdef int64_t size[3]
-    cdef int i, dims
-    if target is not None or x is None or not 3 <= x.ndim <= 5 or x.numel == 0:
-        return None
-    dims = x.ndim - 2
-    if not isinstance(<object>slots[1], (tuple, list)) or len(<object>slots[1]) != dims or not ints_at(<object>slots[1], dims, size):
+cdef Layout _upsample(Op op, Upsample* a):
+    cdef Layout x = <Layout>a.input.layout, made
+    cdef int i, dims = x.ndim - 2
+    if a.size.value != dims:
         return None
     for i in range(dims):
-        if size[i] < 1:
+        if a.size.ints[i] < 1:
             return None
-    made = _resampled(x, dims, x.shape + 2, size, slots + 2, False)
+    made = _resampled(x, dims, x.shape + 2, a.size.ints, &a.mode, a.align.value, a.antialias.value, &a.scales, False)
     return None if made is None else _own(made, x)
 
 
-cdef Layout _upsample_back(Op op, PyObject** slots, Layout target):
-    """_upsample_backward(grad_output, shape, mode, align, antialias, scales)"""
-    cdef Layout g = spread_at(slots[0]), made
-    cdef int64_t shape[5]
+cdef Layout _upsample_back(Op op, UpsampleBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, made
     cdef int i
-    if target is not None or g is None or not 3 <= g.ndim <= 5 or g.numel == 0 or type(<object>slots[1]) is not tuple:
-        return None
-    if len(<tuple><object>slots[1]) != g.ndim:
+    if a.shape.value != g.ndim:
         return None
     for i in range(g.ndim):
-        if not int_at((<tuple><object>slots[1])[i], shape + i) or shape[i] < 1 or i < 2 and shape[i] != g.shape[i]:
+        if a.shape.ints[i] < 1 or i < 2 and a.shape.ints[i] != g.shape[i]:
             return None
-    made = _resampled(g, g.ndim - 2, shape + 2, g.shape + 2, slots + 2, True)
+    made = _resampled(g, g.ndim - 2, a.shape.ints + 2, g.shape + 2, &a.mode, a.align.value, a.antialias.value, &a.scales, True)
     return None if made is None else _own(made, g)
 
 
-offer("upsample", _upsample)
-offer("upsample_backward", _upsample_back)
+offer_one("upsample", <one_t>_upsample,
+          "input: float nonempty 3-5d, size: sizes, mode: nearest|nearest-exact|linear|bilinear|trilinear|bicubic")
+offer_one("upsample_backward", <one_t>_upsample_back,
+          "grad_output: float broadcast nonempty 3-5d, shape: sizes, mode: nearest|nearest-exact|linear|bilinear|trilinear|bicubic")
