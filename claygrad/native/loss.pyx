@@ -1,6 +1,5 @@
 """Native forms of losses over classes and of probabilities, for scores of float32 and float64 in row-major order; what they
 compute is said in claygrad/ops/loss*.py."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
@@ -9,8 +8,8 @@ from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.data.storage cimport Storage, new_storage
-from claygrad.core.dispatch.guard cimport floats_at, int_at, numbers_at, spread_at, vector_at
-from claygrad.core.dispatch.registry cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport Arg, memory, numel_is, one_t, several_t
+from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     struct CrossEntropy:
@@ -33,17 +32,29 @@ ctypedef fused real:
     float
     double
 
-cdef enum:
+cdef enum:                # in the order of the declared reductions, none|sum|mean
     EACH = 0
     SUM = 1
     MEAN = 2
 
-
-cdef int _way(object reduction):
-    """Which reduction is meant, or -1."""
-    if reduction == "mean":
-        return MEAN
-    return SUM if reduction == "sum" else EACH if reduction == "none" else -1
+cdef struct NllLoss:
+    Arg input, target, weight, reduction, ignore_index
+cdef struct NllLossBackward:
+    Arg grad_output, target, weight, reduction, ignore_index, shape
+cdef struct RowsLoss:
+    Arg input, target, reduction, ignore_index
+cdef struct RowsLossBackward:
+    Arg grad_output, input, target, kept, reduction, ignore_index
+cdef struct BinaryLoss:
+    Arg input, target, weight, reduction
+cdef struct MultiMargin:
+    Arg input, target, p, margin, weight, reduction
+cdef struct MultiMarginBackward:
+    Arg grad_output, input, target, p, margin, weight, reduction
+cdef struct Multilabel:
+    Arg input, target, reduction
+cdef struct MultilabelBackward:
+    Arg grad_output, input, target, reduction
 
 
 cdef Layout _reduced(Layout each, int way, double by):
@@ -69,12 +80,13 @@ cdef struct Classes:
     double counted                              # the sum of the weights of what is not ignored
 
 
-cdef bint _classes(Classes* s, int ndim, const int64_t* shape, Layout target, Layout like, PyObject* weight, object ignored) except -1:
+cdef bint _classes(Classes* s, int ndim, const int64_t* shape, Layout target, Layout like, const Arg* weight, int64_t ignored) noexcept:
     """The sizes; False if they do not fit, or a class is not there."""
     cdef int i, axis = 0 if ndim == 1 else 1
     cdef int64_t k, wanted, ignored_ones = 0, wrong = 0
-    if ndim < 1 or target is None or target.ndim != ndim - 1 or not int_at(ignored, &s.ignored):
+    if ndim < 1 or target.ndim != ndim - 1:
         return False
+    s.ignored, s.weight = ignored, NULL
     s.rows, s.classes, s.places = 1 if ndim == 1 else shape[0], shape[axis], 1
     for i in range(ndim - 1):
         wanted = shape[i if i < axis else i + 1]
@@ -82,8 +94,10 @@ cdef bint _classes(Classes* s, int ndim, const int64_t* shape, Layout target, La
             return False
         s.places *= wanted if i >= axis else 1
     s.target, s.counted = <const int64_t*>target.data(), 0
-    if s.classes < 1 or target.numel == 0 or not vector_at(weight, like, s.classes, &s.weight):
+    if s.classes < 1 or target.numel == 0 or weight != NULL and not numel_is(weight, s.classes):
         return False
+    if weight != NULL:
+        s.weight = memory(weight)
     for k in range(target.numel):
         ignored_ones += s.target[k] == s.ignored
         wrong += <uint64_t>s.target[k] >= <uint64_t>s.classes and s.target[k] != s.ignored
@@ -108,19 +122,17 @@ cdef void _pick(Classes* s, const real* x, real* loss) noexcept nogil:
             loss[r * s.places + p] = 0 if weight == 0 else -x[(r * s.classes + at) * s.places + p] * weight
 
 
-cdef Layout _nll(Op op, PyObject** slots, Layout target):
-    """_nll_loss(input, target, weight, reduction, ignore_index)"""
-    cdef Layout x = floats_at(slots[0]), classes = numbers_at(slots[1]), each
+cdef Layout _nll(Op op, NllLoss* a):
+    cdef Layout x = <Layout>a.input.layout, classes = <Layout>a.target.layout, each
     cdef Classes s
-    cdef int way = _way(<object>slots[3])
-    if x is None or target is not None or way < 0 or not _classes(&s, x.ndim, x.shape, classes, x, slots[2], <object>slots[4]):
+    if not _classes(&s, x.ndim, x.shape, classes, x, &a.weight, a.ignore_index.value):
         return None
     each = fresh(x.dtype, classes.ndim, classes.shape)
     if x.dtype.code == F32:
         _pick[float](&s, <const float*>x.data(), <float*>each.data())
     else:
         _pick[double](&s, <const double*>x.data(), <double*>each.data())
-    return _reduced(each, way, s.counted)
+    return _reduced(each, a.reduction.value, s.counted)
 
 
 cdef void _place(Classes* s, const real* g, bint one, bint mean, real* out) noexcept nogil:
@@ -136,24 +148,15 @@ cdef void _place(Classes* s, const real* g, bint one, bint mean, real* out) noex
                 out[(r * s.classes + at) * s.places + p] = weight / <real>s.counted if mean else weight
 
 
-cdef Layout _nll_back(Op op, PyObject** slots, Layout target):
-    """_nll_loss_backward(grad_output, target, weight, reduction, ignore_index, shape)"""
-    cdef Layout g = spread_at(slots[0]), classes = numbers_at(slots[1]), out
+cdef Layout _nll_back(Op op, NllLossBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, classes = <Layout>a.target.layout, out
     cdef Classes s
-    cdef int64_t shape[8]
-    cdef int way = _way(<object>slots[3]), ndim, i
-    given = <object>slots[5]
-    if g is None or target is not None or way < 0 or type(given) is not tuple or not 1 <= len(<tuple>given) <= 8:
-        return None
-    ndim = len(<tuple>given)
-    for i in range(ndim):
-        if not int_at((<tuple>given)[i], shape + i):
-            return None
-    if not _classes(&s, ndim, shape, classes, g, slots[2], <object>slots[4]):
+    cdef int way = a.reduction.value
+    if not _classes(&s, a.shape.value, a.shape.ints, classes, g, &a.weight, a.ignore_index.value):
         return None
     if g.numel != (classes.numel if way == EACH else 1):
         return None
-    out = fresh(g.dtype, ndim, shape)
+    out = fresh(g.dtype, a.shape.value, a.shape.ints)
     if g.dtype.code == F32:
         _place[float](&s, <const float*>g.data(), way != EACH, way == MEAN, <float*>out.data())
     else:
@@ -162,42 +165,38 @@ cdef Layout _nll_back(Op op, PyObject** slots, Layout target):
 
 
 # --- cross entropy of rows -------------------------------------------------------------------------------------------------------
-cdef bint _rows(Classes* c, CrossEntropy* s, Layout x, PyObject* target, object ignored) except -1:
-    cdef PyObject* nothing = <PyObject*>None
-    if x is None or x.ndim != 2 or not _classes(c, 2, x.shape, numbers_at(target), x, nothing, ignored):
+cdef bint _rows(Classes* c, CrossEntropy* s, Layout x, Layout target, int64_t ignored) noexcept:
+    if not _classes(c, 2, x.shape, target, x, NULL, ignored):
         return False
     s.rows, s.classes, s.ignored, s.x, s.target = c.rows, c.classes, c.ignored, x.data(), c.target
     return True
 
 
-cdef list _cross_entropy(Op op, PyObject** slots):
-    """_cross_entropy(input, target, reduction, ignore_index)"""
-    cdef Layout x = floats_at(slots[0]), each, kept
+cdef list _cross_entropy(Op op, RowsLoss* a):
+    cdef Layout x = <Layout>a.input.layout, each, kept
     cdef Classes c
     cdef CrossEntropy s
     cdef int64_t shape[2]
-    cdef int way = _way(<object>slots[2])
-    if way < 0 or not _rows(&c, &s, x, slots[1], <object>slots[3]):
+    if not _rows(&c, &s, x, <Layout>a.target.layout, a.ignore_index.value):
         return None
     shape[0], shape[1] = 2, s.rows
     each, kept = fresh(x.dtype, 1, shape + 1), fresh(x.dtype, 2, shape)
     s.loss, s.kept = each.data(), kept.data()
     with nogil:
         (<cross_entropy_fn>find("loss", "forward", x.dtype.code))(&s)
-    return [_reduced(each, way, c.counted), kept]
+    return [_reduced(each, a.reduction.value, c.counted), kept]
 
 
-cdef Layout _cross_entropy_back(Op op, PyObject** slots, Layout target):
-    """_cross_entropy_backward(grad_output, input, target, kept, reduction, ignore_index)"""
-    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), kept = floats_at(slots[3]), out
+cdef Layout _cross_entropy_back(Op op, RowsLossBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, kept = <Layout>a.kept.layout, out
     cdef Classes c
     cdef CrossEntropy s
     cdef float single
     cdef double double_
-    cdef int way = _way(<object>slots[4])
-    if target is not None or g is None or kept is None or way < 0 or not _rows(&c, &s, x, slots[2], <object>slots[5]):
+    cdef int way = a.reduction.value
+    if not _rows(&c, &s, x, <Layout>a.target.layout, a.ignore_index.value):
         return None
-    if g.dtype is not x.dtype or kept.dtype is not x.dtype or kept.numel != 2 * s.rows or g.numel != (s.rows if way == EACH else 1):
+    if kept.numel != 2 * s.rows or g.numel != (s.rows if way == EACH else 1):
         return None
     s.kept, s.scale, s.one_scale = kept.data(), g.data(), way != EACH
     if way == MEAN:
@@ -223,14 +222,11 @@ cdef bint _probable(const real* x, int64_t n) noexcept nogil:
     return wrong == 0
 
 
-cdef Layout _two_way(Op op, PyObject** slots, Layout target):
-    """_binary_cross_entropy(input, target, weight, reduction)"""
-    cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1]), out
-    cdef int way = _way(<object>slots[3])
+cdef Layout _two_way(Op op, BinaryLoss* a):
+    cdef Layout x = <Layout>a.input.layout, y = <Layout>a.target.layout, out
+    cdef int way = a.reduction.value
     cdef bint fine
-    if target is not None or x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y) or <object>slots[2] is not None:
-        return None
-    if way < 0 or x.numel == 0:
+    if not same_shape(x, y):
         return None
     if x.dtype.code == F32:
         fine = _probable(<const float*>x.data(), x.numel) and _probable(<const float*>y.data(), x.numel)
@@ -253,7 +249,7 @@ cdef Layout _two_way(Op op, PyObject** slots, Layout target):
 # --- margins -----------------------------------------------------------------------------------------------------------------------------
 cdef bint _examples(Layout x, int64_t* rows, int64_t* classes) noexcept:
     """The sizes of (examples, classes), (classes) or ()."""
-    if x.ndim > 2 or x.numel == 0:
+    if x.ndim > 2:
         return False
     rows[0] = x.shape[0] if x.ndim == 2 else 1
     classes[0] = x.numel // rows[0]
@@ -293,19 +289,15 @@ cdef real _excess(const real* x, int64_t n, int64_t right, int p, real margin, r
     return 0
 
 
-cdef Layout _multi_margin(Op op, PyObject** slots, Layout target):
-    """_multi_margin_loss(input, target, p, margin, weight, reduction)"""
-    cdef Layout x = floats_at(slots[0]), classes = numbers_at(slots[1]), each
-    cdef int64_t rows, n, r, p
-    cdef const int64_t* right
-    cdef const void* weight
-    cdef double margin
-    cdef int way = _way(<object>slots[5])
-    if target is not None or x is None or classes is None or way < 0 or not _examples(x, &rows, &n) or classes.numel != rows:
+cdef Layout _multi_margin(Op op, MultiMargin* a):
+    cdef Layout x = <Layout>a.input.layout, classes = <Layout>a.target.layout, each
+    cdef int64_t rows, n, r, p = a.p.value
+    cdef const int64_t* right = <const int64_t*>classes.data()
+    cdef const void* weight = memory(&a.weight)
+    cdef double margin = a.margin.real
+    cdef int way = a.reduction.value
+    if not _examples(x, &rows, &n) or classes.numel != rows or p != 1 and p != 2 or not numel_is(&a.weight, n):
         return None
-    if classes.ndim > 1 or not int_at(<object>slots[2], &p) or p != 1 and p != 2 or not vector_at(slots[4], x, n, &weight):
-        return None
-    right, margin = <const int64_t*>classes.data(), <object>slots[3]
     for r in range(rows):
         if right[r] < 0 or right[r] >= n:
             return None
@@ -320,21 +312,17 @@ cdef Layout _multi_margin(Op op, PyObject** slots, Layout target):
     return _reduced(each, way, rows)
 
 
-cdef Layout _multi_margin_back(Op op, PyObject** slots, Layout target):
-    """multi_margin_loss_backward(grad_output, input, target, p, margin, weight, reduction)"""
-    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), classes = numbers_at(slots[2]), out
-    cdef int64_t rows, n, r, p
-    cdef const int64_t* right
-    cdef const void* weight
-    cdef double margin
-    cdef int way = _way(<object>slots[6])
-    if target is not None or g is None or x is None or classes is None or way < 0 or not _examples(x, &rows, &n):
+cdef Layout _multi_margin_back(Op op, MultiMarginBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, classes = <Layout>a.target.layout, out
+    cdef int64_t rows, n, r, p = a.p.value
+    cdef const int64_t* right = <const int64_t*>classes.data()
+    cdef const void* weight = memory(&a.weight)
+    cdef double margin = a.margin.real
+    cdef int way = a.reduction.value
+    if not _examples(x, &rows, &n) or classes.numel != rows or p != 1 and p != 2 or not numel_is(&a.weight, n):
         return None
-    if g.dtype is not x.dtype or classes.numel != rows or g.numel != (rows if way == EACH else 1):
+    if g.numel != (rows if way == EACH else 1):
         return None
-    if not int_at(<object>slots[3], &p) or p != 1 and p != 2 or not vector_at(slots[5], x, n, &weight):
-        return None
-    right, margin = <const int64_t*>classes.data(), <object>slots[4]
     for r in range(rows):
         if right[r] < 0 or right[r] >= n:
             return None
@@ -395,7 +383,7 @@ cdef bint _lists(Layout x, Layout target, int64_t* rows, int64_t* n) noexcept:
     """Whether there is a list of classes for each example."""
     cdef int64_t i
     cdef const int64_t* at
-    if x is None or target is None or not _examples(x, rows, n) or target.numel != x.numel:
+    if not _examples(x, rows, n) or target.numel != x.numel:
         return False
     if not same_shape(x, target) and (x.ndim == 2 or target.ndim > 1):
         return False
@@ -406,14 +394,13 @@ cdef bint _lists(Layout x, Layout target, int64_t* rows, int64_t* n) noexcept:
     return True
 
 
-cdef Layout _multilabel(Op op, PyObject** slots, Layout target):
-    """_multilabel_margin_loss(input, target, reduction)"""
-    cdef Layout x = floats_at(slots[0]), classes = numbers_at(slots[1]), each
+cdef Layout _multilabel(Op op, Multilabel* a):
+    cdef Layout x = <Layout>a.input.layout, classes = <Layout>a.target.layout, each
     cdef int64_t rows, n, r
     cdef int64_t* some
     cdef Storage room
-    cdef int way = _way(<object>slots[2])
-    if target is not None or way < 0 or not _lists(x, classes, &rows, &n):
+    cdef int way = a.reduction.value
+    if not _lists(x, classes, &rows, &n):
         return None
     each = fresh(x.dtype, 1 if x.ndim == 2 or way != EACH else 0, &rows)
     room = new_storage(2 * n * sizeof(int64_t))
@@ -426,16 +413,13 @@ cdef Layout _multilabel(Op op, PyObject** slots, Layout target):
     return _reduced(each, way, rows)
 
 
-cdef Layout _multilabel_back(Op op, PyObject** slots, Layout target):
-    """multilabel_margin_loss_backward(grad_output, input, target, reduction)"""
-    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), classes = numbers_at(slots[2]), out
+cdef Layout _multilabel_back(Op op, MultilabelBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, classes = <Layout>a.target.layout, out
     cdef int64_t rows, n, r
     cdef int64_t* some
     cdef Storage room
-    cdef int way = _way(<object>slots[3])
-    if target is not None or g is None or way < 0 or not _lists(x, classes, &rows, &n) or g.dtype is not x.dtype:
-        return None
-    if g.numel != (rows if way == EACH else 1):
+    cdef int way = a.reduction.value
+    if not _lists(x, classes, &rows, &n) or g.numel != (rows if way == EACH else 1):
         return None
     out = fresh_like(x)
     room = new_storage(2 * n * sizeof(int64_t))
@@ -452,12 +436,18 @@ cdef Layout _multilabel_back(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer("nll_loss", _nll)
-offer("nll_loss_backward", _nll_back)
-offer_many("cross_entropy", _cross_entropy)
-offer("cross_entropy_backward", _cross_entropy_back)
-offer("binary_cross_entropy", _two_way)
-offer("multi_margin_loss", _multi_margin)
-offer("multi_margin_loss_backward", _multi_margin_back)
-offer("multilabel_margin_loss", _multilabel)
-offer("multilabel_margin_loss_backward", _multilabel_back)
+cdef str _REDUCTION = ", reduction: none|sum|mean"
+
+offer_one("nll_loss", <one_t>_nll, "input: float, target: int64, weight: same optional" + _REDUCTION)
+offer_one("nll_loss_backward", <one_t>_nll_back,
+          "grad_output: float broadcast, target: int64, weight: same optional, shape: sizes" + _REDUCTION)
+offer_several("cross_entropy", <several_t>_cross_entropy, "input: float 2d, target: int64" + _REDUCTION)
+offer_one("cross_entropy_backward", <one_t>_cross_entropy_back,
+          "grad_output: float broadcast, input: same 2d, target: int64, kept: same" + _REDUCTION)
+offer_one("binary_cross_entropy", <one_t>_two_way, "input: float nonempty, target: same, weight: none" + _REDUCTION)
+offer_one("multi_margin_loss", <one_t>_multi_margin, "input: float nonempty, target: int64 0-1d, weight: same optional" + _REDUCTION)
+offer_one("multi_margin_loss_backward", <one_t>_multi_margin_back,
+          "grad_output: float broadcast, input: same nonempty, target: int64, weight: same optional" + _REDUCTION)
+offer_one("multilabel_margin_loss", <one_t>_multilabel, "input: float nonempty, target: int64" + _REDUCTION)
+offer_one("multilabel_margin_loss_backward", <one_t>_multilabel_back,
+          "grad_output: float broadcast, input: same nonempty, target: int64" + _REDUCTION)
