@@ -1,5 +1,6 @@
 """What native forms take: read when an operation is installed, checked and unpacked once on a call. Note [The guard] is in guard.pxd."""
 import re
+import sys
 
 from cpython.mem cimport PyMem_Calloc
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
@@ -62,21 +63,21 @@ cdef extern from "Python.h":
 
 cdef int _layout(const Take* take, PyObject* slot, const Arg* first, Arg* a) noexcept:
     """Of a tensor. A layout that is to be copied is left to the caller: a.value says so."""
-    cdef Layout v
+    cdef PyObject* v                      # no reference of its own: the tensor has one
     cdef int why = FITS
+    a.value = 0
     if not isinstance(<object>slot, Tensor):
         a.layout = NULL
         return FITS if take.optional and <object>slot is None else OTHER
-    v = (<Tensor>slot).layout
-    a.layout, a.value = <PyObject*>v, 0
-    if not take.dtypes >> v.dtype.code & 1 or take.same and v.dtype is not (<Layout>first.layout).dtype:
-        if v.dtype.category != CAT_FLOAT:
+    v = a.layout = <PyObject*>(<Tensor>slot).layout
+    if not take.dtypes >> (<Layout>v).dtype.code & 1 or take.same and (<Layout>v).dtype is not (<Layout>first.layout).dtype:
+        if (<Layout>v).dtype.category != CAT_FLOAT:
             return OTHER
         why = HALF                                        # or the first is one
-    if v.ndim < take.min_ndim or v.ndim > take.max_ndim or take.nonempty and v.numel == 0:
+    if (<Layout>v).ndim < take.min_ndim or (<Layout>v).ndim > take.max_ndim or take.nonempty and (<Layout>v).numel == 0:
         return OTHER
-    if not v.contiguous and take.layout != STRIDED:
-        if take.layout == CONTIGUOUS or take.layout == BROADCAST and not stretched(v):
+    if not (<Layout>v).contiguous and take.layout != STRIDED:
+        if take.layout == CONTIGUOUS or take.layout == BROADCAST and not stretched(<Layout>v):
             return why | LAYOUT
         a.value = 1
     return why
@@ -125,7 +126,7 @@ cdef int _other(const Take* take, PyObject* slot, Arg* a) except -1:
     if type(<object>slot) is not str:
         return OTHER
     for i in range(PyTuple_GET_SIZE(<object>take.value)):
-        if <object>slot == <object>PyTuple_GET_ITEM(<object>take.value, i):
+        if slot == <PyObject*>PyTuple_GET_ITEM(<object>take.value, i) or <object>slot == <object>PyTuple_GET_ITEM(<object>take.value, i):
             a.value = i
             return FITS
     return OTHER
@@ -145,7 +146,7 @@ cdef object _unpack(Op op, PyObject** slots, Arg* args):
                 first = args + i
             if _layout(take, slots[i], first, args + i):
                 return False
-            if args[i].layout != NULL and args[i].value:
+            if args[i].value:
                 copy = in_order(<Layout>args[i].layout)
                 args[i].layout = <PyObject*>copy
                 if copies is None:
@@ -244,7 +245,7 @@ cdef int _read(Op op, Take* take, str word) except -1:
     cdef int code
     axes = _AXES.fullmatch(word)
     if "|" in word or word in _VALUES:
-        value = tuple(word.split("|")) if "|" in word else _VALUES[word]
+        value = tuple([sys.intern(text) for text in word.split("|")]) if "|" in word else _VALUES[word]
         Py_INCREF(value)
         take.kind, take.value = TEXT if "|" in word else EXACTLY, <PyObject*>value
     elif take.kind == TENSOR and word == "kernel":
