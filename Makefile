@@ -6,6 +6,7 @@
 #   make test-distributed   several processes through MPI: 1, 2 and 4 ranks, in .venv-mpi; some two minutes
 #   make test-browser    the graph viewer and the flame graph in a real Chromium
 #   make test-xpu   operations, models and optimizers on a second device: dpnp on the CPU, through OpenCL (docs/devices.md)
+#   make test-cuda  the kernels for GPUs compiled with CuPy's NVRTC and run on the host, and CuPy's names: needs no GPU
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
 #   make ecosystem  eighty of them: installs all and writes docs/ecosystem.md
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
@@ -35,10 +36,10 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 export PYTHONSAFEPATH := 1
 export CLAYGRAD_INSTALLED := 1
 
-SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' \
+SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' -o -name '*.cu' -o -name '*.cuh' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel test-browser wheels arm release test-xpu devices clean FORCE
+.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel test-browser wheels arm release test-xpu test-cuda devices clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -73,6 +74,10 @@ WITH_XPU := OCL_ICD_FILENAMES=$(XPU)/lib/libintelocl.so LD_LIBRARY_PATH=$(XPU)/l
 
 test-xpu: .venv-xpu/.claygrad
 	$(WITH_XPU) $(XPU)/bin/pytest tests/devices $(PYTEST_ARGS)
+
+# No GPU is needed: CuPy's compiler runs without one, and the kernels' arithmetic is that of the host (tests/devices/host_cuda.hpp).
+test-cuda: .venv-cuda/.claygrad
+	.venv-cuda/bin/pytest tests/devices/test_cupy.py tests/devices/test_cuda.py tests/devices/test_cuda_kernels.py $(PYTEST_ARGS)
 
 # The table of docs/devices.md: every declared operation, with all its samples.
 devices: .venv-xpu/.claygrad
@@ -179,11 +184,11 @@ release: .venv/.release
 	$(BIN)/python tools/release.py $(VERSION) $(RELEASE_ARGS)
 
 clean:
-	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .venv-mpi .venv-xpu .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist out .venv .venv-oracle .venv-packages .venv-ecosystem .venv-mpi .venv-xpu .venv-cuda .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The environments. A stamp is newer than what it was made from.
 
-.venv/.made .venv-oracle/.made .venv-packages/.made .venv-mpi/.made .venv-xpu/.made:
+.venv/.made .venv-oracle/.made .venv-packages/.made .venv-mpi/.made .venv-xpu/.made .venv-cuda/.made:
 	@$(PYTHON) tools/preflight.py
 	@rm -rf build/meson        # it may have been set up for another Python
 	$(PYTHON) -m venv --clear $(@D)
@@ -202,6 +207,10 @@ clean:
 	.venv-mpi/bin/python -m pip install $(PIP_FLAGS) --group mpi
 	@touch $@
 
+.venv-cuda/.cuda: .venv-cuda/.made pyproject.toml
+	.venv-cuda/bin/python -m pip install $(PIP_FLAGS) --group cuda
+	@touch $@
+
 .venv-xpu/.xpu: .venv-xpu/.made pyproject.toml
 	.venv-xpu/bin/python -m pip install $(PIP_FLAGS) --group xpu
 	@touch $@
@@ -216,7 +225,8 @@ clean:
 .venv-oracle/.claygrad: .venv-oracle/.oracle build/wheel.stamp
 .venv-mpi/.claygrad: .venv-mpi/.mpi build/wheel.stamp
 .venv-xpu/.claygrad: .venv-xpu/.xpu build/wheel.stamp
-.venv/.claygrad .venv-oracle/.claygrad .venv-packages/.claygrad .venv-mpi/.claygrad .venv-xpu/.claygrad:
+.venv-cuda/.claygrad: .venv-cuda/.cuda build/wheel.stamp
+.venv/.claygrad .venv-oracle/.claygrad .venv-packages/.claygrad .venv-mpi/.claygrad .venv-xpu/.claygrad .venv-cuda/.claygrad:
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) build/wheel/*.whl
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@

@@ -25,7 +25,7 @@ RANK = {
     "kernels": 0, "version": 0, "_late": 0,
     "core": 1, "native": 1.5,
     "errors": 1.5,       # loaded by the core when something fails
-    "ops": 2, "_friends": 2, "_info": 2, "_printing": 2, "_settings": 2, "cpu": 2, "cuda": 2, "memory": 2, "random": 2,
+    "ops": 2, "_friends": 2, "_info": 2, "_printing": 2, "_settings": 2, "cpu": 2, "cuda": 2.5, "memory": 2, "random": 2,
     "profiler": 2, "devices": 1.75, "xpu": 2, "accelerator": 2,
     "autograd": 3, "_foreach": 3, "_legacy": 3, "fft": 3, "linalg": 3, "return_types": 3, "masked": 3, "quasirandom": 3, "signal": 3, "sparse": 3, "special": 3, "storage": 3,
     "nn": 4,

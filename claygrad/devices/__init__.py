@@ -32,7 +32,7 @@ def table_of(kind: str) -> Table:
 
 def _load(kind: str) -> Table:
     if kind in _MAKERS:
-        return _MAKERS[kind]()
+        return _with_forms(_MAKERS[kind]())
     if kind not in _MODULES:
         raise RuntimeError(f"device type '{kind}' is not supported by claygrad: cpu, meta, xpu and cuda are")
     try:
@@ -42,6 +42,13 @@ def _load(kind: str) -> Table:
         raise _refusal(kind, f"{type(error).__name__}: {error}") from error
     if not found:
         raise _refusal(kind, table.none_there)
+    return _with_forms(table)
+
+
+def _with_forms(table: Table) -> Table:
+    """The table with its native forms, whose module is found by name: it is made of operations, which stand above."""
+    if table.forms_from:
+        importlib.import_module(table.forms_from).install(table)
     return table
 
 

@@ -4,7 +4,9 @@ It has not run on a GPU yet: no machine of ours has one. docs/devices.md says wh
 """
 from __future__ import annotations
 
-from contextlib import ExitStack
+import threading
+import weakref
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from claygrad.devices._namespace import namespace
 from claygrad.devices._table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
 
@@ -20,10 +23,19 @@ class Cuda(Table):
     type = "cuda"
     none_there = "CuPy finds no GPU"
     packages = ("cupy", "cupyx", "cupy_backends")
+    forms_from = "claygrad.cuda._kernels"
 
     def __init__(self, module: Any, errors: Any) -> None:
         self.module, self.errors = module, errors
-        super().__init__(namespace(module, "cupy", module.lib.stride_tricks.as_strided))
+        self.hurry = threading.local()
+        self.under_way: list[tuple[Any, np.ndarray]] = []       # copies that nobody waited for, and what they read
+        self.pinned_ranges: dict[int, int] = {}
+        super().__init__(namespace(module, "cupy", module.lib.stride_tricks.as_strided, *self.own(module)))
+
+    @staticmethod
+    def own(module: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Functions that CuPy has with fewer arguments than NumPy, or not at all; the same of its linear algebra."""
+        return {}, {}
 
     def count(self) -> int:
         return self.module.cuda.runtime.getDeviceCount()         # as CUDA_VISIBLE_DEVICES lets it
@@ -53,12 +65,29 @@ class Cuda(Table):
     def address_of(self, raw: Any) -> int:
         return raw.ptr
 
+    def pointer(self, array: Any) -> int:
+        return array.data.ptr
+
     def index_of(self, array: Any) -> int:
         return array.device.id
 
     def from_host(self, array: np.ndarray, index: int) -> Any:
         with self.module.cuda.Device(index):
-            return self.module.array(array)
+            if not (getattr(self.hurry, "on", False) and array.size and self.is_pinned(array)):
+                return self.module.array(array, blocking=True)
+            out = self.module.empty(array.shape, array.dtype)
+            stream = self.module.cuda.get_current_stream()
+            out.data.copy_from_host_async(array.ctypes.data, array.nbytes, stream)
+            self.under_way = [pair for pair in self.under_way if not pair[0].done] + [(stream.record(), array)]
+            return out
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        outer, self.hurry.on = getattr(self.hurry, "on", False), True
+        try:
+            yield
+        finally:
+            self.hurry.on = outer
 
     def to_host(self, array: Any) -> np.ndarray:
         return self.module.asnumpy(array)
@@ -94,21 +123,55 @@ class Cuda(Table):
 
     def new_stream(self, index: int, priority: int) -> Any:
         with self.module.cuda.Device(index):
-            return self.module.cuda.Stream(non_blocking=True)
+            return self.module.cuda.Stream(non_blocking=True, priority=priority or None)
+
+    def current_stream(self, index: int) -> Any:
+        return self.module.cuda.get_current_stream(index)
+
+    def default_stream(self, index: int) -> Any:
+        return self.module.cuda.Stream.null
+
+    def use_stream(self, raw: Any, index: int) -> None:
+        with self.module.cuda.Device(index):
+            raw.use()
+
+    def stream_number(self, raw: Any) -> int:
+        return raw.ptr
+
+    def stream_done(self, raw: Any, index: int) -> bool:
+        return raw.done
 
     def wait_for_stream(self, raw: Any, index: int) -> None:
         raw.synchronize()
 
-    def enter_stream(self, raw: Any) -> Any:
-        outer = self.module.cuda.get_current_stream()
-        raw.use()
-        return outer
+    def new_event(self, timing: bool, blocking: bool) -> Any:
+        return self.module.cuda.Event(block=blocking, disable_timing=not timing)
 
-    def leave_stream(self, raw: Any, outer: Any) -> None:
-        outer.use()
+    def record_event(self, event: Any, raw: Any, index: int) -> None:
+        raw.record(event)
+
+    def event_done(self, event: Any) -> bool:
+        return event.done
+
+    def wait_for_event(self, event: Any) -> None:
+        event.synchronize()
+
+    def stream_waits(self, raw: Any, event: Any) -> None:
+        raw.wait_event(event)
+
+    def elapsed(self, begin: Any, end: Any) -> float:
+        return self.module.cuda.get_elapsed_time(begin, end)
 
     def pinned(self, nbytes: int) -> np.ndarray:
-        return np.frombuffer(self.module.cuda.alloc_pinned_memory(max(nbytes, 1)), np.uint8, nbytes)
+        memory = np.frombuffer(self.module.cuda.alloc_pinned_memory(max(nbytes, 1)), np.uint8, nbytes)
+        begin = memory.ctypes.data
+        self.pinned_ranges[begin] = begin + max(nbytes, 1)
+        weakref.finalize(memory, self.pinned_ranges.pop, begin, None)
+        return memory
+
+    def is_pinned(self, array: np.ndarray) -> bool:
+        begin = array.ctypes.data
+        return any(first <= begin and begin + array.nbytes <= end for first, end in tuple(self.pinned_ranges.items()))
 
 
 def make() -> Table:

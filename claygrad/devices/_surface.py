@@ -4,7 +4,6 @@ Where there is no such device, questions are answered (none, nothing) and uses a
 """
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from functools import cache
 from types import SimpleNamespace
@@ -36,35 +35,53 @@ def _number(where: Device) -> int:
     return where.index or 0
 
 
+_OWN = object()
+
+
 class Stream:
-    """An order in which a device works. One device has one here, unless its array module has more (`cuda`)."""
+    """An order in which a device works: what is asked of one stream is done in turn, two streams may work side by side.
+
+    A device has one stream, unless its array module has more (`cuda`).
+    """
 
     kind = ""
 
-    def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
+    def __init__(self, device: Any = None, priority: int = 0, *, _raw: Any = _OWN, **_: Any) -> None:
         self.device = place(self.kind, device)
         self.table: Table = self.device.table
-        self.index: int = _number(self.device)
+        self.device_index: int = _number(self.device)
         self.priority = priority
-        self.raw = self.table.new_stream(self.index, priority)
-        self._outer: Any = None
+        self.raw = self.table.new_stream(self.device_index, priority) if _raw is _OWN else _raw
+        self._outer: list[tuple[int, Any]] = []
+
+    @property
+    def stream_id(self) -> int:
+        """What tells the streams of a device apart."""
+        return self.table.stream_number(self.raw)
+
+    @property
+    def cuda_stream(self) -> int:
+        """CUDA's handle."""
+        return self.stream_id
+
+    sycl_queue = cuda_stream
 
     def synchronize(self) -> None:
         """Wait until all that was asked of it is done."""
-        self.table.wait_for_stream(self.raw, self.index)
+        self.table.wait_for_stream(self.raw, self.device_index)
 
     def query(self) -> bool:
         """Whether all that was asked of it is done."""
-        self.synchronize()
-        return True
+        return self.table.stream_done(self.raw, self.device_index)
 
     def wait_stream(self, stream: Stream) -> None:
         """Let what is asked of this one from now on come after what was asked of the other."""
-        stream.synchronize()
+        self.wait_event(stream.record_event())
 
     def wait_event(self, event: Event) -> None:
-        """Let what is asked from now on come after an event."""
-        event.synchronize()
+        """Let what is asked from now on come after an event; one that was not recorded holds nothing up."""
+        if event.raw is not None:
+            self.table.stream_waits(self.raw, event.raw)
 
     def record_event(self, event: Event | None = None) -> Event:
         """A mark after what was asked so far."""
@@ -73,18 +90,30 @@ class Stream:
         return made
 
     def __enter__(self) -> Stream:
-        self._outer = self.table.enter_stream(self.raw)
+        self._outer.append((self.table.current(), self.table.current_stream(self.device_index)))
+        self.table.set_current(self.device_index)
+        self.table.use_stream(self.raw, self.device_index)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.table.leave_stream(self.raw, self._outer)
+        index, raw = self._outer.pop()
+        self.table.use_stream(raw, self.device_index)
+        self.table.set_current(index)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return (self.device, self.stream_id) == (other.device, other.stream_id)
+
+    def __hash__(self) -> int:
+        return hash((self.device_index, self.stream_id))
 
     def __repr__(self) -> str:
-        return f"<claygrad.{self.kind}.Stream device={self.device}>"
+        return f"<claygrad.{self.kind}.Stream device={self.device} {self.kind}_stream={self.stream_id:#x}>"
 
 
 class Event:
-    """A mark in what a device is asked to do."""
+    """A mark in what a stream is asked to do."""
 
     kind = ""
 
@@ -92,33 +121,53 @@ class Event:
                  **_: Any) -> None:
         if interprocess:
             raise NotImplementedError("events are not shared between processes")
-        self.enable_timing = enable_timing
-        self._at: float | None = None
+        self.enable_timing, self.blocking = enable_timing, blocking
+        self.raw: Any = None                    # made when it is first recorded: then its device is known
+        self.table: Any = None
+        self.device: Device | None = None
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark what was asked so far. The clock is read when that is done, so recording waits."""
-        if stream is None:
-            parse_device(self.kind).table.synchronize(parse_device(self.kind).index)
-        else:
-            stream.synchronize()
-        self._at = time.perf_counter()
+        """Mark what was asked so far of a stream, the current one if none is given."""
+        stream = current(self.kind) if stream is None else stream
+        if self.raw is None:
+            self.table, self.device = stream.table, stream.device
+            with self.table.on(stream.device_index):
+                self.raw = self.table.new_event(self.enable_timing, self.blocking)
+        elif self.device != stream.device:
+            raise RuntimeError(f"Event device {self.device} does not match recording stream's device {stream.device}.")
+        self.table.record_event(self.raw, stream.raw, stream.device_index)
 
     def query(self) -> bool:
-        return True
+        """Whether what it marks is done; so it is if it was never recorded."""
+        return self.raw is None or self.table.event_done(self.raw)
 
     def synchronize(self) -> None:
-        """Nothing is left to wait for."""
+        """Wait until what it marks is done."""
+        if self.raw is not None:
+            self.table.wait_for_event(self.raw)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Nothing is left to wait for."""
+        """Let what is asked of a stream from now on come after it."""
+        (current(self.kind) if stream is None else stream).wait_event(self)
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds between two marks."""
         if not (self.enable_timing and end_event.enable_timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
-        if self._at is None or end_event._at is None:
-            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
-        return (end_event._at - self._at) * 1000
+        if self.raw is None or end_event.raw is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if not (self.query() and end_event.query()):
+            raise ValueError("Both events must be completed before calculating elapsed time.")
+        return self.table.elapsed(self.raw, end_event.raw)
+
+    def __repr__(self) -> str:
+        return f"<claygrad.{self.kind}.Event {'uninitialized' if self.raw is None else self.device}>"
+
+
+def current(kind: str, device: Any = None) -> Stream:
+    """The current stream of a device."""
+    where = place(kind, device)
+    return _classes(kind)["Stream"](where, _raw=where.table.current_stream(_number(where)))
 
 
 def _class(kind: str, name: str, base: type) -> type:
@@ -257,10 +306,16 @@ def surface(kind: str) -> dict[str, Any]:
         return where.table.free_memory(where.index), where.table.total_memory(where.index)
 
     def current_stream(device: Any = None) -> Any:
-        return _classes(kind)["Stream"](device)
+        return current(kind, device)
+
+    def default_stream(device: Any = None) -> Any:
+        where = place(kind, device)
+        return _classes(kind)["Stream"](where, _raw=where.table.default_stream(_number(where)))
 
     def set_stream(stream: Any) -> None:
-        stream.table.enter_stream(stream.raw)
+        if stream is not None:
+            stream.table.set_current(stream.device_index)
+            stream.table.use_stream(stream.raw, stream.device_index)
 
     context = _class(kind, "device", _Current)
 
@@ -271,10 +326,10 @@ def surface(kind: str) -> dict[str, Any]:
         is_available, device_count, is_initialized, init, current_device, set_device, get_device_name,
         get_device_properties, get_device_capability, synchronize, manual_seed, manual_seed_all, seed, seed_all,
         initial_seed, get_rng_state, set_rng_state, get_rng_state_all, set_rng_state_all, empty_cache,
-        reset_peak_memory_stats, memory_stats, mem_get_info, current_stream, set_stream, device_of)}
+        reset_peak_memory_stats, memory_stats, mem_get_info, current_stream, default_stream, set_stream, device_of)}
     made |= {"memory_allocated": counted("used"), "max_memory_allocated": counted("peak"),
              "memory_reserved": counted("used"), "max_memory_reserved": counted("peak"),
-             "reset_accumulated_memory_stats": reset_peak_memory_stats, "default_stream": current_stream,
+             "reset_accumulated_memory_stats": reset_peak_memory_stats,
              "reset_max_memory_allocated": reset_peak_memory_stats,
              "device": context, "stream": _stream_context, "StreamContext": _stream_context,
              "is_bf16_supported": lambda including_emulation=True: available(kind) and including_emulation,

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,12 @@ class Memory:
             self.blocks -= 1
 
 
+class Mark:
+    """When a mark was passed, in seconds."""
+
+    at = 0.0
+
+
 class Block:
     """A piece of a device's memory that one storage owns; `raw` is what the array module keeps it in."""
 
@@ -61,6 +68,8 @@ class Table:
     none_there = "no device was found"
     packages: tuple[str, ...] = ()           # errors that are raised in these say what the module lacks
     has_float64 = True
+    forms_from = ""                          # the module whose `install(table)` gives the table its native forms
+    steps: Any = None                        # steps of optimizers over many parameters, if the device has them
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
@@ -87,6 +96,10 @@ class Table:
         raise NotImplementedError
 
     def address_of(self, raw: Any) -> int:
+        raise NotImplementedError
+
+    def pointer(self, array: Any) -> int:
+        """Where the first element of an array lies."""
         raise NotImplementedError
 
     def from_host(self, array: np.ndarray, index: int) -> Any:
@@ -129,18 +142,56 @@ class Table:
         """What a program may ask of the device: a pair of numbers for `cuda`, words for others."""
         return self.properties(index)
 
+    # Streams and events. A device has one order of work, and its one stream is None, unless a subclass says otherwise.
     def new_stream(self, index: int, priority: int) -> Any:
-        """A stream; None where the device has one order of work."""
         return None
+
+    def current_stream(self, index: int) -> Any:
+        return None
+
+    def default_stream(self, index: int) -> Any:
+        return None
+
+    def use_stream(self, raw: Any, index: int) -> None:
+        """Make a stream the current one of its device."""
+
+    def stream_number(self, raw: Any) -> int:
+        """What tells two streams of a device apart; 0 is the default one."""
+        return 0
+
+    def stream_done(self, raw: Any, index: int) -> bool:
+        """Whether all that was asked of a stream is done."""
+        self.synchronize(index)
+        return True
 
     def wait_for_stream(self, raw: Any, index: int) -> None:
         self.synchronize(index)
 
-    def enter_stream(self, raw: Any) -> Any:
-        """Make a stream the current one; what it returns goes to `leave_stream`."""
+    def new_event(self, timing: bool, blocking: bool) -> Any:
+        """A mark in a stream. Here its clock is read when all before it is done, so recording waits."""
+        return Mark()
 
-    def leave_stream(self, raw: Any, outer: Any) -> None:
-        """Make the former stream the current one."""
+    def record_event(self, event: Any, raw: Any, index: int) -> None:
+        """Mark what was asked of a stream so far."""
+        self.wait_for_stream(raw, index)
+        event.at = time.perf_counter()
+
+    def event_done(self, event: Any) -> bool:
+        return True
+
+    def wait_for_event(self, event: Any) -> None:
+        """Wait until what a mark stands behind is done."""
+
+    def stream_waits(self, raw: Any, event: Any) -> None:
+        """Let what is asked of a stream from now on come after a mark."""
+
+    def elapsed(self, begin: Any, end: Any) -> float:
+        """Milliseconds between two marks."""
+        return (end.at - begin.at) * 1000
+
+    def without_waiting(self) -> AbstractContextManager[Any]:
+        """A context in which a copy from pinned memory to the device need not be done when it returns."""
+        return nullcontext()
 
     def generator(self, where: Any) -> Any:
         """The stream that the device draws from where no other is given."""

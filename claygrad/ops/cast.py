@@ -1,6 +1,7 @@
 """Other dtypes and devices of a tensor, and questions about them."""
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import (
@@ -148,7 +149,14 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if len(args) == 1 and not kwargs and isinstance(args[0], DType):
         return moved(self, args[0], self.device)
     where, wanted, copy, memory_format = parse_to(args, kwargs)
-    return moved(self, wanted or self.dtype, where or self.device, copy, memory_format)
+    with waiting(where, dict(zip(_form(args, kwargs), args)).get("non_blocking", kwargs.get("non_blocking", False))):
+        return moved(self, wanted or self.dtype, where or self.device, copy, memory_format)
+
+
+def waiting(where: Any, non_blocking: bool) -> Any:
+    """A context in which copies to a device wait until they are done, or need not (from pinned memory)."""
+    table = where.table if non_blocking and where is not None else None
+    return nullcontext() if table is None else table.without_waiting()
 
 
 def parse_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
@@ -247,14 +255,18 @@ def cpu(input: Tensor, memory_format: memory_format | None = preserve_format) ->
 def cuda(input: Tensor, device: Device = None, non_blocking: bool = False,
          memory_format: memory_format | None = preserve_format) -> Tensor:
     "The tensor on a CUDA device."
-    return moved(input, input.dtype, parse_device("cuda" if device is None else device), False, memory_format)
+    where = parse_device("cuda" if device is None else device)
+    with waiting(where, non_blocking):
+        return moved(input, input.dtype, where, False, memory_format)
 
 
 @composite(function=False, samples=lambda t: [])
 def xpu(input: Tensor, device: Device = None, non_blocking: bool = False,
         memory_format: memory_format | None = preserve_format) -> Tensor:
     "The tensor on an Intel GPU, or what else SYCL knows."
-    return moved(input, input.dtype, parse_device("xpu" if device is None else device), False, memory_format)
+    where = parse_device("xpu" if device is None else device)
+    with waiting(where, non_blocking):
+        return moved(input, input.dtype, where, False, memory_format)
 
 
 @composite(property=True, samples=lambda t: [t.args(t(2))])

@@ -21,6 +21,7 @@ from claygrad.optim.optimizer import (
     decayed,
     moments,
     number,
+    steps_of,
     unscaled,
 )
 
@@ -118,6 +119,11 @@ def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_
         lr, beta1, beta2 = number(lr), number(beta1), number(beta2)
         if native.adam(params, found, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2,
                        number(weight_decay), eps, amsgrad, maximize, decoupled_weight_decay):
+            return
+        steps = steps_of(params[0])
+        if steps is not None and steps.adam(
+                params, found, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2,
+                number(weight_decay), eps, amsgrad, maximize, decoupled_weight_decay):
             return
     check_counts(state_steps)
     for i, (param, grad) in enumerate(zip(params, found, strict=True)):

@@ -380,6 +380,12 @@ def number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
 
 
+def steps_of(param: Tensor) -> Any:
+    """The steps that a device has kernels for: those of its table (claygrad.devices); None without such."""
+    table = param.device.table
+    return None if table is None else table.steps
+
+
 def as_scalar(value: Any) -> Any:
     """A one-element tensor without axes; a number as it is."""
     return value.squeeze() if isinstance(value, Tensor) and value.dim() else value

@@ -13,6 +13,7 @@ from claygrad.optim.optimizer import (
     check_fused_alone,
     decayed,
     number,
+    steps_of,
     unscaled,
 )
 
@@ -84,6 +85,10 @@ def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list
     lr = as_scalar(lr)
     if native.sgd(params, grads, momentum_buffer_list, number(lr), momentum, dampening, number(weight_decay), nesterov,
                   maximize):
+        return
+    steps = steps_of(params[0]) if params else None
+    if steps is not None and steps.sgd(params, grads, momentum_buffer_list, number(lr), momentum, dampening,
+                                       number(weight_decay), nesterov, maximize):
         return
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         if maximize:

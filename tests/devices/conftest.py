@@ -11,7 +11,8 @@ from claygrad.devices import use
 from tests.devices.strict import use_strict
 
 HAS_XPU = importlib.util.find_spec("dpnp") is not None
-collect_ignore = [] if HAS_XPU else ["test_xpu.py"]
+HAS_CUPY = importlib.util.find_spec("cupy") is not None
+collect_ignore = [name for name, there in (("test_xpu.py", HAS_XPU), ("test_cupy.py", HAS_CUPY)) if not there]
 
 
 @pytest.fixture(scope="package", autouse=True)

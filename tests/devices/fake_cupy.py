@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from tests.devices.host_kernels import RawModule
 from tests.devices.strict import Array, Module, Strict, bare
 
 
@@ -28,6 +30,10 @@ class MemoryPointer:
 
     def __add__(self, more: int) -> MemoryPointer:
         return MemoryPointer(self.mem, self.offset + more)
+
+    def copy_from_host_async(self, address: int, nbytes: int, stream: Any = None) -> None:
+        ASKED.append(("copied", stream.ptr, nbytes))
+        ctypes.memmove(self.ptr, address, nbytes)
 
 
 class _Kind(type):
@@ -69,17 +75,55 @@ class Device:
         """The device before."""
 
 
-class Stream:
-    current: Any = None
+ASKED: list[tuple[Any, ...]] = []          # what was asked of streams and events, in order
 
-    def __init__(self, non_blocking: bool = False) -> None:
-        self.non_blocking = non_blocking
+
+class Event:
+    def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
+        self.block, self.disable_timing, self.done, self.number = block, disable_timing, False, len(ASKED)
+
+    def synchronize(self) -> None:
+        ASKED.append(("event waited for", self.number))
+        self.done = True
+
+
+class Stream:
+    """Work of a stream is done when somebody waits for it."""
+
+    null: Any = None
+    current: Any = None
+    count = 0
+
+    def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None) -> None:
+        self.non_blocking, self.priority, self.events = non_blocking, priority, []
+        self.ptr = 0 if null else Stream.count + 1
+        Stream.count += not null
 
     def use(self) -> Stream:
         Stream.current = self
         return self
 
-    synchronize = staticmethod(_nothing)
+    @property
+    def done(self) -> bool:
+        return all(event.done for event in self.events)
+
+    def synchronize(self) -> None:
+        ASKED.append(("stream waited for", self.ptr))
+        for event in self.events:
+            event.done = True
+
+    def record(self, event: Event | None = None) -> Event:
+        event = Event() if event is None else event
+        event.done = False
+        self.events.append(event)
+        ASKED.append(("recorded", self.ptr, event.number))
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        ASKED.append(("waits", self.ptr, event.number))
+
+
+Stream.null = Stream(null=True)
 
 
 _PROPERTIES = {"major": 9, "minor": 0, "multiProcessorCount": 1, "name": b"stand-in", "totalGlobalMem": 1 << 30}
@@ -89,9 +133,11 @@ _RUNTIME = SimpleNamespace(getDeviceCount=lambda: 1, getDeviceProperties=lambda 
 
 class FakeCupy(Module):
     ndarray = ndarray
+    RawModule = RawModule
     cuda = SimpleNamespace(
-        Device=Device, Stream=Stream, MemoryPointer=MemoryPointer, runtime=_RUNTIME,
-        get_current_stream=lambda: Stream.current or Stream(),
+        Device=Device, Stream=Stream, Event=Event, MemoryPointer=MemoryPointer, runtime=_RUNTIME,
+        get_current_stream=lambda device_id=-1: Stream.current or Stream.null,
+        get_elapsed_time=lambda begin, end: float(end.number - begin.number),
         alloc=lambda nbytes: MemoryPointer(Memory(np.full(nbytes, 0xAA, np.uint8)), 0),
         alloc_pinned_memory=bytearray)
     lib = SimpleNamespace(stride_tricks=SimpleNamespace(
@@ -101,7 +147,7 @@ class FakeCupy(Module):
         super().__init__(np)
 
     @staticmethod
-    def array(x: Any, dtype: Any = None, **kwargs: Any) -> Array:
+    def array(x: Any, dtype: Any = None, *, blocking: bool = False, **kwargs: Any) -> Array:
         return Array(np.array(x if isinstance(x, np.ndarray) else bare(x), dtype, **kwargs))
 
     @staticmethod

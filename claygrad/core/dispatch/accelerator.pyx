@@ -141,7 +141,9 @@ cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
             args = _arguments(op, slots, code, where, &half)
             blocks = _blocks(op, slots)
             form = table.forms.get(op.name)
-            result = call_declared(op, [table.xp, *args], 1) if form is None else form(table.xp, *args)
+            result = None if form is None else form(table.xp, *args)
+            if result is None:                        # no native form, or not for such arguments
+                result = call_declared(op, [table.xp, *args], 1)
             if isinstance(result, tuple):
                 keep = op.kind != REDUCTION and not op.info.get("contiguous")
                 several, told = [], _told(op, slots) if op.half_raw and half >= 0 else []
