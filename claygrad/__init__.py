@@ -96,7 +96,8 @@ _LAZY = tuple("""
     utils
 """.split())
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "as_torch": "compat", "GradScaler": "amp",
-               "compile": "compiler", "Future": "futures", "ScriptModule": "jit", "ops": "library._operators"}
+               "compile": "compiler", "vmap": "func", "Future": "futures", "ScriptModule": "jit",
+               "ops": "library._operators"}
 _LAZY_NAMES["graph"] = "debug.graphs"
 _LAZY_NAMES.update(dict.fromkeys((
     "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"))

@@ -110,6 +110,7 @@ from claygrad.core.python_api import get_num_threads as get_num_threads
 from claygrad.core.python_api import set_num_threads as set_num_threads
 from claygrad.core.tensor import Tensor as Tensor
 from claygrad.debug.graphs import graph as graph
+from claygrad.func import vmap as vmap
 from claygrad.futures import Future as Future
 from claygrad.jit import ScriptModule as ScriptModule
 from claygrad.library._operators import ops as ops

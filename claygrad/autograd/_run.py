@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, overload
 
 from claygrad.autograd.graph import GradientEdge
-from claygrad.core import Size, Tensor, prefix
+from claygrad.core import LATE, Size, Tensor, is_wrapper, prefix
 from claygrad.core.graph.engine import one_like, run_backward
+from claygrad.core.graph.intercept import get_batches
 from claygrad.core.user_warnings import warn, warn_once
-from claygrad.ops.fill import ones, zeros_like
+from claygrad.ops.fill import ones, ones_like, zeros_like
 from claygrad.ops.join import stack
 
 if TYPE_CHECKING:
@@ -117,10 +118,22 @@ def grad(
     if is_grads_batched:
         result = _batched(roots, seeds, retain_graph, create_graph, targets, allow_unused)
     else:
-        result = run_backward(roots, seeds, retain_graph, create_graph, targets, allow_unused, False)
+        found = _batched_backward(roots, seeds, retain_graph, create_graph, targets, allow_unused)
+        result = found if found is not None else run_backward(roots, seeds, retain_graph, create_graph, targets,
+                                                              allow_unused, False)
     if materialize_grads:
         result = tuple(_zeros(x, create_graph) if g is None else g for g, x in zip(result, targets, strict=True))
     return dict(zip(inputs, result, strict=True)) if type(inputs) is dict else result
+
+
+def _batched_backward(roots: tuple[Root, ...], seeds: list[Tensor | None], retain_graph: bool, create_graph: bool,
+                      targets: tuple[Root, ...], allow_unused: bool) -> tuple[Tensor | None, ...] | None:
+    """Gradients inside vmap, where tensors stand for batches; None elsewhere."""
+    if not get_batches() or not any(type(x) is not Tensor for x in (*roots, *targets)):
+        return None
+    found: tuple[Tensor | None, ...] | None = LATE["batched_backward"](
+        run_backward, roots, seeds, retain_graph, create_graph, targets, allow_unused)
+    return found
 
 
 def _roots(tensors: Any) -> tuple[Root, ...]:
@@ -197,6 +210,8 @@ def _seed(i: int, root: Root, g: Tensor | None, batched: bool) -> Tensor | None:
 
 def _one(root: Root) -> Tensor | None:
     if isinstance(root, Tensor):
+        if get_batches() and is_wrapper(root) and root.numel() == 1:
+            return ones_like(root)
         return one_like(root) if root.requires_grad else None  # the engine says what is wrong with it
     shape, dtype, device = _form(root)
     if Size(shape).numel() != 1:

@@ -12,6 +12,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from claygrad.autograd._batched import is_batch, value_at, wrap
 from claygrad.autograd._run import grad
 from claygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from claygrad.core import LATE, Tensor, is_wrapper, op_named
@@ -42,6 +43,9 @@ class Level:
 
     def own(self, x: Tensor) -> Tensor | None:
         """The tangent that was given to this very tensor."""
+        if is_batch(x):                            # inside vmap: that of the batch
+            found = self.own(x._value)
+            return None if found is None else wrap(found, x._level)
         entry = self.tangents.get(id(x))
         return entry[1] if entry is not None and entry[0]() is x else None
 
@@ -49,6 +53,9 @@ class Level:
         """The tangent of a tensor; of a view, what it sees of the tangent of its base."""
         if not is_enabled():
             return None
+        if is_batch(x):
+            found = self.get(x._value)
+            return None if found is None else wrap(found, x._level)
         found = self.own(x)
         base = x._base
         if found is None and base is not None and (whole := self.own(base)) is not None:
@@ -59,12 +66,18 @@ class Level:
         return found
 
     def _put(self, x: Tensor, tangent: Tensor) -> None:
+        if is_batch(x):
+            self._put(x._value, value_at(tangent, x._level, len(x._value)))
+            return
         key, tangents = id(x), self.tangents
         tangents[key] = weakref.ref(x, lambda _: tangents.pop(key, None)), tangent
         note_tangent(x, self, tangent)
 
     def set(self, x: Tensor, tangent: Tensor, written: bool = False) -> None:
         """Give a tensor its tangent; `written`: by an operation in place, so that its base gets one too."""
+        if is_batch(x):
+            self.set(x._value, value_at(tangent, x._level, len(x._value)), written)
+            return
         if self.own(tangent) is not None:
             raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level "
                                f"{self.number} is not supported.")

@@ -5,6 +5,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd import grad as gradients
+from claygrad.autograd._batched import batched_like, in_every_batch, innermost
 from claygrad.autograd._function_tangents import register
 from claygrad.autograd._tangents import cut, enter, leave, levels
 from claygrad.autograd.grad_mode import enable_grad
@@ -52,12 +53,13 @@ def fresh(x: Any) -> Any:
     """A tensor of its own to differentiate by; history and tangents of the transforms around stay with it."""
     if not isinstance(x, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+    x = in_every_batch(x)
     return x.view_as(x) if x.requires_grad else cut(x).requires_grad_(x.is_floating_point() or x.is_complex())
 
 
 def outer(x: Any, own: set[int]) -> Any:
     """A result without the history that leads to nothing but tensors of the transform itself (`own`, by their ids)."""
-    if not isinstance(x, Tensor) or not x.requires_grad or (x.grad_fn is None and id(x) not in own):
+    if not isinstance(x, Tensor) or not x.requires_grad or (x.grad_fn is None and id(innermost(x)) not in own):
         return x
     if _leads_out(x, own):
         return x
@@ -85,7 +87,7 @@ def _leads_out(x: Tensor, own: set[int]) -> bool:
 
 def own_leaves(tensors: Sequence[Tensor]) -> set[int]:
     """The ids of those that are leaves: made by `fresh` of tensors without a history."""
-    return {id(x) for x in tensors if x.grad_fn is None}
+    return {id(innermost(x)) for x in tensors if x.grad_fn is None}
 
 
 def pulled(outputs: Sequence[Tensor], inputs: Sequence[Tensor], starts: Sequence[Tensor | None]) -> list[Tensor]:
@@ -239,7 +241,8 @@ def jvp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, 
         duals = []
         for x, tangent in zip(flat, directions, strict=True):
             with level.below():
-                dual = x.view_as(x)
+                dual = batched_like(x, tangent)
+                dual = x.view_as(x) if dual is x else dual.clone()
             level.set(dual, tangent)
             duals.append(dual)
         result = func(*with_chosen(args, numbers, tree_unflatten(duals, spec)))

@@ -71,8 +71,16 @@ def check_system(name: str, A: Tensor, B: Tensor, left: bool, vector: bool = Fal
                            f"({A.shape[-2]}x{A.shape[-1]} and {rows[0]}x{rows[1]})")
 
 
+def of_all(info: Tensor) -> Tensor:
+    """What is said of all matrices: inside vmap, of the whole batch."""
+    while hasattr(info, "_value"):
+        info = info._value
+    return info
+
+
 def raise_first(info: Tensor, said: str, kind: type[Exception], sentence: str) -> None:
     """Raise for the first matrix that failed; `{}` in the sentence is what `info` says of it."""
+    info = of_all(info)
     if info.is_meta:
         return
     if info.any():

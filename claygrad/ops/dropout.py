@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from claygrad.core import Tensor, empty
+from claygrad.core import Tensor, empty, is_wrapper
 from claygrad.core import bool as bool_dtype
 from claygrad.core.user_warnings import warn
 from claygrad.ops._drawing import empty_like, wrong
@@ -27,11 +27,14 @@ def _checked(p: float, error: type[Exception] = RuntimeError) -> float:
 
 def _noise(input: Tensor, feature: bool) -> Tensor:
     """What a mask is drawn into: the size of the input, in the order of its memory, or one number per channel."""
+    if is_wrapper(input) and not feature:
+        return input.new_empty(input.shape)
     if not feature:
         return empty_like(input)
     if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return empty((*input.shape[:2], *[1] * (input.ndim - 2)), input.dtype, input.device)
+    size = (*input.shape[:2], *[1] * (input.ndim - 2))
+    return input.new_empty(size) if is_wrapper(input) else empty(size, input.dtype, input.device)
 
 
 def _dropped(input: Tensor, p: float, inplace: bool, feature: bool = False) -> Tensor:

@@ -13,6 +13,7 @@ from claygrad.ops._linalg import (
     check_fractions,
     check_loop,
     check_square,
+    of_all,
     raise_first,
     shape_text,
     stretched,
@@ -233,6 +234,7 @@ def refuse_ldl(info, name: str) -> None:
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> tuple[Tensor, Tensor]:
     """L D L^T of symmetric matrices (or L D L^H of `hermitian` ones) in one matrix, and the rows exchanged."""
     LD, pivots, info = ldl_factor_ex(input, hermitian=hermitian)
+    info = of_all(info)
     if info.any():
         refuse_ldl(array_of(info), "torch.linalg.ldl_factor")
     return LD, pivots

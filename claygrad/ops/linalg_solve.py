@@ -17,6 +17,7 @@ from claygrad.ops._linalg import (
     check_square,
     check_system,
     is_vector,
+    of_all,
     raise_first,
     stretched,
 )
@@ -292,7 +293,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
                            f"but got {n} != {m}")
     out, info = inv_ex(input.reshape((n, m)))
-    if int(info):
+    if of_all(info).any():
         raise RuntimeError("Failed to invert the input tensor, because it is singular.")
     return out.reshape((*columns, *rows))
 

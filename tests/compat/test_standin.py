@@ -243,10 +243,10 @@ def test_the_package_that_comes_with_torch() -> None:
     assert run("""
         import claygrad, sys
         with claygrad.as_torch():
-            from functorch import FunctionalModule, vmap
+            from functorch import FunctionalModule, make_functional
             import functorch, torch.utils._pytree
             try:
-                vmap(abs)
+                make_functional(abs)
             except NotImplementedError as error:
                 print(str(error).splitlines()[0], isinstance(torch.nn.Linear(1, 1), FunctionalModule))
             try:
@@ -255,7 +255,7 @@ def test_the_package_that_comes_with_torch() -> None:
                 print(type(error).__name__)
             print(torch.utils._pytree.__file__.endswith(".py"), isinstance(torch.ones(1).untyped_storage(), torch.StorageBase))
         print("functorch" in sys.modules)
-    """).splitlines() == ["torch.func.vmap is only a name in claygrad False", "ImportError", "True True", "False"]
+    """).splitlines() == ["torch.func.make_functional is only a name in claygrad False", "ImportError", "True True", "False"]
 
 
 def test_tensors_of_a_module_are_exchanged_by_name() -> None:

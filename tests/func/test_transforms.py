@@ -128,8 +128,6 @@ def test_refusals():
         grad(f, argnums=1)(X)
     with pytest.raises(ValueError, match="Thing passed to transform API must be Tensor"):
         grad(f)(3.0)
-    with pytest.raises(NotImplementedError, match="vmap"):
-        torch.func.vmap(f)(X)
 
 
 def test_modules():

@@ -17,7 +17,6 @@ def _class(name: str, base: type = object) -> type:
 # Sizes are plain ints here: these are for isinstance.
 SymInt, SymFloat, SymBool = _class("SymInt"), _class("SymFloat"), _class("SymBool")
 Stream, Event, ScriptObject = _class("Stream"), _class("Event"), _class("ScriptObject")
-vmap = refusing_function("torch.vmap")
 PyTorchFileReader, PyTorchFileWriter = _class("PyTorchFileReader"), _class("PyTorchFileWriter")
 OutOfMemoryError = _class("OutOfMemoryError", RuntimeError)
 AcceleratorError = _class("AcceleratorError", RuntimeError)

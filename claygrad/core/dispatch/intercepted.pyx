@@ -5,7 +5,7 @@ from claygrad.core.data.device cimport WRAPPED
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.layout cimport new_layout
 from claygrad.core.graph.inplace cimport check_writable, rebase
-from claygrad.core.graph.intercept cimport Operation, forward_levels
+from claygrad.core.graph.intercept cimport Operation, batch_levels, forward_levels
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
@@ -162,6 +162,10 @@ def unrecorded(call):
 
 def make(factory, bint takes_none, list args, dict kwargs):
     """A function that binds for itself, by the operations that it is made of, unless a dispatch mode answers."""
+    if batch_levels():
+        result = _LATE["batched_make"](factory, args, kwargs)
+        if result is not None:
+            return result
     result = _LATE["dispatched_make"](factory, takes_none, args, kwargs)
     if result is not None:
         return result

@@ -5,7 +5,7 @@ import weakref
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
-from claygrad.core.graph.intercept cimport forward_levels, swap_levels
+from claygrad.core.graph.intercept cimport batch_levels, forward_levels, swap_levels
 from claygrad.core.tensor import LATE
 from claygrad.core.graph.anomaly import forward_notes
 from claygrad.core.user_warnings import warn
@@ -366,6 +366,10 @@ clay_seal(<PyTypeObject*>Error)
 
 
 cdef object _apply(object cls, tuple args, dict kwargs):
+    if batch_levels():
+        answer = LATE["batched_function"](cls, args, kwargs)
+        if answer is not None:
+            return answer[0]
     cdef FunctionNode ctx = _new_context(cls._backward_cls)
     cdef bint was = modes().no_grad, record = False
     cdef Node target

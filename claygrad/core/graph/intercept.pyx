@@ -14,13 +14,14 @@ cdef extern from "sealed.h":
 
 cdef extern from *:
     """
-    struct ClayLayers { int levels, modes, off; };
-    static thread_local ClayLayers clay_layers = {0, 0, 0};
+    struct ClayLayers { int levels, modes, off, batches; };
+    static thread_local ClayLayers clay_layers = {0, 0, 0, 0};
     """
     struct ClayLayers:
         int levels              # of forward mode that operations of this thread look at
         int modes               # dispatch modes that are entered
         int off                 # __torch_dispatch__ of nobody is asked
+        int batches             # functions under vmap that are running
     ClayLayers clay_layers
 
 cdef set _MAKING = set("empty_like full_like new_empty new_empty_strided new_full new_ones new_zeros ones_like zeros_like".split())
@@ -98,7 +99,7 @@ cdef bint dispatching(PyObject** slots, int n) noexcept:
 
 
 cdef bint applies(PyObject** slots, int n) noexcept:
-    return clay_layers.levels > 0 or dispatching(slots, n)
+    return clay_layers.levels > 0 or clay_layers.batches > 0 or dispatching(slots, n)
 
 
 cdef int swap_levels(int n) noexcept:
@@ -118,11 +119,16 @@ cdef bint intercepting() noexcept:
 cdef object intercept(form_t form, EventKind kind, Op op, PyObject** slots):
     cdef Operation call = None
     cdef int i
-    if not applies(slots, op.n_params) or op.kind == COMPOSITE and (op.name not in _MAKING or not dispatching(slots, op.n_params)):
+    if not applies(slots, op.n_params) or op.kind == COMPOSITE and (
+            op.name not in _MAKING or not clay_layers.batches and not dispatching(slots, op.n_params)):
         return None
     call = Operation.__new__(Operation)
     call.form, call.op, call.what = form, op, kind
     call.values = [<object>slots[i] for i in range(op.n_params)]
+    if clay_layers.batches:
+        result = _LATE["batched"](call)
+        if result is not None or op.kind == COMPOSITE and not dispatching(slots, op.n_params):
+            return result
     if clay_layers.levels and op.kind != COMPOSITE:
         result = _LATE["forward_mode"](call)
         if result is not None:
@@ -172,11 +178,25 @@ def set_levels(int n):
 
 def differentiated(*tensors):
     """Whether derivatives of what is computed now, of these tensors, may be asked for: it is recorded, or tangents are computed."""
-    if clay_layers.levels:
+    if clay_layers.levels or clay_layers.batches:
         return True
     if modes().no_grad or modes().inference:
         return False
     return not tensors or any([requires(<Tensor?>x) for x in tensors])
+
+
+cdef int batch_levels() noexcept:
+    return clay_layers.batches
+
+
+def get_batches():
+    """How many functions under vmap this thread runs, one inside the other."""
+    return clay_layers.batches
+
+
+def set_batches(int n):
+    """Tell how many functions under vmap this thread runs, one inside the other."""
+    clay_layers.batches = n
 
 
 def set_modes(int n):
