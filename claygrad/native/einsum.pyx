@@ -454,6 +454,8 @@ cdef object kron(object a, object b):
         m, a_row = x.shape[0], x.strides[0]
     if y.ndim == 2:
         p, b_row = y.shape[0], y.strides[0]
+    if (m > 1 and a_row < a_column) or (p > 1 and b_row < b_column):       # the result then lies as its factors do
+        return None
     sizes[0], sizes[1], sizes[2], sizes[3] = m, p, n, q
     bytes_of(x.dtype, 4, sizes)                          # raises if the products below wrap around
     shape[0], shape[1] = m * p, n * q

@@ -126,7 +126,8 @@ def shared(g: Tensor, mask: Tensor, dim: Axes = None) -> Tensor:
     return mask * (g / n)
 
 
-@op(function=False, method=False, samples=lambda t: [t.args(t(3, 4), 0, 1, 1.0), t.args(t(5), 0, -1, 0.0)])
+@op(strides="like",
+    function=False, method=False, samples=lambda t: [t.args(t(3, 4), 0, 1, 1.0), t.args(t(5), 0, -1, 0.0)])
 def shift(xp, input: Tensor, dim: int, by: int, fill: float):
     """The elements moved one place along an axis, `fill` in the place that becomes free.
 

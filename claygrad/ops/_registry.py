@@ -97,7 +97,7 @@ def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dic
 
 _TO_INFO = ("kernel", "geometry", "no_dims", "names_given_dims", "wide", "overlap", "alias", "contiguous", "out",
             "check_out", "overloads", "numbers", "out_alias", "across", "short", "parts", "check_of",
-            "variants", "plain", "half", "lazy")
+            "variants", "plain", "half", "lazy", "strides")
 _TO_CORE = ("kernel", "kernel_if", "varargs", "half", "meta", "differentiable", "keep", "check", "number_edge")
 
 

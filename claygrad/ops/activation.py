@@ -334,7 +334,8 @@ def halved(input: Tensor, dim: int) -> list[int]:
     return [n // 2 if d == dim % input.dim() else n for d, n in enumerate(input.shape)]
 
 
-@op(kernel="glu_halves", **functional, check=check_glu, meta=halved,
+@op(strides="like",
+    kernel="glu_halves", **functional, check=check_glu, meta=halved,
     samples=lambda t: [t.args(t(4)), t.args(t(3, 4)), t.args(t(4, 3), 0)],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "Halving dimension must be even, but dimension 0 is size 3"),
                       (t.args(t()), RuntimeError, "glu does not support scalars because halving size must be even")])
@@ -347,7 +348,8 @@ def glu(xp, input: Tensor, dim: int = -1):
 glu.rule(input=lambda g, input, dim: glu_backward(g, input, dim))
 
 
-@op(kernel="glu_backward", **private, meta=lambda input: input.shape,
+@op(strides="like",
+    kernel="glu_backward", **private, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 2), t(3, 4), -1), t.args(t(2, 3), t(4, 3), 0)])
 def glu_backward(xp, grad_output: Tensor, input: Tensor, dim: int):
     "The gradient of glu: grad_output * s for the half a, grad_output * a * s * (1 - s) for b, s being sigmoid(b)."

@@ -21,7 +21,8 @@ MINUS = float("-inf")
 
 # Softmax of rows in which everything may be masked
 
-@op(node="SafeSoftmaxBackward0", meta=lambda input: input.shape, **inner, samples=lambda t: [t.args(t(3, 4))])
+@op(strides="like",
+    node="SafeSoftmaxBackward0", meta=lambda input: input.shape, **inner, samples=lambda t: [t.args(t(3, 4))])
 def safe_softmax(xp, input: Tensor):
     "softmax along the last axis, with zeros for rows of -inf alone."
     need(input, FLOATS, "softmax_lastdim_kernel_impl")

@@ -52,6 +52,8 @@ _OWN = (None, preserve_format, contiguous_format)     # formats in which row-maj
 
 # --- to ---------------------------------------------------------------------------------------------------------
 @op(kernel="cast", method=False, function=False, half="raw", node="ToCopyBackward0",
+    meta=lambda input, dtype: (input.shape, dtype),
+    strides=lambda input, memory_format: tuple(strides_like(input.shape, input.stride(), memory_format)),
     samples=lambda t: [t.args(t(3), DTYPES["complex128"], None), t.args(t(2, 3).t(), DTYPES["int64"], None)])
 def to_copy(xp, input: Tensor, dtype: dtype, memory_format: memory_format | None):
     "A copy of another dtype; the fraction of a number that becomes an int is cut."

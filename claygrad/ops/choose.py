@@ -101,7 +101,8 @@ def take(xp, input: Tensor, index: Tensor):
 take.rule(input=lambda g, input_shape, index: g.new_zeros(input_shape).put(index, g, True), index=constant)
 
 
-@op(kernel="put_flat", alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+@op(strides="like",
+    kernel="put_flat", alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t.index((1,), 12), t(1)),
                        t.args(t(3, 4), t.index((2, 3), 12), t(2, 3), accumulate=True)],
     errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4), t(1)), IndexError,

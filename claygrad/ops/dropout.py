@@ -104,7 +104,8 @@ def dropout_if_(input: Tensor, p: float, train: bool) -> Tensor:
     return _dropped(input, _checked(p), True) if train else input
 
 
-@op(name="_native_dropout", node="NativeDropoutBackward0", function=False, method=False, out=False,
+@op(strides=lambda input, mask: "like" if mask.stride() == input.stride() else None,
+    name="_native_dropout", node="NativeDropoutBackward0", function=False, method=False, out=False,
     meta=lambda input: input.shape, samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), 2.0)])
 def masked(xp, input: Tensor, mask: Tensor, scale: float):
     "out = input * scale where the mask is true, 0 elsewhere."

@@ -83,7 +83,8 @@ def _check_parts(out: Tensor, result: Tensor) -> None:
         raise RuntimeError(f"torch.frexp() expects {words} but got {out.dtype.c_name}")
 
 
-@op(kernel="frexp", returns=("mantissa", "exponent"), differentiable=(0,), check=_check_frexp, check_out=_check_parts,
+@op(strides="like",
+    kernel="frexp", returns=("mantissa", "exponent"), differentiable=(0,), check=_check_frexp, check_out=_check_parts,
     meta=lambda input: [(input.shape, input.dtype), (input.shape, int32)],
     samples=lambda t: [t.args(t(3, 4, low=-9, high=9, nonzero=True)), t.args(t())],
     errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from claygrad.core import dtype_of_numpy
 from claygrad.core.user_warnings import warn
 from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
@@ -116,7 +118,21 @@ def _meta_shape(input: Tensor, indices: list) -> tuple[int, ...]:
     return _result_shape(tuple(input.shape), indices)
 
 
-@op(kernel="index", method=False, function=False, half="raw", meta=_meta_shape,
+def _meta_strides(input: Tensor, indices: list) -> tuple[int, ...] | None:
+    """The same strides without memory: of arrays that only have a shape and strides."""
+    def shell(x: Tensor) -> np.ndarray:
+        return np.lib.stride_tricks.as_strided(np.empty(1, np.int64), x.shape, [8 * step for step in x.stride()])
+
+    positions = [None if index is None else shell(index) for index in indices]
+    positions += [None] * (input.ndim - len(positions))
+    if all(p is None for p in positions):
+        return None
+    shape = _result_shape(tuple(input.shape), indices)
+    return tuple(_result_strides(np, shell(input), positions, shape))
+
+
+@op(strides=lambda input, indices: _meta_strides(input, indices),
+    kernel="index", method=False, function=False, half="raw", meta=_meta_shape,
     samples=lambda t: [t.args(t(4, 3), [t.index((2,), 4)]), t.args(t(4, 3), [None, t.index((2, 2), 3)]),
                        t.args(t(4, 3, 2), [t.index((2,), 4), None, t.index((2,), 2)]),
                        t.args(t(4, 3), [t(4, 3, dtype="bool")])])
@@ -142,7 +158,8 @@ def _shares_with_put(input: Tensor, indices: list, values: Tensor, accumulate: b
     return "ok" if values.numel() == 1 and not accumulate and kinds in (["bool"], ["uint8"]) else "refuse"
 
 
-@op(kernel="put", alias=_shares_with_put, half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+@op(strides="like",
+    kernel="put", alias=_shares_with_put, half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     overlap=_expanded("index_put_", "tensor[indices] = tensor"),
     samples=lambda t: [t.args(t(4, 3), (t.index((1,), 4),), t(3)), t.args(t(4, 3), (t(4, 3, dtype="bool"),), t()),
                        t.args(t(4, 3), (t.index((5,), 4), t.index((5,), 3)), t(5), accumulate=True)],
@@ -323,7 +340,8 @@ index_copy.rule(input=lambda g, dim, index: g.index_fill(dim, index, 0), index=c
                 source=lambda g, dim, index, source_shape: g.index_select(dim, index).reshape(source_shape))
 
 
-@op(kernel="index_fill", alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
+@op(strides="like",
+    kernel="index_fill", alias="refuse", half="raw", out=False, inplace=True, meta=lambda input: input.shape,
     overlap=_expanded("index_fill_", "tensor[mask] = scalar"),
     node=lambda value: "IndexFillBackward1" if hasattr(value, "shape") else "IndexFillBackward0",
     samples=lambda t: [t.args(t(3, 4), 0, t.index((2,), 3), 2.5), t.args(t(3, 4), 1, t.index((2,), 4), t()),

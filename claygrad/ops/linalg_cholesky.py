@@ -65,7 +65,8 @@ def definite(t, *shape: int):
     return t(*shape, low=0.5, high=2).diag_embed() + 0.3
 
 
-@op(kernel="linalg.cholesky", namespace="linalg", method=False, returns=("L", "info"), differentiable=(0,),
+@op(strides=["columns", None],
+    kernel="linalg.cholesky", namespace="linalg", method=False, returns=("L", "info"), differentiable=(0,),
     check=check_cholesky, out=EXACT, symmetric=True,
     meta=lambda input: [(input.shape, input.dtype), (input.shape[:-2], int32)],
     samples=lambda t: [t.args(definite(t, 3)), t.args(definite(t, 2, 4), upper=True), t.args(t(0, 0)),
@@ -117,7 +118,8 @@ def check_old_cholesky(input: Tensor) -> None:
     check_loop("cholesky_cpu", input)
 
 
-@op(name="cholesky", kernel="linalg.old_cholesky", check=check_old_cholesky, symmetric=True,
+@op(strides="columns",
+    name="cholesky", kernel="linalg.old_cholesky", check=check_old_cholesky, symmetric=True,
     meta=lambda input: input.shape,
     samples=lambda t: [t.args(definite(t, 3)), t.args(definite(t, 2, 4), upper=True)],
     errors=lambda t: [(t.args(t(2, 2) - 9), RuntimeError,
@@ -153,7 +155,8 @@ def with_factor(xp, factor, b, upper: bool):
     return _lapack.columns(xp, _lapack.triangular(xp, second, _lapack.triangular(xp, first, b, False), True))
 
 
-@op(kernel="linalg.cholesky_solve", check=check_cholesky_solve,
+@op(strides="columns",
+    kernel="linalg.cholesky_solve", check=check_cholesky_solve,
     meta=lambda input, input2: (*stretched(input2.shape, input.shape), *input.shape[-2:]),
     samples=lambda t: [t.args(t(3, 2), t(3, 3, requires_grad=False) + 4),
                        t.args(t(3, 2), t(2, 3, 3, requires_grad=False) + 4, upper=True)],
@@ -180,7 +183,8 @@ def check_cholesky_inverse(input: Tensor) -> None:
     check_loop("cholesky_inverse_out_cpu", input)
 
 
-@op(kernel="linalg.cholesky_inverse", check=check_cholesky_inverse, meta=lambda input: input.shape,
+@op(strides="columns",
+    kernel="linalg.cholesky_inverse", check=check_cholesky_inverse, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 3, dtype="float64", requires_grad=False) + 4),
                        t.args(t(2, 3, 3, dtype="float32", requires_grad=False) + 4, upper=True), t.args(t(0, 0))],
     errors=lambda t: [(t.args(t(2, 3)), RuntimeError,
@@ -206,7 +210,8 @@ def check_ldl(input: Tensor) -> None:
     check_loop("ldl_factor_kernel_cpu", input)
 
 
-@op(kernel="ldl", namespace="linalg", method=False, returns=("LD", "pivots", "info"), check=check_ldl, out=EXACT,
+@op(strides=["columns", None, None],
+    kernel="ldl", namespace="linalg", method=False, returns=("LD", "pivots", "info"), check=check_ldl, out=EXACT,
     meta=lambda input: [(input.shape, input.dtype), (input.shape[:-1], int32), (input.shape[:-2], int32)],
     samples=lambda t: [t.args(t(3, 3, requires_grad=False)), t.args(t(2, 4, 4, requires_grad=False), hermitian=True),
                        t.args(t(0, 0, requires_grad=False))])
@@ -218,7 +223,7 @@ def ldl_factor_ex(xp, input: Tensor, *, hermitian: bool = False, check_errors: b
     LD, pivots, info = _lapack.ldl(xp, input, hermitian)
     if check_errors:
         refuse_ldl(info, "torch.linalg.ldl_factor_ex")
-    return LD, pivots, info
+    return _lapack.columns(xp, LD), pivots, info
 
 
 def refuse_ldl(info, name: str) -> None:
@@ -256,7 +261,8 @@ def check_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor) -> None:
     check_loop("ldl_solve_kernel_cpu", LD)
 
 
-@op(kernel="ldl_solve", namespace="linalg", method=False, check=check_ldl_solve, out=EXACT,
+@op(strides="columns",
+    kernel="ldl_solve", namespace="linalg", method=False, check=check_ldl_solve, out=EXACT,
     meta=lambda LD, B: (*stretched(LD.shape, B.shape), *B.shape[-2:]),
     samples=lambda t: [t.args(t(3, 3, requires_grad=False) + 4, t.index((3,), 1) + 1, t(3, 2, requires_grad=False))])
 def ldl_solve(xp, LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False):

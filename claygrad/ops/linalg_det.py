@@ -31,7 +31,7 @@ def square_samples(t) -> list:
                        "linalg.det: A must be batches of square matrices, but they are 2 by 3 matrices")])
 def det(xp, A: Tensor):
     """The determinant of every matrix of a batch. It has a gradient where it is zero, too."""
-    return xp.asarray(xp.linalg.det(A), A.dtype)
+    return xp.asarray(xp.linalg.det(A), A.dtype, order="C")
 
 
 def det_gradient(g: Tensor, A: Tensor, out: Tensor) -> Tensor:
@@ -87,7 +87,7 @@ def check_slogdet(A: Tensor) -> None:
 def slogdet(xp, A: Tensor):
     """The sign (or phase) of the determinant, and the logarithm of its size. sign 0 and -inf for a singular matrix."""
     sign, size = xp.linalg.slogdet(A)
-    return xp.asarray(sign), xp.asarray(size)
+    return xp.asarray(sign, order="C"), xp.asarray(size, order="C")
 
 
 @slogdet.rules

@@ -122,7 +122,8 @@ def linalg_lu_gradient(gs, outs, pivot: bool) -> tuple[Tensor | None]:
     return (lu_gradient(gs[1], gs[2], P if pivot else None, L, U),)
 
 
-@op(kernel="linalg.lu", namespace="linalg", method=False, returns=("LU", "pivots", "info"), differentiable=(0,),
+@op(strides=["columns", None, None],
+    kernel="linalg.lu", namespace="linalg", method=False, returns=("LU", "pivots", "info"), differentiable=(0,),
     check=check_lu_factor, out=EXACT, samples=lu_samples,
     meta=lambda A: [(A.shape, A.dtype), ((*A.shape[:-2], min(A.shape[-2:])), int32), (A.shape[:-2], int32)],
     errors=lambda t: [(t.args(t(3)), RuntimeError,
@@ -207,7 +208,7 @@ def lu_unpack(xp, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, 
                                "properly pass the result of lu_factor?")
         P = xp.broadcast_to(permutation(xp, LU_pivots, m, LU_data.dtype), (*LU_data.shape[:-2], m, m)).copy()
     if unpack_data:
-        L, U = parts(xp, LU_data)
+        L, U = (xp.ascontiguousarray(part) for part in parts(xp, LU_data))
     return P, L, U
 
 
@@ -250,7 +251,8 @@ def mixed(t):
     return t(3, 3, low=1, high=2)
 
 
-@op(kernel="linalg.lu_solve", namespace="linalg", method=False, check=check_lu_solve, out=EXACT,
+@op(strides=lambda left: "columns" if left else None,
+    kernel="linalg.lu_solve", namespace="linalg", method=False, check=check_lu_solve, out=EXACT,
     meta=lambda LU, B: (*stretched(LU.shape, B.shape), *B.shape[-2:]),
     samples=lambda t: [t.args(mixed(t), t.index((3,), 1, dtype="int32") + 3, t(2, 3, 2)),
                        t.args(mixed(t), t.index((3,), 1, dtype="int32") + 3, t(3, 2), adjoint=True),

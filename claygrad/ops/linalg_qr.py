@@ -37,7 +37,8 @@ def qr_shapes(A: Tensor, mode: str) -> list[tuple]:
     return [((0,) if mode == "r" else (*batch, m, k), A.dtype), ((*batch, k, n), A.dtype)]
 
 
-@op(kernel="linalg.qr", namespace="linalg", method=False, returns=("Q", "R"), check=check_qr, out=EXACT, meta=qr_shapes,
+@op(strides="columns",
+    kernel="linalg.qr", namespace="linalg", method=False, returns=("Q", "R"), check=check_qr, out=EXACT, meta=qr_shapes,
     samples=lambda t: [t.args(t(4, 3)), t.args(t(2, 3, 3)), t.args(t(3, 5)), t.args(t(3, 3), mode="complete"),
                        t.args(t(2, 3, requires_grad=False), mode="r"), t.args(t(0, 3)), t.args(t(3, 0))],
     errors=lambda t: [(t.args(t(3, 3), mode="x"), RuntimeError, "qr received unrecognized mode 'x' but expected one"),
@@ -114,7 +115,8 @@ def check_geqrf(input: Tensor) -> None:
     check_loop("geqrf_cpu", input)
 
 
-@op(kernel="linalg.geqrf", returns=("a", "tau"), check=check_geqrf,
+@op(strides=["columns", None],
+    kernel="linalg.geqrf", returns=("a", "tau"), check=check_geqrf,
     meta=lambda input: [(input.shape, input.dtype), ((*input.shape[:-2], min(input.shape[-2:])), input.dtype)],
     samples=lambda t: [t.args(t(4, 3, requires_grad=False)), t.args(t(2, 3, 4, requires_grad=False))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "torch.geqrf: input must have at least 2 dimensions.")])
@@ -181,7 +183,8 @@ def check_reflections(name: str, input: Tensor, tau: Tensor) -> None:
                            f"{shape_text(tau)[:-1].rpartition(',')[0] + ']' if tau.ndim > 1 else '[]'}")
 
 
-@op(kernel="linalg.householder", namespace="linalg", method=False, check=check_householder,
+@op(strides="columns",
+    kernel="linalg.householder", namespace="linalg", method=False, check=check_householder,
     meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(4, 3), t(3)), t.args(t(2, 3, 3), t(2, 3)), t.args(t(4, 3), t(2)),
                        t.args(t(3, 0), t(0))],
@@ -233,7 +236,8 @@ def check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
     check_loop("ormqr_cpu", input)
 
 
-@op(kernel="linalg.ormqr", check=check_ormqr, meta=lambda other: other.shape,
+@op(strides="columns",
+    kernel="linalg.ormqr", check=check_ormqr, meta=lambda other: other.shape,
     out="torch.ormqr: Expected input and result to have the same dtype, but input has dtype{0.legacy} and result has "
         "dtype {1.legacy}",
     samples=lambda t: [t.args(t(4, 3), t(3), t(4, 2)), t.args(t(2, 3, 3), t(2, 3), t(2, 4, 3), left=False),

@@ -38,7 +38,8 @@ def check_triangular(A: Tensor, B: Tensor, left: bool) -> None:
     check_loop("triangular_solve_cpu", A)
 
 
-@op(kernel="linalg.triangular", namespace="linalg", method=False, out=EXACT, check=check_triangular,
+@op(strides="columns",
+    kernel="linalg.triangular", namespace="linalg", method=False, out=EXACT, check=check_triangular,
     meta=lambda A, B: (*stretched(A.shape, B.shape), *B.shape[-2:]),
     samples=lambda t: [t.args(t(3, 3) + 4, t(3, 2), upper=True),
                        t.args(t(2, 3, 3) + 4, t(3, 2), upper=False),
@@ -236,7 +237,8 @@ def check_inverse(A: Tensor) -> None:
     check_fractions("linalg.inv", A, low=True)
 
 
-@op(kernel="linalg.inverse", namespace="linalg", method=False, returns=("inverse", "info"), differentiable=(0,),
+@op(strides=["columns", None],
+    kernel="linalg.inverse", namespace="linalg", method=False, returns=("inverse", "info"), differentiable=(0,),
     check=check_inverse, out=EXACT,
     meta=lambda A: [(A.shape, A.dtype), (A.shape[:-2], int32)],
     samples=lambda t: [t.args(t(3, 3)), t.args(t(2, 2, 3, 3)), t.args(t(0, 0)), t.args(t(0, 2, 2))],

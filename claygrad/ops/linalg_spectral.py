@@ -73,7 +73,8 @@ def by_finite_matrices(xp, function, a, results: tuple):
     return results
 
 
-@op(kernel="linalg.symmetric", namespace="linalg", method=False, returns=("eigenvalues", "eigenvectors"),
+@op(strides=[None, "columns"],
+    kernel="linalg.symmetric", namespace="linalg", method=False, returns=("eigenvalues", "eigenvectors"),
     check=check_eigh, symmetric=True,
     settled=lambda r: (r[0], r[1].abs()),
     meta=lambda input: [(input.shape[:-1], input.dtype.to_real()), (input.shape, input.dtype)],
@@ -260,7 +261,8 @@ def svd_shapes(A: Tensor, full_matrices: bool) -> list[tuple]:
             ((*batch, n if full_matrices else k, n), A.dtype)]
 
 
-@op(kernel="linalg.singular", namespace="linalg", method=False, returns=("U", "S", "Vh"), check=check_svd,
+@op(strides=lambda A: ["columns" if A.numel() else None, None, None],
+    kernel="linalg.singular", namespace="linalg", method=False, returns=("U", "S", "Vh"), check=check_svd,
     meta=svd_shapes,
     settled=lambda r: (r[0].abs(), r[1], r[2].abs()),
     samples=lambda t: [t.args(t(4, 3), False), t.args(t(2, 2, 3), False), t.args(t(3, 3)), t.args(t(3, 0)),

@@ -35,7 +35,8 @@ def three(t, **options) -> list:
 
 # Distances
 
-@op(name="_mse_loss", kernel="squared", node="MseLossBackward0", promote="common", meta=reduced_shape, **private,
+@op(name="_mse_loss", kernel="squared", node="MseLossBackward0", promote="common", meta=reduced_shape, strides="like",
+    **private,
     samples=lambda t: [t.args(*pair(t), r) for r in ("mean", "sum", "none")])
 def squared_error(xp, input: Tensor, target: Tensor, reduction: str):
     "The square of the difference, reduced."
@@ -95,7 +96,7 @@ reduce_loss = reduce         # the losses have a parameter named `reduce`
 
 
 @op(name="_smooth_l1_loss", kernel="smooth", kernel_if={"beta": ...}, node="SmoothL1LossBackward0", promote="common",
-    meta=reduced_shape, **private,
+    meta=reduced_shape, strides="like", **private,
     samples=lambda t: [t.args(*pair(t), "mean", 0.7)])
 def smooth_error(xp, input: Tensor, target: Tensor, reduction: str, beta: float):
     "A parabola up to beta, a line beyond."
@@ -151,7 +152,7 @@ def check_result(written: Tensor, other: Tensor) -> None:
 
 
 @op(name="_huber_loss", kernel="huber", kernel_if={"delta": ...}, node="HuberLossBackward0",
-    check=lambda input, target: check_result(input, target), meta=reduced_shape, **private,
+    check=lambda input, target: check_result(input, target), meta=reduced_shape, strides="like", **private,
     samples=lambda t: [t.args(*pair(t), "mean", 0.7)])
 def huber_error(xp, input: Tensor, target: Tensor, reduction: str, delta: float):
     "A parabola up to delta, a line beyond, with slope delta."
@@ -211,7 +212,7 @@ def check_bce(input, target, weight) -> None:
 
 
 @op(kernel="binary_cross_entropy", name="_binary_cross_entropy", node="BinaryCrossEntropyBackward0", check=check_bce,
-    meta=reduced_shape, **private,
+    meta=reduced_shape, strides="like", **private,
     samples=lambda t: [t.args(t(3, low=0.1, high=0.9), t(3, low=0.1, high=0.9), None, "mean")])
 def bce(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str):
     "The cross entropy of two-way probabilities, its logarithms bounded by -100."
@@ -277,6 +278,7 @@ def check_bce_logits(input, target) -> None:
 
 @op(name="_binary_cross_entropy_with_logits", kernel="logits", kernel_if={"weight": None, "pos_weight": None},
     node="BinaryCrossEntropyWithLogitsBackward0", check=check_bce_logits, promote="common", meta=reduced_shape,
+    strides="like",
     **private, samples=lambda t: [t.args(t(3), t(3, low=0.1, high=0.9), None, None, "mean")])
 def bce_logits(xp, input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str):
     "The cross entropy of sigmoid(input), computed without ever forming it."

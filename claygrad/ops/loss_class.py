@@ -53,7 +53,7 @@ def picked_loss(xp, input: Tensor, target: Tensor, weight: Tensor | None, reduct
     loss = -xp.take_along_axis(input, xp.expand_dims(safe, axis), axis).squeeze(axis)
     loss = xp.where(weights != 0, loss * weights, 0).astype(input.dtype)          # an ignored infinity is still ignored
     if reduction == "none":
-        return loss
+        return xp.ascontiguousarray(loss) if loss.ndim else loss
     return loss.sum() if reduction == "sum" else xp.true_divide(loss.sum(), weights.sum()).astype(input.dtype)
 
 

@@ -56,7 +56,8 @@ def check_soft_margin(input) -> None:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy}")
 
 
-@op(name="_soft_margin_loss", kernel="soft_margin", node="SoftMarginLossBackward0", check=check_soft_margin,
+@op(strides="like",
+    name="_soft_margin_loss", kernel="soft_margin", node="SoftMarginLossBackward0", check=check_soft_margin,
     promote="common", meta=reduced_shape, **private,
     samples=lambda t: [t.args(t(4), signs(t, 4), "mean")])
 def soft_margin(xp, input: Tensor, target: Tensor, reduction: str):

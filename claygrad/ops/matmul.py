@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64
-from claygrad.ops._geometry import broadcast, product, text
+from claygrad.ops._geometry import broadcast, product, text, view_strides
 from claygrad.ops._out import EXACT, TENSORDOT
 from claygrad.ops._registry import composite, op
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 @op(name="_unsafe_view", geometry="view", function=False, method=False, meta=lambda size: size,
+    strides=lambda input, size: view_strides(input.shape, input.stride(), size),
     samples=lambda t: [t.args(t(2, 6), (3, 4))])
 def reshaped(xp, input: Tensor, size: ints):
     """The elements in another shape: not a view, so that the result of a product has no base."""

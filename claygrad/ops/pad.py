@@ -43,7 +43,8 @@ def check_constant(input: Tensor, pad: ints, value: float) -> None:
     refuse_overflow(value, input.dtype)
 
 
-@op(kernel="constant_pad", method=False, out=False, half="raw", check=check_constant, meta=padded_shape,
+@op(strides=lambda pad: None if pad else "like",
+    kernel="constant_pad", method=False, out=False, half="raw", check=check_constant, meta=padded_shape,
     samples=lambda t: [t.args(t(2, 3), [1, 2]), t.args(t(2, 3), [1, 0, 0, 2], 1.5), t.args(t(3, 4), [-1, 2, 1, -1], 2),
                        t.args(t(2, 3), []), t.args(t(2, 0), [1, 1])],
     errors=lambda t: [(t.args(t(2, 3), [1]), RuntimeError, "Length of pad must be even but instead it equals 1"),

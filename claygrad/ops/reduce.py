@@ -243,7 +243,8 @@ def logsumexp(xp, input: Tensor, dim: ints, keepdim: bool = False):
     return out if keepdim else xp.squeeze(out, axis=dim)
 
 
-@op(kernel="logsumexp_slope", function=False, method=False, out=False, node="LogsumexpBackward0",
+@op(strides="like",
+    kernel="logsumexp_slope", function=False, method=False, out=False, node="LogsumexpBackward0",
     meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3), t(3, 4), t(3))])
 def logsumexp_slope(xp, grad: Tensor, input: Tensor, total: Tensor):

@@ -36,7 +36,8 @@ def _replaced(xp, input, src, view):
     return out
 
 
-@op(kernel="diagonal_scatter", half="raw", meta=lambda input: input.shape,
+@op(strides="like",
+    kernel="diagonal_scatter", half="raw", meta=lambda input: input.shape,
     check=lambda input, src, offset, dim1, dim2: _need_shape(src, input.diagonal(offset, dim1, dim2)),
     samples=lambda t: [t.args(t(3, 4), t(3)), t.args(t(3, 4), t(2), 2), t.args(t(2, 3, 4), t(3, 2), 0, 0, 2)],
     errors=lambda t: [(t.args(t(3, 3), t(2)), RuntimeError,
@@ -55,7 +56,8 @@ diagonal_scatter.rule(
     src=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2))
 
 
-@op(kernel="select_scatter", half="raw", meta=lambda input: input.shape,
+@op(strides="like",
+    kernel="select_scatter", half="raw", meta=lambda input: input.shape,
     check=lambda input, src, dim, index: _need_shape(src, input.select(dim, index)),
     samples=lambda t: [t.args(t(3, 4), t(4), 0, 1), t.args(t(3, 4), t(3), -1, -2)],
     errors=lambda t: [(t.args(t(3, 4), t(3), 0, 1), RuntimeError,
@@ -68,7 +70,8 @@ select_scatter.rule(input=lambda g, src_shape, dim, index: select_scatter(g, g.n
                     src=lambda g, dim, index: g.select(dim, index))
 
 
-@op(kernel="slice_scatter", out="exact", half="raw", meta=lambda input: input.shape,
+@op(strides="like",
+    kernel="slice_scatter", out="exact", half="raw", meta=lambda input: input.shape,
     check=lambda input, src, dim, start, end, step: _need_shape(src, _slice(input, dim, start, end, step)),
     samples=lambda t: [t.args(t(5, 3), t(2, 3), 0, 1, 5, 2), t.args(t(5, 3), t(5, 3)), t.args(t(5), t(2), 0, -2)],
     errors=lambda t: [(t.args(t(3, 4), t(3, 4), 0, 1), RuntimeError,

@@ -13,6 +13,7 @@ from claygrad.ops._formats import (
     is_contiguous_in,
     preserve_format,
     strides_for,
+    strides_like,
 )
 from claygrad.ops._geometry import axes, axis, sizes, text
 from claygrad.ops._registry import composite, constant, op
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     ints = int | tuple[int, ...] | list[int]
 
 
-@op(kernel="clone", half="raw", out=False,
+@op(kernel="clone", half="raw", out=False, meta=lambda input: input.shape,
+    strides=lambda input, memory_format: tuple(strides_like(input.shape, input.stride(), memory_format)),
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t()), t.args(t(0, 3))])
 def clone(xp, input: Tensor, *, memory_format: memory_format | None = preserve_format):
     """A copy in new memory, through which gradients flow; it keeps the layout unless a memory format is asked for.
@@ -64,7 +66,8 @@ def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_fo
 
 
 # --- flips and rolls ----------------------------------------------------------------------------------------------
-@op(kernel="flip", half="raw", out=False, varargs="dims", meta=lambda input, dims: input.shape,
+@op(strides="like",
+    kernel="flip", half="raw", out=False, varargs="dims", meta=lambda input, dims: input.shape,
     samples=lambda t: [t.args(t(3, 4), (0,)), t.args(t(3, 4), (0, -1)), t.args(t(3, 4).t(), (1,)), t.args(t(), ()),
                        t.args(t(0, 3), (0,))],
     errors=lambda t: [(t.args(t(2, 3), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
@@ -150,7 +153,19 @@ def _rotated_shape(input: Tensor, k: int, dims: ints) -> tuple[int, ...]:
     return tuple(shape)
 
 
-@op(kernel="rot90", half="raw", out=False, meta=_rotated_shape,
+def _rotated_strides(input: Tensor, k: int, dims: ints) -> tuple[int, ...] | None:
+    """As the input's, with two axes changed for each other when it is turned by a quarter."""
+    if k % 4 == 0:
+        return None
+    steps = list(strides_like(input.shape, input.stride(), preserve_format))
+    if k % 2:
+        a, b = (axis(dim, input.ndim) for dim in sizes(dims))
+        steps[a], steps[b] = steps[b], steps[a]
+    return tuple(steps)
+
+
+@op(strides=lambda input, k, dims: _rotated_strides(input, k, dims),
+    kernel="rot90", half="raw", out=False, meta=_rotated_shape,
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 2), t.args(t(2, 3, 4), -1, (0, 2)), t.args(t(3, 4), 0)],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "expected total dims >= 2, but got total dims = 1"),
                       (t.args(t(3, 4), 1, (0, 0)), RuntimeError,

@@ -46,7 +46,8 @@ def sorted_shape(input: Tensor, dim: int) -> list[tuple]:
     return [(input.shape, input.dtype), (input.shape, int64)]
 
 
-@op(kernel="sort", out=EXACT, returns=PAIR, differentiable=(0,), meta=sorted_shape,
+@op(strides="like",
+    kernel="sort", out=EXACT, returns=PAIR, differentiable=(0,), meta=sorted_shape,
     node=lambda stable: "SortBackward0" if stable is None else "SortBackward1",
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0), t.args(t(3, 4), 1, True),
                        t.args(t(6, dtype="int64"), stable=True), t.args(t())],
@@ -66,7 +67,8 @@ def sort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: 
 sort.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
 
-@op(kernel="argsort", out=False, meta=lambda input: (input.shape, int64),
+@op(strides="like",
+    kernel="argsort", out=False, meta=lambda input: (input.shape, int64),
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True), t.args(t(5), stable=True), t.args(t())])
 def argsort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """The indices that sort an axis. Always stable."""

@@ -7,7 +7,7 @@ from claygrad.core import DTYPES, Size, parse_dtype
 from claygrad.core import Tensor as TensorType
 from claygrad.core.user_warnings import warn
 from claygrad.ops import _geometry as geometry
-from claygrad.ops._geometry import axes, axis, sizes, text
+from claygrad.ops._geometry import axes, axis, sizes, text, view_strides
 from claygrad.ops._registry import composite, op
 from claygrad.ops._registry import view as view_op
 from claygrad.ops._words import tensor_type
@@ -125,7 +125,8 @@ reshape_alias.rule(input=lambda g, input_shape: g.reshape(input_shape))
 
 
 @op(geometry="view",
-    method=False, function=False, half="raw", meta=lambda input, size: size, samples=lambda t: [t.args(t(2, 3), (6,))])
+    method=False, function=False, half="raw", meta=lambda input, size: size, samples=lambda t: [t.args(t(2, 3), (6,))],
+    strides=lambda input, size: view_strides(input.shape, input.stride(), size))
 def unsafe_view(xp, input: Tensor, size: ints):
     "A fresh copy in another shape; nobody else knows its memory, so it is no view."
     return input.reshape(size)

@@ -431,13 +431,55 @@ cdef object _on_meta(Op op, PyObject** slots, int code, device where):
         given = dict(zip(op.params, values))
         made = op.meta(*[given[n] for n in names])
         if isinstance(made, list) and made and isinstance(made[0], tuple) and len(made[0]) == 2 and isinstance(made[0][1], dtype):
-            return [_meta_layout(where, d, s) for s, d in made]
+            return _with_strides(op, given, [_meta_layout(where, d, s) for s, d in made])
         if isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], dtype):
-            return _meta_layout(where, <dtype>made[1], made[0])
-        return _meta_layout(where, of_code(code) if code >= 0 else _first_dtype(values), made)
+            return _with_strides(op, given, _meta_layout(where, <dtype>made[1], made[0]))
+        return _with_strides(op, given, _meta_layout(where, of_code(code) if code >= 0 else _first_dtype(values), made))
     if op.kind == REDUCTION:
         return _meta_reduce(op, slots, code, where)
-    return _meta_by_zeros(op, values, where)
+    return _with_strides(op, dict(zip(op.params, values)), _meta_by_zeros(op, values, where))
+
+
+# Note [Strides on meta]
+# A result without memory is row-major, unless its declaration says otherwise by `strides=`: "columns" (matrices by columns, as LAPACK
+# writes them), "like" (its axes in the order of those of the first tensor with as many), a list of these words and None for several
+# results, or a function of the arguments that returns such, or the strides themselves.
+cdef object _with_strides(Op op, dict given, object made):
+    said = op.info.get("strides")
+    if said is None:
+        return made
+    if callable(said):
+        said = said(*[given[n] for n in said.__code__.co_varnames[:said.__code__.co_argcount]])
+    if isinstance(made, list):
+        words = said if isinstance(said, list) else [said] * len(made)
+        return [_strided(<Layout>x, word, given) for x, word in zip(made, words)]
+    return _strided(<Layout>made, said, given)
+
+
+cdef Layout _strided(Layout v, object word, dict given):
+    cdef int64_t strides[64]
+    cdef int64_t step = 1
+    cdef int i
+    if word is None or v.numel == 0 or v.ndim == 0 or (word == "columns" and v.ndim < 2):
+        return v
+    if isinstance(word, tuple):
+        for i in range(v.ndim):
+            strides[i] = word[i]
+        return new_layout(v.storage, v.dtype, v.ndim, v.shape, strides, 0)
+    order = list(range(v.ndim))                       # the axes, farthest first
+    if word == "columns":
+        order[v.ndim - 2], order[v.ndim - 1] = v.ndim - 1, v.ndim - 2
+    else:
+        for x in given.values():
+            if isinstance(x, Tensor) and (<Tensor>x).layout.ndim == v.ndim:
+                if (<Tensor>x).layout.shape_tuple() == v.shape_tuple() and dense((<Tensor>x).layout):
+                    return _strided(v, x.stride(), given)
+                order.sort(key=lambda k: -x.stride(k))
+                break
+    for i in reversed(order):
+        strides[i] = step
+        step *= v.shape[i]
+    return new_layout(v.storage, v.dtype, v.ndim, v.shape, strides, 0)
 
 
 cdef dtype _probe_dtype(Op op, PyObject** slots, int code):
