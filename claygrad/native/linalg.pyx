@@ -1,14 +1,13 @@
 """Linear algebra over stacks of small matrices. What has no answer, and what is empty, is left to the reference forwards."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, F64, I32, I64, dtype, of_code
+from claygrad.core.data.dtype cimport F32, I32, I64, dtype, of_code
 from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.data.kernels cimport find
 from claygrad.native.rearrange cimport copied
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport Arg, is_none, one_t, several_t
+from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 cdef enum:
     RELEASE = 512                        # elements above which the interpreter is let go
@@ -45,7 +44,7 @@ cdef inline int64_t _most_turned(Layout a) noexcept:
 
 
 cdef bint _begin(LinearAlgebra* job, Layout a, bint long=False) noexcept:
-    if (a.dtype.code != F32 and a.dtype.code != F64) or not _take(&job.a, a, long):
+    if not _take(&job.a, a, long):
         return False
     job.m, job.n, job.k = a.shape[a.ndim - 2], a.shape[a.ndim - 1], 0
     job.count = a.numel // (job.m * job.n)
@@ -111,9 +110,9 @@ cdef bint _run(Op op, LinearAlgebra* job, int code, Layout info, bint strict=Tru
 
 
 cdef bint _alike(Layout a, Layout b) noexcept:
-    """Whether two stacks have one batch and one type."""
+    """Whether two stacks have one batch."""
     cdef int i
-    if a.ndim != b.ndim or a.dtype is not b.dtype:
+    if a.ndim != b.ndim:
         return False
     for i in range(a.ndim - 2):
         if a.shape[i] != b.shape[i]:
@@ -123,8 +122,7 @@ cdef bint _alike(Layout a, Layout b) noexcept:
 
 cdef bint _nothing(Layout a) noexcept:
     """Matrices without rows and columns."""
-    return (a.ndim >= 2 and a.shape[a.ndim - 1] == 0 and a.shape[a.ndim - 2] == 0
-            and (a.dtype.code == F32 or a.dtype.code == F64))
+    return a.ndim >= 2 and a.shape[a.ndim - 1] == 0 and a.shape[a.ndim - 2] == 0
 
 
 cdef Layout _empty_like(Layout a, int ndim):
@@ -132,25 +130,55 @@ cdef Layout _empty_like(Layout a, int ndim):
     return fresh(a.dtype, ndim, a.shape)
 
 
+cdef struct Cholesky:
+    Arg input, upper, check_errors
+cdef struct Lu:
+    Arg A, pivot, check_errors
+cdef struct LuUnpack:
+    Arg LU_data, LU_pivots, unpack_data, unpack_pivots
+cdef struct Inverse:
+    Arg A, check_errors
+cdef struct Qr:
+    Arg A, mode
+cdef struct Svd:
+    Arg A, full_matrices, driver
+cdef struct Svdvals:
+    Arg A, driver
+cdef struct Eigh:
+    Arg input, UPLO
+cdef struct Solve:
+    Arg A, B, left, check_errors
+cdef struct Triangular:
+    Arg A, B, upper, left, unitriangular
+cdef struct TriangularPair:
+    Arg input, A, upper, transpose, unitriangular
+cdef struct LuSolve:
+    Arg LU, pivots, B, left, adjoint
+cdef struct CholeskySolve:
+    Arg input, input2, upper
+cdef struct Least:
+    Arg input, b, rcond, driver
+cdef struct Reflections:
+    Arg input, tau, other, left, transpose
+
+
 # --- factors -----------------------------------------------------------------------------------------------------------------
-cdef list _cholesky(Op op, PyObject** slots):
-    """linalg.cholesky_ex(input, upper, check_errors)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, out, info
+cdef list _cholesky(Op op, Cholesky* given):
+    cdef Layout a = <Layout>given.input.layout, out, info
     cdef LinearAlgebra job
     if not _begin(&job, a) or job.m != job.n:
         return None
     out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
-    job.upper = <object>slots[1] is True
-    return [out, info] if _run(op, &job, a.dtype.code, info, <object>slots[2] is not False) else None
+    job.upper = given.upper.value
+    return [out, info] if _run(op, &job, a.dtype.code, info, given.check_errors.value) else None
 
 
 cdef bint _told_of_cholesky = False
 
 
-cdef Layout _old_cholesky(Op op, PyObject** slots, Layout target):
-    """cholesky(input, upper)"""
+cdef Layout _old_cholesky(Op op, Cholesky* given):
     global _told_of_cholesky
-    cdef Layout a = (<Tensor><object>slots[0]).layout, out, info
+    cdef Layout a = <Layout>given.input.layout, out, info
     cdef LinearAlgebra job
     if not _told_of_cholesky:                      # the declaration says, once, that there is a better one
         _told_of_cholesky = True
@@ -158,47 +186,42 @@ cdef Layout _old_cholesky(Op op, PyObject** slots, Layout target):
     if not _begin(&job, a) or job.m != job.n:
         return None
     out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
-    job.upper = <object>slots[1] is True
+    job.upper = given.upper.value
     return out if _run(op, &job, a.dtype.code, info) else None
 
 
-cdef list _lu(Op op, PyObject** slots):
-    """linalg.lu_factor_ex(A, pivot, check_errors)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, out, pivots, info
+cdef list _lu(Op op, Lu* given):
+    cdef Layout a = <Layout>given.A.layout, out, pivots, info
     cdef LinearAlgebra job
     cdef int64_t i
     if not _begin(&job, a):
         return None
     out, info = _made(a, &job.x, job.m, job.n, True), _of_batch(a, -1, of_code(I32))
     pivots = _of_batch(a, min(job.m, job.n), of_code(I32))
-    if <object>slots[1] is True:
+    if given.pivot.value:
         job.pivots = <int32_t*>pivots.data()
     else:
         for i in range(pivots.numel):
             (<int32_t*>pivots.data())[i] = i % min(job.m, job.n) + 1
-    return [out, pivots, info] if _run(op, &job, a.dtype.code, info, <object>slots[2] is not False) else None
+    return [out, pivots, info] if _run(op, &job, a.dtype.code, info, given.check_errors.value) else None
 
 
-cdef list _lu_parts(Op op, PyObject** slots):
-    """linalg.lu(A, pivot)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, factors, pivots, info
+cdef list _lu_parts(Op op, Lu* given):
+    cdef Layout a = <Layout>given.A.layout, factors, pivots, info
     cdef LinearAlgebra job
     if not _begin(&job, a):
         return None
     factors, info = _made(a, &job.x, job.m, job.n, True), _of_batch(a, -1, of_code(I32))
     pivots = _of_batch(a, min(job.m, job.n), of_code(I32))
-    job.pivots = <int32_t*>pivots.data() if <object>slots[1] is True else NULL
+    job.pivots = <int32_t*>pivots.data() if given.pivot.value else NULL
     if not _run(op, &job, a.dtype.code, info, False):
         return None
-    return _parts(factors, pivots if <object>slots[1] is True else None)
+    return _parts(factors, pivots if given.pivot.value else None)
 
 
-cdef list _lu_unpack(Op op, PyObject** slots):
-    """lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)"""
-    cdef Layout pivots = (<Tensor><object>slots[1]).layout
-    if <object>slots[2] is not True:
-        return None
-    return _parts((<Tensor><object>slots[0]).layout, pivots if <object>slots[3] is True else None)
+cdef list _lu_unpack(Op op, LuUnpack* given):
+    cdef Layout pivots = <Layout>given.LU_pivots.layout
+    return _parts(<Layout>given.LU_data.layout, pivots if given.unpack_pivots.value else None)
 
 
 cdef list _parts(Layout a, Layout pivots):
@@ -213,7 +236,7 @@ cdef list _parts(Layout a, Layout pivots):
     job.k = min(job.m, job.n)
     P = fresh(a.dtype, 1, &none)
     if pivots is not None:
-        if pivots.dtype.code != I32 or not pivots.contiguous or pivots.numel != job.count * job.k:
+        if pivots.ndim != a.ndim - 1 or pivots.numel != job.count * job.k:
             return None
         P, wrong = _made(a, &job.x, job.m, job.m, False), _of_batch(a, -1, of_code(I32))
         job.pivots, job.info = <int32_t*>pivots.data(), <int32_t*>wrong.data()
@@ -228,9 +251,8 @@ cdef list _parts(Layout a, Layout pivots):
     return [P, L, U] if made else None
 
 
-cdef Layout _det(Op op, PyObject** slots, Layout target):
-    """linalg.det(A)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, out
+cdef Layout _det(Op op, Inverse* given):
+    cdef Layout a = <Layout>given.A.layout, out
     cdef LinearAlgebra job
     if not _begin(&job, a) or job.m != job.n:
         return None
@@ -239,9 +261,8 @@ cdef Layout _det(Op op, PyObject** slots, Layout target):
     return out if _run(op, &job, a.dtype.code, None) else None
 
 
-cdef list _slogdet(Op op, PyObject** slots):
-    """linalg.slogdet(A)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, sign, size
+cdef list _slogdet(Op op, Inverse* given):
+    cdef Layout a = <Layout>given.A.layout, sign, size
     cdef LinearAlgebra job
     if not _begin(&job, a) or job.m != job.n:
         return None
@@ -251,13 +272,12 @@ cdef list _slogdet(Op op, PyObject** slots):
     return [sign, size] if _run(op, &job, a.dtype.code, None) else None
 
 
-cdef list _qr(Op op, PyObject** slots):
-    """linalg.qr(A, mode)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, Q, R
+cdef list _qr(Op op, Qr* given):
+    cdef Layout a = <Layout>given.A.layout, Q, R
     cdef LinearAlgebra job
     cdef int64_t none = 0
-    cdef bint full = <object>slots[1] == "complete", alone = <object>slots[1] == "r"
-    if not full and not alone and <object>slots[1] != "reduced" or not _begin(&job, a, not full):
+    cdef bint full = given.mode.value == 1, alone = given.mode.value == 2
+    if not _begin(&job, a, not full):
         return None
     job.k = job.m if full else min(job.m, job.n)
     Q = fresh(a.dtype, 1, &none) if alone else _made(a, &job.x, job.m, job.k, True)
@@ -265,15 +285,14 @@ cdef list _qr(Op op, PyObject** slots):
     return [Q, R] if _run(op, &job, a.dtype.code, None) else None
 
 
-cdef list _singular(Op op, PyObject** slots):
-    """linalg.svd(A, full_matrices, driver)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, U, S, V, info
+cdef list _singular(Op op, Svd* given):
+    cdef Layout a = <Layout>given.A.layout, U, S, V, info
     cdef LinearAlgebra job
-    cdef bint full = <object>slots[1] is True
+    cdef bint full = given.full_matrices.value
     cdef int64_t less
-    if <object>slots[2] is None and _nothing(a):
+    if _nothing(a):
         return [_empty_like(a, a.ndim), _empty_like(a, a.ndim - 1), _empty_like(a, a.ndim)]
-    if <object>slots[2] is not None or not _begin(&job, a) or (max(job.m, job.n) if full else min(job.m, job.n)) > _most_turned(a):
+    if not _begin(&job, a) or (max(job.m, job.n) if full else min(job.m, job.n)) > _most_turned(a):
         return None
     less = min(job.m, job.n)
     job.k = max(job.m, job.n) if full else less
@@ -284,11 +303,10 @@ cdef list _singular(Op op, PyObject** slots):
     return [U, S, V] if _run(op, &job, a.dtype.code, info) else None
 
 
-cdef Layout _svdvals(Op op, PyObject** slots, Layout target):
-    """_svdvals(A, driver)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, S, info
+cdef Layout _svdvals(Op op, Svdvals* given):
+    cdef Layout a = <Layout>given.A.layout, S, info
     cdef LinearAlgebra job
-    if <object>slots[1] is not None or not _begin(&job, a) or min(job.m, job.n) > MOST_VALUES:
+    if not _begin(&job, a) or min(job.m, job.n) > MOST_VALUES:
         return None
     job.k = min(job.m, job.n)
     S, info = _of_batch(a, job.k, a.dtype), _of_batch(a, -1, of_code(I32))
@@ -296,26 +314,24 @@ cdef Layout _svdvals(Op op, PyObject** slots, Layout target):
     return S if _run(op, &job, a.dtype.code, info) else None
 
 
-cdef Layout _eigvalsh(Op op, PyObject** slots, Layout target):
-    """_eigvalsh(input, UPLO)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, values, info
+cdef Layout _eigvalsh(Op op, Eigh* given):
+    cdef Layout a = <Layout>given.input.layout, values, info
     cdef LinearAlgebra job
-    if <object>slots[1] != "L" and <object>slots[1] != "U" or not _begin(&job, a) or job.m != job.n or job.n > MOST_VALUES:
+    if not _begin(&job, a) or job.m != job.n or job.n > MOST_VALUES:
         return None
     values, info = _of_batch(a, job.n, a.dtype), _of_batch(a, -1, of_code(I32))
-    job.y.data, job.y.step, job.upper = values.data(), job.n, <object>slots[1] == "U"
+    job.y.data, job.y.step, job.upper = values.data(), job.n, given.UPLO.value == 1
     return values if _run(op, &job, a.dtype.code, info) else None
 
 
-cdef list _symmetric(Op op, PyObject** slots):
-    """linalg.eigh(input, UPLO)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, values, V, info
+cdef list _symmetric(Op op, Eigh* given):
+    cdef Layout a = <Layout>given.input.layout, values, V, info
     cdef LinearAlgebra job
-    if <object>slots[1] != "L" and <object>slots[1] != "U" or not _begin(&job, a) or job.m != job.n or job.n > _most_turned(a):
+    if not _begin(&job, a) or job.m != job.n or job.n > _most_turned(a):
         return None
     values, info = _of_batch(a, job.n, a.dtype), _of_batch(a, -1, of_code(I32))
     V = _made(a, &job.x, job.n, job.n, True)
-    job.y.data, job.y.step, job.upper = values.data(), job.n, <object>slots[1] == "U"
+    job.y.data, job.y.step, job.upper = values.data(), job.n, given.UPLO.value == 1
     return [values, V] if _run(op, &job, a.dtype.code, info) else None
 
 
@@ -338,13 +354,12 @@ cdef bint _from_right(LinearAlgebra* job, Layout a, Layout b) noexcept:
     return True
 
 
-cdef list _solve(Op op, PyObject** slots):
-    """linalg.solve_ex(A, B, left, check_errors)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out, info
+cdef list _solve(Op op, Solve* given):
+    cdef Layout a = <Layout>given.A.layout, b = <Layout>given.B.layout, out, info
     cdef LinearAlgebra job
     cdef int64_t shape[2]
     cdef int64_t strides[2]
-    cdef bint vector = a.ndim == 2 and b.ndim == 1, right = <object>slots[2] is not True
+    cdef bint vector = a.ndim == 2 and b.ndim == 1, right = not given.left.value
     if vector and right or b.numel == 0:
         return None
     if vector:
@@ -355,36 +370,34 @@ cdef list _solve(Op op, PyObject** slots):
     out, info = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, False), _of_batch(a, -1, of_code(I32))
     if right:
         job.x.row, job.x.column = 1, job.n
-    if not _run(op, &job, a.dtype.code, info, <object>slots[3] is not False):
+    if not _run(op, &job, a.dtype.code, info, given.check_errors.value):
         return None
     return [new_contiguous(out.storage, out.dtype, 1, out.shape) if vector else out, info]
 
 
-cdef list _inverse(Op op, PyObject** slots):
-    """linalg.inv_ex(A, check_errors)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, out, info
+cdef list _inverse(Op op, Inverse* given):
+    cdef Layout a = <Layout>given.A.layout, out, info
     cdef LinearAlgebra job
     if not _begin(&job, a) or job.m != job.n:
         return None
     out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
-    return [out, info] if _run(op, &job, a.dtype.code, info, <object>slots[1] is not False) else None
+    return [out, info] if _run(op, &job, a.dtype.code, info, given.check_errors.value) else None
 
 
-cdef Layout _triangular(Op op, PyObject** slots, Layout target):
-    """linalg.solve_triangular(A, B, upper, left, unitriangular)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, out
+cdef Layout _triangular(Op op, Triangular* given):
+    cdef Layout a = <Layout>given.A.layout, b = <Layout>given.B.layout, out
     cdef LinearAlgebra job
-    cdef bint right = <object>slots[3] is not True
+    cdef bint right = not given.left.value
     if b.numel == 0:
         return None
     if not right and a.ndim == 2 and b.ndim > 2:             # one matrix for all right-hand sides
-        if a.dtype is not b.dtype or not _begin(&job, a) or job.m != job.n or not _take(&job.b, b) or b.shape[b.ndim - 2] != job.n:
+        if not _begin(&job, a) or job.m != job.n or not _take(&job.b, b) or b.shape[b.ndim - 2] != job.n:
             return None
         job.k = b.shape[b.ndim - 1]
         job.a.step, job.count = 0, b.numel // (job.n * job.k)
     elif not (_from_right(&job, a, b) if right else _system(&job, a, b)):
         return None
-    job.upper, job.unit = (<object>slots[2] is True) != right, <object>slots[4] is True
+    job.upper, job.unit = (given.upper.value) != right, given.unitriangular.value
     out = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, True)
     if right:
         job.x.row, job.x.column = job.k, 1
@@ -394,12 +407,11 @@ cdef Layout _triangular(Op op, PyObject** slots, Layout target):
 cdef bint _told = False
 
 
-cdef list _triangular_pair(Op op, PyObject** slots):
-    """triangular_solve(input, A, upper, transpose, unitriangular)"""
+cdef list _triangular_pair(Op op, TriangularPair* given):
     global _told
-    cdef Layout b = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, out
+    cdef Layout b = <Layout>given.input.layout, a = <Layout>given.A.layout, out
     cdef LinearAlgebra job
-    cdef bint turned = <object>slots[3] is True
+    cdef bint turned = given.transpose.value
     if not _told:                                  # the declaration says, once, that there is a better one
         _told = True
         return None
@@ -407,44 +419,43 @@ cdef list _triangular_pair(Op op, PyObject** slots):
         return None
     if turned:
         job.a.row, job.a.column = job.a.column, job.a.row
-    job.upper, job.unit = (<object>slots[2] is True) != turned, <object>slots[4] is True
+    job.upper, job.unit = (given.upper.value) != turned, given.unitriangular.value
     out = _made(b, &job.x, job.n, job.k, False)
     return [out, copied(a)] if _run(op, &job, a.dtype.code, None) else None
 
 
-cdef Layout _lu_solve(Op op, PyObject** slots, Layout target):
-    """linalg.lu_solve(LU, pivots, B, left, adjoint)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, pivots = (<Tensor><object>slots[1]).layout
-    cdef Layout b = (<Tensor><object>slots[2]).layout, out, wrong
+cdef Layout _lu_solve(Op op, LuSolve* given):
+    cdef Layout a = <Layout>given.LU.layout, pivots = <Layout>given.pivots.layout
+    cdef Layout b = <Layout>given.B.layout, out, wrong
     cdef LinearAlgebra job
-    if <object>slots[3] is not True or b.numel == 0 or not _system(&job, a, b):
-        return None
-    if pivots.dtype.code != I32 or not pivots.contiguous or pivots.ndim != a.ndim - 1 or pivots.numel != job.count * job.n:
+    if b.numel == 0 or not _system(&job, a, b) or pivots.ndim != a.ndim - 1 or pivots.numel != job.count * job.n:
         return None
     out, wrong = _made(b, &job.x, job.n, job.k, True), _of_batch(b, -1, of_code(I32))
-    job.pivots, job.upper = <int32_t*>pivots.data(), <object>slots[4] is True
+    job.pivots, job.upper = <int32_t*>pivots.data(), given.adjoint.value
     return out if _run(op, &job, a.dtype.code, wrong) else None
 
 
-cdef Layout _with_factor(Op op, PyObject** slots, Layout target):
-    """cholesky_solve(input, input2, upper), cholesky_inverse(input, upper)"""
-    cdef Layout b = (<Tensor><object>slots[0]).layout, a, out
+cdef Layout _cholesky_solve(Op op, CholeskySolve* given):
+    cdef Layout b = <Layout>given.input.layout, a = <Layout>given.input2.layout, out
     cdef LinearAlgebra job
-    if op.n_params == 2 and _nothing(b):
-        return _empty_like(b, b.ndim)
-    if op.n_params == 3:
-        a = (<Tensor><object>slots[1]).layout
-        if _nothing(b) and _nothing(a) and b.ndim == 2 and a.ndim == 2 and a.dtype is b.dtype:
-            return _empty_like(b, 2)
-        if b.numel == 0 or not _system(&job, a, b):
-            return None
-        out = _made(b, &job.x, job.n, job.k, True)
-    else:
-        a = b
-        if not _begin(&job, a) or job.m != job.n:
-            return None
-        out = _made(a, &job.x, job.n, job.n, True)
-    job.upper = <object>slots[op.n_params - 1] is True
+    if _nothing(b) and _nothing(a) and b.ndim == 2 and a.ndim == 2:
+        return _empty_like(b, 2)
+    if b.numel == 0 or not _system(&job, a, b):
+        return None
+    out = _made(b, &job.x, job.n, job.k, True)
+    job.upper = given.upper.value
+    return out if _run(op, &job, a.dtype.code, None) else None
+
+
+cdef Layout _cholesky_inverse(Op op, Cholesky* given):
+    cdef Layout a = <Layout>given.input.layout, out
+    cdef LinearAlgebra job
+    if _nothing(a):
+        return _empty_like(a, a.ndim)
+    if not _begin(&job, a) or job.m != job.n:
+        return None
+    out = _made(a, &job.x, job.n, job.n, True)
+    job.upper = given.upper.value
     return out if _run(op, &job, a.dtype.code, None) else None
 
 
@@ -459,16 +470,16 @@ cdef bint _surely_full(Layout found, int64_t count, int64_t step, double limit) 
     return True
 
 
-cdef list _least(Op op, PyObject** slots):
+cdef list _least(Op op, Least* given):
     """linalg.lstsq(input, b, rcond, driver) of full rank, which "gels" takes for granted and "gelsy" must be sure of."""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout, x, found, info, left, rank
+    cdef Layout a = <Layout>given.input.layout, b = <Layout>given.b.layout, x, found, info, left, rank
     cdef LinearAlgebra job
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int64_t i, longer
-    cdef bint vector = b.ndim == a.ndim - 1, granted = <object>slots[3] == "gels"
+    cdef bint vector = b.ndim == a.ndim - 1, granted = not is_none(&given.driver) and given.driver.value == 0
     cdef double limit
-    if not granted and <object>slots[3] is not None and <object>slots[3] != "gelsy" or b.numel == 0:
+    if b.numel == 0:
         return None
     if vector:                                               # as one column
         for i in range(b.ndim):
@@ -482,7 +493,7 @@ cdef list _least(Op op, PyObject** slots):
     job.y.data, job.y.step, job.unit = found.data(), 1 + job.k, granted
     if not _run(op, &job, a.dtype.code, info):
         return None
-    limit = longer * (2.0 ** -23 if a.dtype.code == F32 else 2.0 ** -52) if <object>slots[2] is None else <object>slots[2]
+    limit = longer * (2.0 ** -23 if a.dtype.code == F32 else 2.0 ** -52) if is_none(&given.rcond) else given.rcond.real
     if not granted and not _surely_full(found, job.count, 1 + job.k, max(limit, 0.0) / SURE):
         return None
     for i in range(x.ndim):
@@ -514,9 +525,8 @@ cdef bint all_finite(Layout v) noexcept:
     return sum == 0
 
 
-cdef list _geqrf(Op op, PyObject** slots):
-    """geqrf(input)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, out, tau, wrong
+cdef list _geqrf(Op op, Reflections* given):
+    cdef Layout a = <Layout>given.input.layout, out, tau, wrong
     cdef LinearAlgebra job
     if not _begin(&job, a, True):
         return None
@@ -529,14 +539,14 @@ cdef Layout _reflected(Op op, Layout a, Layout tau, Layout c, bint left, bint tu
     """Q c, c Q or with Q transposed; c None: the first columns of Q."""
     cdef LinearAlgebra job
     cdef Layout like = a if c is None else c, out
-    if not _begin(&job, a) or tau.dtype is not a.dtype or tau.ndim != a.ndim - 1 or not tau.contiguous:
+    if not _begin(&job, a) or tau.ndim != a.ndim - 1:
         return None
     if c is not None and (not _alike(a, c) or not _take(&job.b, c) or c.shape[c.ndim - 2 if left else c.ndim - 1] != job.m):
         return None
     job.k, job.n = tau.shape[tau.ndim - 1], like.shape[like.ndim - 1 if left else like.ndim - 2]
     if job.k == 0 or job.k > a.shape[a.ndim - 1] or job.k > job.m or tau.numel != job.count * job.k:
         return None
-    if c is not None and job.k != min(job.m, a.shape[a.ndim - 1]):
+    if job.m < a.shape[a.ndim - 1] if c is None else job.k != min(job.m, a.shape[a.ndim - 1]):
         return None
     out = _made(like, &job.x, like.shape[like.ndim - 2], like.shape[like.ndim - 1], True)
     job.y.data, job.y.step, job.upper = tau.data(), job.k, turned == left
@@ -546,37 +556,35 @@ cdef Layout _reflected(Op op, Layout a, Layout tau, Layout c, bint left, bint tu
     return out if _run(op, &job, a.dtype.code, None) else None
 
 
-cdef Layout _householder(Op op, PyObject** slots, Layout target):
-    """linalg.householder_product(input, tau)"""
-    return _reflected(op, (<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, None, True, False)
+cdef Layout _householder(Op op, Reflections* given):
+    return _reflected(op, <Layout>given.input.layout, <Layout>given.tau.layout, None, True, False)
 
 
-cdef Layout _ormqr(Op op, PyObject** slots, Layout target):
-    """ormqr(input, tau, other, left, transpose)"""
-    return _reflected(op, (<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout,
-                      <object>slots[3] is True, <object>slots[4] is True)
+cdef Layout _ormqr(Op op, Reflections* given):
+    return _reflected(op, <Layout>given.input.layout, <Layout>given.tau.layout, <Layout>given.other.layout,
+                      given.left.value, given.transpose.value)
 
 
-offer_many("linalg.cholesky", _cholesky).loops = (b"linalg", b"cholesky")
-offer("linalg.old_cholesky", _old_cholesky).loops = (b"linalg", b"cholesky")
-offer_many("linalg.lu", _lu).loops = (b"linalg", b"lu")
-offer_many("linalg.lu_parts", _lu_parts).loops = (b"linalg", b"lu")
-offer_many("linalg.lu_unpack", _lu_unpack)
-offer("linalg.det", _det).loops = (b"linalg", b"det")
-offer_many("linalg.slogdet", _slogdet).loops = (b"linalg", b"slogdet")
-offer_many("linalg.qr", _qr).loops = (b"linalg", b"qr")
-offer_many("linalg.singular", _singular).loops = (b"linalg", b"singular")
-offer("linalg.svdvals", _svdvals).loops = (b"linalg", b"singular")
-offer_many("linalg.symmetric", _symmetric).loops = (b"linalg", b"symmetric")
-offer("linalg.eigvalsh", _eigvalsh).loops = (b"linalg", b"symmetric")
-offer_many("linalg.solve", _solve).loops = (b"linalg", b"solve")
-offer_many("linalg.inverse", _inverse).loops = (b"linalg", b"inverse")
-offer("linalg.triangular", _triangular).loops = (b"linalg", b"triangular")
-offer_many("linalg.triangular_pair", _triangular_pair).loops = (b"linalg", b"triangular")
-offer("linalg.lu_solve", _lu_solve).loops = (b"linalg", b"lu_solve")
-offer("linalg.cholesky_solve", _with_factor).loops = (b"linalg", b"cholesky_solve")
-offer("linalg.cholesky_inverse", _with_factor).loops = (b"linalg", b"cholesky_inverse")
-offer_many("linalg.least", _least).loops = (b"linalg", b"least")
-offer_many("linalg.geqrf", _geqrf).loops = (b"linalg", b"geqrf")
-offer("linalg.householder", _householder).loops = (b"linalg", b"reflected")
-offer("linalg.ormqr", _ormqr).loops = (b"linalg", b"reflected")
+offer_several("linalg.cholesky", <several_t>_cholesky, "input: float strided").loops = (b"linalg", b"cholesky")
+offer_one("linalg.old_cholesky", <one_t>_old_cholesky, "input: float strided").loops = (b"linalg", b"cholesky")
+offer_several("linalg.lu", <several_t>_lu, "A: float strided").loops = (b"linalg", b"lu")
+offer_several("linalg.lu_parts", <several_t>_lu_parts, "A: float strided").loops = (b"linalg", b"lu")
+offer_several("linalg.lu_unpack", <several_t>_lu_unpack, "LU_data: float strided, LU_pivots: int32, unpack_data: true")
+offer_one("linalg.det", <one_t>_det, "A: float strided").loops = (b"linalg", b"det")
+offer_several("linalg.slogdet", <several_t>_slogdet, "A: float strided").loops = (b"linalg", b"slogdet")
+offer_several("linalg.qr", <several_t>_qr, "A: float strided, mode: reduced|complete|r").loops = (b"linalg", b"qr")
+offer_several("linalg.singular", <several_t>_singular, "A: float strided, driver: none").loops = (b"linalg", b"singular")
+offer_one("linalg.svdvals", <one_t>_svdvals, "A: float strided, driver: none").loops = (b"linalg", b"singular")
+offer_several("linalg.symmetric", <several_t>_symmetric, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
+offer_one("linalg.eigvalsh", <one_t>_eigvalsh, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
+offer_several("linalg.solve", <several_t>_solve, "A: float strided, B: same strided").loops = (b"linalg", b"solve")
+offer_several("linalg.inverse", <several_t>_inverse, "A: float strided").loops = (b"linalg", b"inverse")
+offer_one("linalg.triangular", <one_t>_triangular, "A: float strided, B: same strided").loops = (b"linalg", b"triangular")
+offer_several("linalg.triangular_pair", <several_t>_triangular_pair, "input: float strided, A: same strided").loops = (b"linalg", b"triangular")
+offer_one("linalg.lu_solve", <one_t>_lu_solve, "LU: float strided, pivots: int32, B: same strided, left: true").loops = (b"linalg", b"lu_solve")
+offer_one("linalg.cholesky_solve", <one_t>_cholesky_solve, "input: float strided, input2: same strided").loops = (b"linalg", b"cholesky_solve")
+offer_one("linalg.cholesky_inverse", <one_t>_cholesky_inverse, "input: float strided").loops = (b"linalg", b"cholesky_inverse")
+offer_several("linalg.least", <several_t>_least, "input: float strided, b: same strided, driver: gels|gelsy optional").loops = (b"linalg", b"least")
+offer_several("linalg.geqrf", <several_t>_geqrf, "input: float strided").loops = (b"linalg", b"geqrf")
+offer_one("linalg.householder", <one_t>_householder, "input: float strided, tau: same").loops = (b"linalg", b"reflected")
+offer_one("linalg.ormqr", <one_t>_ormqr, "input: float strided, tau: same, other: same strided").loops = (b"linalg", b"reflected")

@@ -19,7 +19,7 @@ from tests.ops.factory import Build
 
 NATIVE = Path(__file__).parents[2] / "claygrad" / "native"
 TEXTS = {path.stem: path.read_text() for path in sorted(NATIVE.glob("*.pyx"))}
-OFFER = re.compile(r'offer_(one|several|composite)\("(\w+)",\s*<\w+>(\w+),')
+OFFER = re.compile(r'offer_(one|several|composite)\("([\w.]+)",\s*<\w+>(\w+),')
 
 
 def members(text: str, struct: str) -> list[str]:
@@ -81,7 +81,7 @@ def others(value: Any) -> list[Any]:
         return rest
     x = value.detach()
     kinds = [x.to(kind) for kind in (claygrad.int64, claygrad.float64, claygrad.bfloat16, claygrad.bool, claygrad.complex64)]
-    shaped = [x[..., :0], x.mT if x.dim() > 1 else x, claygrad.cat([x, x]), x.flip(0)] if x.dim() else [x[None][:0]]
+    shaped = [x[..., :0], x.mT if x.dim() > 1 else x, claygrad.cat([x, x.cos().to(x.dtype)]), x.flip(0)] if x.dim() else [x[None][:0]]
     return [None, 1.5, *kinds, *shaped, x[None], x.reshape(-1), x.reshape(-1)[:1].sum(), x.expand(2, *x.shape),
             x[..., None].expand(*x.shape, 2)[..., 0]]
 
